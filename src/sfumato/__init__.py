@@ -1,0 +1,1 @@
+"""Sfumato: privacy-preserving data publishing."""

@@ -1,0 +1,1 @@
+"""Anonymizers: one paper, one file."""

@@ -1,0 +1,1 @@
+"""Attacks, each played against a release."""

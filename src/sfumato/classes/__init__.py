@@ -1,0 +1,1 @@
+"""Equivalence classes and what privacy models need to know about them."""

@@ -1,0 +1,30 @@
+"""What every description of a hierarchy can do: be built for the values that a column really has."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Protocol, runtime_checkable
+
+import polars as pl
+
+from sfumato.hierarchy.tree import Hierarchy
+
+
+@runtime_checkable
+class HierarchySpecification(Protocol):
+    """A value that describes a hierarchy, before it is bound to a column.
+
+    Implementations are frozen dataclasses, equal by value, checked at construction.
+    """
+
+    def build(self, values: pl.Series, *, name: str) -> Hierarchy:
+        """Build the hierarchy for the sorted, distinct, non-null original `values` of the attribute called `name`.
+
+        `values` is a series of strings, numbers or dates. Every value must become a leaf whose label is its text
+        (:func:`sfumato.table.kinds.text_of`). Errors name the attribute and count the offending values, never show one.
+        """
+        ...
+
+    def to_policy(self) -> Mapping[str, Any]:
+        """Return the same description as plain TOML-writable values, with its ``kind``."""
+        ...

@@ -1,0 +1,83 @@
+"""What a privacy model is: a pure function of class statistics, and its compiled form for hot loops."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, Protocol, runtime_checkable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.classes.statistics import ClassStatistics
+
+TOLERANCE = 1e-12
+"""Slack of every comparison between a float and a bound."""
+
+
+@dataclass(frozen=True)
+class Rule:
+    """Compiled form of one model on one sensitive attribute.
+
+    Attributes
+    ----------
+    code : int
+        Which predicate, one of the constants of :mod:`sfumato.kernels.predicates`.
+    attribute : str or None
+        The sensitive attribute that it looks at; None for models of sizes alone.
+    first, second : float
+        Parameters of the predicate.
+    """
+
+    code: int
+    attribute: str | None
+    first: float
+    second: float = 0.0
+
+
+@dataclass(frozen=True)
+class Achieved:
+    """The value of one parameter that a table really has.
+
+    Attributes
+    ----------
+    parameter : str
+        ``"k"``, ``"l"``, ``"t"``, ...
+    value : float
+        For ``at_least`` parameters the largest that holds, else the smallest.
+    attribute : str or None
+        The sensitive attribute that decides, where there is one.
+    """
+
+    parameter: str
+    value: float
+    attribute: str | None = None
+
+
+@runtime_checkable
+class PrivacyModel(Protocol):
+    """A requirement on every equivalence class.
+
+    Implementations are frozen dataclasses that check their parameters (raising :class:`~sfumato.errors.PolicyError`),
+    are equal by value and have a readable repr. Every model of the library is monotone: merging two classes that
+    satisfy it gives a class that satisfies it.
+    """
+
+    name: ClassVar[str]
+    """Name in policies and on the command line, e.g. ``"k-anonymity"``."""
+
+    def holds(self, statistics: ClassStatistics) -> NDArray[np.bool_]:
+        """Tell for each class whether it satisfies the model; bool (c,)."""
+        ...
+
+    def achieved(self, statistics: ClassStatistics) -> Sequence[Achieved]:
+        """Return the values that the table really has, one per parameter and sensitive attribute."""
+        ...
+
+    def rules(self, attributes: Sequence[str]) -> Sequence[Rule]:
+        """Return the compiled form, given the names of all sensitive attributes."""
+        ...
+
+    def parameters(self) -> Mapping[str, Any]:
+        """Return the parameters as plain values, for policies and reports."""
+        ...

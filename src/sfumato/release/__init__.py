@@ -1,0 +1,1 @@
+"""From a policy to a verified release on disk."""

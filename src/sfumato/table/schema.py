@@ -1,0 +1,206 @@
+"""Who is who among the columns: roles, kinds, hierarchies, domains and weights."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Literal
+
+from sfumato.errors import SchemaError, raise_all
+from sfumato.hierarchy.specification import HierarchySpecification
+
+Others = Literal["error", "drop", "keep"]
+
+
+class Role(StrEnum):
+    """What an attribute means for privacy. Every column has exactly one."""
+
+    IDENTIFYING = "identifying"
+    QUASI_IDENTIFYING = "quasi-identifying"
+    SENSITIVE = "sensitive"
+    INSENSITIVE = "insensitive"
+
+
+class Kind(StrEnum):
+    """How the values of an attribute are read and compared."""
+
+    NUMERIC = "numeric"
+    CATEGORICAL = "categorical"
+    BOOLEAN = "boolean"
+    DATE = "date"
+
+
+@dataclass(frozen=True)
+class Attribute:
+    """Settings of one quasi-identifying or sensitive attribute; every one may be left out.
+
+    Parameters
+    ----------
+    kind
+        ``"numeric"``, ``"categorical"``, ``"boolean"`` or ``"date"``; None reads it off the column.
+    hierarchy
+        Description of the hierarchy (:func:`sfumato.intervals`, :func:`sfumato.prefixes`, ...), or None.
+    domain
+        Declared domain: ``(low, high)`` for numbers (dates as ISO text), all values for categories. None takes the
+        domain from the data. Normalizes the losses; a value outside it is an error.
+    weight
+        Importance of the attribute in losses and in the choice of cuts, > 0.
+
+    Raises
+    ------
+    SchemaError
+        With every contradictory setting.
+    """
+
+    kind: Kind | None = None
+    hierarchy: HierarchySpecification | None = None
+    domain: tuple[float, float] | tuple[str, ...] | None = None
+    weight: float = 1.0
+
+    def __post_init__(self) -> None:
+        """Check the settings against each other."""
+        problems = []
+        if self.kind is not None:
+            try:
+                object.__setattr__(self, "kind", Kind(self.kind))
+            except ValueError:
+                problems.append(f"kind must be one of {', '.join(Kind)}")
+        if not (isinstance(self.weight, (int, float)) and math.isfinite(self.weight) and self.weight > 0):
+            problems.append("weight must be a number above 0")
+        if self.domain is not None:
+            object.__setattr__(self, "domain", tuple(self.domain))
+            problems.extend(_domain_problems(self))
+        raise_all(SchemaError, problems)
+
+
+def _domain_problems(attribute: Attribute) -> list[str]:
+    domain = attribute.domain or ()
+    if attribute.kind in (Kind.NUMERIC, Kind.DATE):
+        if len(domain) != 2:
+            return ["domain must be two values, the lowest and the highest"]
+        if not domain[0] < domain[1]:  # type: ignore[operator]
+            return ["domain must rise: its first value is the lowest, its second the highest"]
+    elif len(set(domain)) != len(domain) or not domain:
+        return ["domain must list distinct values, at least one"]
+    return []
+
+
+AttributeLike = Attribute | HierarchySpecification | None
+
+
+@dataclass(frozen=True)
+class Schema:
+    """One role for every column.
+
+    Parameters
+    ----------
+    identifying
+        Columns that are always removed.
+    quasi_identifying
+        Columns that an attacker may know: names, or a mapping from a name to an :class:`Attribute`, to the description
+        of a hierarchy, or to None (no hierarchy). Their order breaks ties in the algorithms.
+    sensitive
+        Columns whose link to a person must stay hidden; names or a mapping as above.
+    insensitive
+        Columns that are published as they are.
+    others
+        What happens to columns that have no role: ``"error"`` (all of them are listed), ``"drop"`` or ``"keep"``.
+
+    Raises
+    ------
+    SchemaError
+        When a column has two roles, when there is no quasi-identifying column, or when a setting is of the wrong type.
+    """
+
+    identifying: tuple[str, ...] = ()
+    quasi_identifying: Mapping[str, Attribute] = field(default_factory=dict)
+    sensitive: Mapping[str, Attribute] = field(default_factory=dict)
+    insensitive: tuple[str, ...] = ()
+    others: Others = "error"
+
+    def __init__(
+        self,
+        *,
+        quasi_identifying: Mapping[str, AttributeLike] | Sequence[str],
+        sensitive: Mapping[str, AttributeLike] | Sequence[str] = (),
+        identifying: Sequence[str] = (),
+        insensitive: Sequence[str] = (),
+        others: Others = "error",
+    ) -> None:
+        problems: list[str] = []
+        quasi = _attributes(quasi_identifying, "quasi_identifying", problems)
+        private = _attributes(sensitive, "sensitive", problems)
+        for name, value in (
+            ("identifying", _names(identifying, "identifying", problems)),
+            ("quasi_identifying", quasi),
+            ("sensitive", private),
+            ("insensitive", _names(insensitive, "insensitive", problems)),
+            ("others", others),
+        ):
+            object.__setattr__(self, name, value)
+        if others not in ("error", "drop", "keep"):
+            problems.append("others must be 'error', 'drop' or 'keep'")
+        if not quasi:
+            problems.append("no quasi-identifying column; name the columns that an attacker may know")
+        problems.extend(self._double_roles())
+        raise_all(SchemaError, problems)
+
+    def __hash__(self) -> int:
+        """Hash by value; mappings count with their order."""
+        return hash((self.identifying, tuple(self.quasi_identifying.items()), tuple(self.sensitive.items())))
+
+    @property
+    def roles(self) -> dict[str, Role]:
+        """Role of every named column, in the order identifying, quasi-identifying, sensitive, insensitive."""
+        return {
+            **dict.fromkeys(self.identifying, Role.IDENTIFYING),
+            **dict.fromkeys(self.quasi_identifying, Role.QUASI_IDENTIFYING),
+            **dict.fromkeys(self.sensitive, Role.SENSITIVE),
+            **dict.fromkeys(self.insensitive, Role.INSENSITIVE),
+        }
+
+    def _double_roles(self) -> list[str]:
+        named: dict[str, list[str]] = {}
+        for role, names in (
+            ("identifying", self.identifying),
+            ("quasi-identifying", self.quasi_identifying),
+            ("sensitive", self.sensitive),
+            ("insensitive", self.insensitive),
+        ):
+            for name in names:
+                named.setdefault(name, []).append(role)
+        return [
+            f"column {name!r} is named as {' and '.join(roles)}; give it one role"
+            for name, roles in named.items()
+            if len(roles) > 1
+        ]
+
+
+def _names(names: Sequence[str], what: str, problems: list[str]) -> tuple[str, ...]:
+    if isinstance(names, str) or not all(isinstance(name, str) for name in names):
+        problems.append(f"{what} must be a list of column names")
+        return ()
+    return tuple(names)
+
+
+def _attributes(
+    given: Mapping[str, AttributeLike] | Sequence[str], what: str, problems: list[str]
+) -> dict[str, Attribute]:
+    if not isinstance(given, Mapping):
+        names = _names(given, what, problems)
+        if len(set(names)) < len(names):
+            problems.append(f"{what} names a column twice")
+        return {name: Attribute() for name in names}
+    attributes = {}
+    for name, setting in given.items():
+        if setting is None:
+            attributes[name] = Attribute()
+        elif isinstance(setting, Attribute):
+            attributes[name] = setting
+        elif isinstance(setting, HierarchySpecification):
+            attributes[name] = Attribute(hierarchy=setting)
+        else:
+            problems.append(f"{what}, column {name!r}: give an Attribute, a hierarchy or None")
+    return attributes
