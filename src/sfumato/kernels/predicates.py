@@ -1,0 +1,277 @@
+"""Privacy models as compiled predicates: decide one candidate class from its histograms, without allocating.
+
+Letters: r rules, s sensitive attributes that some rule looks at, v values of all those attributes together, g nodes of
+all their trees together.
+
+A class comes as its size and one flat histogram `counts`, int64 (v,): the counts of attribute ``a`` stand at
+``offsets[a] .. offsets[a+1]-1``. Ratios are compared through products of integers, so that a bound which is met exactly
+is never missed by rounding; products stay below 2**63 for tables of up to three thousand million records.
+
+Every predicate equals the `holds` of its model in :mod:`sfumato.models`, which is written over columns of classes.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.kernels.jit import inlined
+
+SLACK = 1e-12
+
+K_ANONYMITY = 0  # first = k
+ALPHA = 1  # first = alpha
+DISTINCT = 2  # first = l
+PROBABILISTIC = 3  # first = l
+ENTROPY = 4  # first = l
+RECURSIVE = 5  # first = c, second = l
+T_EQUAL = 6  # first = t
+T_ORDERED = 7  # first = t
+T_HIERARCHICAL = 8  # first = t
+BETA = 9  # first = beta
+BETA_ENHANCED = 10  # first = beta
+DELTA = 11  # first = delta
+
+
+class RuleArrays(NamedTuple):
+    """All rules of a run as arrays, in the form that kernels read.
+
+    Attributes
+    ----------
+    codes : numpy.ndarray
+        int64 (r,): one of the constants of this module.
+    attributes : numpy.ndarray
+        int64 (r,): which sensitive attribute, −1 for rules on the size alone.
+    first, second : numpy.ndarray
+        float64 (r,): parameters.
+    offsets : numpy.ndarray
+        int64 (s + 1,): where the histogram of each attribute starts.
+    totals : numpy.ndarray
+        int64 (v,): histogram of the whole table, ≥ 1 everywhere.
+    total : int
+        Records of the whole table.
+    tree_offsets : numpy.ndarray
+        int64 (s + 1,): where the tree of each attribute starts; empty range for an attribute without one.
+    parents : numpy.ndarray
+        int64 (g,): parent of each node, counted from the start of its tree, −1 for the root. A tree first lists the
+        values in histogram order, then the inner nodes, every child before its parent.
+    weights : numpy.ndarray
+        float64 (g,): height of the node over the height of the tree; 0 for a value, 1 for the root.
+    scratch_size : int
+        Entries that the caller's scratch buffer needs.
+    """
+
+    codes: NDArray[np.int64]
+    attributes: NDArray[np.int64]
+    first: NDArray[np.float64]
+    second: NDArray[np.float64]
+    offsets: NDArray[np.int64]
+    totals: NDArray[np.int64]
+    total: int
+    tree_offsets: NDArray[np.int64]
+    parents: NDArray[np.int64]
+    weights: NDArray[np.float64]
+    scratch_size: int
+
+
+@inlined
+def holds(size: int, counts: NDArray[np.int64], rules: RuleArrays, scratch: NDArray[np.float64]) -> bool:
+    """Tell whether a class of `size` records with the flat histogram `counts` satisfies every rule.
+
+    counts : int64 (v,); may be empty when no rule looks at a sensitive attribute.
+    scratch : float64, at least ``rules.scratch_size`` entries; overwritten. One per thread.
+    An empty class satisfies nothing. Cost O(v + g) per rule; recursive l-diversity O(v · l).
+    """
+    if size <= 0:
+        return False
+    for rule in range(len(rules.codes)):  # noqa: SIM110 - all() over a generator does not compile
+        if not _holds_one(rule, size, counts, rules, scratch):
+            return False
+    return True
+
+
+@inlined
+def _holds_one(
+    rule: int, size: int, counts: NDArray[np.int64], rules: RuleArrays, scratch: NDArray[np.float64]
+) -> bool:
+    code = rules.codes[rule]
+    if code == K_ANONYMITY:
+        return bool(size >= rules.first[rule])
+    attribute = rules.attributes[rule]
+    start = rules.offsets[attribute]
+    stop = rules.offsets[attribute + 1]
+    own = counts[start:stop]
+    if code <= RECURSIVE:
+        return _diverse(code, own, size, rules.first[rule], rules.second[rule], scratch)
+    totals = rules.totals[start:stop]
+    if code >= BETA:
+        return _bounded_ratios(code, own, size, totals, rules.total, rules.first[rule])
+    nodes = slice(rules.tree_offsets[attribute], rules.tree_offsets[attribute + 1])
+    if code == T_EQUAL:
+        distance = _equal_distance(own, size, totals, rules.total)
+    elif code == T_ORDERED:
+        distance = _ordered_distance(own, size, totals, rules.total)
+    else:
+        parents = rules.parents[nodes]
+        distance = _hierarchical_distance(own, size, totals, rules.total, parents, rules.weights[nodes], scratch)
+    return bool(distance <= rules.first[rule] + SLACK)
+
+
+@inlined
+def _diverse(
+    code: int, counts: NDArray[np.int64], size: int, first: float, second: float, scratch: NDArray[np.float64]
+) -> bool:
+    if code == ALPHA:
+        return bool(_largest(counts) <= (first + SLACK) * size)
+    if code == DISTINCT:
+        return bool(_distinct(counts) >= first)
+    if code == PROBABILISTIC:
+        return bool(_largest(counts) * first <= size * (1.0 + SLACK))
+    if code == ENTROPY:
+        return bool(_entropy(counts, size) >= math.log(first) - SLACK)
+    return _recursive(counts, size, first, int(second), scratch)
+
+
+@inlined
+def _bounded_ratios(
+    code: int, counts: NDArray[np.int64], size: int, totals: NDArray[np.int64], total: int, bound: float
+) -> bool:
+    if code == BETA:
+        return bool(_gain(counts, size, totals, total) <= bound + SLACK)
+    if code == BETA_ENHANCED:
+        return _enhanced_gain(counts, size, totals, total, bound)
+    return bool(_disclosure(counts, size, totals, total) < bound - SLACK)
+
+
+@inlined
+def _largest(counts: NDArray[np.int64]) -> int:
+    largest = 0
+    for count in counts:
+        largest = max(largest, count)
+    return largest
+
+
+@inlined
+def _distinct(counts: NDArray[np.int64]) -> int:
+    present = 0
+    for count in counts:
+        if count > 0:
+            present += 1
+    return present
+
+
+@inlined
+def _entropy(counts: NDArray[np.int64], size: int) -> float:
+    # -Σ p ln p with p = count/size, rearranged to one logarithm per value.
+    weighted = 0.0
+    for count in counts:
+        if count > 1:
+            weighted += count * math.log(count)
+    return math.log(size) - weighted / size
+
+
+@inlined
+def _recursive(counts: NDArray[np.int64], size: int, c: float, l: int, scratch: NDArray[np.float64]) -> bool:  # noqa: E741
+    # The l-1 largest counts are kept falling in scratch; what is left of the class is c_l + c_{l+1} + ...
+    if l > len(counts):
+        return False
+    kept = 0
+    largest = 0
+    tail = size
+    for count in counts:
+        largest = max(largest, count)
+        if kept < l - 1:
+            kept += 1
+            tail -= count
+        elif kept > 0 and count > scratch[kept - 1]:
+            tail += int(scratch[kept - 1]) - count
+        else:
+            continue
+        place = kept - 1
+        while place > 0 and scratch[place - 1] < count:
+            scratch[place] = scratch[place - 1]
+            place -= 1
+        scratch[place] = count
+    return bool(tail > 0 and c * tail > largest * (1.0 + SLACK))
+
+
+@inlined
+def _equal_distance(counts: NDArray[np.int64], size: int, totals: NDArray[np.int64], total: int) -> float:
+    # Half the absolute differences = the positive differences, since all differences sum to zero.
+    above = 0
+    for value in range(len(counts)):
+        above += max(0, counts[value] * total - totals[value] * size)
+    return above / (float(size) * total)
+
+
+@inlined
+def _ordered_distance(counts: NDArray[np.int64], size: int, totals: NDArray[np.int64], total: int) -> float:
+    if len(counts) < 2:
+        return 0.0
+    carried = 0
+    moved = 0.0
+    for value in range(len(counts) - 1):
+        carried += counts[value] * total - totals[value] * size
+        moved += abs(carried)
+    return moved / (float(size) * total * (len(counts) - 1))
+
+
+@inlined
+def _hierarchical_distance(
+    counts: NDArray[np.int64],
+    size: int,
+    totals: NDArray[np.int64],
+    total: int,
+    parents: NDArray[np.int64],
+    weights: NDArray[np.float64],
+    scratch: NDArray[np.float64],
+) -> float:
+    # scratch[node] and scratch[nodes + node]: what the children have too much and too little. Whole numbers, exact.
+    nodes = len(parents)
+    scratch[: 2 * nodes] = 0.0
+    cost = 0.0
+    for node in range(nodes):
+        if node < len(counts):
+            extra = float(counts[node] * total - totals[node] * size)
+        else:
+            extra = scratch[node] - scratch[nodes + node]
+            cost += weights[node] * min(scratch[node], scratch[nodes + node])
+        if parents[node] >= 0:
+            if extra > 0:
+                scratch[parents[node]] += extra
+            else:
+                scratch[nodes + parents[node]] -= extra
+    return cost / (float(size) * total)
+
+
+@inlined
+def _gain(counts: NDArray[np.int64], size: int, totals: NDArray[np.int64], total: int) -> float:
+    largest = 0.0
+    for value in range(len(counts)):
+        largest = max(largest, (counts[value] * total) / (float(totals[value]) * size))
+    return largest - 1.0
+
+
+@inlined
+def _enhanced_gain(counts: NDArray[np.int64], size: int, totals: NDArray[np.int64], total: int, beta: float) -> bool:
+    # Only gains bind: a value that is everywhere has -ln 1 = 0 and gains nothing.
+    for value in range(len(counts)):
+        gain = (counts[value] * total) / (float(totals[value]) * size) - 1.0
+        if gain > SLACK and gain > min(beta, math.log(total / totals[value])) + SLACK:
+            return False
+    return True
+
+
+@inlined
+def _disclosure(counts: NDArray[np.int64], size: int, totals: NDArray[np.int64], total: int) -> float:
+    # A value that the class lacks has ratio 0, whose logarithm is infinite.
+    largest = 0.0
+    for value in range(len(counts)):
+        if counts[value] == 0:
+            return math.inf
+        ratio = (counts[value] * total) / (float(totals[value]) * size)
+        largest = max(largest, abs(math.log(ratio)))
+    return largest
