@@ -1,0 +1,352 @@
+"""Textbook cuts of Mondrian: the widest attribute first, at the median (strict), or into the children of a node.
+
+Letters: q quasi-identifying attributes, s sensitive attributes that a rule looks at, v their values together, m distinct
+records. A record's codes stand in one row: first its q quasi-identifying codes, then its s sensitive ones, then padding.
+
+A cut comes back as the attribute and the number of parts; `part_of` then gives the part of each of its codes.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.kernels.jit import inlined, kernel
+from sfumato.kernels.predicates import RuleArrays, holds
+from sfumato.kernels.space import TREE, Space
+
+
+class Options(NamedTuple):
+    """How cuts are chosen.
+
+    Attributes
+    ----------
+    smallest : int
+        Records that every class needs at least (k, or 1).
+    ruled : bool
+        Whether some rule looks at more than the class size.
+    relaxed : bool
+        Split equal values to reach exact halves.
+    fallback : bool
+        Also try the cut below the median.
+    least_loss : bool
+        Choose the attribute by the expected loss of the final classes instead of by width.
+    everywhere : bool
+        With `least_loss`: try every place, not only the allowable one nearest to the median.
+    regions : bool
+        Measure widths on the region that the cuts have left, not on the data in it.
+    by_tree : bool
+        Cut attributes with a hierarchy into the children of the common ancestor.
+    """
+
+    smallest: int
+    ruled: bool
+    relaxed: bool
+    fallback: bool
+    least_loss: bool
+    everywhere: bool
+    regions: bool
+    by_tree: bool
+
+
+class Workspace(NamedTuple):
+    """Buffers of one thread, so that choosing a cut allocates nothing.
+
+    Attributes
+    ----------
+    minimum, maximum : numpy.ndarray
+        int64 (q,): smallest and largest code of each attribute in the range.
+    widths : numpy.ndarray
+        float64 (q,)
+    histogram : numpy.ndarray
+        int64 (largest cardinality + 1,), all zero between uses.
+    part_of : numpy.ndarray
+        int32 (largest cardinality,)
+    parts : numpy.ndarray
+        int64 (largest cardinality + 1,): sizes of the parts.
+    whole, left, right : numpy.ndarray
+        int64 (v,): sensitive counts of the range and of the two sides.
+    scratch : numpy.ndarray
+        float64, for the rules.
+    """
+
+    minimum: NDArray[np.int64]
+    maximum: NDArray[np.int64]
+    widths: NDArray[np.float64]
+    histogram: NDArray[np.int64]
+    part_of: NDArray[np.int32]
+    parts: NDArray[np.int64]
+    whole: NDArray[np.int64]
+    left: NDArray[np.int64]
+    right: NDArray[np.int64]
+    scratch: NDArray[np.float64]
+
+
+@kernel
+def new_workspace(space: Space, rules: RuleArrays) -> Workspace:
+    """Allocate the buffers for one thread."""
+    q = len(space.kinds)
+    largest = 0
+    for attribute in range(q):
+        largest = max(largest, space.offsets[attribute + 1] - space.offsets[attribute])
+    v = rules.offsets[-1]
+    return Workspace(
+        np.zeros(q, np.int64),
+        np.zeros(q, np.int64),
+        np.zeros(q, np.float64),
+        np.zeros(largest + 1, np.int64),
+        np.zeros(largest, np.int32),
+        np.zeros(largest + 1, np.int64),
+        np.zeros(v, np.int64),
+        np.zeros(v, np.int64),
+        np.zeros(v, np.int64),
+        np.zeros(rules.scratch_size + 1, np.float64),
+    )
+
+
+@kernel
+def measure_range(codes: Any, low: int, high: int, work: Workspace) -> None:
+    """Find the smallest and largest code of every quasi-identifying attribute among records ``low .. high-1``."""
+    q = len(work.minimum)
+    for attribute in range(q):
+        work.minimum[attribute] = codes[low, attribute]
+        work.maximum[attribute] = codes[low, attribute]
+    for record in range(low + 1, high):
+        for attribute in range(q):
+            code = np.int64(codes[record, attribute])
+            work.minimum[attribute] = min(work.minimum[attribute], code)
+            work.maximum[attribute] = max(work.maximum[attribute], code)
+
+
+@kernel
+def count_range(codes: Any, weights: Any, low: int, high: int, rules: RuleArrays, work: Workspace, counts: Any) -> None:
+    """Count the sensitive values of records ``low .. high-1`` into the flat histogram `counts`, int64 (v,)."""
+    counts[:] = 0
+    s = len(rules.offsets) - 1
+    first = len(work.minimum)
+    for record in range(low, high):
+        for column in range(s):
+            counts[rules.offsets[column] + np.int64(codes[record, first + column])] += weights[record]
+
+
+@kernel
+def total_weight(weights: Any, low: int, high: int) -> int:
+    """Original records that the distinct records ``low .. high-1`` stand for."""
+    total = 0
+    for record in range(low, high):
+        total += weights[record]
+    return total
+
+
+@inlined
+def widest_first(space: Space, options: Options, region: Any, work: Workspace) -> Any:
+    """Order the attributes by falling normalized width, ties in declared order; int64 (q,)."""
+    for attribute in range(len(work.widths)):
+        work.widths[attribute] = -_width(attribute, space, options, region, work)
+    return np.argsort(work.widths, kind="mergesort")
+
+
+@inlined
+def _width(attribute: int, space: Space, options: Options, region: Any, work: Workspace) -> float:
+    low = work.minimum[attribute]
+    high = work.maximum[attribute]
+    if low == high:
+        return 0.0
+    if options.regions:
+        extent = region[attribute, 1] - region[attribute, 0]
+    elif options.by_tree and space.kinds[attribute] == TREE:
+        return space.weights[attribute] * tree_loss(attribute, low, high, space)
+    else:
+        first = space.offsets[attribute]
+        extent = space.positions[first + high] - space.positions[first + low]
+    if space.scales[attribute] == 0:
+        return 0.0
+    return space.weights[attribute] * extent / space.scales[attribute]
+
+
+@inlined
+def common_node(attribute: int, low: int, high: int, space: Space) -> int:
+    """Lowest tree node that covers the codes `low` and `high`; −1 is the root."""
+    found = -1
+    for node in range(space.tree_starts[attribute], space.tree_starts[attribute + 1]):
+        if space.tree_low[node] <= low and high < space.tree_high[node]:
+            found = node
+    return found
+
+
+@inlined
+def tree_loss(attribute: int, low: int, high: int, space: Space) -> float:
+    """Leaves under the common ancestor of two codes over all leaves; 0 for a single value."""
+    if low == high:
+        return 0.0
+    node = common_node(attribute, low, high, space)
+    if node < 0:
+        return 1.0
+    return (space.tree_high[node] - space.tree_low[node]) / space.sizes[attribute]
+
+
+@kernel
+def widest_cut(
+    codes: Any, weights: Any, low: int, high: int, space: Space, rules: RuleArrays, options: Options, region: Any,
+    work: Workspace,
+) -> tuple[int, int]:  # fmt: skip
+    """Choose the widest attribute that has an allowable cut; (−1, 0) when none has.
+
+    region : float64 (q, 2), the bounds that earlier cuts left; read only with ``options.regions``.
+    """
+    size = total_weight(weights, low, high)
+    if size < 2 * options.smallest:
+        return -1, 0
+    measure_range(codes, low, high, work)
+    if options.ruled:
+        count_range(codes, weights, low, high, rules, work, work.whole)
+    for attribute in widest_first(space, options, region, work):
+        if work.minimum[attribute] == work.maximum[attribute]:
+            continue
+        if options.by_tree and space.kinds[attribute] == TREE:
+            parts = _cut_by_tree(codes, weights, low, high, attribute, space, rules, options, work)
+        else:
+            parts = _cut_at_median(codes, weights, low, high, attribute, size, rules, options, work)
+        if parts > 0:
+            return attribute, parts
+    return -1, 0
+
+
+@kernel
+def median_code(codes: Any, weights: Any, low: int, high: int, attribute: int, size: int, work: Workspace) -> int:
+    """Count the attribute's codes into ``work.histogram`` and return the lower median."""
+    for record in range(low, high):
+        work.histogram[codes[record, attribute]] += weights[record]
+    seen = 0
+    code = work.minimum[attribute]
+    while True:
+        seen += work.histogram[code]
+        if 2 * seen >= size:
+            return code
+        code += 1
+
+
+@inlined
+def clear_histogram(attribute: int, work: Workspace) -> None:
+    """Set the used part of ``work.histogram`` back to zero."""
+    work.histogram[work.minimum[attribute] : work.maximum[attribute] + 1] = 0
+
+
+@kernel
+def _cut_at_median(
+    codes: Any, weights: Any, low: int, high: int, attribute: int, size: int, rules: RuleArrays, options: Options,
+    work: Workspace,
+) -> int:  # fmt: skip
+    median = median_code(codes, weights, low, high, attribute, size, work)
+    below = 0
+    for code in range(work.minimum[attribute], median):
+        below += work.histogram[code]
+    up_to = below + work.histogram[median]
+    clear_histogram(attribute, work)
+    # Of "<= median" and "< median" the one closer to half comes first; the other is tried when it is not allowable.
+    first, first_size, second, second_size = median, up_to, median - 1, below
+    if options.fallback and abs(2 * below - size) < abs(2 * up_to - size):
+        first, first_size, second, second_size = second, second_size, first, first_size
+    if _allowable(codes, weights, low, high, attribute, first, first_size, size, rules, options, work):
+        return _threshold(attribute, first, work)
+    if options.fallback and _allowable(
+        codes, weights, low, high, attribute, second, second_size, size, rules, options, work
+    ):
+        return _threshold(attribute, second, work)
+    return 0
+
+
+@inlined
+def _threshold(attribute: int, last_left: int, work: Workspace) -> int:
+    for code in range(work.minimum[attribute], work.maximum[attribute] + 1):
+        work.part_of[code] = 0 if code <= last_left else 1
+    return 2
+
+
+@kernel
+def _allowable(
+    codes: Any, weights: Any, low: int, high: int, attribute: int, last_left: int, left_size: int, size: int,
+    rules: RuleArrays, options: Options, work: Workspace,
+) -> bool:  # fmt: skip
+    if left_size < options.smallest or size - left_size < options.smallest:
+        return False
+    if not options.ruled:
+        return True
+    _threshold(attribute, last_left, work)
+    count_part(codes, weights, low, high, attribute, 0, rules, work, work.left)
+    return sides_hold(left_size, size, rules, work)
+
+
+@kernel
+def count_part(
+    codes: Any, weights: Any, low: int, high: int, attribute: int, part: int, rules: RuleArrays, work: Workspace,
+    counts: Any,
+) -> None:  # fmt: skip
+    """Count the sensitive values of one part of the cut in ``work.part_of`` into `counts`, int64 (v,)."""
+    counts[:] = 0
+    s = len(rules.offsets) - 1
+    first = len(work.minimum)
+    for record in range(low, high):
+        if work.part_of[codes[record, attribute]] == part:
+            for column in range(s):
+                counts[rules.offsets[column] + np.int64(codes[record, first + column])] += weights[record]
+
+
+@kernel
+def sides_hold(left_size: int, size: int, rules: RuleArrays, work: Workspace) -> bool:
+    """Tell whether both sides satisfy every rule, from ``work.left`` and ``work.whole``."""
+    for value in range(len(work.whole)):
+        work.right[value] = work.whole[value] - work.left[value]
+    return bool(
+        holds(left_size, work.left, rules, work.scratch) and holds(size - left_size, work.right, rules, work.scratch)
+    )
+
+
+@kernel
+def _cut_by_tree(
+    codes: Any, weights: Any, low: int, high: int, attribute: int, space: Space, rules: RuleArrays, options: Options,
+    work: Workspace,
+) -> int:  # fmt: skip
+    parts = _children(codes, low, high, attribute, space, work)
+    work.parts[:parts] = 0
+    for record in range(low, high):
+        work.parts[work.part_of[codes[record, attribute]]] += weights[record]
+    for part in range(parts):
+        if work.parts[part] < options.smallest:
+            return 0
+    if options.ruled:
+        for part in range(parts):
+            count_part(codes, weights, low, high, attribute, part, rules, work, work.left)
+            if not holds(work.parts[part], work.left, rules, work.scratch):
+                return 0
+    return parts
+
+
+@kernel
+def _children(codes: Any, low: int, high: int, attribute: int, space: Space, work: Workspace) -> int:
+    """Give a number to each of the children of the common ancestor that have records; a missing value is a child of the root."""
+    parent = common_node(attribute, work.minimum[attribute], work.maximum[attribute], space)
+    for record in range(low, high):
+        work.histogram[codes[record, attribute]] = 1
+    parts = 0
+    last_child = -2
+    for code in range(work.minimum[attribute], work.maximum[attribute] + 1):
+        if work.histogram[code] == 0:
+            continue
+        child = _child_of(attribute, code, parent, space)
+        if child != last_child or child == -1:
+            last_child = child
+            parts += 1
+        work.part_of[code] = parts - 1
+    clear_histogram(attribute, work)
+    return parts
+
+
+@inlined
+def _child_of(attribute: int, code: int, parent: int, space: Space) -> int:
+    for node in range(space.tree_starts[attribute], space.tree_starts[attribute + 1]):
+        if space.tree_parent[node] == parent and space.tree_low[node] <= code and code < space.tree_high[node]:
+            return node
+    return -1
