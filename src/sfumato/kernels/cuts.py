@@ -1,7 +1,7 @@
 """Textbook cuts of Mondrian: the widest attribute first, at the median (strict), or into the children of a node.
 
-Letters: q quasi-identifying attributes, s sensitive attributes that a rule looks at, v their values together, m distinct
-records. A record's codes stand in one row: first its q quasi-identifying codes, then its s sensitive ones, then padding.
+Letters: q quasi-identifying attributes, s sensitive attributes that a rule looks at, v their values together, m
+distinct records. A record's codes stand in one row: its q quasi-identifying codes, its s sensitive ones, padding.
 
 A cut comes back as the attribute and the number of parts; `part_of` then gives the part of each of its codes.
 """
@@ -326,7 +326,7 @@ def _cut_by_tree(
 
 @kernel
 def _children(codes: Any, low: int, high: int, attribute: int, space: Space, work: Workspace) -> int:
-    """Give a number to each of the children of the common ancestor that have records; a missing value is a child of the root."""
+    """Assign parts to the children of the common ancestor that occur; a missing value is a child of the root."""
     parent = common_node(attribute, work.minimum[attribute], work.maximum[attribute], space)
     for record in range(low, high):
         work.histogram[codes[record, attribute]] = 1
