@@ -22,6 +22,22 @@ class Form(StrEnum):
 
 
 @dataclass(frozen=True, eq=False)
+class Members:
+    """The codes of several value sets (compressed rows).
+
+    Attributes
+    ----------
+    starts : numpy.ndarray
+        int64 (g + 1,): set ``i`` owns entries ``starts[i] .. starts[i+1]-1`` of `codes`.
+    codes : numpy.ndarray
+        int32: codes, rising inside a set; the missing value's is ``attribute.size``.
+    """
+
+    starts: NDArray[np.int64]
+    codes: NDArray[np.int32]
+
+
+@dataclass(frozen=True, eq=False)
 class GeneralizedColumn:
     """One quasi-identifying attribute after recoding, class by class.
 
@@ -43,6 +59,13 @@ class GeneralizedColumn:
         mean: distinct values of the data between `low` and `high`. ``attribute.domain_size`` when the cell is ``*``.
     level : numpy.ndarray
         int32 (g,): hierarchy steps climbed. Without a hierarchy: 0 when one value is covered, else 1.
+    members : Members or None
+        The codes of each value set; None for the other forms, which cover every code from `low` to `high`.
+
+    Notes
+    -----
+    A cell ``*`` covers everything, the missing value too: `low` is 0 and `high` is ``attribute.size``, whether a value
+    is missing or not. Its `level` is the height of the hierarchy, 1 without one.
     """
 
     attribute: EncodedAttribute
@@ -53,11 +76,29 @@ class GeneralizedColumn:
     high: NDArray[np.int32]
     leaves: NDArray[np.int32]
     level: NDArray[np.int32]
+    members: Members | None = None
+
+    @property
+    def count(self) -> int:
+        """Number of distinct generalized values g."""
+        return len(self.low)
+
+    @property
+    def height(self) -> int:
+        """Steps from an original value to ``*``; 1 without a hierarchy."""
+        return self.attribute.hierarchy.height if self.attribute.hierarchy is not None else 1
+
+    @property
+    def unrestricted(self) -> NDArray[np.bool_]:
+        """Which generalized values are ``*``, bool (g,)."""
+        if self.form is Form.SET:
+            return self.labels.eq_missing("*").to_numpy()
+        return (self.low < self.high) & (self.high == self.attribute.size)
 
 
 @dataclass(frozen=True, eq=False)
 class GeneralizedTable:
-    """A recoded table, still aligned with the original records; internal to the steward, never published.
+    """A recoded table beside the original one; internal to the steward, never published.
 
     Attributes
     ----------
@@ -65,15 +106,25 @@ class GeneralizedTable:
     columns : tuple of GeneralizedColumn
         One per quasi-identifying attribute, in declared order.
     class_of : numpy.ndarray
-        int32 (n,): class of each record; −1 where the record is suppressed.
+        int32 (n,): class of each record; −1 where the record is suppressed. Read back from a published frame: the first
+        entries belong to the published rows, one −1 follows for every original record that is not among them.
     sizes : numpy.ndarray
         int64 (c,): records in each class.
+    aligned : bool
+        Whether entry ``i`` of `class_of` belongs to record ``i`` of `original`; False for what was read back from a
+        published frame, whose rows are shuffled.
     """
 
     original: EncodedTable
     columns: tuple[GeneralizedColumn, ...]
     class_of: NDArray[np.int32]
     sizes: NDArray[np.int64]
+    aligned: bool = True
+
+    @property
+    def height(self) -> int:
+        """Number of original records n, suppressed ones included."""
+        return len(self.class_of)
 
     @property
     def suppressed(self) -> int:

@@ -1,0 +1,60 @@
+"""What every class spans: smallest and largest codes, and sums of numbers.
+
+Letters: n records, q columns, c classes, v codes of a column (the missing value's among them).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.kernels.jit import kernel
+
+
+def class_boxes(
+    class_of: NDArray[np.int32], codes: NDArray[np.unsignedinteger], count: int
+) -> tuple[NDArray[np.unsignedinteger], NDArray[np.unsignedinteger]]:
+    """Return the smallest and the largest code of each class in each column.
+
+    class_of : int32 (n,), -1 for records in no class. codes : unsigned (n, q). count : number of classes c, each with
+    at least one record. Returns two views of the dtype of `codes`, (c, q). One pass, O(n · q).
+    """
+    top = np.iinfo(codes.dtype).max
+    boxes = np.zeros((count, 2, codes.shape[1]), dtype=codes.dtype)
+    # Both ends of a class share a cache line; two arrays would cost twice the misses.
+    boxes[:, 0, :] = top
+    _widen(class_of, codes, boxes)
+    return boxes[:, 0, :], boxes[:, 1, :]
+
+
+@kernel
+def _widen(class_of: Any, codes: Any, boxes: Any) -> None:
+    for record in range(codes.shape[0]):
+        owner = class_of[record]
+        if owner < 0:
+            continue
+        for column in range(codes.shape[1]):
+            code = codes[record, column]
+            if code < boxes[owner, 0, column]:
+                boxes[owner, 0, column] = code
+            if code > boxes[owner, 1, column]:
+                boxes[owner, 1, column] = code
+
+
+@kernel
+def class_sums(
+    class_of: NDArray[np.int32], codes: NDArray[np.unsignedinteger], numbers: NDArray[np.float64], count: int
+) -> NDArray[np.float64]:
+    """Sum the numbers behind the codes of each class, in record order.
+
+    class_of : int32 (n,), -1 for records in no class. codes : unsigned (n,). numbers : float64 (v,). Returns
+    float64 (count,). One pass, O(n).
+    """
+    sums = np.zeros(count, dtype=np.float64)
+    for record in range(codes.shape[0]):
+        owner = class_of[record]
+        if owner >= 0:
+            sums[owner] += numbers[codes[record]]
+    return sums
