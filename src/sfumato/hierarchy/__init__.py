@@ -1,1 +1,36 @@
 """Hierarchies: trees over the values of one attribute, and the builders that describe them."""
+
+from sfumato.hierarchy.code_prefixes import Prefixes, prefixes
+from sfumato.hierarchy.date_units import Dates, dates
+from sfumato.hierarchy.draft import draft_hierarchy
+from sfumato.hierarchy.flat_tree import Flat, flat
+from sfumato.hierarchy.level_table import HierarchyTable
+from sfumato.hierarchy.numeric_intervals import Intervals, intervals
+from sfumato.hierarchy.policy import HIERARCHY_KINDS, hierarchy_from_policy
+from sfumato.hierarchy.specification import HierarchySpecification
+from sfumato.hierarchy.table_file import read_hierarchy, write_hierarchy
+from sfumato.hierarchy.tree import Hierarchy, Level, hierarchy_from_paths
+from sfumato.hierarchy.value_groups import Groups, groups
+
+__all__ = [
+    "HIERARCHY_KINDS",
+    "Dates",
+    "Flat",
+    "Groups",
+    "Hierarchy",
+    "HierarchySpecification",
+    "HierarchyTable",
+    "Intervals",
+    "Level",
+    "Prefixes",
+    "dates",
+    "draft_hierarchy",
+    "flat",
+    "groups",
+    "hierarchy_from_paths",
+    "hierarchy_from_policy",
+    "intervals",
+    "prefixes",
+    "read_hierarchy",
+    "write_hierarchy",
+]

@@ -18,10 +18,13 @@ class HierarchySpecification(Protocol):
     """
 
     def build(self, values: pl.Series, *, name: str) -> Hierarchy:
-        """Build the hierarchy for the sorted, distinct, non-null original `values` of the attribute called `name`.
+        """Build the hierarchy for the original `values` of the attribute called `name`.
 
-        `values` is a series of strings, numbers or dates. Every value must become a leaf whose label is its text
-        (:func:`sfumato.table.kinds.text_of`). Errors name the attribute and count the offending values, never show one.
+        `values` is a series of strings, categories, numbers, booleans or dates; order and repetition do not matter,
+        missing values are left out. Every value becomes a leaf whose label is its text
+        (:func:`sfumato.hierarchy.text.text_of`). Descriptions that list values (groups, tables) also keep the leaves
+        that the column does not have: the tree is the declared domain. Errors name the attribute and count the
+        offending values, never show one.
         """
         ...
 

@@ -5,11 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.errors import HierarchyError
+from sfumato.errors import HierarchyError, raise_all
+
+ROOT = "*"
+"""Published label of the whole domain."""
 
 
 @dataclass(frozen=True)
@@ -32,15 +36,26 @@ class Level:
 class Hierarchy:
     """A checked hierarchy. Level 0 holds the original values, the top level one node (usually ``*``).
 
-    Build it with :func:`hierarchy_from_paths` or one of the builders; the constructor expects consistent levels.
+    Build it with :func:`hierarchy_from_paths` or one of the builders. A label names one set of original values, on
+    whatever level it stands: a published cell has one meaning.
 
     Attributes
     ----------
     levels : tuple of Level
         From the leaves (level 0) to the root.
+
+    Raises
+    ------
+    HierarchyError
+        When the levels do not nest, or when a label is empty or ambiguous.
     """
 
     levels: tuple[Level, ...]
+
+    def __post_init__(self) -> None:
+        """Check the levels against each other. Cost O(nodes)."""
+        raise_all(HierarchyError, _nesting_problems(self.levels))
+        raise_all(HierarchyError, _label_problems(self.levels))
 
     @property
     def leaves(self) -> tuple[str, ...]:
@@ -56,6 +71,15 @@ class Hierarchy:
     def height(self) -> int:
         """Number of generalization steps from a leaf to the root."""
         return len(self.levels) - 1
+
+    @property
+    def paths(self) -> list[tuple[str, ...]]:
+        """Labels from each leaf to the root, in code order: the rows of a hierarchy file. Cost O(height · leaves)."""
+        columns = [
+            [level.labels[node] for node in nodes.tolist()]
+            for level, nodes in zip(self.levels, self.node_of, strict=True)
+        ]
+        return list(zip(*columns, strict=True))
 
     @cached_property
     def node_of(self) -> NDArray[np.int32]:
@@ -90,7 +114,8 @@ class Hierarchy:
 def hierarchy_from_paths(paths: Sequence[Sequence[str]], *, name: str = "hierarchy") -> Hierarchy:
     """Build a hierarchy from one path per leaf, each from the leaf (level 0) to the root.
 
-    Leaves are renumbered depth first; siblings keep the order in which they first appear.
+    Leaves are renumbered depth first; siblings keep the order in which they first appear. A node may repeat on several
+    levels (that is how a ragged tree is padded), but always for the same leaves.
 
     Parameters
     ----------
@@ -103,21 +128,31 @@ def hierarchy_from_paths(paths: Sequence[Sequence[str]], *, name: str = "hierarc
     ------
     HierarchyError
         Listing every defect: no rows, rows of unequal length, a leaf given twice, a value under two parents, more than
-        one root.
+        one root, an empty label, a label that means different leaves on different levels.
+
+    Notes
+    -----
+    Cost O(height · n log n) for n leaves.
     """
-    problems = _path_problems(paths, name)
-    if problems:
-        raise HierarchyError(*problems)
-    height = len(paths[0]) - 1
-    # A node is named by its path from the root, so equal labels under different parents would be different nodes.
-    first_seen: dict[tuple[str, ...], int] = {}
-    for path in paths:
-        for level in range(height + 1):
-            first_seen.setdefault(tuple(reversed(path[level:])), len(first_seen))
-    ordered = sorted(
-        paths, key=lambda path: [first_seen[tuple(reversed(path[level:]))] for level in range(height, -1, -1)]
-    )
-    return Hierarchy(tuple(_level([path[level] for path in ordered]) for level in range(height + 1)))
+    raise_all(HierarchyError, _named(name, _shape_problems(paths)))
+    columns = list(zip(*paths, strict=True))
+    raise_all(HierarchyError, _named(name, _column_problems(columns)))
+    # lexsort takes its last key first: the root, then each level below it.
+    order = np.lexsort([_first_seen(column) for column in columns]).tolist()
+    try:
+        return Hierarchy(tuple(_level([column[row] for row in order]) for column in columns))
+    except HierarchyError as error:
+        raise HierarchyError(*_named(name, error.problems)) from None
+
+
+def _named(name: str, problems: Sequence[str]) -> list[str]:
+    return [f"{name}: {problem}" for problem in problems]
+
+
+def _first_seen(column: Sequence[str]) -> NDArray[np.int64]:
+    """Give each label of one level the rank of its first appearance; under one parent only, a label names its node."""
+    numbers: dict[str, int] = {}
+    return np.fromiter((numbers.setdefault(label, len(numbers)) for label in column), np.int64, len(column))
 
 
 def _level(column: Sequence[str]) -> Level:
@@ -125,21 +160,90 @@ def _level(column: Sequence[str]) -> Level:
     return Level(tuple(column[index] for index in starts), (*starts, len(column)))
 
 
-def _path_problems(paths: Sequence[Sequence[str]], name: str) -> list[str]:
+def _shape_problems(paths: Sequence[Sequence[str]]) -> list[str]:
     if not paths:
-        return [f"{name}: no rows; give one row per original value, level 0 first"]
-    lengths = {len(path) for path in paths}
-    if len(lengths) > 1 or 0 in lengths:
-        odd = next(row for row, path in enumerate(paths, 1) if len(path) != len(paths[0]))
-        return [f"{name}: row {odd} has another number of levels than row 1; every row needs the same number"]
+        return ["no rows; give one row per original value, level 0 first"]
+    odd = [row for row, path in enumerate(paths, 1) if len(path) != len(paths[0])]
+    if odd:
+        return [
+            f"{len(odd)} row(s) have another number of levels than row 1, first in row {odd[0]}; "
+            "every row needs the same number"
+        ]
+    return [] if paths[0] else ["rows without levels; give one row per original value, level 0 first"]
+
+
+def _column_problems(columns: Sequence[Sequence[str]]) -> list[str]:
     problems = []
-    if len({path[0] for path in paths}) < len(paths):
-        problems.append(f"{name}: {len(paths) - len({path[0] for path in paths})} original value(s) are given twice")
-    for level in range(len(paths[0]) - 1):
-        parents: dict[str, str] = {}
-        torn = {path[level] for path in paths if parents.setdefault(path[level], path[level + 1]) != path[level + 1]}
-        if torn:
-            problems.append(f"{name}: {len(torn)} value(s) of level {level} stand under two parents")
-    if len({path[-1] for path in paths}) > 1:
-        problems.append(f"{name}: the last level has more than one value; end every row with '*'")
+    for level, column in enumerate(columns):
+        empty = [row for row, label in enumerate(column, 1) if not label]
+        if empty:
+            problems.append(f"{len(empty)} label(s) of level {level} are empty, first in row {empty[0]}; name them")
+    problems.extend(_repeated_leaves(columns[0]))
+    for level, (below, above) in enumerate(pairwise(columns)):
+        problems.extend(_torn_nodes(below, above, level))
+    if len(set(columns[-1])) > 1:
+        problems.append(f"the last level has more than one value; end every row with '{ROOT}'")
+    return problems
+
+
+def _repeated_leaves(column: Sequence[str]) -> list[str]:
+    first: dict[str, int] = {}
+    repeats = [row for row, label in enumerate(column, 1) if first.setdefault(label, row) != row]
+    if not repeats:
+        return []
+    return [f"{len(repeats)} row(s) repeat an original value, first in row {repeats[0]}; give one row per value"]
+
+
+def _torn_nodes(below: Sequence[str], above: Sequence[str], level: int) -> list[str]:
+    parents: dict[str, str] = {}
+    torn = [
+        (row, label)
+        for row, (label, parent) in enumerate(zip(below, above, strict=True), 1)
+        if parents.setdefault(label, parent) != parent
+    ]
+    # Level 0 repeats only where an original value is given twice, which has its own message.
+    if not torn or level == 0:
+        return []
+    return [
+        f"{len({label for _, label in torn})} value(s) of level {level} stand under two parents, first in row "
+        f"{torn[0][0]}; every level must be coarser than the one before it"
+    ]
+
+
+def _nesting_problems(levels: Sequence[Level]) -> list[str]:
+    if not levels or not levels[0].labels:
+        return ["no original values"]
+    size = len(levels[0].labels)
+    finer = set(range(size + 1))
+    for number, level in enumerate(levels):
+        starts = level.starts
+        rising = all(before < after for before, after in pairwise(starts))
+        if len(starts) != len(level.labels) + 1 or starts[0] != 0 or starts[-1] != size or not rising:
+            return [f"level {number} does not cover the original values in order"]
+        if not finer.issuperset(starts):
+            return [f"level {number} is not coarser than the one before it"]
+        finer = set(starts)
+    if len(levels[-1].labels) > 1:
+        return ["the top level has more than one node"]
+    return []
+
+
+def _label_problems(levels: Sequence[Level]) -> list[str]:
+    problems = []
+    ranges: dict[str, tuple[int, int]] = {ROOT: (0, len(levels[0].labels))}
+    for number, level in enumerate(levels):
+        spans = list(zip(level.labels, level.starts, level.starts[1:], strict=False))
+        if "" in level.labels:
+            problems.append(f"{level.labels.count('')} label(s) of level {number} are empty")
+        if len(set(level.labels)) < len(spans):
+            problems.append(f"{len(spans) - len(set(level.labels))} label(s) of level {number} are given twice")
+        elif ranges[ROOT] != next(((low, high) for label, low, high in spans if label == ROOT), ranges[ROOT]):
+            problems.append(f"level {number} has a label '{ROOT}', which is kept for the whole domain; rename it")
+        else:
+            clashes = sum(ranges.setdefault(label, (low, high)) != (low, high) for label, low, high in spans)
+            if clashes:
+                problems.append(
+                    f"{clashes} label(s) of level {number} stand on a lower level too, for other original values, so "
+                    "that a published label would be ambiguous; rename them"
+                )
     return problems

@@ -1,0 +1,122 @@
+"""Dates by month, quarter, year and decade."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import polars as pl
+
+from sfumato.errors import HierarchyError, raise_all
+from sfumato.hierarchy.specification import HierarchySpecification
+from sfumato.hierarchy.text import distinct_values, text_of
+from sfumato.hierarchy.tree import ROOT, Hierarchy, hierarchy_from_paths
+
+
+def _quarter(day: str) -> str:
+    return f"{day[:-6]}-Q{(int(day[-5:-3]) + 2) // 3}"
+
+
+# Each unit reads its label off an ISO day; from fine to coarse.
+_UNITS: dict[str, Callable[[str], str]] = {
+    "day": lambda day: day,
+    "month": lambda day: day[:-3],
+    "quarter": _quarter,
+    "year": lambda day: day[:-6],
+    "decade": lambda day: day[:-7] + "0s",
+}
+_ISO_DAY = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}$"
+
+
+def dates(*units: str) -> HierarchySpecification:
+    """Describe a hierarchy of calendar units over dates, topped by ``*``.
+
+    Parameters
+    ----------
+    *units
+        From fine to coarse, any of ``"month"`` (``1994-05``), ``"quarter"`` (``1994-Q2``), ``"year"`` (``1994``) and
+        ``"decade"`` (``1990s``); ``"day"`` is level 0 and may be left out. None given: month, year, decade.
+
+    Returns
+    -------
+    HierarchySpecification
+        To be given to a schema as the hierarchy of a date attribute, or of texts such as ``1994-05-06``.
+
+    Raises
+    ------
+    HierarchyError
+        When a unit is unknown or the units do not rise.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> dates("month", "year", "decade").build(pl.Series(["1994-05-06"]), name="born").paths
+    [('1994-05-06', '1994-05', '1994', '1990s', '*')]
+    """
+    return Dates(units or ("month", "year", "decade"))
+
+
+@dataclass(frozen=True)
+class Dates:
+    """The description that :func:`dates` returns.
+
+    Attributes
+    ----------
+    units : tuple of str
+        Calendar units from fine to coarse, without the day, which is level 0.
+    """
+
+    units: tuple[str, ...]
+
+    def __post_init__(self) -> None:
+        """Check the units and drop the day."""
+        raise_all(HierarchyError, _unit_problems(self.units))
+        object.__setattr__(self, "units", tuple(unit for unit in self.units if unit != "day"))
+
+    def build(self, values: pl.Series, *, name: str) -> Hierarchy:
+        """Build the hierarchy over the distinct dates of `values`, leaves in calendar order.
+
+        Raises
+        ------
+        HierarchyError
+            When the values are neither dates nor ISO texts (those that are not are counted).
+        """
+        what = f"hierarchy of {name!r}"
+        days = _days(distinct_values(values, what), what)
+        paths = [(day, *(_UNITS[unit](day) for unit in self.units), ROOT) for day in days]
+        return hierarchy_from_paths(paths, name=what)
+
+    def to_policy(self) -> Mapping[str, Any]:
+        """Return the description as plain values."""
+        return {"kind": "dates", "units": list(self.units)}
+
+
+def is_iso_day(texts: pl.Series) -> pl.Series:
+    """Tell which texts are days of the calendar written as ``1994-05-06``."""
+    return texts.str.contains(_ISO_DAY) & texts.str.to_date("%Y-%m-%d", strict=False).is_not_null()
+
+
+def _days(distinct: pl.Series, what: str) -> list[str]:
+    if distinct.dtype == pl.Date:
+        return text_of(distinct).to_list()
+    if distinct.dtype != pl.String:
+        raise HierarchyError(f"{what}: calendar units need a column of dates; declare its kind as date")
+    bad = int((~is_iso_day(distinct)).sum())
+    if bad:
+        raise HierarchyError(f"{what}: {bad} value(s) are not dates such as 1994-05-06; write them so")
+    return distinct.to_list()
+
+
+def _unit_problems(units: object) -> list[str]:
+    if not isinstance(units, (list, tuple)):
+        return [f"dates: name units among {', '.join(_UNITS)}"]
+    known = list(_UNITS)
+    unknown = [number for number, unit in enumerate(units, 1) if unit not in known]
+    if unknown:
+        return [f"dates: unit {number} is none of {', '.join(known)}" for number in unknown]
+    places = [known.index(unit) for unit in units]
+    if any(fine >= coarse for fine, coarse in pairwise(places)):
+        return ["dates: the units must rise, such as month, year, decade"]
+    return []

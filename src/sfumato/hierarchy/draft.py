@@ -1,0 +1,113 @@
+"""Drafts: a first hierarchy for a column, to be written to a file and edited by the person who knows the column."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import polars as pl
+
+from sfumato.hierarchy.code_prefixes import prefixes
+from sfumato.hierarchy.date_units import dates, is_iso_day
+from sfumato.hierarchy.exact_scale import Number, check_finite
+from sfumato.hierarchy.flat_tree import flat
+from sfumato.hierarchy.numeric_intervals import intervals
+from sfumato.hierarchy.specification import HierarchySpecification
+from sfumato.hierarchy.text import distinct_values
+from sfumato.hierarchy.tree import ROOT, Hierarchy, hierarchy_from_paths
+
+MOST_INTERVALS = 20
+MOST_PREFIXES = 4
+FEWEST_GROUPED = 3
+
+# After a first width of 1, 2 or 5 (times a power of ten): the next ones, round numbers too, as its multiples.
+_MULTIPLES = {1: (1, 5), 2: (1, 5), 5: (1, 2, 4)}
+_CODE = r"^[0-9A-Za-z.\-]*[0-9][0-9A-Za-z.\-]*$"
+
+
+def draft_hierarchy(values: pl.Series) -> Hierarchy:
+    """Draft a hierarchy for a column, to be edited.
+
+    Numbers get nested intervals of round widths, at most 20 on level 1; dates (also as ISO text) months, years and
+    decades; codes (texts of one length with a digit in each) ever shorter prefixes, at most four. Other categories are
+    listed by falling frequency, each as its own group on level 1: writing the same label over several of them forms a
+    group, and what is left alone stays as it is.
+
+    Parameters
+    ----------
+    values
+        The column as it is, with repeated and missing values.
+
+    Returns
+    -------
+    Hierarchy
+        For :func:`sfumato.write_hierarchy`.
+
+    Raises
+    ------
+    HierarchyError
+        When the column has no values, or some that no hierarchy can have (an empty text, ``*``, an infinite number).
+
+    Notes
+    -----
+    Cost O(n log n) for n values.
+    """
+    name = values.name or "values"
+    what = f"hierarchy of {name!r}"
+    distinct = distinct_values(values, what)
+    if distinct.dtype.is_float():
+        check_finite(distinct.to_list(), what)
+    described = _description(distinct)
+    return _draft_of_categories(values, name) if described is None else described.build(distinct, name=name)
+
+
+def _description(distinct: pl.Series) -> HierarchySpecification | None:
+    """Describe the hierarchy of a column whose values speak for themselves; None for categories."""
+    if distinct.dtype.is_integer() or distinct.dtype.is_float():
+        return _round_intervals(distinct.to_list(), whole=distinct.dtype.is_integer())
+    if distinct.dtype == pl.Date:
+        return dates()
+    if distinct.dtype != pl.String or len(distinct) < FEWEST_GROUPED:
+        return flat()
+    if is_iso_day(distinct).all():
+        return dates()
+    return _code_prefixes(distinct)
+
+
+def _round_intervals(numbers: Sequence[Number], *, whole: bool) -> HierarchySpecification:
+    """Nested widths for sorted numbers: the first leaves at most 20 intervals, the last at least two."""
+    span = numbers[-1] - numbers[0]
+    rough = span / MOST_INTERVALS
+    if rough == 0 or not math.isfinite(rough):  # constant, or further apart than a float can say
+        return flat()
+    digit, exponent = _round_up(rough)
+    widths = [_power_of_ten(digit * multiple, exponent) for multiple in _MULTIPLES[digit]]
+    kept = [width for width in widths if width * 2 <= span and not (whole and width <= 1)]
+    return intervals(*kept) if kept else flat()
+
+
+def _round_up(number: float) -> tuple[int, int]:
+    """Find the smallest 1, 2 or 5 times a power of ten that is not below `number`, as digit and exponent."""
+    exponent = math.floor(math.log10(number))
+    for digit in (1, 2, 5):
+        if _power_of_ten(digit, exponent) >= number:
+            return digit, exponent
+    return 1, exponent + 1
+
+
+def _power_of_ten(digits: int, exponent: int) -> Number:
+    return digits * 10**exponent if exponent >= 0 else float(f"{digits}e{exponent}")
+
+
+def _code_prefixes(texts: pl.Series) -> HierarchySpecification | None:
+    length = texts.str.len_chars()
+    if length.min() != length.max() or length[0] < 2 or not texts.str.contains(_CODE).all():
+        return None
+    levels = min(length[0] - 1, MOST_PREFIXES)
+    return prefixes(*(length[0] * (levels - level) // (levels + 1) for level in range(levels)))
+
+
+def _draft_of_categories(values: pl.Series, name: str) -> Hierarchy:
+    counted = values.cast(pl.String).drop_nulls().alias("value").value_counts(name="records")
+    labels = counted.sort(["records", "value"], descending=[True, False])["value"].to_list()
+    return hierarchy_from_paths([(label, label, ROOT) for label in labels], name=f"hierarchy of {name!r}")

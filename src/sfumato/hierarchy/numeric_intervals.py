@@ -1,0 +1,230 @@
+"""Intervals of numbers: equal width, given borders, and several of either nested in each other."""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_right
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import polars as pl
+
+from sfumato.errors import HierarchyError, raise_all
+from sfumato.hierarchy.exact_scale import Number, Scale, check_finite
+from sfumato.hierarchy.specification import HierarchySpecification
+from sfumato.hierarchy.text import distinct_values, text_of
+from sfumato.hierarchy.tree import ROOT, Hierarchy, hierarchy_from_paths
+
+
+def intervals(
+    *steps: Number | Sequence[Number], width: Number | None = None, start: Number = 0, open_ends: bool = False
+) -> HierarchySpecification:
+    """Describe a hierarchy of half-open intervals ``[a..b)`` over numbers, topped by ``*``.
+
+    A value on a border belongs to the interval on its right.
+
+    Parameters
+    ----------
+    *steps
+        From fine to coarse: either widths, each a multiple of the one before (``intervals(5, 10, 20)``), or lists of
+        rising borders, each a subset of the one before (``intervals([18, 30, 45, 65], [18, 65])``).
+    width
+        The same as a single width: ``intervals(width=10)``.
+    start
+        A border of the equal-width intervals; borders lie at ``start + i · width`` for every whole ``i``. They do not
+        depend on the data, so that they give nothing away about the smallest and largest value.
+    open_ends
+        With borders: add an interval below the first border (``<18``) and one from the last on (``>=65``). Without it,
+        values outside the borders are an error.
+
+    Returns
+    -------
+    HierarchySpecification
+        To be given to a schema as the hierarchy of a numeric attribute.
+
+    Raises
+    ------
+    HierarchyError
+        Listing every contradiction between the steps.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> ages = intervals(5, 10).build(pl.Series([21, 29, 30]), name="age")
+    >>> ages.levels[1].labels
+    ('[20..25)', '[25..30)', '[30..35)')
+    """
+    given = steps if width is None else (*steps, width)
+    widths = tuple(step for step in given if isinstance(step, (int, float)))
+    borders = tuple(tuple(step) for step in given if isinstance(step, Sequence) and not isinstance(step, str))
+    if len(widths) + len(borders) < len(given):
+        raise HierarchyError("intervals: every step must be a width or a list of borders")
+    return Intervals(widths=widths, borders=borders, start=start, open_ends=open_ends)
+
+
+@dataclass(frozen=True)
+class Intervals:
+    """The description that :func:`intervals` returns; it has either widths or borders.
+
+    Attributes
+    ----------
+    widths : tuple of numbers
+        Widths of nested equal-width intervals, from fine to coarse.
+    borders : tuple of tuples of numbers
+        Lists of rising borders, from fine to coarse.
+    start : number
+        A border of the equal-width intervals.
+    open_ends : bool
+        Whether values outside the borders have intervals of their own.
+    """
+
+    widths: tuple[Number, ...] = ()
+    borders: tuple[tuple[Number, ...], ...] = ()
+    start: Number = 0
+    open_ends: bool = False
+
+    def __post_init__(self) -> None:
+        """Bring the numbers into one form and check them against each other; one list of borders may stand alone."""
+        if isinstance(self.borders, (list, tuple)) and any(_is_number(border) for border in self.borders):
+            object.__setattr__(self, "borders", (self.borders,))
+        raise_all(HierarchyError, _type_problems(self))
+        object.__setattr__(self, "widths", tuple(_plain(width) for width in self.widths))
+        object.__setattr__(self, "borders", tuple(tuple(_plain(value) for value in line) for line in self.borders))
+        object.__setattr__(self, "start", _plain(self.start))
+        problems = _choice_problems(self) or [*_width_problems(self.widths), *_border_problems(self)]
+        raise_all(HierarchyError, problems)
+
+    def build(self, values: pl.Series, *, name: str) -> Hierarchy:
+        """Build the hierarchy over the distinct numbers of `values`, leaves in rising order.
+
+        Raises
+        ------
+        HierarchyError
+            When the values are not numbers, or some are not finite or lie outside the borders (they are counted).
+
+        Notes
+        -----
+        Cost O(levels · n) for n distinct values; the width of their range does not matter.
+        """
+        what = f"hierarchy of {name!r}"
+        distinct = distinct_values(values, what)
+        if not (distinct.dtype.is_integer() or distinct.dtype.is_float()):
+            raise HierarchyError(f"{what}: intervals need a column of numbers; declare its kind as numeric")
+        numbers = distinct.to_list()
+        check_finite(numbers, what)
+        scale = Scale.fitting([*numbers, *self.widths, *(value for line in self.borders for value in line), self.start])
+        places = [scale.whole(number) for number in numbers]
+        raise_all(HierarchyError, self._outside_problems(places, scale, what))
+        columns = [[label(place) for place in places] for label in self._labelers(scale)]
+        paths = list(zip(text_of(distinct).to_list(), *columns, [ROOT] * len(places), strict=True))
+        return hierarchy_from_paths(paths, name=what)
+
+    def to_policy(self) -> Mapping[str, Any]:
+        """Return the description as plain values."""
+        if self.widths:
+            return {"kind": "intervals", "widths": list(self.widths), "start": self.start}
+        return {"kind": "intervals", "borders": [list(line) for line in self.borders], "open_ends": self.open_ends}
+
+    def _labelers(self, scale: Scale) -> list[Callable[[int], str]]:
+        start = scale.whole(self.start)
+        return [
+            *(_equal_width_label(scale.whole(width), start, scale) for width in self.widths),
+            *(_border_label([scale.whole(value) for value in line], scale) for line in self.borders),
+        ]
+
+    def _outside_problems(self, places: list[int], scale: Scale, what: str) -> list[str]:
+        if not self.borders or self.open_ends:
+            return []
+        first, last = scale.whole(self.borders[0][0]), scale.whole(self.borders[0][-1])
+        below, above = sum(place < first for place in places), sum(place >= last for place in places)
+        if not below and not above:
+            return []
+        return [
+            f"{what}: {below} value(s) lie below the first border and {above} on or above the last one; "
+            "add borders, or set open_ends"
+        ]
+
+
+def _equal_width_label(width: int, start: int, scale: Scale) -> Callable[[int], str]:
+    def label(place: int) -> str:
+        low = (place - start) // width * width + start
+        return f"[{scale.text(low)}..{scale.text(low + width)})"
+
+    return label
+
+
+def _border_label(borders: list[int], scale: Scale) -> Callable[[int], str]:
+    texts = [scale.text(border) for border in borders]
+    inner = [f"[{low}..{high})" for low, high in pairwise(texts)]
+    labels = [f"<{texts[0]}", *inner, f">={texts[-1]}"]
+    return lambda place: labels[bisect_right(borders, place)]
+
+
+def _plain(number: Number) -> Number:
+    """Write whole numbers as int (64 bits: what a policy file holds), so that equal descriptions have equal texts."""
+    whole = isinstance(number, int) or (number.is_integer() and abs(number) < 2.0**63)
+    return int(number) if whole else float(number)
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
+
+
+def _is_border_list(line: object) -> bool:
+    return isinstance(line, (list, tuple)) and all(_is_number(value) for value in line)
+
+
+def _type_problems(given: Intervals) -> list[str]:
+    problems = []
+    if not isinstance(given.widths, (list, tuple)) or not all(_is_number(width) for width in given.widths):
+        problems.append("intervals: widths must be a list of finite numbers")
+    if not isinstance(given.borders, (list, tuple)) or not all(_is_border_list(line) for line in given.borders):
+        problems.append("intervals: borders must be lists of finite numbers, one list a level")
+    if not _is_number(given.start):
+        problems.append("intervals: start must be a finite number")
+    if not isinstance(given.open_ends, bool):
+        problems.append("intervals: open_ends must be true or false")
+    return problems
+
+
+def _choice_problems(given: Intervals) -> list[str]:
+    if bool(given.widths) == bool(given.borders):
+        return ["intervals: give either widths, such as 5, 10, 20, or lists of borders, such as [18, 30, 65]"]
+    if given.widths and given.open_ends:
+        return ["intervals: open_ends goes with borders; equal widths reach every value"]
+    if given.borders and given.start != 0:
+        return ["intervals: start goes with widths; borders say where they start"]
+    return []
+
+
+def _width_problems(widths: Sequence[Number]) -> list[str]:
+    if any(width <= 0 for width in widths):
+        return ["intervals: every width must be above 0"]
+    scale = Scale.fitting(widths)
+    wholes = [scale.whole(width) for width in widths]
+    pairs = list(pairwise(wholes))
+    return [
+        f"intervals: width {level + 1} must be a multiple of width {level}, and larger"
+        for level, (fine, coarse) in enumerate(pairs, 1)
+        if coarse % fine or coarse <= fine
+    ]
+
+
+def _border_problems(given: Intervals) -> list[str]:
+    problems = []
+    fewest = 1 if given.open_ends else 2
+    for level, line in enumerate(given.borders, 1):
+        if len(line) < fewest:
+            problems.append(f"intervals: border list {level} needs at least {fewest} border(s)")
+        if any(low >= high for low, high in pairwise(line)):
+            problems.append(f"intervals: border list {level} must rise")
+    for level, (fine, coarse) in enumerate(zip(given.borders, given.borders[1:], strict=False), 1):
+        if not set(coarse) < set(fine):
+            problems.append(
+                f"intervals: border list {level + 1} must hold some of the borders of list {level}, no others"
+            )
+        elif coarse and not given.open_ends and (coarse[0], coarse[-1]) != (fine[0], fine[-1]):
+            problems.append(f"intervals: border list {level + 1} must keep the first and last border, or set open_ends")
+    return problems
