@@ -1,0 +1,161 @@
+"""Entries of a policy: one pydantic model for every value that can be described, made from its dataclass.
+
+So a new privacy model, anonymizer or hierarchy is known to policies as soon as it stands in its folder's dictionary.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from datetime import date, time
+from typing import Annotated, Any, ClassVar, Literal, Self, Union, get_type_hints
+
+from pydantic import BaseModel, ConfigDict, Field, GetJsonSchemaHandler, create_model, model_validator
+from pydantic.json_schema import JsonSchemaValue
+from pydantic_core import PydanticCustomError
+
+from sfumato.errors import PolicyError, SfumatoError
+from sfumato.release.mistakes import BUILT
+
+
+def hyphenated(name: str) -> str:
+    """Write a name of Python the way policies do."""
+    return name.replace("_", "-")
+
+
+class Part(BaseModel):
+    """A part of a policy: frozen, strict, and without unknown keys."""
+
+    model_config = ConfigDict(
+        strict=True,
+        frozen=True,
+        extra="forbid",
+        alias_generator=hyphenated,
+        allow_inf_nan=False,
+        validate_default=False,
+    )
+
+    @classmethod
+    def keys(cls) -> list[str]:
+        """Return the keys as a policy writes them."""
+        return [hyphenated(name) for name in cls.model_fields]
+
+
+@dataclasses.dataclass(frozen=True)
+class AlsoWritten:
+    """Annotation: files may also write this value in a short form, which is spelled out before it is checked."""
+
+    short: str
+    items: str | None = None
+
+    def __get_pydantic_json_schema__(self, core: Any, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
+        """Allow both forms in the JSON Schema."""
+        short = {"type": self.short} if self.items is None else {"type": self.short, "items": {"type": self.items}}
+        return {"anyOf": [short, handler(core)]}
+
+
+class Entry(Part):
+    """Settings of one described value; valid exactly when the value can be built."""
+
+    described: ClassVar[type[Any]]
+
+    def build(self) -> Any:
+        """Return the described value."""
+        return self.described(**{field.name: getattr(self, field.name) for field in dataclasses.fields(self.described)})
+
+    @model_validator(mode="after")
+    def _can_be_built(self) -> Self:
+        with problems_reported(self.keys()):
+            self.build()
+        return self
+
+
+class Outside(Part):
+    """A described value that is not one of the library's own: a policy can name it but not build it."""
+
+    name: str
+
+    def build(self) -> Any:
+        """Refuse; its settings are not known here."""
+        raise PolicyError(f"{self.name}: is not part of this library; pass it in a program")
+
+
+@contextmanager
+def problems_reported(keys: Sequence[str]) -> Iterator[None]:
+    """Hand the problems that a described value finds in itself to pydantic, which goes on to the other keys.
+
+    A problem that starts with one of the `keys` is reported at that key.
+    """
+    try:
+        yield
+    except SfumatoError as error:
+        context = {"problems": error.problems, "keys": list(keys)}
+        raise PydanticCustomError(BUILT, "cannot be built", context) from None
+
+
+def entry_for(described: type[Any], *, tag: str | None = None, name: str = "") -> type[Entry]:
+    """Make the entry of the dataclass `described`; its key `tag` says `name` where there are several to choose from."""
+    hints = get_type_hints(described, include_extras=True)
+    tagged: dict[str, Any] = {tag: (Literal[name], ...)} if tag else {}
+    options: dict[str, Any] = {
+        field.name: (hints[field.name], _default(field)) for field in dataclasses.fields(described) if field.init
+    }
+    entry = create_model(described.__name__, __base__=Entry, __doc__=described.__doc__, **tagged, **options)
+    entry.described = described
+    return entry
+
+
+def entries_for(described: Mapping[str, type[Any]], *, tag: str) -> dict[str, type[Part]]:
+    """Make the entries of all `described`, by name."""
+    return {name: entry_for(value, tag=tag, name=name) for name, value in described.items()}
+
+
+def union_of(entries: Mapping[str, type[Part]], *, tag: str) -> Any:
+    """Return the type of a part that may be any of `entries`, told apart by its key `tag`."""
+    if len(entries) == 1:
+        return next(iter(entries.values()))
+    return Annotated[Union[tuple(entries.values())], Field(discriminator=tag)]  # noqa: UP007 - built at run time
+
+
+def entry_of(value: Any, entries: Mapping[str, type[Any]]) -> Part:
+    """Return the entry that describes `value`, which has a name; one of `entries` or :class:`Outside`."""
+    entry = entries.get(value.name)
+    if entry is None or entry.described is not type(value):
+        return Outside(name=value.name)
+    entry_of_value: Part = entry.model_validate_json(as_json({"name": value.name, **described_as_mapping(value)}))
+    return entry_of_value
+
+
+def described_as_mapping(value: Any) -> dict[str, Any]:
+    """Write a described value as plain values, without the settings that are None."""
+    settings = {hyphenated(field.name): getattr(value, field.name) for field in dataclasses.fields(value)}
+    return {key: setting for key, setting in settings.items() if setting is not None}
+
+
+def as_json(mapping: Mapping[str, Any]) -> str:
+    """Write plain values as JSON, where strict means what it means in TOML: a list may be a tuple, but text no number.
+
+    Raises
+    ------
+    TypeError
+        For values that TOML does not have.
+    """
+    return json.dumps(mapping, default=_plain)
+
+
+def _plain(value: object) -> Any:
+    if isinstance(value, Mapping):
+        return dict(value)
+    if isinstance(value, (date, time)):
+        return value.isoformat()
+    raise TypeError
+
+
+def _default(field: dataclasses.Field[Any]) -> Any:
+    if field.default is not dataclasses.MISSING:
+        return field.default
+    if field.default_factory is not dataclasses.MISSING:
+        return Field(default_factory=field.default_factory)
+    return ...

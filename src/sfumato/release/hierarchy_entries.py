@@ -1,0 +1,135 @@
+"""Hierarchies in a policy: one entry for every kind, and which of them a release may show."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Annotated, Any, Literal
+
+from pydantic import Field
+
+from sfumato.errors import PolicyError
+from sfumato.hierarchy import HIERARCHY_KINDS, HierarchySpecification, hierarchy_from_policy
+from sfumato.release.entries import AlsoWritten, Part, entries_for, union_of
+
+RULES = ("intervals", "prefixes", "dates", "flat")
+"""Kinds that are rules; every other kind lists original values."""
+
+ROLES_WITH_SETTINGS = ("quasi-identifying", "sensitive")
+
+Rows = Annotated[tuple[tuple[str, ...], ...], Field(min_length=1)]
+
+
+class TableHierarchy(Part):
+    """A hierarchy row by row: the original value first, then ever coarser labels."""
+
+    kind: Literal["table"]
+    rows: Rows
+
+    def build(self) -> HierarchySpecification:
+        """Return the description of the hierarchy."""
+        return hierarchy_from_policy(self.model_dump())
+
+
+class FileHierarchy(Part):
+    """A hierarchy in a file of separated text; the separator is guessed unless given."""
+
+    kind: Literal["file"]
+    path: Annotated[str, Field(min_length=1)]
+    separator: Annotated[str, Field(min_length=1, max_length=1)] | None = None
+
+    def build(self) -> HierarchySpecification:
+        """Read the file."""
+        return hierarchy_from_policy(self.model_dump())
+
+
+class WithheldHierarchy(Part):
+    """What a published policy says of a hierarchy that lists original values: that there was one, of which kind."""
+
+    kind: Literal["withheld"]
+    was: str | None = None
+
+    def build(self) -> HierarchySpecification:
+        """Refuse; there is nothing to build it from."""
+        raise PolicyError("hierarchy was withheld from the published policy; name it again")
+
+
+_AnyKind: Any = union_of(
+    {
+        **entries_for({kind: built for kind, built in HIERARCHY_KINDS.items() if isinstance(built, type)}, tag="kind"),
+        "table": TableHierarchy,
+        "file": FileHierarchy,
+        "withheld": WithheldHierarchy,
+    },
+    tag="kind",
+)
+HierarchyEntry: Any = Annotated[_AnyKind, AlsoWritten("string")]
+"""Type of a hierarchy in a policy: a table with its ``kind``, or the path of a file."""
+
+
+def described_hierarchy(hierarchy: HierarchySpecification) -> dict[str, Any]:
+    """Write the description of a hierarchy as plain values; one that this library does not know is withheld."""
+    described = dict(hierarchy.to_policy())
+    return described if described.get("kind") in HIERARCHY_KINDS else {"kind": "withheld"}
+
+
+def published_hierarchy(entry: Any) -> Any:
+    """Return what a release says of a hierarchy: a rule as it is, of any other only that it was there."""
+    if entry is None or entry.kind in (*RULES, "withheld"):
+        return entry
+    return WithheldHierarchy(kind="withheld", was=entry.kind)
+
+
+def moved_files(mapping: Mapping[str, Any], move: Callable[[str], str]) -> dict[str, Any]:
+    """Return a policy's plain values with `move` applied to the path of every hierarchy file.
+
+    Values of a wrong type stay as they are.
+    """
+    return _with_hierarchies(mapping, lambda hierarchy: _moved(hierarchy, move))
+
+
+def spelled_out(mapping: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a policy's plain values without short forms: lists of columns, and hierarchies that are just a path.
+
+    Values of a wrong type stay as they are.
+    """
+    columns = mapping.get("columns")
+    if not isinstance(columns, Mapping):
+        return dict(mapping)
+    settled = {role: _with_settings(columns[role]) for role in ROLES_WITH_SETTINGS if role in columns}
+    return _with_hierarchies({**mapping, "columns": {**columns, **settled}}, _as_table)
+
+
+def _with_settings(given: Any) -> Any:
+    if isinstance(given, (list, tuple)) and all(isinstance(name, str) for name in given):
+        return {name: {} for name in given}
+    return given
+
+
+def _as_table(hierarchy: Any) -> Any:
+    return {"kind": "file", "path": hierarchy} if isinstance(hierarchy, str) else hierarchy
+
+
+def _moved(hierarchy: Any, move: Callable[[str], str]) -> Any:
+    if isinstance(hierarchy, str):
+        return move(hierarchy)
+    if isinstance(hierarchy, Mapping) and isinstance(hierarchy.get("path"), str):
+        return {**hierarchy, "path": move(hierarchy["path"])}
+    return hierarchy
+
+
+def _with_hierarchies(mapping: Mapping[str, Any], change: Callable[[Any], Any]) -> dict[str, Any]:
+    columns = mapping.get("columns")
+    if not isinstance(columns, Mapping):
+        return dict(mapping)
+    return {**mapping, "columns": {role: _in_role(given, change) for role, given in columns.items()}}
+
+
+def _in_role(given: Any, change: Callable[[Any], Any]) -> Any:
+    if not isinstance(given, Mapping):
+        return given
+    return {
+        name: {**settings, "hierarchy": change(settings["hierarchy"])}
+        if isinstance(settings, Mapping) and "hierarchy" in settings
+        else settings
+        for name, settings in given.items()
+    }

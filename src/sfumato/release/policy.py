@@ -1,0 +1,348 @@
+"""The policy: everything that a release is made from except the data, as one value.
+
+The command line, a TOML file and a program all make this object. It never holds a seed.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import tomli_w
+from pydantic import Field, ValidationError, ValidationInfo, field_validator
+
+from sfumato.anonymizers import ANONYMIZERS
+from sfumato.anonymizers.protocol import Anonymizer
+from sfumato.errors import PolicyError, SfumatoError, raise_all
+from sfumato.models import MODELS
+from sfumato.models.protocol import PrivacyModel
+from sfumato.recoding import Recoding
+from sfumato.release.entries import (
+    AlsoWritten,
+    Part,
+    as_json,
+    described_as_mapping,
+    entries_for,
+    entry_for,
+    entry_of,
+    problems_reported,
+    union_of,
+)
+from sfumato.release.hierarchy_entries import (
+    HierarchyEntry,
+    described_hierarchy,
+    moved_files,
+    published_hierarchy,
+    spelled_out,
+)
+from sfumato.release.mistakes import KeyPath, Mistake, mistakes_of, spell
+from sfumato.release.policy_file import read_policy
+from sfumato.table.schema import Attribute, Kind, Others, Schema
+
+_ANONYMIZERS = entries_for(ANONYMIZERS, tag="name")
+_MODELS = entries_for(MODELS, tag="name")
+ModelEntry: Any = union_of(_MODELS, tag="name")
+AnonymizerEntry: Any = union_of(_ANONYMIZERS, tag="name")
+RecodingEntry: Any = entry_for(Recoding)
+
+
+class Source(Part):
+    """How the table is read."""
+
+    separator: Annotated[str, Field(min_length=1, max_length=1)] = ","
+    encoding: str = "utf8"
+    quote: Annotated[str, Field(max_length=1)] = '"'
+    missing: tuple[str, ...] = ("",)
+    header: bool = True
+    columns: tuple[str, ...] | None = None
+    strip: bool = True
+
+
+class Column(Part):
+    """Settings of one quasi-identifying or sensitive column."""
+
+    kind: Literal["numeric", "categorical", "boolean", "date"] | None = None
+    hierarchy: HierarchyEntry | None = None
+    domain: tuple[int | float, ...] | tuple[str, ...] | None = None
+    domain_withheld: bool = False
+    weight: Annotated[float, Field(gt=0)] = 1.0
+
+    @field_validator("domain")
+    @classmethod
+    def _fits_the_kind(cls, domain: Any, others: ValidationInfo) -> Any:
+        kind = others.data.get("kind")
+        with problems_reported(["domain"]):
+            Attribute(kind=kind, domain=domain)
+        return domain
+
+    def to_attribute(self) -> Attribute:
+        """Return the settings for a schema; reads the hierarchy where it is a file.
+
+        Raises
+        ------
+        SfumatoError
+            When the hierarchy cannot be read, or when a setting was withheld from a published policy.
+        """
+        hierarchy = self.hierarchy.build() if self.hierarchy else None
+        if self.domain_withheld:
+            raise PolicyError("domain was withheld from the published policy; name it again, or leave it out")
+        kind = None if self.kind is None else Kind(self.kind)
+        domain: Any = self.domain
+        return Attribute(kind=kind, hierarchy=hierarchy, domain=domain, weight=self.weight)
+
+    def published(self) -> Column:
+        """Return the edition for a release: nothing that lists original values."""
+        is_withheld = self.domain_withheld or self.domain is not None
+        changes = {"hierarchy": published_hierarchy(self.hierarchy), "domain": None, "domain_withheld": is_withheld}
+        return self.model_copy(update=changes)
+
+
+ColumnSettings = Annotated[dict[str, Column], AlsoWritten("array", "string")]
+
+
+class Columns(Part):
+    """The role of every column."""
+
+    identifying: tuple[str, ...] = ()
+    quasi_identifying: Annotated[ColumnSettings, Field(min_length=1)]
+    sensitive: ColumnSettings = Field(default_factory=dict)
+    insensitive: tuple[str, ...] = ()
+    others: Others = "error"
+
+    def to_mapping(self) -> dict[str, Any]:
+        """Return plain values, in the short form where columns have no settings."""
+        return {
+            "identifying": list(self.identifying),
+            "quasi-identifying": _short(self.quasi_identifying),
+            "sensitive": _short(self.sensitive),
+            "insensitive": list(self.insensitive),
+            "others": self.others,
+        }
+
+
+class Output(Part):
+    """How the release is written."""
+
+    format: Literal["csv", "parquet"] = "csv"
+
+
+class Policy(Part):
+    """What a release is made from: how to read the table, who is who, what is promised, and how to get there.
+
+    Make it with :meth:`from_file`, :meth:`from_mapping` or :meth:`of`; equal by value.
+
+    Attributes
+    ----------
+    purpose, recipient : str or None
+        Free text for the report: what the release is for and who gets it.
+    source : Source
+    columns : Columns
+    models : tuple
+        At least one privacy model.
+    anonymizer, recoding : Entry
+    suppression_limit : float
+        Fraction of the records that may be suppressed, 0 to 1.
+    threads : int or None
+        None: all cores. It never changes the result.
+    output : Output
+    """
+
+    purpose: str | None = None
+    recipient: str | None = None
+    suppression_limit: Annotated[float, Field(ge=0, le=1)] = 0.0
+    threads: Annotated[int, Field(ge=1)] | None = None
+    source: Source = Source()
+    columns: Columns
+    models: Annotated[tuple[ModelEntry, ...], Field(min_length=1)]
+    anonymizer: AnonymizerEntry = Field(default_factory=lambda: _default_anonymizer())
+    recoding: RecodingEntry = Field(default_factory=RecodingEntry)
+    output: Output = Output()
+
+    @classmethod
+    def from_file(cls, path: str | os.PathLike[str]) -> Policy:
+        """Read a TOML file; files that it names are looked for beside it.
+
+        Raises
+        ------
+        InputError
+            When the file cannot be read.
+        PolicyError
+            With every mistake in it, or the line and column where it is no TOML.
+        """
+        return cls.from_mapping(read_policy(path))
+
+    @classmethod
+    def from_mapping(cls, mapping: Mapping[str, Any], *, names: Mapping[KeyPath, str] | None = None) -> Policy:
+        """Check plain values, laid out as in a TOML file.
+
+        Parameters
+        ----------
+        mapping
+            Tables as dictionaries, with hyphenated keys.
+        names
+            What messages call certain keys instead, such as ``{("models", 0, "k"): "-k"}``.
+
+        Raises
+        ------
+        PolicyError
+            With every mistake, one line each, that names the key and never shows a value.
+        """
+        mistakes = list(_contradictions(mapping))
+        try:
+            policy = cls.model_validate_json(as_json(spelled_out(mapping)))
+        except ValidationError as error:
+            mistakes = [*mistakes_of(error, cls.json_schema()), *mistakes]
+        except (TypeError, RecursionError):
+            mistakes = [Mistake((), "may only hold text, numbers, dates, true, false, lists and tables")]
+        raise_all(PolicyError, (f"{spell(mistake.path, names) or 'policy'}: {mistake.text}" for mistake in mistakes))
+        return policy
+
+    @classmethod
+    def of(
+        cls,
+        schema: Schema,
+        models: Sequence[PrivacyModel],
+        anonymizer: Anonymizer,
+        recoding: Recoding,
+        suppression_limit: float,
+    ) -> Policy:
+        """Describe the arguments of a call, so that a program's release records its policy like any other.
+
+        Models and anonymizers that are not the library's own are only named.
+        """
+        columns = {
+            "identifying": schema.identifying,
+            "quasi-identifying": _described(schema.quasi_identifying),
+            "sensitive": _described(schema.sensitive),
+            "insensitive": schema.insensitive,
+            "others": schema.others,
+        }
+        return cls.model_construct(
+            columns=Columns.model_validate_json(as_json(columns)),
+            models=tuple(entry_of(model, _MODELS) for model in models),
+            anonymizer=entry_of(anonymizer, _ANONYMIZERS),
+            recoding=RecodingEntry.model_validate_json(as_json(described_as_mapping(recoding))),
+            suppression_limit=suppression_limit,
+        )
+
+    @staticmethod
+    @cache
+    def json_schema() -> dict[str, Any]:
+        """Return the JSON Schema of policy files, for editors."""
+        return Policy.model_json_schema(by_alias=True)
+
+    def to_mapping(self) -> dict[str, Any]:
+        """Return plain values; :meth:`from_mapping` makes an equal policy of them."""
+        mapping = self.model_dump(mode="json", by_alias=True, exclude_none=True, serialize_as_any=True)
+        parts = {"columns": self.columns.to_mapping(), "recoding": mapping["recoding"]}
+        filled = {part: {key: value for key, value in keys.items() if value} for part, keys in parts.items()}
+        return {**mapping, **filled}
+
+    def to_toml(self) -> str:
+        """Return the text of a policy file."""
+        return tomli_w.dumps(self.to_mapping())
+
+    def to_file(self, path: str | os.PathLike[str]) -> None:
+        """Write a policy file; the files that it names are written relative to its folder."""
+        folder = Path(path).parent
+        mapping = moved_files(self.to_mapping(), lambda file: os.path.relpath(file, folder))
+        Path(path).write_text(tomli_w.dumps(mapping), encoding="utf-8")
+
+    def published(self) -> str:
+        """Return the edition that goes into a release, as the text of a policy file.
+
+        It says what was promised and how it was reached. It holds no file, no setting of the steward's machine, no
+        domain, and no hierarchy that lists original values: those are marked as withheld.
+        """
+        columns = self.columns.model_copy(
+            update={
+                role: {name: column.published() for name, column in getattr(self.columns, role).items()}
+                for role in ("quasi_identifying", "sensitive")
+            }
+        )
+        return self.model_copy(update={"columns": columns, "source": Source(), "threads": None}).to_toml()
+
+    def to_schema(self) -> Schema:
+        """Return the roles of the columns; reads the hierarchies that are files.
+
+        Raises
+        ------
+        PolicyError
+            With the problems of every hierarchy.
+        """
+        problems: list[str] = []
+        quasi_identifying = _attributes(self.columns.quasi_identifying, "quasi-identifying", problems)
+        sensitive = _attributes(self.columns.sensitive, "sensitive", problems)
+        raise_all(PolicyError, problems)
+        return Schema(
+            identifying=self.columns.identifying,
+            quasi_identifying=quasi_identifying,
+            sensitive=sensitive,
+            insensitive=self.columns.insensitive,
+            others=self.columns.others,
+        )
+
+    def to_anonymizer(self) -> Anonymizer:
+        """Return the algorithm."""
+        anonymizer: Anonymizer = self.anonymizer.build()
+        return anonymizer
+
+    def to_recoding(self) -> Recoding:
+        """Return the choice of how classes are published."""
+        recoding: Recoding = self.recoding.build()
+        return recoding
+
+    def to_models(self) -> list[PrivacyModel]:
+        """Return the privacy models, in order."""
+        return [entry.build() for entry in self.models]
+
+
+def _default_anonymizer() -> Any:
+    name, entry = next(iter(_ANONYMIZERS.items()))
+    return entry.model_validate({"name": name})
+
+
+def _short(columns: Mapping[str, Column]) -> list[str] | dict[str, Any]:
+    settings = {
+        name: column.model_dump(mode="json", by_alias=True, exclude_none=True, exclude_defaults=True)
+        for name, column in columns.items()
+    }
+    return settings if any(settings.values()) else list(settings)
+
+
+def _attributes(columns: Mapping[str, Column], role: str, problems: list[str]) -> dict[str, Attribute]:
+    attributes = {}
+    for name, column in columns.items():
+        try:
+            attributes[name] = column.to_attribute()
+        except SfumatoError as error:
+            problems.extend(f"{spell(('columns', role, name))}: {problem}" for problem in error.problems)
+    return attributes
+
+
+def _described(attributes: Mapping[str, Attribute]) -> dict[str, Any]:
+    return {
+        name: {
+            **described_as_mapping(attribute),
+            **({"hierarchy": described_hierarchy(attribute.hierarchy)} if attribute.hierarchy else {}),
+        }
+        for name, attribute in attributes.items()
+    }
+
+
+def _contradictions(mapping: Mapping[str, Any]) -> Iterator[Mistake]:
+    """Find columns that are named twice, whatever else is wrong."""
+    columns = mapping.get("columns")
+    roles: dict[str, list[str]] = {}
+    for role in ("identifying", "quasi-identifying", "sensitive", "insensitive"):
+        names = columns.get(role) if isinstance(columns, Mapping) else None
+        for name in names if isinstance(names, (list, tuple, Mapping)) else ():
+            if isinstance(name, str):
+                roles.setdefault(name, []).append(role)
+    for name, named in roles.items():
+        if len(named) > 1:
+            places = " and ".join(dict.fromkeys(named))
+            yield Mistake(("columns",), f"column {name!r} is named {len(named)} times, as {places}; name it once")

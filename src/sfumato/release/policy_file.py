@@ -1,0 +1,43 @@
+"""Policy files: from TOML text to plain values, not yet checked."""
+
+from __future__ import annotations
+
+import os
+import re
+import tomllib
+from pathlib import Path
+from typing import Any
+
+from sfumato.errors import InputError, PolicyError
+from sfumato.release.hierarchy_entries import moved_files
+
+
+def read_policy(path: str | os.PathLike[str]) -> dict[str, Any]:
+    """Read a policy file as plain values, unchecked; paths in it become relative to the current folder.
+
+    Raises
+    ------
+    InputError
+        When the file cannot be read.
+    PolicyError
+        When it is not TOML, with line and column.
+    """
+    path = Path(path)
+    try:
+        mapping = tomllib.loads(path.read_bytes().decode("utf-8"))
+    except OSError as error:
+        raise InputError(f"{path.name}: cannot be read ({os.strerror(error.errno or 0)})") from None
+    except UnicodeDecodeError:
+        raise PolicyError(f"{path.name}: is not UTF-8 text; save it as UTF-8") from None
+    except tomllib.TOMLDecodeError as error:
+        raise PolicyError(f"{path.name}: {_syntax_problem(str(error))}") from None
+    except RecursionError:
+        raise PolicyError(f"{path.name}: is nested too deeply") from None
+    return moved_files(mapping, lambda file: str(path.parent / file))
+
+
+def _syntax_problem(message: str) -> str:
+    # The parser may quote a key, and keys of groups are values: keep what stands before any quotation.
+    reason = re.split(r"['\"(]", message, maxsplit=1)[0].strip() or "a mistake"
+    where = re.search(r"\(at (.*)\)$", message)
+    return f"is not valid TOML at {where[1] if where else 'an unknown place'}: {reason}"
