@@ -31,18 +31,18 @@ def group_by_class(
     """Lay the codes of some columns out class by class, in record order inside a class.
 
     class_of : int32 (n,), -1 for records in no class. codes : unsigned (n, q). columns : int64 (p,). starts : int64
-    (c + 1,). Returns the dtype of `codes`, (p, m): one contiguous row per column. O(n · p).
+    (c + 1,). Returns the dtype of `codes`, (m, p), row-major: one write per record. O(n · p).
     """
     place = starts[:-1].copy()
-    grouped = np.empty((len(columns), starts[-1]), dtype=codes.dtype)
+    grouped = np.empty((starts[-1], len(columns)), dtype=codes.dtype)
     for record in range(codes.shape[0]):
         owner = class_of[record]
         if owner < 0:
             continue
         target = place[owner]
         place[owner] = target + 1
-        for row in range(len(columns)):
-            grouped[row, target] = codes[record, columns[row]]
+        for column in range(len(columns)):
+            grouped[target, column] = codes[record, columns[column]]
     return grouped
 
 

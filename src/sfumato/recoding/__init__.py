@@ -3,7 +3,19 @@
 from __future__ import annotations
 
 from sfumato.recoding.choice import Recoding
+from sfumato.recoding.covering import covers
+from sfumato.recoding.kind import RecodingKind, recoding_kind
 from sfumato.recoding.publish import publish, publishable
+from sfumato.recoding.published import generalize_published
 from sfumato.recoding.recode import recode
 
-__all__ = ["Recoding", "publish", "publishable", "recode"]
+__all__ = [
+    "Recoding",
+    "RecodingKind",
+    "covers",
+    "generalize_published",
+    "publish",
+    "publishable",
+    "recode",
+    "recoding_kind",
+]

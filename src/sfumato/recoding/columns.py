@@ -101,14 +101,23 @@ def set_column(attribute: EncodedAttribute, per_class: Indices, members: Members
     """
     low = members.codes[members.starts[:-1]]
     high = members.codes[members.starts[1:] - 1]
-    level = _changed(low, high)
-    if attribute.hierarchy is not None:
-        inner = (low < high) & (high < attribute.size)
-        level[low < high] = attribute.hierarchy.height
-        level[inner] = attribute.hierarchy.common_ancestor(low[inner], high[inner])
+    level = set_levels(attribute, low, high)
     leaves = np.diff(members.starts).astype(np.int32)
     labels = set_texts(attribute, members)
     return GeneralizedColumn(attribute, Form.SET, per_class, labels, low, high, leaves, level, members)
+
+
+def set_levels(attribute: EncodedAttribute, low: Indices, high: Indices) -> Indices:
+    """Return the hierarchy steps from the members of value sets to their common ancestor, int32 (g,).
+
+    Without a hierarchy 1 for every set of several values. The missing value has only the top in common with others.
+    """
+    level = _changed(low, high)
+    if attribute.hierarchy is not None:
+        inner = (low >= 0) & (low < high) & (high < attribute.size)
+        level[low < high] = attribute.hierarchy.height
+        level[inner] = attribute.hierarchy.common_ancestor(low[inner], high[inner])
+    return level
 
 
 def mean_column(attribute: EncodedAttribute, low: Codes, high: Codes, means: NDArray[np.float64]) -> GeneralizedColumn:

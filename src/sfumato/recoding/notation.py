@@ -45,9 +45,10 @@ def set_texts(attribute: EncodedAttribute, members: Members) -> pl.Series:
     """
     sizes = np.diff(members.starts)
     place_of = _places_in_text_order(attribute)
-    places = place_of[members.codes]
-    sorted_places = places[np.lexsort((places, np.repeat(np.arange(len(sizes)), sizes)))]
-    texts = pl.Series(_written_members(attribute)).gather(np.argsort(place_of)).gather(sorted_places)
+    # One key per member, the set first: sorting plain integers is several times faster than sorting by two arrays.
+    keys = np.repeat(np.arange(len(sizes)) * len(place_of), sizes) + place_of[members.codes]
+    keys.sort()
+    texts = _written_members(attribute).gather(np.argsort(place_of)).gather(keys % len(place_of))
     lists = pa.ListArray.from_arrays(pa.array(members.starts, pa.int32()), texts.to_arrow().cast(pa.string()))
     joined = pl.Series(attribute.name, lists, dtype=pl.List(pl.String)).list.join("|")
     return _braced(joined, _exact_in_set_form(attribute, members.codes[members.starts[:-1]]), sizes)

@@ -57,10 +57,11 @@ def publish(
     records = publishable(generalized, starred=starred) if order is None else order
     _check_order(generalized, records, starred)
     classes = generalized.class_of[records]
+    complete = not np.any(classes < 0)
     published = {column.attribute.name: column for column in generalized.columns}
     return pl.DataFrame(
         [
-            _quasi_identifying(series, published[series.name], records, classes)
+            _quasi_identifying(series, published[series.name], records, classes, complete)
             if series.name in published
             else _carried_over(series.gather(records))
             for series in table.frame
@@ -83,10 +84,14 @@ def _check_order(generalized: GeneralizedTable, order: NDArray[np.integer], star
 
 
 def _quasi_identifying(
-    series: pl.Series, column: GeneralizedColumn, records: NDArray[np.integer], classes: NDArray[np.int32]
+    series: pl.Series,
+    column: GeneralizedColumn,
+    records: NDArray[np.integer],
+    classes: NDArray[np.int32],
+    complete: bool,
 ) -> pl.Series:
     kind = column.attribute.kind
-    if not column.level.any() and not np.any(classes < 0) and (is_measured(kind) or kind is Kind.BOOLEAN):
+    if complete and not column.level.any() and (is_measured(kind) or kind is Kind.BOOLEAN):
         return series.gather(records)
     # One more label for the class −1, which indexing from the end finds.
     label_of = np.append(column.per_class, np.int32(column.count))[classes]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sfumato.classes.generalized import Form, GeneralizedColumn, GeneralizedTable, Members
 from sfumato.classes.partition import Partition
@@ -48,11 +49,13 @@ def recode(encoded: EncodedTable, partition: Partition, recoding: Recoding | Non
     """
     forms = (recoding or Recoding()).forms_of(encoded.attributes)
     sizes = partition.sizes.astype(np.int64, copy=False)
-    columns = _range_columns(encoded, partition, forms) | _set_columns(encoded, partition, forms)
+    columns = _range_columns(encoded, partition, forms, sizes) | _set_columns(encoded, partition, forms, sizes)
     return GeneralizedTable(encoded, tuple(columns[index] for index in range(len(forms))), partition.class_of, sizes)
 
 
-def _range_columns(encoded: EncodedTable, partition: Partition, forms: Sequence[Form]) -> dict[int, GeneralizedColumn]:
+def _range_columns(
+    encoded: EncodedTable, partition: Partition, forms: Sequence[Form], sizes: NDArray[np.int64]
+) -> dict[int, GeneralizedColumn]:
     if all(form is Form.SET for form in forms):
         return {}
     lows, highs = class_boxes(partition.class_of, encoded.codes, partition.count)
@@ -60,27 +63,29 @@ def _range_columns(encoded: EncodedTable, partition: Partition, forms: Sequence[
     for index, form in enumerate(forms):
         attribute, low, high = encoded.attributes[index], lows[:, index], highs[:, index]
         if form is Form.MEAN:
-            columns[index] = mean_column(attribute, low, high, _means(encoded, partition, index))
+            columns[index] = mean_column(attribute, low, high, _class_sums(encoded, partition, index) / sizes)
         elif form is not Form.SET:
             columns[index] = _RANGE_COLUMNS[form](attribute, low, high)
     return columns
 
 
-def _means(encoded: EncodedTable, partition: Partition, index: int) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
+def _class_sums(encoded: EncodedTable, partition: Partition, index: int) -> NDArray[np.float64]:
     numbers = encoded.attributes[index].numbers
     assert numbers is not None
-    sums = class_sums(partition.class_of, encoded.codes[:, index], np.append(numbers, 0.0), partition.count)
-    return sums / partition.sizes
+    # The missing value adds nothing; a class that has it publishes no mean.
+    return class_sums(partition.class_of, encoded.codes[:, index], np.append(numbers, 0.0), partition.count)
 
 
-def _set_columns(encoded: EncodedTable, partition: Partition, forms: Sequence[Form]) -> dict[int, GeneralizedColumn]:
+def _set_columns(
+    encoded: EncodedTable, partition: Partition, forms: Sequence[Form], sizes: NDArray[np.int64]
+) -> dict[int, GeneralizedColumn]:
     wanted = np.array([index for index, form in enumerate(forms) if form is Form.SET], dtype=np.int64)
     if not len(wanted):
         return {}
-    starts = class_starts(partition.sizes)
+    starts = class_starts(sizes)
     grouped = group_by_class(partition.class_of, encoded.codes, wanted, starts)
     columns = {}
-    for index, codes in zip(wanted.tolist(), grouped, strict=True):
+    for index, codes in zip(wanted.tolist(), grouped.T, strict=True):
         attribute = encoded.attributes[index]
         per_class, bounds, members = value_sets(codes, starts, attribute.size + 1)
         columns[index] = set_column(attribute, per_class, Members(bounds, members))

@@ -1,0 +1,182 @@
+"""Reading published labels back to what they cover.
+
+The inverse of :mod:`sfumato.recoding.notation`. A label is read against the codes of the original attribute; one that
+covers no original value, or that is not in the notation at all, is unreadable.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from sfumato.classes.generalized import Form, Members
+from sfumato.hierarchy.tree import Hierarchy
+from sfumato.recoding.columns import set_levels
+from sfumato.recoding.notation import MISSING_MEMBER, STAR
+from sfumato.table.encoding import EncodedAttribute
+from sfumato.table.schema import Kind
+
+_RANGE = r"^\[(.+)\.\.(.+)([\])])$"
+_MEMBER = re.compile(r"(?:[^\\|]|\\.)*", re.DOTALL)
+_ESCAPED = re.compile(r"\\(.)", re.DOTALL)
+
+
+@dataclass(frozen=True, eq=False)
+class Coverage:
+    """What g labels cover.
+
+    Attributes
+    ----------
+    low, high, leaves, level : numpy.ndarray
+        int32 (g,), as in :class:`~sfumato.classes.generalized.GeneralizedColumn`; meaningless where unreadable.
+    readable : numpy.ndarray
+        bool (g,): whether the label is in the notation and covers an original value.
+    members : Members or None
+        The codes of each label, for value sets only.
+    """
+
+    low: NDArray[np.int32]
+    high: NDArray[np.int32]
+    leaves: NDArray[np.int32]
+    level: NDArray[np.int32]
+    readable: NDArray[np.bool_]
+    members: Members | None = None
+
+
+def parse(labels: pl.Series, attribute: EncodedAttribute, form: Form) -> Coverage:
+    """Read labels of one published attribute.
+
+    Parameters
+    ----------
+    labels
+        Strings (g,), distinct; null is the missing value.
+    attribute
+        The original attribute; its codes are what the result refers to.
+    form
+        How the attribute was published.
+
+    Returns
+    -------
+    Coverage
+
+    Notes
+    -----
+    Half-open intervals ``[a..b)`` are read too, and interval ends need not be original values. A published mean says
+    nothing about the range of its class: it is read as the original values right below and above it, so that losses
+    taken from it are far too low.
+    """
+    if form is Form.SET:
+        return _sets(labels, attribute)
+    if form is Form.ANCESTOR:
+        low, high, level = _ancestors(labels, attribute)
+    else:
+        low, high = _means(labels, attribute) if form is Form.MEAN else _ranges(labels, attribute)
+        level = (low < high).astype(np.int32)
+    missing, star = labels.is_null().to_numpy(), labels.eq_missing(STAR).to_numpy()
+    low[missing] = high[missing] = attribute.size
+    low[star], high[star] = 0, attribute.size
+    level[star], level[missing] = attribute.hierarchy.height if attribute.hierarchy is not None else 1, 0
+    readable = (low >= 0) & (low <= high) & (attribute.has_missing | ~missing)
+    leaves = np.where(star, attribute.domain_size, high - low + 1).astype(np.int32)
+    return Coverage(low, high, leaves, level, readable)
+
+
+def _ranges(labels: pl.Series, attribute: EncodedAttribute) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    first, last = labels.str.extract(_RANGE, 1), labels.str.extract(_RANGE, 2)
+    half_open = (labels.str.extract(_RANGE, 3) == ")").fill_null(False).to_numpy()
+    single = first.is_null()
+    low = _codes(labels.zip_with(single, first), attribute, "left")
+    end = labels.zip_with(single, last)
+    high = np.where(half_open, _codes(end, attribute, "left"), _codes(end, attribute, "right")) - 1
+    return low, high.astype(np.int32)
+
+
+def _means(labels: pl.Series, attribute: EncodedAttribute) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    below, above = _codes(labels, attribute, "right") - 1, _codes(labels, attribute, "left")
+    inside = (below >= 0) & (above >= 0) & (above < attribute.size)
+    return np.where(inside, below, -1).astype(np.int32), np.where(inside, above, -1).astype(np.int32)
+
+
+def _codes(texts: pl.Series, attribute: EncodedAttribute, side: str) -> NDArray[np.int32]:
+    """Count the original values below each text's number (`side` left) or up to it (right); -1 if it is no number.
+
+    A text that is the label of an original value stands for that value, however close the next one.
+    """
+    assert attribute.numbers is not None
+    if attribute.kind is Kind.DATE:
+        numbers = texts.str.to_date("%Y-%m-%d", strict=False).to_physical().cast(pl.Float64)
+    else:
+        numbers = texts.cast(pl.Float64, strict=False)
+    values = numbers.fill_null(np.nan).to_numpy()
+    codes = np.searchsorted(attribute.numbers, values, side="left" if side == "left" else "right")
+    known = _known_codes(texts, attribute.labels)
+    codes = np.where(known >= 0, known + (side == "right"), codes)
+    return np.where(np.isfinite(values) | (known >= 0), codes, -1).astype(np.int32)
+
+
+def _known_codes(texts: pl.Series, labels: pl.Series) -> NDArray[np.int64]:
+    codes = pl.int_range(len(labels), eager=True, dtype=pl.Int64)
+    if labels.is_empty():
+        return np.full(len(texts), -1, dtype=np.int64)
+    return texts.replace_strict(labels, codes, default=-1, return_dtype=pl.Int64).to_numpy()
+
+
+def _ancestors(
+    labels: pl.Series, attribute: EncodedAttribute
+) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int32]]:
+    assert attribute.hierarchy is not None
+    nodes = _nodes_by_label(attribute.hierarchy)
+    found = [nodes.get(label, (-1, -1, 0)) for label in labels.to_list()]
+    low, high, level = np.array(found, dtype=np.int32).reshape(-1, 3).T
+    return low.copy(), high.copy(), level.copy()
+
+
+def _nodes_by_label(hierarchy: Hierarchy) -> Mapping[str | None, tuple[int, int, int]]:
+    """Map each label to its first leaf, last leaf and level, the lowest where a node repeats on several levels."""
+    nodes: dict[str | None, tuple[int, int, int]] = {}
+    for level, rung in enumerate(hierarchy.levels):
+        for label, start, stop in zip(rung.labels, rung.starts, rung.starts[1:], strict=False):
+            nodes.setdefault(label, (start, stop - 1, level))
+    return nodes
+
+
+def _sets(labels: pl.Series, attribute: EncodedAttribute) -> Coverage:
+    code_of: dict[str | None, int] = {label: code for code, label in enumerate(attribute.labels.to_list())}
+    if attribute.has_missing:
+        code_of[None] = attribute.size
+    everything = list(range(attribute.size + 1))
+    sets = [
+        everything if label == STAR else sorted({code_of.get(value, -1) for value in split_set(label)})
+        for label in labels.to_list()
+    ]
+    sizes = np.array([len(codes) for codes in sets], dtype=np.int64)
+    members = Members(np.cumsum([0, *sizes], dtype=np.int64), np.array([c for s in sets for c in s], dtype=np.int32))
+    low, high = members.codes[members.starts[:-1]], members.codes[members.starts[1:] - 1]
+    star = labels.eq_missing(STAR).to_numpy()
+    leaves = np.where(star, attribute.domain_size, sizes).astype(np.int32)
+    return Coverage(low, high, leaves, set_levels(attribute, low, high), low >= 0, members)
+
+
+def split_set(label: str | None) -> list[str | None]:
+    r"""Read a label in set form: the members of ``{a|b}``, else the one exact value; None is the missing value."""
+    if label is None:
+        return [None]
+    if not (label.startswith("{") and label.endswith("}")):
+        return [label.removeprefix("\\")]
+    written = _split_members(label[1:-1])
+    return [None if member == MISSING_MEMBER else _ESCAPED.sub(r"\1", member) for member in written]
+
+
+def _split_members(text: str) -> list[str]:
+    members, position = [], 0
+    while position <= len(text):
+        found = _MEMBER.match(text, position)
+        assert found is not None
+        members.append(found.group())
+        position = found.end() + 1
+    return members
