@@ -1,0 +1,1 @@
+"""Tables and studies that show the library at work: the synthetic hospital, sweeps and comparisons."""
