@@ -133,7 +133,7 @@ def as_one_class(statistics: ClassStatistics) -> ClassStatistics:
 def number_values(
     attribute: EncodedAttribute, occurrences: NDArray[np.int64]
 ) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
-    """Give the values that occur numbers: measured values in rising order, others in code order, the missing value last.
+    """Give values that occur a number: measured values in rising order, others in code order, the missing value last.
 
     Parameters
     ----------

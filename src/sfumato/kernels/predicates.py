@@ -21,7 +21,10 @@ from numpy.typing import NDArray
 from sfumato.kernels.jit import inlined
 
 SLACK = 1e-12
+"""Slack of every comparison between a float and a bound."""
 
+# Codes are grouped: sizes, shares within the class, distances to the whole table, ratios to the whole table.
+T_BY_KIND = -1  # first = t; compiling the rules replaces it by one of the three distances, kernels never see it
 K_ANONYMITY = 0  # first = k
 ALPHA = 1  # first = alpha
 DISTINCT = 2  # first = l

@@ -1,1 +1,42 @@
 """Privacy models, one file each."""
+
+from __future__ import annotations
+
+from sfumato.models.alpha_k_anonymity import AlphaKAnonymity
+from sfumato.models.basic_beta_likeness import BasicBetaLikeness
+from sfumato.models.delta_disclosure import DeltaDisclosure
+from sfumato.models.distinct_l_diversity import DistinctLDiversity
+from sfumato.models.enhanced_beta_likeness import EnhancedBetaLikeness
+from sfumato.models.entropy_l_diversity import EntropyLDiversity
+from sfumato.models.k_anonymity import KAnonymity
+from sfumato.models.probabilistic_l_diversity import ProbabilisticLDiversity
+from sfumato.models.protocol import PrivacyModel
+from sfumato.models.recursive_l_diversity import RecursiveLDiversity
+from sfumato.models.t_closeness import TCloseness
+
+MODELS: dict[str, type[PrivacyModel]] = {
+    "k-anonymity": KAnonymity,
+    "alpha-k-anonymity": AlphaKAnonymity,
+    "distinct-l-diversity": DistinctLDiversity,
+    "probabilistic-l-diversity": ProbabilisticLDiversity,
+    "entropy-l-diversity": EntropyLDiversity,
+    "recursive-l-diversity": RecursiveLDiversity,
+    "t-closeness": TCloseness,
+    "basic-beta-likeness": BasicBetaLikeness,
+    "enhanced-beta-likeness": EnhancedBetaLikeness,
+    "delta-disclosure": DeltaDisclosure,
+}
+
+__all__ = [
+    "MODELS",
+    "AlphaKAnonymity",
+    "BasicBetaLikeness",
+    "DeltaDisclosure",
+    "DistinctLDiversity",
+    "EnhancedBetaLikeness",
+    "EntropyLDiversity",
+    "KAnonymity",
+    "ProbabilisticLDiversity",
+    "RecursiveLDiversity",
+    "TCloseness",
+]

@@ -10,8 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.classes.statistics import ClassStatistics
+from sfumato.kernels.predicates import SLACK
 
-TOLERANCE = 1e-12
+TOLERANCE = SLACK
 """Slack of every comparison between a float and a bound."""
 
 
@@ -76,6 +77,13 @@ class PrivacyModel(Protocol):
 
     def rules(self, attributes: Sequence[str]) -> Sequence[Rule]:
         """Return the compiled form, given the names of all sensitive attributes."""
+        ...
+
+    def explain(self, statistics: ClassStatistics) -> str | None:
+        """Say in one sentence why no partition of these records can satisfy the model, or return None.
+
+        The sentence names the model, what all records together reach, and what to relax; it holds no value of the data.
+        """
         ...
 
     def parameters(self) -> Mapping[str, Any]:

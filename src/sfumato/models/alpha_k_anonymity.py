@@ -1,0 +1,77 @@
+"""(α, k)-anonymity: large classes in which no sensitive value is too frequent."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.classes.statistics import ClassStatistics, SensitiveCounts
+from sfumato.kernels.predicates import ALPHA
+from sfumato.models.k_anonymity import KAnonymity
+from sfumato.models.parameters import Limit
+from sfumato.models.protocol import Achieved, Rule
+from sfumato.models.sensitive import SensitiveModel
+from sfumato.models.shares import largest_counts
+
+
+@dataclass(frozen=True)
+class AlphaKAnonymity(SensitiveModel):
+    """Every class has at least `k` records, and no sensitive value has a share above `alpha` in it.
+
+    Guarantee: k-anonymity, and whoever finds a person's class guesses the sensitive value rightly with probability
+    `alpha` at most. Departure from the paper: it bounds chosen sensitive values; here every value is bounded alike.
+
+    Parameters
+    ----------
+    alpha
+        Largest share, above 0 up to 1.
+    k
+        Smallest class size, a whole number ≥ 1.
+    attribute
+        The sensitive attribute, or None for every one.
+
+    References
+    ----------
+    R. C.-W. Wong, J. Li, A. W.-C. Fu, K. Wang, "(α, k)-anonymity: an enhanced k-anonymity model for privacy-preserving
+    data publishing", KDD 2006.
+    """
+
+    alpha: float
+    k: int
+    attribute: str | None = None
+
+    name: ClassVar[str] = "alpha-k-anonymity"
+    limits: ClassVar = {"alpha": Limit(0, 1, above=True), "k": Limit(1, whole=True)}
+    code: ClassVar[int] = ALPHA
+    bounded: ClassVar[str] = "alpha"
+    at_least: ClassVar[bool] = False
+    remedy: ClassVar[str] = "raise alpha, or allow some records of the most frequent value to be suppressed"
+
+    def measure(self, counts: SensitiveCounts, sizes: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Return the share of the most frequent value of each class; float64 (c,)."""
+        return largest_counts(counts) / sizes
+
+    def holds(self, statistics: ClassStatistics) -> NDArray[np.bool_]:
+        """Tell for each class whether it is large enough and every share is within `alpha`; bool (c,)."""
+        return self._size_rule.holds(statistics) & super().holds(statistics)
+
+    def achieved(self, statistics: ClassStatistics) -> Sequence[Achieved]:
+        """Return the smallest class size, and the largest share of each protected attribute."""
+        return [*self._size_rule.achieved(statistics), *super().achieved(statistics)]
+
+    def rules(self, attributes: Sequence[str]) -> Sequence[Rule]:
+        """Return the rule on the size and one on the shares of each protected attribute."""
+        return [*self._size_rule.rules(attributes), *super().rules(attributes)]
+
+    def explain(self, statistics: ClassStatistics) -> str | None:
+        """Say that there are too few records, or that a value is too frequent in the whole table, or None."""
+        reasons = (self._size_rule.explain(statistics), super().explain(statistics))
+        return "; ".join(reason for reason in reasons if reason) or None
+
+    @property
+    def _size_rule(self) -> KAnonymity:
+        return KAnonymity(self.k)

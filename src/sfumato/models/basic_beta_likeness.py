@@ -1,0 +1,51 @@
+"""Basic β-likeness: no sensitive value gains much by looking at a class."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.classes.statistics import SensitiveCounts
+from sfumato.kernels.predicates import BETA
+from sfumato.models.parameters import Limit
+from sfumato.models.sensitive import SensitiveModel
+from sfumato.models.shares import ratios
+
+
+@dataclass(frozen=True)
+class BasicBetaLikeness(SensitiveModel):
+    """The relative gain ``(q - p) / p`` of every sensitive value in every class is at most `beta`.
+
+    `p` is the share of the value in the whole table, `q` in the class. Guarantee: finding a person's class raises the
+    belief in any value by the factor ``1 + beta`` at most; rare values are protected like frequent ones. Losses of
+    belief are not bounded.
+
+    Parameters
+    ----------
+    beta
+        A number above 0.
+    attribute
+        The sensitive attribute, or None for every one.
+
+    References
+    ----------
+    J. Cao, P. Karras, "Publishing microdata with a robust privacy guarantee", VLDB 2012.
+    """
+
+    beta: float
+    attribute: str | None = None
+
+    name: ClassVar[str] = "basic-beta-likeness"
+    limits: ClassVar = {"beta": Limit(0, above=True)}
+    code: ClassVar[int] = BETA
+    bounded: ClassVar[str] = "beta"
+    at_least: ClassVar[bool] = False
+    remedy: ClassVar[str] = "raise beta"
+
+    def measure(self, counts: SensitiveCounts, sizes: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Return the largest relative gain of each class, at least 0; float64 (c,)."""
+        # Some value of a class is always at least as frequent as in the table, so the largest ratio is 1 or more.
+        return np.maximum.reduceat(ratios(counts, sizes), counts.starts[:-1]) - 1.0

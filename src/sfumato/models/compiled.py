@@ -1,0 +1,120 @@
+"""From models to the arrays that kernels decide classes with."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.classes.statistics import ClassStatistics, SensitiveCounts, class_statistics, number_values
+from sfumato.kernels.predicates import RECURSIVE, T_BY_KIND, T_EQUAL, T_HIERARCHICAL, T_ORDERED, RuleArrays
+from sfumato.models.protocol import PrivacyModel, Rule
+from sfumato.models.t_closeness import distance_code
+from sfumato.models.value_tree import flat_tree
+from sfumato.table.encoding import EncodedAttribute, EncodedTable
+
+
+@dataclass(frozen=True, eq=False)
+class CompiledRules:
+    """All models of a run on one table, ready for kernels.
+
+    Attributes
+    ----------
+    arrays : RuleArrays
+    codes : numpy.ndarray
+        uint8, uint16 or uint32 (n, s): value of each record in the attributes that some rule looks at, counted from 0
+        inside each attribute, as the histograms of `arrays` number them. s is 0 when all rules are on sizes.
+    whole : ClassStatistics
+        All records as one class.
+    """
+
+    arrays: RuleArrays
+    codes: NDArray[np.unsignedinteger]
+    whole: ClassStatistics
+
+
+def compile_rules(models: Sequence[PrivacyModel], table: EncodedTable) -> CompiledRules:
+    """Compile `models` for the records of `table`, the whole table being all of them.
+
+    Records that are suppressed later still count in the whole table here, so distances to it may differ from those of
+    the published table: a release is judged by its own statistics in the end.
+
+    Raises
+    ------
+    PolicyError
+        When a model names an attribute that does not exist or a distance that the attribute does not have.
+    """
+    everybody = np.zeros(table.height, dtype=np.int32)
+    whole = class_statistics(everybody, 1, table.sensitive_codes, table.sensitive)
+    names = [attribute.name for attribute in table.sensitive]
+    rules = [rule for model in models for rule in model.rules(names)]
+    used = [attribute for attribute in table.sensitive if any(rule.attribute == attribute.name for rule in rules)]
+    arrays = rule_arrays(rules, {attribute.name: whole.sensitive[attribute.name] for attribute in used}, table.height)
+    columns = [table.sensitive_codes[:, names.index(attribute.name)] for attribute in used]
+    return CompiledRules(arrays, _value_codes(columns, used, table.height), whole)
+
+
+def rule_arrays(rules: Sequence[Rule], sensitive: Mapping[str, SensitiveCounts], total: int) -> RuleArrays:
+    """Lay rules out as arrays.
+
+    Parameters
+    ----------
+    rules
+        Rules of all models.
+    sensitive
+        The attributes that they look at; histograms stand in this order.
+    total
+        Records of the whole table.
+    """
+    names = list(sensitive)
+    settled = [_settled(rule, sensitive) for rule in rules]
+    trees = [
+        flat_tree(counts)
+        if any(rule.code == T_HIERARCHICAL and rule.attribute == name for rule in settled)
+        else ([], [])
+        for name, counts in sensitive.items()
+    ]
+    totals = [counts.totals for counts in sensitive.values()]
+    return RuleArrays(
+        codes=np.array([rule.code for rule in settled], dtype=np.int64),
+        attributes=np.array(
+            [-1 if rule.attribute is None else names.index(rule.attribute) for rule in settled], np.int64
+        ),
+        first=np.array([rule.first for rule in settled], dtype=np.float64),
+        second=np.array([rule.second for rule in settled], dtype=np.float64),
+        offsets=_offsets([len(part) for part in totals]),
+        totals=np.concatenate([*totals, np.zeros(0, dtype=np.int64)]),
+        total=total,
+        tree_offsets=_offsets([len(parents) for parents, _ in trees]),
+        parents=np.array([parent for parents, _ in trees for parent in parents], dtype=np.int64),
+        weights=np.array([weight for _, weights in trees for weight in weights], dtype=np.float64),
+        scratch_size=_scratch_size(settled, [len(part) for part in totals], [len(parents) for parents, _ in trees]),
+    )
+
+
+def _settled(rule: Rule, sensitive: Mapping[str, SensitiveCounts]) -> Rule:
+    if rule.attribute is None or rule.code not in (T_BY_KIND, T_EQUAL, T_ORDERED, T_HIERARCHICAL):
+        return rule
+    return replace(rule, code=distance_code(rule.code, sensitive[rule.attribute]))
+
+
+def _offsets(lengths: Sequence[int]) -> NDArray[np.int64]:
+    return np.cumsum([0, *lengths], dtype=np.int64)
+
+
+def _scratch_size(rules: Sequence[Rule], values: Sequence[int], nodes: Sequence[int]) -> int:
+    leading = [min(int(rule.second), max(values)) for rule in rules if rule.code == RECURSIVE]
+    return max([1, *leading, *(2 * count for count in nodes)])
+
+
+def _value_codes(
+    columns: Sequence[NDArray[np.unsignedinteger]], attributes: Sequence[EncodedAttribute], height: int
+) -> NDArray[np.unsignedinteger]:
+    numbered = []
+    for codes, attribute in zip(columns, attributes, strict=True):
+        value_of, _ = number_values(attribute, np.bincount(codes, minlength=attribute.cardinality))
+        numbered.append(value_of[codes])
+    dtype = np.min_scalar_type(max((int(column.max(initial=0)) for column in numbered), default=0))
+    return np.column_stack(numbered).astype(dtype) if numbered else np.zeros((height, 0), dtype=np.uint8)

@@ -1,0 +1,49 @@
+"""Distinct l-diversity: several sensitive values in every class."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.classes.statistics import SensitiveCounts
+from sfumato.kernels.predicates import DISTINCT
+from sfumato.models.parameters import Limit
+from sfumato.models.sensitive import SensitiveModel
+from sfumato.models.shares import distinct_values
+
+
+@dataclass(frozen=True)
+class DistinctLDiversity(SensitiveModel):
+    """Every class has at least `l` distinct sensitive values.
+
+    Guarantee: nobody's value is certain from the release alone (l ≥ 2). One value may still be almost certain: prefer
+    the probabilistic or entropy form. A missing value counts as a value.
+
+    Parameters
+    ----------
+    l
+        Number of distinct values, a whole number ≥ 1.
+    attribute
+        The sensitive attribute, or None for every one.
+
+    References
+    ----------
+    A. Machanavajjhala, J. Gehrke, D. Kifer, M. Venkitasubramaniam, "l-diversity: privacy beyond k-anonymity", 2006.
+    """
+
+    l: int  # noqa: E741 - the letter of the literature
+    attribute: str | None = None
+
+    name: ClassVar[str] = "distinct-l-diversity"
+    limits: ClassVar = {"l": Limit(1, whole=True)}
+    code: ClassVar[int] = DISTINCT
+    bounded: ClassVar[str] = "l"
+    at_least: ClassVar[bool] = True
+    remedy: ClassVar[str] = "lower l: the attribute has no more distinct values"
+
+    def measure(self, counts: SensitiveCounts, sizes: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Return the number of distinct values of each class; float64 (c,)."""
+        return distinct_values(counts).astype(np.float64)

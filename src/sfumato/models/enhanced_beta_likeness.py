@@ -1,0 +1,57 @@
+"""Enhanced β-likeness: the gain of frequent values is bounded by their rarity too."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.classes.statistics import SensitiveCounts
+from sfumato.kernels.predicates import BETA_ENHANCED
+from sfumato.models.parameters import Limit
+from sfumato.models.protocol import TOLERANCE
+from sfumato.models.sensitive import SensitiveModel
+from sfumato.models.shares import ratios
+
+
+@dataclass(frozen=True)
+class EnhancedBetaLikeness(SensitiveModel):
+    """The relative gain of every sensitive value in every class is at most ``min(beta, -ln p)``.
+
+    `p` is the share of the value in the whole table. Guarantee: as basic β-likeness, and no value becomes certain
+    however large `beta` is, since ``p · (1 - ln p) < 1``.
+
+    Parameters
+    ----------
+    beta
+        A number above 0.
+    attribute
+        The sensitive attribute, or None for every one.
+
+    Notes
+    -----
+    The achieved value is the largest gain; it is infinite when some gain passes ``-ln p``, which no `beta` allows.
+
+    References
+    ----------
+    J. Cao, P. Karras, "Publishing microdata with a robust privacy guarantee", VLDB 2012.
+    """
+
+    beta: float
+    attribute: str | None = None
+
+    name: ClassVar[str] = "enhanced-beta-likeness"
+    limits: ClassVar = {"beta": Limit(0, above=True)}
+    code: ClassVar[int] = BETA_ENHANCED
+    bounded: ClassVar[str] = "beta"
+    at_least: ClassVar[bool] = False
+    remedy: ClassVar[str] = "raise beta"
+
+    def measure(self, counts: SensitiveCounts, sizes: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Return the largest gain of each class, infinite where a gain passes ``-ln p``; float64 (c,)."""
+        gains = ratios(counts, sizes) - 1.0
+        rarity = np.log(counts.totals.sum() / counts.totals)[counts.values]
+        allowed = np.where(gains > np.maximum(rarity, 0.0) + TOLERANCE, np.inf, gains)
+        return np.maximum.reduceat(allowed, counts.starts[:-1])

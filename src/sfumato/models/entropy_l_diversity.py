@@ -1,0 +1,60 @@
+"""Entropy l-diversity: sensitive values as uncertain as l equally frequent ones."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.classes.statistics import SensitiveCounts
+from sfumato.kernels.predicates import ENTROPY
+from sfumato.models.parameters import Limit
+from sfumato.models.protocol import TOLERANCE
+from sfumato.models.sensitive import SensitiveModel
+
+
+@dataclass(frozen=True)
+class EntropyLDiversity(SensitiveModel):
+    """The entropy of the sensitive values of every class is at least ``ln l``.
+
+    Guarantee: each class is on average as uncertain as one with `l` equally frequent values; implies distinct
+    l-diversity. A single value may still have a share above ``1/l``.
+
+    Parameters
+    ----------
+    l
+        A number ≥ 1, whole or not.
+    attribute
+        The sensitive attribute, or None for every one.
+
+    References
+    ----------
+    A. Machanavajjhala, J. Gehrke, D. Kifer, M. Venkitasubramaniam, "l-diversity: privacy beyond k-anonymity", 2006.
+    """
+
+    l: float  # noqa: E741 - the letter of the literature
+    attribute: str | None = None
+
+    name: ClassVar[str] = "entropy-l-diversity"
+    limits: ClassVar = {"l": Limit(1)}
+    code: ClassVar[int] = ENTROPY
+    bounded: ClassVar[str] = "l"
+    at_least: ClassVar[bool] = True
+    remedy: ClassVar[str] = "lower l, or allow some records of the most frequent values to be suppressed"
+
+    def measure(self, counts: SensitiveCounts, sizes: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Return the exponential of the entropy of each class; float64 (c,).
+
+        ``-Σ p ln p`` with ``p = count/size`` is ``ln size - Σ count ln count / size``.
+        """
+        weighted = np.add.reduceat(counts.counts * np.log(counts.counts), counts.starts[:-1])
+        entropy: NDArray[np.float64] = np.log(sizes) - weighted / sizes
+        return np.exp(entropy)
+
+    def within(self, measured: NDArray[np.float64]) -> NDArray[np.bool_]:
+        """Compare entropies with ``ln l``; bool (c,)."""
+        entropies: NDArray[np.float64] = np.log(measured)
+        return entropies >= math.log(self.l) - TOLERANCE

@@ -1,0 +1,54 @@
+"""Probabilistic l-diversity: no sensitive value with a share above 1/l."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.classes.statistics import SensitiveCounts
+from sfumato.kernels.predicates import PROBABILISTIC
+from sfumato.models.parameters import Limit
+from sfumato.models.protocol import TOLERANCE
+from sfumato.models.sensitive import SensitiveModel
+from sfumato.models.shares import largest_counts
+
+
+@dataclass(frozen=True)
+class ProbabilisticLDiversity(SensitiveModel):
+    """No sensitive value has a share above ``1/l`` in a class.
+
+    Guarantee: whoever finds a person's class guesses the sensitive value rightly with probability ``1/l`` at most. Also
+    called frequency l-diversity; the form that bucketization and slicing rest on.
+
+    Parameters
+    ----------
+    l
+        A number ≥ 1, whole or not.
+    attribute
+        The sensitive attribute, or None for every one.
+
+    References
+    ----------
+    X. Xiao, Y. Tao, "Anatomy: simple and effective privacy preservation", VLDB 2006.
+    """
+
+    l: float  # noqa: E741 - the letter of the literature
+    attribute: str | None = None
+
+    name: ClassVar[str] = "probabilistic-l-diversity"
+    limits: ClassVar = {"l": Limit(1)}
+    code: ClassVar[int] = PROBABILISTIC
+    bounded: ClassVar[str] = "l"
+    at_least: ClassVar[bool] = True
+    remedy: ClassVar[str] = "lower l, or allow some records of the most frequent value to be suppressed"
+
+    def measure(self, counts: SensitiveCounts, sizes: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Return class size over the count of its most frequent value; float64 (c,)."""
+        return sizes / largest_counts(counts)
+
+    def within(self, measured: NDArray[np.float64]) -> NDArray[np.bool_]:
+        """Compare with `l`, with the slack on the share; bool (c,)."""
+        return measured * (1 + TOLERANCE) >= self.l

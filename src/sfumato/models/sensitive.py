@@ -1,0 +1,118 @@
+"""What the models of sensitive attributes share: which attributes they look at, and how classes add up to a verdict."""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Collection, Mapping, Sequence
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.classes.statistics import ClassStatistics, SensitiveCounts, as_one_class
+from sfumato.errors import PolicyError
+from sfumato.models.parameters import CheckedModel
+from sfumato.models.protocol import TOLERANCE, Achieved, Rule
+
+
+class SensitiveModel(CheckedModel, ABC):
+    """A bound on one measure of the sensitive values of every class.
+
+    A model states its `measure`; what holds, what is achieved and what cannot be met follow from it. Subclasses are
+    frozen dataclasses whose last field is `attribute`.
+    """
+
+    attribute: str | None
+    """The sensitive attribute that the model protects; None protects every one, each by itself."""
+    code: ClassVar[int]
+    """Predicate of :mod:`sfumato.kernels.predicates`."""
+    bounded: ClassVar[str]
+    """Parameter that bounds the measure."""
+    at_least: ClassVar[bool]
+    """Whether the measure must reach the bound (diversity) or stay within it (distances, shares)."""
+    remedy: ClassVar[str]
+    """What to relax when even the whole table fails."""
+
+    @abstractmethod
+    def measure(self, counts: SensitiveCounts, sizes: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Return the value of the bounded parameter that each class really has; float64 (c,)."""
+
+    def within(self, measured: NDArray[np.float64]) -> NDArray[np.bool_]:
+        """Compare measured values with the bound; bool (c,)."""
+        bound: float = getattr(self, self.bounded)
+        return (
+            np.greater_equal(measured, bound - TOLERANCE)
+            if self.at_least
+            else np.less_equal(measured, bound + TOLERANCE)
+        )
+
+    def holds(self, statistics: ClassStatistics) -> NDArray[np.bool_]:
+        """Tell for each class whether every protected attribute is within the bound; bool (c,)."""
+        verdict = np.ones(statistics.count, dtype=np.bool_)
+        for counts in self._protected(statistics):
+            verdict &= self.within(self.measure(counts, statistics.sizes))
+        return verdict
+
+    def achieved(self, statistics: ClassStatistics) -> Sequence[Achieved]:
+        """Return the value of the worst class for each protected attribute.
+
+        Without classes nothing is bounded: infinite where more is better, else 0.
+        """
+        return [
+            Achieved(self.bounded, self._worst(self.measure(counts, statistics.sizes)), counts.name)
+            for counts in self._protected(statistics)
+        ]
+
+    def rules(self, attributes: Sequence[str]) -> Sequence[Rule]:
+        """Return one compiled rule per protected attribute, given the names of all sensitive attributes."""
+        return [Rule(self.code, name, *self._bounds()) for name in self._selected(attributes)]
+
+    def explain(self, statistics: ClassStatistics) -> str | None:
+        """Say why no partition of these records can satisfy the model, or None when one class of all does.
+
+        Merging classes never breaks a model, so what all records together fail, every partition fails.
+        """
+        whole = as_one_class(statistics)
+        reached = [
+            (counts.name, measured[0])
+            for counts in self._protected(whole)
+            for measured in [self.measure(counts, whole.sizes)]
+            if not self.within(measured)[0]
+        ]
+        return "; ".join(self._sentence(name, value) for name, value in reached) or None
+
+    def _bounds(self) -> tuple[float, ...]:
+        return (getattr(self, self.bounded),)
+
+    def _worst(self, measured: NDArray[np.float64]) -> float:
+        if self.at_least:
+            return float(measured.min(initial=math.inf))
+        return float(measured.max(initial=0.0))
+
+    def _sentence(self, attribute: str, reached: float) -> str:
+        bound = getattr(self, self.bounded)
+        best = f"only {self.bounded} = {reached:.6g}" if math.isfinite(reached) else f"no {self.bounded} at all"
+        return (
+            f"{self.name} on {attribute!r} asks for {self.bounded} = {bound:g}, "
+            f"but all records in one class reach {best}; {self.remedy}"
+        )
+
+    def _protected(self, statistics: ClassStatistics) -> list[SensitiveCounts]:
+        return [statistics.sensitive[name] for name in self._selected(statistics.sensitive)]
+
+    def _selected(self, names: Mapping[str, object] | Collection[str]) -> list[str]:
+        if not names:
+            raise PolicyError(f"{self.name}: the table has no sensitive attribute; give a column that role")
+        if self.attribute is None:
+            return list(names)
+        if self.attribute not in names:
+            known = ", ".join(repr(name) for name in names)
+            raise PolicyError(f"{self.name}: there is no sensitive attribute {self.attribute!r}; there are: {known}")
+        return [self.attribute]
+
+    def _problems(self) -> list[str]:
+        problems = super()._problems()
+        if self.attribute is not None and not (isinstance(self.attribute, str) and self.attribute):
+            problems.append(f"{self.name}: attribute must be the name of a sensitive column")
+        return problems

@@ -1,0 +1,109 @@
+"""t-closeness: the sensitive values of every class are distributed nearly as in the whole table."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import ClassVar, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.classes.statistics import SensitiveCounts
+from sfumato.errors import PolicyError
+from sfumato.kernels.predicates import T_BY_KIND, T_EQUAL, T_HIERARCHICAL, T_ORDERED
+from sfumato.models.distances import equal_distance, hierarchical_distance, ordered_distance
+from sfumato.models.parameters import Limit
+from sfumato.models.protocol import Rule
+from sfumato.models.sensitive import SensitiveModel
+from sfumato.table.kinds import is_measured
+
+Distance = Literal["equal", "ordered", "hierarchical"]
+
+CODES: Mapping[str, int] = {"equal": T_EQUAL, "ordered": T_ORDERED, "hierarchical": T_HIERARCHICAL}
+_MEASURES: Mapping[int, Callable[[SensitiveCounts, NDArray[np.int64]], NDArray[np.float64]]] = {
+    T_EQUAL: equal_distance,
+    T_ORDERED: ordered_distance,
+    T_HIERARCHICAL: hierarchical_distance,
+}
+
+
+@dataclass(frozen=True)
+class TCloseness(SensitiveModel):
+    """The earth mover's distance from the values of every class to those of the table is at most `t`.
+
+    Guarantee: finding a person's class moves the belief about the sensitive value by `t` at most, as a share of
+    probability times how far it moves. The whole table is that of the published records.
+
+    Parameters
+    ----------
+    t
+        A number from 0 to 1.
+    distance
+        How far two values are apart. ``"equal"``: 1. ``"ordered"``: difference of their ranks among the v distinct
+        values of the table over v − 1 (numbers and dates only; the missing value ranks last). ``"hierarchical"``: level
+        of their lowest common ancestor over the height of the hierarchy (the missing value hangs right under the root).
+        None takes ordered for numbers and dates, hierarchical for other attributes with a hierarchy, else equal.
+    attribute
+        The sensitive attribute, or None for every one.
+
+    References
+    ----------
+    N. Li, T. Li, S. Venkatasubramanian, "t-closeness: privacy beyond k-anonymity and l-diversity", ICDE 2007.
+    """
+
+    t: float
+    distance: Distance | None = None
+    attribute: str | None = None
+
+    name: ClassVar[str] = "t-closeness"
+    limits: ClassVar = {"t": Limit(0, 1)}
+    code: ClassVar[int] = T_BY_KIND
+    bounded: ClassVar[str] = "t"
+    at_least: ClassVar[bool] = False
+    remedy: ClassVar[str] = "raise t"
+
+    def measure(self, counts: SensitiveCounts, sizes: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Return the distance of each class to the whole table; float64 (c,)."""
+        return _MEASURES[distance_code(self._distance_code, counts)](counts, sizes)
+
+    def rules(self, attributes: Sequence[str]) -> Sequence[Rule]:
+        """Return one compiled rule per protected attribute; its distance is settled when the rules are compiled."""
+        return [Rule(self._distance_code, name, self.t) for name in self._selected(attributes)]
+
+    @property
+    def _distance_code(self) -> int:
+        return T_BY_KIND if self.distance is None else CODES[self.distance]
+
+    def _problems(self) -> list[str]:
+        problems = super()._problems()
+        if self.distance is not None and self.distance not in CODES:
+            problems.append(f"{self.name}: distance must be one of {', '.join(CODES)}, or left out")
+        return problems
+
+
+def distance_code(code: int, counts: SensitiveCounts) -> int:
+    """Settle which distance fits the attribute.
+
+    Parameters
+    ----------
+    code
+        ``T_BY_KIND`` or the distance that was asked for.
+    counts
+        The attribute.
+
+    Raises
+    ------
+    PolicyError
+        When the distance that was asked for has no meaning for the attribute.
+    """
+    ordered = is_measured(counts.kind)
+    if code == T_ORDERED and not ordered:
+        raise PolicyError(f"t-closeness: {counts.name!r} has no order; choose the distance equal or hierarchical")
+    if code == T_HIERARCHICAL and counts.hierarchy is None:
+        raise PolicyError(f"t-closeness: {counts.name!r} has no hierarchy; give it one or choose another distance")
+    if code != T_BY_KIND:
+        return code
+    if ordered:
+        return T_ORDERED
+    return T_EQUAL if counts.hierarchy is None else T_HIERARCHICAL
