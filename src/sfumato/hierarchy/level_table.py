@@ -65,7 +65,9 @@ class HierarchyTable:
 
 
 def _rooted(rows: tuple[tuple[str, ...], ...]) -> tuple[tuple[str, ...], ...]:
-    if len({row[-1] for row in rows if row}) == 1 and len(rows[0]) > 1:
+    if not all(rows):  # a row without cells: left to the check of the tree
+        return rows
+    if len({row[-1] for row in rows}) == 1 and len(rows[0]) > 1:
         return rows
     return tuple((*row, ROOT) for row in rows)
 

@@ -7,7 +7,7 @@ import os
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from sfumato.errors import HierarchyError, PolicyError
+from sfumato.errors import HierarchyError, PolicyError, raise_all
 from sfumato.hierarchy.code_prefixes import Prefixes
 from sfumato.hierarchy.date_units import Dates
 from sfumato.hierarchy.flat_tree import Flat
@@ -22,17 +22,13 @@ def _table(rows: Any) -> HierarchyTable:
     return HierarchyTable(rows)
 
 
-def _file(path: str, separator: str | None = None) -> HierarchyTable:
-    return read_hierarchy(path, separator=separator)
-
-
 HIERARCHY_KINDS: dict[str, Callable[..., HierarchySpecification]] = {
     "intervals": Intervals,
     "prefixes": Prefixes,
     "dates": Dates,
     "groups": Groups,
     "table": _table,
-    "file": _file,
+    "file": read_hierarchy,
     "flat": Flat,
 }
 """What a policy's ``kind`` names; the keys beside it are the parameters."""
@@ -62,11 +58,12 @@ def hierarchy_from_policy(
         raise PolicyError(f"kind: must be one of {', '.join(HIERARCHY_KINDS)}")
     constructor = HIERARCHY_KINDS[kind]
     settings = {key: value for key, value in mapping.items() if key != "kind"}
-    problems = _key_problems(kind, settings, inspect.signature(constructor).parameters)
-    if problems:
-        raise PolicyError(*problems)
+    # The folder is the caller's to name, never the policy's.
+    known = {key: value for key, value in inspect.signature(constructor).parameters.items() if key != "folder"}
+    raise_all(PolicyError, _key_problems(kind, settings, known))
+    place = {"folder": folder} if kind == "file" else {}
     try:
-        return constructor(**settings) if kind != "file" else read_hierarchy(**settings, folder=folder)
+        return constructor(**settings, **place)
     except HierarchyError as error:
         raise PolicyError(*error.problems) from None
 

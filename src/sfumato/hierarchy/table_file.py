@@ -39,6 +39,8 @@ def read_hierarchy(
     HierarchyError
         When the file cannot be read, is not UTF-8, has broken quotes, or is not a hierarchy.
     """
+    if not isinstance(path, (str, os.PathLike)):
+        raise HierarchyError("the path of a hierarchy file must be text")
     name = os.fspath(path)
     _check_separator(separator)
     text = _text(Path(folder or ".") / name, name)
@@ -100,9 +102,11 @@ def _best_split(text: str, name: str) -> Rows:
             candidates.append(_split(text, separator, name))
         except HierarchyError as error:
             problems.append(error)
-    if not candidates:
+    best = max(candidates, key=_fitness, default=[])
+    # Quotes broken for one separator look like plain text to another that does not occur.
+    if problems and not any(len(row) > 1 for row in best):
         raise problems[0]
-    return max(candidates, key=_fitness)
+    return best
 
 
 def _fitness(rows: Rows) -> tuple[bool, bool, int]:

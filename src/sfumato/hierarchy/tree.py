@@ -232,18 +232,27 @@ def _label_problems(levels: Sequence[Level]) -> list[str]:
     problems = []
     ranges: dict[str, tuple[int, int]] = {ROOT: (0, len(levels[0].labels))}
     for number, level in enumerate(levels):
-        spans = list(zip(level.labels, level.starts, level.starts[1:], strict=False))
+        repeated = len(level.labels) - len(set(level.labels))
+        if repeated:
+            problems.append(f"{repeated} label(s) of level {number} stand for several nodes; rename them")
+            continue
+        spans = zip(level.labels, pairwise(level.starts), strict=True)
+        clashing = {label for label, span in spans if ranges.setdefault(label, span) != span}
+        problems.extend(_clash_problems(clashing, number))
         if "" in level.labels:
-            problems.append(f"{level.labels.count('')} label(s) of level {number} are empty")
-        if len(set(level.labels)) < len(spans):
-            problems.append(f"{len(spans) - len(set(level.labels))} label(s) of level {number} are given twice")
-        elif ranges[ROOT] != next(((low, high) for label, low, high in spans if label == ROOT), ranges[ROOT]):
-            problems.append(f"level {number} has a label '{ROOT}', which is kept for the whole domain; rename it")
-        else:
-            clashes = sum(ranges.setdefault(label, (low, high)) != (low, high) for label, low, high in spans)
-            if clashes:
-                problems.append(
-                    f"{clashes} label(s) of level {number} stand on a lower level too, for other original values, so "
-                    "that a published label would be ambiguous; rename them"
-                )
+            problems.append(f"a label of level {number} is empty; name it")
+    return problems
+
+
+def _clash_problems(clashing: set[str], number: int) -> list[str]:
+    problems = []
+    if ROOT in clashing:
+        problems.append(
+            f"level {number} has a label '{ROOT}', which is kept for the whole domain; rename it, or read it as missing"
+        )
+    if clashing - {ROOT}:
+        problems.append(
+            f"{len(clashing - {ROOT})} label(s) of level {number} stand on a lower level too, for other original "
+            "values, so that a published label would be ambiguous; rename them"
+        )
     return problems

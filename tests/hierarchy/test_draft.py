@@ -1,0 +1,109 @@
+"""Drafts: what they propose for each kind of column, and that they are files one can edit and use."""
+
+from __future__ import annotations
+
+from datetime import date
+from pathlib import Path
+
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from sfumato.errors import HierarchyError
+from sfumato.hierarchy import draft_hierarchy, read_hierarchy, write_hierarchy
+
+
+def widths(tree_labels: tuple[str, ...]) -> set[float]:
+    pairs = [label.strip("[)").split("..") for label in tree_labels]
+    return {round(float(high) - float(low), 9) for low, high in pairs}
+
+
+@pytest.mark.parametrize(
+    ("values", "expected"),
+    [
+        (pl.Series(range(17, 91)), [5, 10, 20]),
+        (pl.Series([0, 150]), [10, 50]),
+        (pl.Series([0, 36]), [2, 10]),
+        (pl.Series([1000, 250_000]), [20_000, 100_000]),
+        (pl.Series([0.5, 3.25, 9.75]), [0.5, 1, 2]),
+        (pl.Series([1, 2, 12]), [5]),
+        (pl.Series([1, 2]), []),
+        (pl.Series([5, 5, 5]), []),
+        (pl.Series([-1e308, 1e308]), []),
+    ],
+)
+def test_numbers_get_few_round_widths(values: pl.Series, expected: list[float]) -> None:
+    tree = draft_hierarchy(values)
+    assert [widths(level.labels) for level in tree.levels[1:-1]] == [{width} for width in expected]
+
+
+def test_dates_and_codes() -> None:
+    assert draft_hierarchy(pl.Series([date(1994, 5, 6)])).paths[0][1:] == ("1994-05", "1994", "1990s", "*")
+    iso = pl.Series(["1994-05-06", "1994-05-07", None, "2001-01-01"])
+    assert draft_hierarchy(iso).paths[0][1:] == ("1994-05", "1994", "1990s", "*")
+    codes = draft_hierarchy(pl.Series(["12345", "12346", "99999"]))
+    assert codes.paths[0] == ("12345", "1234*", "123**", "12***", "1****", "*")
+    assert draft_hierarchy(pl.Series(["A0000000000", "A0000000001", "B1234567890"])).height == 5
+
+
+def test_categories_come_by_falling_frequency_each_its_own_group() -> None:
+    values = pl.Series(["rare", "often", "often", None, "also", "often", "also"]).cast(pl.Categorical)
+    assert draft_hierarchy(values).paths == [("often",) * 2 + ("*",), ("also",) * 2 + ("*",), ("rare",) * 2 + ("*",)]
+
+
+def test_a_column_called_like_the_count_does_no_harm() -> None:
+    assert draft_hierarchy(pl.Series("records", ["a", "b", "c"])).size == 3
+
+
+def test_two_values_need_no_groups() -> None:
+    assert draft_hierarchy(pl.Series([True, False])).height == 1
+    assert draft_hierarchy(pl.Series(["m", "f", "m"])).height == 1
+
+
+def test_an_edited_draft_is_a_hierarchy(tmp_path: Path) -> None:
+    column = pl.Series("work", ["city", "state", "shop", "city", "none"])
+    file = tmp_path / "work.csv"
+    write_hierarchy(draft_hierarchy(column), file)
+    assert file.read_text() == "city;city;*\nnone;none;*\nshop;shop;*\nstate;state;*\n"
+    file.write_text(file.read_text().replace("city;city", "city;public").replace("state;state", "state;public"))
+    tree = read_hierarchy(file).build(column, name="work")
+    assert tree.levels[1].labels == ("public", "none", "shop")
+
+
+@given(
+    st.one_of(
+        st.lists(st.integers(-(2**63), 2**63 - 1), min_size=1).map(lambda v: pl.Series(v, dtype=pl.Int64)),
+        st.lists(st.floats(allow_nan=False, allow_infinity=False), min_size=1).map(pl.Series),
+        st.lists(st.dates(), min_size=1).map(pl.Series),
+        st.lists(st.booleans(), min_size=1).map(pl.Series),
+        st.lists(st.text("0123456789", min_size=5, max_size=5), min_size=1).map(pl.Series),
+        st.lists(st.text(min_size=1).filter(lambda text: text != "*"), min_size=1).map(pl.Series),
+    )
+)
+@settings(max_examples=120, deadline=None)
+def test_every_draft_fits_its_column_after_a_round_trip(
+    tmp_path_factory: pytest.TempPathFactory, values: pl.Series
+) -> None:
+    tree = draft_hierarchy(values)
+    assert tree.height <= 5
+    file = tmp_path_factory.getbasetemp() / "draft.csv"
+    write_hierarchy(tree, file)
+    assert read_hierarchy(file, separator=";").build(values, name="x") == tree
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        pl.Series([None, None], dtype=pl.String),
+        pl.Series([], dtype=pl.Int64),
+        pl.Series([1.0, float("inf"), float("nan")]),
+        pl.Series(["", "secret", "hidden"]),
+        pl.Series(["*", "secret", "hidden"]),
+    ],
+)
+def test_columns_without_a_draft_get_an_error_without_a_value(values: pl.Series) -> None:
+    with pytest.raises(HierarchyError) as caught:
+        draft_hierarchy(values.alias("x"))
+    assert "'x'" in str(caught.value)
+    assert not any(text in str(caught.value) for text in ("secret", "hidden", "inf ", "nan"))
