@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from sfumato.kernels.jit import kernel
 
 
@@ -38,7 +40,7 @@ def move_to_parts(
         _copy(words, weights, rows, low + record, spare_words, spare_weights, spare_rows, record)
     place = bounds[:parts].copy()
     # The codes are a view of the words, so parts are read before anything is overwritten.
-    part_at = bounds[:0].copy() if size == 0 else _parts(codes, low, high, attribute, part_of)
+    part_at = _parts(codes, low, high, attribute, part_of)
     for record in range(size):
         part = part_at[record]
         _copy(spare_words, spare_weights, spare_rows, record, words, weights, rows, place[part])
@@ -47,7 +49,10 @@ def move_to_parts(
 
 @kernel
 def _parts(codes: Any, low: int, high: int, attribute: int, part_of: Any) -> Any:
-    return part_of[codes[low:high, attribute]]
+    part_at = np.empty(high - low, np.int32)
+    for record in range(low, high):
+        part_at[record - low] = part_of[codes[record, attribute]]
+    return part_at
 
 
 @kernel
