@@ -28,6 +28,8 @@ def widths(tree_labels: tuple[str, ...]) -> set[float]:
         (pl.Series([1000, 250_000]), [20_000, 100_000]),
         (pl.Series([0.5, 3.25, 9.75]), [0.5, 1, 2]),
         (pl.Series([1, 2, 12]), [5]),
+        (pl.Series([0, 8]), [2]),
+        (pl.Series([0, 4]), []),
         (pl.Series([1, 2]), []),
         (pl.Series([5, 5, 5]), []),
         (pl.Series([-1e308, 1e308]), []),
@@ -36,6 +38,15 @@ def widths(tree_labels: tuple[str, ...]) -> set[float]:
 def test_numbers_get_few_round_widths(values: pl.Series, expected: list[float]) -> None:
     tree = draft_hierarchy(values)
     assert [widths(level.labels) for level in tree.levels[1:-1]] == [{width} for width in expected]
+
+
+@given(st.lists(st.integers(-10_000, 10_000), min_size=2, unique=True))
+@settings(max_examples=60)
+def test_no_level_has_more_than_about_twenty_intervals_and_none_is_as_good_as_the_root(numbers: list[int]) -> None:
+    span = max(numbers) - min(numbers)
+    for level in draft_hierarchy(pl.Series(numbers)).levels[1:-1]:
+        [width] = widths(level.labels)
+        assert span / 20 <= width <= span / 2
 
 
 def test_dates_and_codes() -> None:

@@ -30,6 +30,11 @@ def test_a_ragged_tree_repeats_its_smallest_groups() -> None:
     ]
 
 
+def test_a_shallow_branch_repeats_its_smallest_group_not_its_largest() -> None:
+    tree = groups({"a": {"b": {"c": ["1"]}}, "d": {"e": ["2"]}}).build(pl.Series(["2"]), name="x")
+    assert tree.paths == [("1", "c", "b", "a", "*"), ("2", "e", "e", "d", "*")]
+
+
 def test_numbers_match_by_value_and_come_in_order() -> None:
     tree = groups({"high": [40, "50.0"], "low": [30.0, 1]}).build(pl.Series([50, 1, 30]), name="age")
     assert tree.leaves == ("1", "30", "40", "50")

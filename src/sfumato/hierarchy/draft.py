@@ -75,14 +75,14 @@ def _description(distinct: pl.Series) -> HierarchySpecification | None:
 
 
 def _round_intervals(numbers: Sequence[Number], *, whole: bool) -> HierarchySpecification:
-    """Nested widths for sorted numbers: the first leaves at most 20 intervals, the last at least two."""
+    """Nested widths for sorted numbers: the first at least a twentieth of their span, the last at most half of it."""
     span = numbers[-1] - numbers[0]
     rough = span / MOST_INTERVALS
     if rough == 0 or not math.isfinite(rough):  # constant, or further apart than a float can say
         return flat()
     digit, exponent = _round_up(rough)
     widths = [_power_of_ten(digit * multiple, exponent) for multiple in _MULTIPLES[digit]]
-    kept = [width for width in widths if width * 2 <= span and not (whole and width <= 1)]
+    kept = [width for width in widths if not (whole and width <= 1)]
     return intervals(*kept) if kept else flat()
 
 
