@@ -1,1 +1,64 @@
 """Information loss and utility, one file per family."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from sfumato.classes.generalized import GeneralizedTable
+from sfumato.metrics.class_sizes import average_class_size, discernibility
+from sfumato.metrics.classification import classification_metric
+from sfumato.metrics.distortion import changed_cells, minimal_distortion, precision
+from sfumato.metrics.entropy import entropy_loss, normalized_entropy
+from sfumato.metrics.generalization_loss import iloss, loss_metric
+from sfumato.metrics.losses import Losses, measure_losses
+from sfumato.metrics.penalty import (
+    attribute_penalties,
+    cell_penalties,
+    certainty_penalty,
+    normalized_certainty_penalty,
+    utility,
+)
+from sfumato.metrics.rules import Rule, under_rule
+from sfumato.metrics.squared_error import squared_error
+
+Metric = Callable[[GeneralizedTable], float]
+
+METRICS: Mapping[str, Metric] = {
+    "discernibility": discernibility,
+    "average-class-size": average_class_size,
+    "minimal-distortion": minimal_distortion,
+    "ncp": certainty_penalty,
+    "normalized-ncp": normalized_certainty_penalty,
+    "iloss": iloss,
+    "lm": loss_metric,
+    "precision": precision,
+    "entropy": normalized_entropy,
+    "squared-error": squared_error,
+    "utility": utility,
+}
+"""Metrics of a recoded table alone, by the name that the command line and comparisons use."""
+
+__all__ = [
+    "METRICS",
+    "Losses",
+    "Metric",
+    "Rule",
+    "attribute_penalties",
+    "average_class_size",
+    "cell_penalties",
+    "certainty_penalty",
+    "changed_cells",
+    "classification_metric",
+    "discernibility",
+    "entropy_loss",
+    "iloss",
+    "loss_metric",
+    "measure_losses",
+    "minimal_distortion",
+    "normalized_certainty_penalty",
+    "normalized_entropy",
+    "precision",
+    "squared_error",
+    "under_rule",
+    "utility",
+]

@@ -1,0 +1,71 @@
+"""From losses of generalized values to sums over records: what every metric of cells shares.
+
+Letters: n records, c classes, g distinct generalized values of an attribute.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.classes.generalized import Form, GeneralizedColumn, GeneralizedTable
+
+CellLoss = Callable[[GeneralizedColumn], NDArray[np.float64]]
+"""Loss of each generalized value, float64 (g,)."""
+
+
+def records_with(column: GeneralizedColumn, sizes: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Count the records that publish each generalized value; int64 (g,). sizes : int64 (c,)."""
+    counts = np.zeros(column.count, dtype=np.int64)
+    np.add.at(counts, column.per_class, sizes)
+    return counts
+
+
+def column_sum(
+    generalized: GeneralizedTable, column: GeneralizedColumn, losses: NDArray[np.float64], suppressed: float
+) -> float:
+    """Sum the losses of one attribute over all records, every suppressed one being charged `suppressed`."""
+    kept = float(records_with(column, generalized.sizes) @ losses)
+    return kept + suppressed * generalized.suppressed
+
+
+def values_covered(column: GeneralizedColumn) -> NDArray[np.int64]:
+    """Count the original values that each generalized value stands for, int64 (g,).
+
+    Value sets of an attribute with a hierarchy count the leaves under their common ancestor: losses with a hierarchy go
+    by its tree, however the attribute is published.
+    """
+    hierarchy = column.attribute.hierarchy
+    if column.form is not Form.SET or hierarchy is None:
+        return column.leaves.astype(np.int64)
+    several = column.low < column.high
+    mixed = several & (column.high == column.attribute.size)
+    covered = np.ones(column.count, dtype=np.int64)
+    inner = several & ~mixed
+    covered[inner] = hierarchy.leaf_counts[column.level[inner], column.low[inner]]
+    covered[mixed] = column.attribute.domain_size
+    return covered
+
+
+def width_shares(column: GeneralizedColumn) -> NDArray[np.float64]:
+    """Divide the width of each range by that of the domain, float64 (g,); 0 in a constant domain, 1 for ``*``."""
+    attribute = column.attribute
+    assert attribute.numbers is not None
+    # The missing value lies nowhere on the line; alone it is as narrow as one value.
+    numbers = np.append(attribute.numbers, 0.0)
+    widths = numbers[column.high] - numbers[column.low]
+    shares = widths / attribute.domain_width if attribute.domain_width else np.zeros(column.count)
+    return np.where(column.unrestricted, 1.0, shares)
+
+
+def is_ranged(column: GeneralizedColumn) -> bool:
+    """Tell whether losses go by the width of a range: intervals and means."""
+    return column.form in (Form.INTERVAL, Form.MEAN)
+
+
+def frequencies(generalized: GeneralizedTable, index: int) -> NDArray[np.int64]:
+    """Count each code of the original column, the missing value last; int64 (size + 1,). O(n)."""
+    size = generalized.columns[index].attribute.size
+    return np.bincount(generalized.original.codes[:, index], minlength=size + 1)

@@ -1,0 +1,158 @@
+"""Everything that a recoding lost, in one value."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from sfumato.classes.generalized import GeneralizedTable
+from sfumato.classes.statistics import SensitiveCounts
+from sfumato.metrics.class_sizes import average_class_size, discernibility
+from sfumato.metrics.classification import classification_metric
+from sfumato.metrics.distortion import changed_cells, precision
+from sfumato.metrics.entropy import normalized_entropy
+from sfumato.metrics.generalization_loss import iloss, loss_metric
+from sfumato.metrics.penalty import attribute_penalties, certainty_penalty
+from sfumato.metrics.rules import Rule, under_rule
+from sfumato.metrics.squared_error import squared_error
+
+
+@dataclass(frozen=True)
+class Losses:
+    """What a recoding lost; suppressed records are charged in every figure.
+
+    Attributes
+    ----------
+    records, classes, suppressed : int
+        Original records, published classes, suppressed records.
+    k : int
+        The class size that `discernibility` and `average_class_size` refer to.
+    rule : str
+        How categories were counted.
+    discernibility : int
+        DM.
+    average_class_size : float
+        C_avg; infinite when no class is left.
+    changed : mapping of str to int
+        Cells of each attribute that are not published exactly.
+    attribute_ncp : mapping of str to float
+        Mean NCP of each attribute, in [0, 1].
+    ncp : float
+        NCP summed over the table, weighted.
+    normalized_ncp : float
+        The same over its largest possible value: the information loss, in [0, 1].
+    iloss, loss_metric : float
+        ILoss and LM summed over the table, weighted.
+    precision : float
+        Prec, in [0, 1]; higher is better.
+    entropy : float
+        Non-uniform entropy over that of the fully suppressed table, in [0, 1].
+    squared_error : float or None
+        100 · SSE / SST; None when there are no numbers, or when the rows are not aligned with the original.
+    classification : float or None
+        CM; None when no labels were handed in.
+    """
+
+    records: int
+    classes: int
+    suppressed: int
+    k: int
+    rule: Rule
+    discernibility: int
+    average_class_size: float
+    changed: Mapping[str, int]
+    attribute_ncp: Mapping[str, float]
+    ncp: float
+    normalized_ncp: float
+    iloss: float
+    loss_metric: float
+    precision: float
+    entropy: float
+    squared_error: float | None = None
+    classification: float | None = None
+
+    @property
+    def minimal_distortion(self) -> int:
+        """MD: changed cells of all attributes."""
+        return sum(self.changed.values())
+
+    @property
+    def utility(self) -> float:
+        """1 minus the normalized NCP."""
+        return 1.0 - self.normalized_ncp
+
+    def __str__(self) -> str:
+        """Write a short table: the figures, then each attribute's own."""
+        width = max(len(name) for name, _ in self._lines())
+        return "\n".join(f"{name:<{width}}  {text}" for name, text in self._lines())
+
+    def _lines(self) -> list[tuple[str, str]]:
+        lines = [
+            ("records", f"{self.records:,} in {self.classes:,} classes, {self.suppressed:,} suppressed"),
+            ("information loss (NCP)", f"{self.normalized_ncp:.4%}, utility {self.utility:.4%}"),
+            ("changed cells (MD)", f"{self.minimal_distortion:,}"),
+            ("discernibility (DM)", f"{self.discernibility:,}"),
+            (f"average class size / {self.k} (C_avg)", f"{self.average_class_size:.4f}"),
+            ("ILoss, LM", f"{self.iloss:,.4f}, {self.loss_metric:,.4f}"),
+            ("precision (Prec)", f"{self.precision:.4f}"),
+            ("non-uniform entropy", f"{self.entropy:.4%}"),
+        ]
+        if self.squared_error is not None:
+            lines.append(("squared error (SSE/SST)", f"{self.squared_error:.4f} %"))
+        if self.classification is not None:
+            lines.append(("classification (CM)", f"{self.classification:.4f}"))
+        lines += [
+            (f"  {name}", f"NCP {penalty:.4%}, {self.changed[name]:,} cells changed")
+            for name, penalty in self.attribute_ncp.items()
+        ]
+        return lines
+
+
+def measure_losses(
+    generalized: GeneralizedTable, k: int, *, rule: Rule = "auto", labels: SensitiveCounts | None = None
+) -> Losses:
+    """Measure everything that a recoding lost.
+
+    Parameters
+    ----------
+    generalized
+        A recoded table, or one that was read back from a published frame.
+    k
+        The class size that DM and C_avg refer to.
+    rule
+        How categories are counted in NCP, ILoss and LM; see :func:`~sfumato.metrics.rules.under_rule`.
+    labels
+        Counts of the class label, for CM.
+
+    Raises
+    ------
+    PolicyError, InputError
+        When the rule does not fit the table.
+
+    Notes
+    -----
+    Cost O(n) for the entropy and the squared error of each attribute, O(c) per attribute for everything else.
+    """
+    seen = under_rule(generalized, rule)
+    penalties, penalty = attribute_penalties(seen), certainty_penalty(seen)
+    weights = sum(column.attribute.weight for column in seen.columns)
+    measured = generalized.aligned and any(column.attribute.is_numeric for column in generalized.columns)
+    return Losses(
+        records=generalized.height,
+        classes=len(generalized.sizes),
+        suppressed=generalized.suppressed,
+        k=k,
+        rule=rule,
+        discernibility=discernibility(generalized, k),
+        average_class_size=average_class_size(generalized, k),
+        changed=changed_cells(generalized),
+        attribute_ncp=penalties,
+        ncp=penalty,
+        normalized_ncp=penalty / (generalized.height * weights),
+        iloss=iloss(seen),
+        loss_metric=loss_metric(seen),
+        precision=precision(generalized),
+        entropy=normalized_entropy(generalized),
+        squared_error=squared_error(generalized) if measured else None,
+        classification=classification_metric(generalized, labels) if labels is not None else None,
+    )

@@ -1,0 +1,69 @@
+"""The normalized certainty penalty (NCP), and utility."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.classes.generalized import GeneralizedColumn, GeneralizedTable
+from sfumato.metrics.cells import column_sum, is_ranged, values_covered, width_shares
+from sfumato.metrics.rules import Rule, under_rule
+
+
+def cell_penalties(column: GeneralizedColumn) -> NDArray[np.float64]:
+    """Return the penalty of each generalized value, float64 (g,) in [0, 1].
+
+    A range: its width over that of the domain. A category: 0 for one value, else the values covered over those of the
+    domain. ``*``: 1. A mean has the penalty of its class's range, having no width itself.
+    """
+    if is_ranged(column):
+        return width_shares(column)
+    covered = values_covered(column)
+    penalties = np.where(covered > 1, covered / column.attribute.domain_size, 0.0)
+    return np.where(column.unrestricted, 1.0, penalties)
+
+
+def attribute_penalties(generalized: GeneralizedTable, rule: Rule = "auto") -> dict[str, float]:
+    """Return the mean penalty of each attribute over all original records, in [0, 1]; a suppressed cell is 1.
+
+    Parameters
+    ----------
+    generalized
+        n original records.
+    rule
+        How categories are counted; see :func:`~sfumato.metrics.rules.under_rule`.
+    """
+    seen = under_rule(generalized, rule)
+    return {
+        column.attribute.name: column_sum(seen, column, cell_penalties(column), 1.0) / generalized.height
+        for column in seen.columns
+    }
+
+
+def certainty_penalty(generalized: GeneralizedTable, rule: Rule = "auto") -> float:
+    """Sum the weighted penalties of all cells (NCP of the table); lower is better.
+
+    Notes
+    -----
+    Xu, Wang, Pei, Wang, Shi and Fu, "Utility-based anonymization using local recoding", KDD 2006.
+    """
+    penalties = attribute_penalties(generalized, rule)
+    weights = {column.attribute.name: column.attribute.weight for column in generalized.columns}
+    return generalized.height * sum(weights[name] * penalty for name, penalty in penalties.items())
+
+
+def normalized_certainty_penalty(generalized: GeneralizedTable, rule: Rule = "auto") -> float:
+    """Divide the NCP of the table by its largest possible value, n times the sum of the weights; in [0, 1].
+
+    Notes
+    -----
+    Ghinita, Karras, Kalnis and Mamoulis (VLDB 2007) call it GCP; their division by the number of attributes with
+    weights that already sum to 1 would stop at a fraction, so the sum of the weights is the divisor here.
+    """
+    weights = sum(column.attribute.weight for column in generalized.columns)
+    return certainty_penalty(generalized, rule) / (generalized.height * weights)
+
+
+def utility(generalized: GeneralizedTable, rule: Rule = "auto") -> float:
+    """Return 1 minus the normalized NCP; higher is better, a suppressed table has 0."""
+    return 1.0 - normalized_certainty_penalty(generalized, rule)
