@@ -1,0 +1,133 @@
+"""The distinct values of a column, and for each record which of them it has: all that encoding looks at."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+_FEW_VALUES = 1 << 12
+"""Up to here a binary search per record beats sorting the whole column."""
+
+
+@dataclass(frozen=True, eq=False)
+class Distinct:
+    """A column split into its values and its records.
+
+    Letters: n records, d distinct values, r raw numbers.
+
+    Attributes
+    ----------
+    values : polars.Series
+        Length d: numbers and dates rising, text in text order, false before true; no missing value.
+    counts : numpy.ndarray
+        int64 (d,): records that have each value, ≥ 1.
+    raw : numpy.ndarray
+        Integers (n,): a number for the value of each record, ``0 .. r-1``, in no particular order.
+    rank_of : numpy.ndarray
+        int64 (r,): position in `values` behind each raw number; d for the missing value and for raw numbers that do
+        not occur.
+    missing : int
+        Records without a value.
+    """
+
+    values: pl.Series
+    counts: NDArray[np.int64]
+    raw: NDArray[np.integer]
+    rank_of: NDArray[np.int64]
+    missing: int
+
+    def first_record(self, chosen: NDArray[np.bool_]) -> int:
+        """Return the row number (from 1) of the first record whose value is `chosen`, bool (d,). Cost O(n)."""
+        return int(np.argmax(np.append(chosen, False)[self.rank_of][self.raw])) + 1
+
+
+@dataclass(frozen=True, eq=False)
+class _Numbered:
+    """Whole numbers or floats of a column, numbered: `keys`, rising, occur under the raw numbers `present`."""
+
+    raw: NDArray[np.integer]
+    size: int
+    present: NDArray[np.int64]
+    keys: NDArray[np.generic]
+    counts: NDArray[np.int64]
+    missing: int
+
+
+def distinct_of(column: pl.Series) -> Distinct:
+    """Split a column of any kind that a table may hold; NaN counts as missing.
+
+    Cost O(n) for categories, booleans, dates and integers of a narrow range; O(n log d) otherwise.
+    """
+    if column.dtype == pl.String:
+        column = column.cast(private_categorical())
+    if isinstance(column.dtype, (pl.Categorical, pl.Enum)):
+        return _of_categories(column)
+    if column.dtype.is_float():
+        # Adding zero makes one value of 0.0 and -0.0.
+        numbered = _by_search(column.fill_nan(None) + 0.0)
+    else:
+        physical = column.cast(pl.UInt8) if column.dtype == pl.Boolean else column.to_physical()
+        numbered = _by_offset(physical) if _is_narrow(physical) else _by_search(physical)
+    values = pl.Series(column.name, numbered.keys).cast(column.dtype)
+    return _ordered(numbered, values, np.arange(len(values)))
+
+
+def private_categorical() -> pl.Categorical:
+    """Return a type whose categories are numbered for one column alone, so that its numbers are dense."""
+    return pl.Categorical(pl.Categories.random(namespace="sfumato"))
+
+
+def _of_categories(column: pl.Series) -> Distinct:
+    physical = column.to_physical()
+    # Categories shared with other frames may have numbers far larger than this column needs.
+    numbered = _by_offset(physical) if _is_narrow(physical) else _by_search(physical)
+    texts = pl.Series(column.name, numbered.keys, dtype=physical.dtype).cat.to(column.dtype).cast(pl.String)
+    order = texts.arg_sort().to_numpy().astype(np.int64)
+    return _ordered(numbered, texts.gather(order), order)
+
+
+def _ordered(numbered: _Numbered, values: pl.Series, order: NDArray[np.int64]) -> Distinct:
+    rank_of = np.full(numbered.size, len(values), dtype=np.int64)
+    rank_of[numbered.present[order]] = np.arange(len(values))
+    return Distinct(values, numbered.counts[order], numbered.raw, rank_of, numbered.missing)
+
+
+def _bounds(numbers: pl.Series) -> tuple[int, int]:
+    """Return the lowest and the highest whole number; ``(0, -1)`` when all are missing."""
+    low, high = numbers.min(), numbers.max()
+    return (0, -1) if low is None else (int(low), int(high))  # type: ignore[arg-type]
+
+
+def _is_narrow(numbers: pl.Series) -> bool:
+    low, high = _bounds(numbers)
+    return high - low <= 2 * len(numbers) + _FEW_VALUES
+
+
+def _by_offset(numbers: pl.Series) -> _Numbered:
+    """Give whole numbers their distance from the lowest; the missing value comes last."""
+    low, high = _bounds(numbers)
+    span = high - low + 1
+    offsets = numbers if low == 0 else numbers.cast(pl.Int64) - low
+    if numbers.null_count():
+        offsets = offsets.cast(pl.Int64).fill_null(span)
+    raw = offsets.to_numpy()
+    counts = np.bincount(raw, minlength=span + 1)
+    present = np.flatnonzero(counts[:span])
+    return _Numbered(raw, span + 1, present, present + low, counts[present], int(counts[span]))
+
+
+def _by_search(numbers: pl.Series) -> _Numbered:
+    """Give any numbers their rank; the missing value comes last."""
+    known = numbers.drop_nulls()
+    keys = known.unique().sort().to_numpy()
+    if len(keys) <= _FEW_VALUES:
+        ranks = np.searchsorted(keys, known.to_numpy())
+    else:
+        ranks = np.unique(known.to_numpy(), return_inverse=True)[1]
+    raw = np.full(len(numbers), len(keys), dtype=np.uint32)
+    raw[numbers.is_not_null().to_numpy()] = ranks
+    counts = np.bincount(ranks, minlength=len(keys))
+    return _Numbered(raw, len(keys) + 1, np.arange(len(keys)), keys, counts, len(numbers) - len(known))
