@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sfumato.errors import HierarchyError
-from sfumato.hierarchy import HierarchyTable, hierarchy_from_paths, read_hierarchy, write_hierarchy
+from sfumato.hierarchy import HierarchyTable, hierarchy_from_paths, hierarchy_text, read_hierarchy, write_hierarchy
 
 ROWS = (("10", "low", "*"), ("9", "low", "*"), ("20", "high", "*"))
 
@@ -155,6 +155,7 @@ def test_what_is_written_is_read_again(
     tree = hierarchy_from_paths(list(zip(leaves, groups, ["*"] * len(leaves), strict=True)))
     file = tmp_path_factory.getbasetemp() / "round-trip.csv"
     write_hierarchy(tree, file, separator=separator)
+    assert file.read_bytes().decode() == hierarchy_text(tree, separator=separator)
     table = read_hierarchy(file, separator=separator)
     assert hierarchy_from_paths(table.rows) == tree
 

@@ -8,7 +8,7 @@ from sfumato.hierarchy.level_table import HierarchyTable
 from sfumato.hierarchy.numeric_intervals import Intervals, intervals
 from sfumato.hierarchy.policy import HIERARCHY_KINDS, hierarchy_from_policy
 from sfumato.hierarchy.specification import HierarchySpecification
-from sfumato.hierarchy.table_file import read_hierarchy, write_hierarchy
+from sfumato.hierarchy.table_file import hierarchy_text, read_hierarchy, write_hierarchy
 from sfumato.hierarchy.tree import Hierarchy, Level, hierarchy_from_paths
 from sfumato.hierarchy.value_groups import Groups, groups
 
@@ -29,6 +29,7 @@ __all__ = [
     "groups",
     "hierarchy_from_paths",
     "hierarchy_from_policy",
+    "hierarchy_text",
     "intervals",
     "prefixes",
     "read_hierarchy",

@@ -48,18 +48,31 @@ def read_hierarchy(
     return HierarchyTable(tuple(rows), path=name, separator=separator)
 
 
-def write_hierarchy(hierarchy: Hierarchy, path: str | os.PathLike[str], *, separator: str = ";") -> None:
-    """Write a hierarchy in the layout that :func:`read_hierarchy` reads, one line per leaf in code order.
+def hierarchy_text(hierarchy: Hierarchy, *, separator: str = ";") -> str:
+    """Write a hierarchy as the text of a file that :func:`read_hierarchy` reads, one line per leaf in code order.
 
-    Cells are quoted where they need it. The file holds original values: it is the data steward's own, not for release.
+    Cells are quoted where they need it.
+
+    Raises
+    ------
+    HierarchyError
+        When the separator is not one character.
+    """
+    _check_separator(separator)
+    return "".join(f"{separator.join(_quoted(cell, separator) for cell in row)}\n" for row in hierarchy.paths)
+
+
+def write_hierarchy(hierarchy: Hierarchy, path: str | os.PathLike[str], *, separator: str = ";") -> None:
+    """Write :func:`hierarchy_text` to a file, UTF-8.
+
+    The file holds original values: it is the data steward's own, not for release.
 
     Raises
     ------
     HierarchyError
         When the file cannot be written.
     """
-    _check_separator(separator)
-    text = "".join(f"{separator.join(_quoted(cell, separator) for cell in row)}\n" for row in hierarchy.paths)
+    text = hierarchy_text(hierarchy, separator=separator)
     try:
         Path(path).write_text(text, encoding="utf-8", newline="")
     except OSError as error:
