@@ -24,6 +24,7 @@ from sfumato.kernels.cuts import (
     widest_first,
 )
 from sfumato.kernels.jit import kernel
+from sfumato.kernels.least_loss import SAMPLE, least_loss_cut, new_loss_workspace
 from sfumato.kernels.predicates import RuleArrays
 from sfumato.kernels.ranges import halve_by_order, move_to_parts, room_at_median
 from sfumato.kernels.space import Space
@@ -43,6 +44,7 @@ def partition_range(
     """
     work = new_workspace(space, rules)
     size = high - low
+    loss = new_loss_workspace(space, options, min(size, SAMPLE) if options.least_loss else 0)
     spare_words = np.empty((size, words.shape[1]), np.uint64)
     spare_weights = np.empty(size, np.int32)
     spare_rows = np.empty(size, np.int32)
@@ -69,7 +71,10 @@ def partition_range(
             )  # fmt: skip
             attribute = 0
         else:
-            attribute, parts = widest_cut(codes, weights, first, last, space, rules, options, box, work)
+            if options.least_loss:
+                attribute, parts = least_loss_cut(codes, weights, first, last, space, rules, options, work, loss)
+            else:
+                attribute, parts = widest_cut(codes, weights, first, last, space, rules, options, box, work)
             if parts > 0:
                 move_to_parts(
                     codes, words, weights, rows, first, last, attribute, work.part_of, parts, bounds,
