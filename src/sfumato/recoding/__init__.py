@@ -5,7 +5,7 @@ from __future__ import annotations
 from sfumato.recoding.choice import Recoding
 from sfumato.recoding.covering import covers
 from sfumato.recoding.kind import RecodingKind, recoding_kind
-from sfumato.recoding.publish import publish, publishable
+from sfumato.recoding.publish import publish
 from sfumato.recoding.published import generalize_published
 from sfumato.recoding.recode import recode
 
@@ -15,7 +15,6 @@ __all__ = [
     "covers",
     "generalize_published",
     "publish",
-    "publishable",
     "recode",
     "recoding_kind",
 ]

@@ -15,6 +15,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from sfumato.classes.generalized import Form, Members
+from sfumato.hierarchy.text import number_of, value_text
 from sfumato.hierarchy.tree import Hierarchy
 from sfumato.recoding.columns import set_levels
 from sfumato.recoding.notation import MISSING_MEMBER, STAR
@@ -131,9 +132,15 @@ def _ancestors(
 ) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int32]]:
     assert attribute.hierarchy is not None
     nodes = _nodes_by_label(attribute.hierarchy)
-    found = [nodes.get(label, (-1, -1, 0)) for label in labels.to_list()]
+    found = [nodes.get(label) or nodes.get(_plain_number(label), (-1, -1, 0)) for label in labels.to_list()]
     low, high, level = np.array(found, dtype=np.int32).reshape(-1, 3).T
     return low.copy(), high.copy(), level.copy()
+
+
+def _plain_number(label: str | None) -> str | None:
+    """Rewrite a number the way leaves are labelled: a reader may have turned `1` into `1.0`."""
+    number = None if label is None else number_of(label)
+    return label if number is None else value_text(number)
 
 
 def _nodes_by_label(hierarchy: Hierarchy) -> Mapping[str | None, tuple[int, int, int]]:

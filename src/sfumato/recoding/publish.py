@@ -7,20 +7,14 @@ import polars as pl
 from numpy.typing import NDArray
 
 from sfumato.classes.generalized import GeneralizedColumn, GeneralizedTable
-from sfumato.errors import InputError
-from sfumato.recoding.choice import Recoding
+from sfumato.errors import InputError, raise_all
 from sfumato.recoding.notation import STAR
 from sfumato.table.kinds import is_measured
 from sfumato.table.schema import Kind
 from sfumato.table.table import Table
 
 
-def publish(
-    generalized: GeneralizedTable,
-    table: Table,
-    recoding: Recoding | None = None,
-    order: NDArray[np.integer] | None = None,
-) -> pl.DataFrame:
+def publish(generalized: GeneralizedTable, table: Table, order: NDArray[np.integer]) -> pl.DataFrame:
     """Write the frame that a recipient gets.
 
     Quasi-identifying columns hold published labels as an Enum; a column of numbers, dates or booleans in which no cell
@@ -33,54 +27,49 @@ def publish(
         The recoded table, aligned with `table`.
     table
         The original table, n records.
-    recoding
-        Only `suppressed` is used: ``"star"`` publishes suppressed records with ``*`` in every quasi-identifying column.
     order
-        Integers (m,): the records to publish, in the order of publishing. None publishes every record that is to be
-        published in its original order. The caller shuffles: this function adds no randomness.
+        Integers (m,): the records to publish, in the order of publishing. Suppressed records among them get ``*`` in
+        every quasi-identifying column; leave them out to remove them. The caller shuffles: this function adds no
+        randomness.
 
     Returns
     -------
     polars.DataFrame
-        The columns of ``table.frame`` in their order, m rows, no missing rows and no row numbers.
+        The columns of ``table.frame`` in their order, m rows.
 
     Raises
     ------
     InputError
-        When `order` names a suppressed record that is to be removed, or one outside of the table.
+        When `order` names records that the table does not have, or the two tables differ in height.
 
     Notes
     -----
     Cost O(m) per column, by gathering.
     """
-    starred = recoding is not None and recoding.suppressed == "star"
-    records = publishable(generalized, starred=starred) if order is None else order
-    _check_order(generalized, records, starred)
-    classes = generalized.class_of[records]
+    raise_all(InputError, _problems(generalized, table, order))
+    classes = generalized.class_of[order]
     complete = not np.any(classes < 0)
     published = {column.attribute.name: column for column in generalized.columns}
     return pl.DataFrame(
         [
-            _quasi_identifying(series, published[series.name], records, classes, complete)
+            _quasi_identifying(series, published[series.name], order, classes, complete)
             if series.name in published
-            else _carried_over(series.gather(records))
+            else _carried_over(series.gather(order))
             for series in table.frame
         ]
     )
 
 
-def publishable(generalized: GeneralizedTable, *, starred: bool = False) -> NDArray[np.int64]:
-    """Return the records that are to be published, in original order: all that are in a class, or all if `starred`."""
-    if starred:
-        return np.arange(generalized.height, dtype=np.int64)
-    return np.flatnonzero(generalized.class_of >= 0)
-
-
-def _check_order(generalized: GeneralizedTable, order: NDArray[np.integer], starred: bool) -> None:
+def _problems(generalized: GeneralizedTable, table: Table, order: NDArray[np.integer]) -> list[str]:
+    problems = []
+    if generalized.height != table.height:
+        problems.append(
+            f"publish: the solution has {generalized.height} records, the table {table.height}; "
+            "give the table that it was made from"
+        )
     if len(order) and (order.min() < 0 or order.max() >= generalized.height):
-        raise InputError("publish: the order names records that the table does not have")
-    if not starred and np.any(generalized.class_of[order] < 0):
-        raise InputError("publish: the order names suppressed records; leave them out, or choose suppressed = 'star'")
+        problems.append("publish: the order names records that the table does not have")
+    return problems
 
 
 def _quasi_identifying(

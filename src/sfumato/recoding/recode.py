@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from sfumato.classes.generalized import Form, GeneralizedColumn, GeneralizedTable, Members
 from sfumato.classes.partition import Partition
+from sfumato.errors import InputError
 from sfumato.kernels.boxes import class_boxes, class_sums
 from sfumato.kernels.valuesets import class_starts, group_by_class, value_sets
 from sfumato.recoding.choice import Recoding
@@ -41,12 +42,19 @@ def recode(encoded: EncodedTable, partition: Partition, recoding: Recoding | Non
     ------
     PolicyError
         When a form does not fit its attribute.
+    InputError
+        When the partition is not one of these records.
 
     Notes
     -----
     Cost O(n · q + c · q log c) for c classes; memory 2 c · q codes, and n codes per attribute that is published as
     value sets.
     """
+    if partition.height != encoded.height:
+        raise InputError(
+            f"recode: the partition has {partition.height} records, the table {encoded.height}; "
+            "give the table that it was made from"
+        )
     forms = (recoding or Recoding()).forms_of(encoded.attributes)
     sizes = partition.sizes.astype(np.int64, copy=False)
     columns = _range_columns(encoded, partition, forms, sizes) | _set_columns(encoded, partition, forms, sizes)
