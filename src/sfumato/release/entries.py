@@ -7,17 +7,18 @@ from __future__ import annotations
 
 import dataclasses
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import date, time
-from typing import Annotated, Any, ClassVar, Literal, Self, Union, get_type_hints
+from functools import cache
+from typing import Annotated, Any, ClassVar, Literal, Self, TypeVar, Union, get_type_hints
 
-from pydantic import BaseModel, ConfigDict, Field, GetJsonSchemaHandler, create_model, model_validator
+from pydantic import BaseModel, ConfigDict, Field, GetJsonSchemaHandler, ValidationError, create_model, model_validator
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import PydanticCustomError
 
-from sfumato.errors import PolicyError, SfumatoError
-from sfumato.release.mistakes import BUILT
+from sfumato.errors import PolicyError, SfumatoError, raise_all
+from sfumato.release.mistakes import BUILT, KeyPath, Mistake, mistakes_of, spell
 
 
 def hyphenated(name: str) -> str:
@@ -41,6 +42,9 @@ class Part(BaseModel):
     def keys(cls) -> list[str]:
         """Return the keys as a policy writes them."""
         return [hyphenated(name) for name in cls.model_fields]
+
+
+PartType = TypeVar("PartType", bound=Part)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -80,6 +84,53 @@ class Outside(Part):
     def build(self) -> Any:
         """Refuse; its settings are not known here."""
         raise PolicyError(f"{self.name}: is not part of this library; pass it in a program")
+
+
+def checked(
+    part: type[PartType],
+    mapping: Mapping[str, Any],
+    *,
+    names: Mapping[KeyPath, str] | None = None,
+    mistakes: Sequence[Mistake] = (),
+) -> PartType:
+    """Make a part of plain values.
+
+    Parameters
+    ----------
+    part
+        Which part.
+    mapping
+        Its plain values, in their long form.
+    names
+        What messages call certain keys.
+    mistakes
+        Those that are known already.
+
+    Raises
+    ------
+    PolicyError
+        With every mistake, one line each.
+    """
+    found = list(mistakes)
+    try:
+        made = part.model_validate_json(as_json(mapping))
+    except ValidationError as error:
+        found = [*mistakes_of(error, json_schema(part)), *found]
+    except (TypeError, RecursionError):
+        found = [Mistake((), "may only hold text, numbers, dates, true, false, lists and tables")]
+    complain(found, names)
+    return made
+
+
+def complain(mistakes: Iterable[Mistake], names: Mapping[KeyPath, str] | None = None) -> None:
+    """Raise PolicyError with all `mistakes`, or return when there is none."""
+    raise_all(PolicyError, (f"{spell(mistake.path, names) or 'policy'}: {mistake.text}" for mistake in mistakes))
+
+
+@cache
+def json_schema(part: type[Part]) -> dict[str, Any]:
+    """Return the JSON Schema of a part."""
+    return part.model_json_schema(by_alias=True)
 
 
 @contextmanager

@@ -7,12 +7,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from functools import cache
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import tomli_w
-from pydantic import Field, ValidationError, ValidationInfo, field_validator
+from pydantic import Field, ValidationInfo, field_validator
 
 from sfumato.anonymizers import ANONYMIZERS
 from sfumato.anonymizers.protocol import Anonymizer
@@ -24,10 +23,13 @@ from sfumato.release.entries import (
     AlsoWritten,
     Part,
     as_json,
+    checked,
+    complain,
     described_as_mapping,
     entries_for,
     entry_for,
     entry_of,
+    json_schema,
     problems_reported,
     union_of,
 )
@@ -38,10 +40,12 @@ from sfumato.release.hierarchy_entries import (
     published_hierarchy,
     spelled_out,
 )
-from sfumato.release.mistakes import KeyPath, Mistake, mistakes_of, spell
+from sfumato.release.mistakes import KeyPath, Mistake, spell
 from sfumato.release.policy_file import read_policy
 from sfumato.table.schema import Attribute, Kind, Others, Schema
+from sfumato.table.table import Table
 
+DEFAULT_ANONYMIZER = next(iter(ANONYMIZERS))
 _ANONYMIZERS = entries_for(ANONYMIZERS, tag="name")
 _MODELS = entries_for(MODELS, tag="name")
 ModelEntry: Any = union_of(_MODELS, tag="name")
@@ -157,8 +161,8 @@ class Policy(Part):
     source: Source = Source()
     columns: Columns
     models: Annotated[tuple[ModelEntry, ...], Field(min_length=1)]
-    anonymizer: AnonymizerEntry = Field(default_factory=lambda: _default_anonymizer())
-    recoding: RecodingEntry = Field(default_factory=RecodingEntry)
+    anonymizer: AnonymizerEntry = _ANONYMIZERS[DEFAULT_ANONYMIZER].model_validate({"name": DEFAULT_ANONYMIZER})
+    recoding: RecodingEntry = RecodingEntry()
     output: Output = Output()
 
     @classmethod
@@ -190,14 +194,8 @@ class Policy(Part):
         PolicyError
             With every mistake, one line each, that names the key and never shows a value.
         """
-        mistakes = list(_contradictions(mapping))
-        try:
-            policy = cls.model_validate_json(as_json(spelled_out(mapping)))
-        except ValidationError as error:
-            mistakes = [*mistakes_of(error, cls.json_schema()), *mistakes]
-        except (TypeError, RecursionError):
-            mistakes = [Mistake((), "may only hold text, numbers, dates, true, false, lists and tables")]
-        raise_all(PolicyError, (f"{spell(mistake.path, names) or 'policy'}: {mistake.text}" for mistake in mistakes))
+        policy = checked(cls, spelled_out(mapping), names=names, mistakes=list(_contradictions(mapping)))
+        complain(_misfits(policy), names)
         return policy
 
     @classmethod
@@ -229,10 +227,9 @@ class Policy(Part):
         )
 
     @staticmethod
-    @cache
     def json_schema() -> dict[str, Any]:
         """Return the JSON Schema of policy files, for editors."""
-        return Policy.model_json_schema(by_alias=True)
+        return json_schema(Policy)
 
     def to_mapping(self) -> dict[str, Any]:
         """Return plain values; :meth:`from_mapping` makes an equal policy of them."""
@@ -295,14 +292,15 @@ class Policy(Part):
         recoding: Recoding = self.recoding.build()
         return recoding
 
+    def read(self, source: Any) -> Table:
+        """Read a table as this policy says; see :func:`sfumato.read_table`."""
+        from sfumato.table.reading import read_table
+
+        return read_table(source, self.to_schema(), **self.source.model_dump())
+
     def to_models(self) -> list[PrivacyModel]:
         """Return the privacy models, in order."""
         return [entry.build() for entry in self.models]
-
-
-def _default_anonymizer() -> Any:
-    name, entry = next(iter(_ANONYMIZERS.items()))
-    return entry.model_validate({"name": name})
 
 
 def _short(columns: Mapping[str, Column]) -> list[str] | dict[str, Any]:
@@ -346,3 +344,16 @@ def _contradictions(mapping: Mapping[str, Any]) -> Iterator[Mistake]:
         if len(named) > 1:
             places = " and ".join(dict.fromkeys(named))
             yield Mistake(("columns",), f"column {name!r} is named {len(named)} times, as {places}; name it once")
+
+
+def _misfits(policy: Policy) -> Iterator[Mistake]:
+    """Find models and forms that no column of the policy fits."""
+    sensitive = tuple(policy.columns.sensitive)
+    for place, model in enumerate(policy.to_models()):
+        try:
+            model.rules(sensitive)
+        except SfumatoError as error:
+            yield from (Mistake(("models", place), problem) for problem in error.problems)
+    for name in policy.to_recoding().forms:
+        if name not in policy.columns.quasi_identifying:
+            yield Mistake(("recoding", "forms", name), "is the name of no quasi-identifying column")

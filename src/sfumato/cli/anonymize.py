@@ -1,0 +1,187 @@
+"""``sfumato anonymize``: from a table and a policy to a verified release."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+from sfumato.cli.options import (
+    METHOD,
+    OUTPUT,
+    PRIVACY,
+    AsJson,
+    ColumnNames,
+    Encoding,
+    Hierarchies,
+    Identifying,
+    Insensitive,
+    Missing,
+    NoHeader,
+    Original,
+    Others,
+    Overwrite,
+    PolicyFile,
+    Quasi,
+    Sensitive,
+    Separator,
+)
+from sfumato.cli.outcome import complain, say
+from sfumato.cli.progress import progress_bar
+from sfumato.errors import InputError, PolicyError
+
+if TYPE_CHECKING:
+    from sfumato.release.policy import Policy
+    from sfumato.release.release import Release
+
+Diversity = Literal["entropy", "distinct", "probabilistic", "recursive"]
+Format = Literal["csv", "parquet"]
+
+EXAMPLE = """\b
+Example:
+  sfumato anonymize patients.csv --identifying name --quasi age,sex,zip \\
+      --sensitive disease --others drop -k 5 -l 3 --out patients-release/
+  sfumato anonymize patients.csv --policy policy.toml --out patients-release/
+"""
+
+
+def anonymize(
+    table: Original,
+    policy: PolicyFile = None,
+    identifying: Identifying = None,
+    quasi: Quasi = None,
+    sensitive: Sensitive = None,
+    insensitive: Insensitive = None,
+    others: Others = None,
+    hierarchies: Hierarchies = None,
+    k: Annotated[
+        int | None, typer.Option("-k", help="k-anonymity: smallest equivalence class.", rich_help_panel=PRIVACY)
+    ] = None,
+    l: Annotated[  # noqa: E741
+        float | None, typer.Option("-l", help="l-diversity of every sensitive column.", rich_help_panel=PRIVACY)
+    ] = None,
+    diversity: Annotated[Diversity, typer.Option(help="Kind of l-diversity.", rich_help_panel=PRIVACY)] = "entropy",
+    c: Annotated[
+        float | None, typer.Option("-c", help="Constant of recursive l-diversity.", rich_help_panel=PRIVACY)
+    ] = None,
+    t: Annotated[
+        float | None, typer.Option("-t", help="t-closeness of every sensitive column.", rich_help_panel=PRIVACY)
+    ] = None,
+    model: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME:P=V,P=V",
+            help="Any privacy model, e.g. alpha-k-anonymity:alpha=0.5,k=5; repeatable.",
+            rich_help_panel=PRIVACY,
+        ),
+    ] = None,
+    suppression: Annotated[
+        float | None,
+        typer.Option(help="Fraction of the records that may be suppressed, e.g. 0.02.", rich_help_panel=PRIVACY),
+    ] = None,
+    anonymizer: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Algorithm; mondrian unless said.", rich_help_panel=METHOD)
+    ] = None,
+    settings: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="NAME=VALUE", help="Its options; repeatable.", rich_help_panel=METHOD),
+    ] = None,
+    threads: Annotated[int | None, typer.Option(help="Threads; all cores unless said.", rich_help_panel=METHOD)] = None,
+    seed: Annotated[
+        int | None,
+        typer.Option(help="For tests and studies only: makes the random order repeatable.", rich_help_panel=METHOD),
+    ] = None,
+    separator: Separator = None,
+    encoding: Encoding = None,
+    missing: Missing = None,
+    no_header: NoHeader = False,
+    columns: ColumnNames = None,
+    out: Annotated[
+        Path | None, typer.Option(metavar="FOLDER", help="Folder of the release.", rich_help_panel=OUTPUT)
+    ] = None,
+    format: Annotated[
+        Format | None, typer.Option(help="Of the published table; csv unless said.", rich_help_panel=OUTPUT)
+    ] = None,
+    save_policy: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Write the policy that these words mean.", rich_help_panel=OUTPUT),
+    ] = None,
+    overwrite: Overwrite = False,
+    quiet: Annotated[bool, typer.Option("--quiet", help="Print nothing but problems.", rich_help_panel=OUTPUT)] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Publish a table so that every equivalence class satisfies every privacy model, or say why that cannot be.
+
+    The release is verified before anything is written. Lists of columns are separated by commas. With --save-policy and
+    without --out, only the policy is written.
+    """
+    from sfumato.cli.words import ROLES, Words, model_words, policy_of, source_words
+
+    models, problems = model_words(k=k, l=l, diversity=diversity, c=c, t=t, others=model or ())
+    header = not no_header
+    source = source_words(separator=separator, encoding=encoding, missing=missing, header=header, columns=columns)
+    words = Words(
+        policy=policy,
+        roles=dict(zip(ROLES, (identifying, quasi, sensitive, insensitive), strict=True)),
+        others=others,
+        hierarchies=hierarchies,
+        models=models,
+        anonymizer=anonymizer,
+        options=settings or (),
+        source=source,
+        top={"suppression-limit": suppression, "threads": threads},
+        format=format,
+        problems=(*problems, *_target_problems(out, save_policy, overwrite=overwrite)),
+    )
+    meant = policy_of(words)
+    if out is not None:
+        release = _release(table, meant, seed, quiet=quiet or as_json)
+        release.save(out, format=meant.output.format, overwrite=overwrite)
+        _report(release, out, quiet=quiet, as_json=as_json)
+    if save_policy is not None:
+        meant.to_file(save_policy)
+
+
+def _target_problems(out: Path | None, save_policy: Path | None, *, overwrite: bool) -> list[str]:
+    """Find out before the work whether its results could be written."""
+    from sfumato.release.folder import check_target
+
+    problems = [] if out or save_policy else ["--out: name a folder for the release"]
+    if save_policy and save_policy.exists() and not overwrite:
+        problems.append(f"--save-policy: {save_policy} is there already; name another file or add --overwrite")
+    if out:
+        try:
+            check_target(out, overwrite=overwrite)
+        except InputError as error:
+            problems.extend(f"--out: {problem}" for problem in error.problems)
+    return problems
+
+
+def _release(table: Path, policy: Policy, seed: int | None, *, quiet: bool) -> Release:
+    from sfumato.release.anonymize import anonymize as make_release
+
+    if seed is not None and seed < 0:
+        raise PolicyError("--seed: must be 0 or above")
+    with progress_bar(quiet=quiet) as progress:
+        progress("reading", 0, 1)
+        return make_release(
+            policy.read(table),
+            policy.to_models(),
+            anonymizer=policy.to_anonymizer(),
+            recoding=policy.to_recoding(),
+            suppression_limit=policy.suppression_limit,
+            seed=seed,
+            threads=policy.threads,
+            progress=progress,
+            policy=policy,
+        )
+
+
+def _report(release: Release, out: Path, *, quiet: bool, as_json: bool) -> None:
+    if as_json:
+        say(json.dumps(release.report.to_dict(), indent=2))
+    elif not quiet:
+        say(str(release.report))
+        complain([f"release written to {out}; check it with: sfumato verify {out}"])

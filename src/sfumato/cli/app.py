@@ -1,0 +1,75 @@
+"""The command ``sfumato``: its commands, its short tour, and the way in."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+import warnings
+from importlib.metadata import PackageNotFoundError, version
+from typing import Annotated
+
+import typer
+
+from sfumato.cli import anonymize, demo, hierarchy, measure, verify
+from sfumato.cli.outcome import Guarded
+
+TOUR = """
+Publish a table about people so that no single person can be picked out of it.
+
+A release is a folder with the published table, a report, and a record that anybody can verify.
+
+\b
+A short tour:
+  sfumato demo                      an attack, before and after
+  sfumato anonymize patients.csv --identifying name --quasi age,sex,zip \\
+      --sensitive disease --others drop -k 5 --out patients-release/
+  sfumato verify patients-release/  recount what the release promises
+  sfumato measure patients.csv patients-release/
+  sfumato hierarchy patients.csv zip --out zip.csv
+
+Every command has its own --help with an example.
+
+\b
+Exit codes: 0 done; 1 a promise cannot be met or does not hold; 2 wrong input or usage.
+"""
+
+app = typer.Typer(
+    name="sfumato",
+    cls=Guarded,
+    help=TOUR,
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode="rich",
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+for command in (demo, anonymize, verify, measure, hierarchy):
+    app.command(epilog=command.EXAMPLE)(getattr(command, command.__name__.rpartition(".")[2]))
+
+
+def _show_version(asked: bool) -> None:
+    if asked:
+        try:
+            typer.echo(f"sfumato {version('sfumato')}")
+        except PackageNotFoundError:
+            typer.echo("sfumato, not installed")
+        raise typer.Exit
+
+
+@app.callback()
+def _settings(
+    show_version: Annotated[
+        bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version and exit.")
+    ] = False,
+) -> None:
+    """Take the options that stand before a command."""
+
+
+def main() -> None:
+    """Run the command line and leave with its exit code."""
+    # A library's warning may quote a value, and a report may hold letters that the terminal does not have.
+    warnings.simplefilter("ignore")
+    for stream in (sys.stdout, sys.stderr):
+        with contextlib.suppress(AttributeError, ValueError):
+            stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
+    app(prog_name="sfumato")

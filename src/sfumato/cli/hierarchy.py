@@ -1,0 +1,64 @@
+"""``sfumato hierarchy``: draft a hierarchy for a column, as a file to be edited."""
+
+from __future__ import annotations
+
+import csv
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from sfumato.cli.options import ColumnNames, Encoding, Missing, NoHeader, Original, Overwrite, Separator
+from sfumato.cli.outcome import complain
+from sfumato.errors import InputError
+
+if TYPE_CHECKING:
+    from sfumato.hierarchy import Hierarchy
+
+EXAMPLE = """\b
+Example:
+  sfumato hierarchy patients.csv zip --out hierarchies/zip.csv
+  sfumato anonymize patients.csv --hierarchies hierarchies/ ...
+"""
+
+
+def hierarchy(
+    table: Original,
+    column: Annotated[str, typer.Argument(show_default=False, help="Name of the column.")],
+    out: Annotated[Path | None, typer.Option(metavar="FILE", help="File to write; stdout when left out.")] = None,
+    overwrite: Overwrite = False,
+    separator: Separator = None,
+    encoding: Encoding = None,
+    missing: Missing = None,
+    no_header: NoHeader = False,
+    columns: ColumnNames = None,
+) -> None:
+    """Draft a hierarchy for a column: one line per value, level 0 first, ever coarser to the right.
+
+    Numbers get intervals of round widths, dates calendar units, codes prefixes; other values are listed one by one, to
+    be grouped by writing the same label over several. The file holds original values: it is yours, not for release.
+    """
+    from sfumato.cli.words import source_words
+    from sfumato.hierarchy import draft_hierarchy, write_hierarchy
+    from sfumato.release.entries import checked
+    from sfumato.release.policy import Source
+    from sfumato.table.reading import read_table
+    from sfumato.table.schema import Schema
+
+    if out is not None and out.exists() and not overwrite:
+        raise InputError(f"{out}: is there already; name another file or add --overwrite")
+    header = not no_header
+    source = source_words(separator=separator, encoding=encoding, missing=missing, header=header, columns=columns)
+    schema = Schema(quasi_identifying=[column], others="drop")
+    read = read_table(table, schema, **checked(Source, source).model_dump())
+    drafted = draft_hierarchy(read.frame[column])
+    if out is None:
+        _print(drafted)
+    else:
+        write_hierarchy(drafted, out)
+        complain([f"{out}: {drafted.size} values, {drafted.height} levels above them; edit it, then use --hierarchies"])
+
+
+def _print(drafted: Hierarchy) -> None:
+    csv.writer(sys.stdout, delimiter=";", lineterminator="\n").writerows(drafted.paths)

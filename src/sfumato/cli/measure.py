@@ -1,0 +1,52 @@
+"""``sfumato measure``: what a release lost, compared with the original table."""
+
+from __future__ import annotations
+
+import json
+
+from sfumato.cli.options import (
+    AsJson,
+    ColumnNames,
+    Encoding,
+    Hierarchies,
+    Missing,
+    NoHeader,
+    Original,
+    PolicyFile,
+    ReleaseFolder,
+    Separator,
+)
+from sfumato.cli.outcome import say
+
+EXAMPLE = """\b
+Example:
+  sfumato measure patients.csv patients-release/
+  sfumato measure patients.csv patients-release/ --policy policy.toml --json
+"""
+
+
+def measure(
+    table: Original,
+    release: ReleaseFolder,
+    policy: PolicyFile = None,
+    hierarchies: Hierarchies = None,
+    separator: Separator = None,
+    encoding: Encoding = None,
+    missing: Missing = None,
+    no_header: NoHeader = False,
+    columns: ColumnNames = None,
+    as_json: AsJson = False,
+) -> None:
+    """Print the information losses of a release. Needs the original table, so it is for the data steward.
+
+    The policy is the release's own unless --policy names the one that made it, which is needed where hierarchies or
+    domains were withheld from the release.
+    """
+    from sfumato.cli.words import Words, policy_of, source_words
+    from sfumato.release.measure import measure as compare
+
+    header = not no_header
+    source = source_words(separator=separator, encoding=encoding, missing=missing, header=header, columns=columns)
+    meant = policy_of(Words(policy=policy or release / "policy.toml", hierarchies=hierarchies, source=source))
+    losses = compare(meant.read(table), release)
+    say(json.dumps(losses.to_dict(), indent=2) if as_json else str(losses))

@@ -1,0 +1,118 @@
+"""How a command ends: an exit code, and on stderr one line per problem; never a traceback, never a value."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import re
+import sys
+import traceback
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import typer
+from typer.core import TyperGroup
+
+from sfumato.errors import SfumatoError
+
+INPUT, STOPPED = 2, 130
+
+_UNPRINTABLE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069]")
+
+
+class Guarded(TyperGroup):
+    """The group of all commands; every error that leaves one of them ends as lines and an exit code."""
+
+    def main(self, args: Sequence[str] | None = None, prog_name: str | None = None, *more: Any, **settings: Any) -> Any:
+        """Run the command that `args` name, and exit with its code."""
+        settings["standalone_mode"] = False
+        code = outcome(lambda: super(Guarded, self).main(args, prog_name, *more, **settings))
+        sys.exit(code)
+
+
+def outcome(work: Callable[[], Any]) -> int:
+    """Do `work`, report what went wrong on stderr, and return the exit code."""
+    try:
+        code = work()
+        sys.stdout.flush()
+    except (SystemExit, GeneratorExit):
+        raise
+    except BaseException as error:
+        lines, code = explained(error)
+        complain(lines)
+        if os.environ.get("SFUMATO_DEBUG") == "1":
+            complain(_places(error))
+    else:
+        # The command line library turns an interruption into a code of its own.
+        if code == STOPPED:
+            complain(explained(KeyboardInterrupt())[0])
+    return code if isinstance(code, int) else 0
+
+
+def explained(error: BaseException) -> tuple[list[str], int]:
+    """Return what to say about an error, and the exit code.
+
+    Only messages of this library and of the command line's grammar are repeated: others may quote values.
+    """
+    if isinstance(error, SfumatoError):
+        return list(error.problems) or [type(error).__name__], error.exit_code
+    if hasattr(error, "format_message"):  # a usage error, whose class has moved between versions of the library
+        message = error.format_message().rstrip(".")
+        return [f"{message} (--help shows an example)"] if message else [], INPUT
+    if isinstance(error, (KeyboardInterrupt, typer.Abort)):
+        return ["stopped; no release was written"], STOPPED
+    if isinstance(error, MemoryError):
+        return ["not enough memory; close other programs, or take fewer columns or records at a time"], INPUT
+    if isinstance(error, BrokenPipeError):
+        _leave_stdout()
+        return ["whatever was reading the output has gone; stopped writing"], INPUT
+    if isinstance(error, OSError):
+        return [_about_system(error)], INPUT
+    hint = "set SFUMATO_DEBUG=1 to see where in the program"
+    return [f"unexpected {type(error).__name__}, a fault of this program; {hint}"], INPUT
+
+
+def complain(lines: Sequence[str]) -> None:
+    """Print lines to stderr; a terminal is never sent control characters."""
+    with contextlib.suppress(OSError, ValueError):
+        for line in lines:
+            print(f"sfumato: {printable(line)}", file=sys.stderr)
+        sys.stderr.flush()
+
+
+def say(text: str) -> None:
+    """Print the result of a command to stdout."""
+    print("\n".join(printable(line) for line in text.split("\n")))
+
+
+def printable(line: str) -> str:
+    """Write control characters as escapes, so that a column's name cannot rewrite the screen or fake a line."""
+    return _UNPRINTABLE.sub(lambda match: repr(match[0])[1:-1], line).replace("\n", "\\n")
+
+
+def _about_system(error: OSError) -> str:
+    where = f"{os.fspath(error.filename)}: " if isinstance(error.filename, (str, os.PathLike)) else ""
+    if error.errno in (errno.ENOSPC, errno.EDQUOT):
+        return f"{where}the disk is full; no release was written"
+    if error.errno in (errno.EACCES, errno.EPERM):
+        return f"{where}permission denied"
+    reason = os.strerror(error.errno) if error.errno else type(error).__name__
+    return f"{where}{reason[:1].lower()}{reason[1:]}"
+
+
+def _leave_stdout() -> None:
+    # The interpreter flushes stdout once more when it ends, and would complain again.
+    with contextlib.suppress(OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _places(error: BaseException | None) -> list[str]:
+    """Say where in the program an error arose: lines of source, but neither messages nor local variables."""
+    places: list[str] = []
+    while error is not None:
+        entries = traceback.extract_tb(error.__traceback__)
+        places += [f"  {entry.filename}:{entry.lineno} in {entry.name}: {entry.line}" for entry in entries]
+        places.append(f"  {type(error).__module__}.{type(error).__qualname__}")
+        error = error.__cause__ or error.__context__
+    return places

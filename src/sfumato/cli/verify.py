@@ -1,0 +1,28 @@
+"""``sfumato verify``: recount a release from its published table alone."""
+
+from __future__ import annotations
+
+import json
+
+import typer
+
+from sfumato.cli.options import AsJson, ReleaseFolder
+from sfumato.cli.outcome import say
+
+EXAMPLE = """\b
+Example:
+  sfumato verify patients-release/
+"""
+
+
+def verify(release: ReleaseFolder, as_json: AsJson = False) -> None:
+    """Recount every promise of a release, trusting nothing but the published table.
+
+    Exit code 0: every promise that can be decided from the release holds. 1: one does not, or a file was changed.
+    """
+    from sfumato.release.release import verify as recount
+
+    verification = recount(release)
+    say(json.dumps(verification.to_dict(), indent=2) if as_json else str(verification))
+    if not verification.ok:
+        raise typer.Exit(1)

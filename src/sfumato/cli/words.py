@@ -1,0 +1,269 @@
+"""From the words of a command line to a policy. Words go before what a policy file says."""
+
+from __future__ import annotations
+
+import csv
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from sfumato.cli.hierarchy_files import hierarchy_files
+from sfumato.errors import PolicyError
+from sfumato.release.hierarchy_entries import ROLES_WITH_SETTINGS, spelled_out
+from sfumato.release.mistakes import KeyPath
+from sfumato.release.policy import DEFAULT_ANONYMIZER, Policy
+from sfumato.release.policy_file import read_policy
+
+ROLES = {
+    "identifying": "--identifying",
+    "quasi-identifying": "--quasi",
+    "sensitive": "--sensitive",
+    "insensitive": "--insensitive",
+}
+TOP = {"suppression-limit": "--suppression", "threads": "--threads"}
+SEPARATORS = {"tab": "\t", "\\t": "\t"}
+
+
+@dataclass(frozen=True)
+class ModelWord:
+    """A privacy model that an option asks for.
+
+    Attributes
+    ----------
+    option : str
+        The option, for messages.
+    name : str
+    settings : mapping
+    """
+
+    option: str
+    name: str
+    settings: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Words:
+    """What the command line says about the policy; None and empty mean that it says nothing.
+
+    Attributes
+    ----------
+    policy : Path or None
+        Policy file to start from.
+    roles : mapping
+        For each role, the lists of names as they were typed.
+    others : str or None
+    hierarchies : Path or None
+    models : sequence of ModelWord
+    anonymizer : str or None
+    options : sequence of str
+        ``name=value`` for the anonymizer.
+    source : mapping
+        As :func:`source_words` returns it.
+    top : mapping
+        Keys of the policy's top level.
+    format : str or None
+    problems : sequence of str
+        Already found in the words.
+    """
+
+    policy: Path | None = None
+    roles: Mapping[str, Sequence[str] | None] = field(default_factory=dict)
+    others: str | None = None
+    hierarchies: Path | None = None
+    models: Sequence[ModelWord] = ()
+    anonymizer: str | None = None
+    options: Sequence[str] = ()
+    source: Mapping[str, Any] = field(default_factory=dict)
+    top: Mapping[str, Any] = field(default_factory=dict)
+    format: str | None = None
+    problems: Sequence[str] = ()
+
+
+def policy_of(words: Words) -> Policy:
+    """Make the policy that the words mean.
+
+    Raises
+    ------
+    InputError
+        When the policy file or the folder of hierarchies cannot be read.
+    PolicyError
+        With every mistake in the words and in the file.
+    """
+    mapping = spelled_out(read_policy(words.policy)) if words.policy else {}
+    problems = list(words.problems)
+    names: dict[KeyPath, str] = {} if words.policy else {("models",): "privacy model (-k, -l, -t, --model)"}
+    mapping = {**mapping, **{key: value for key, value in words.top.items() if value is not None}}
+    names |= {(key,): option for key, option in TOP.items() if words.top.get(key) is not None}
+    names |= {("source", key): f"--{key}" for key in words.source}
+    _update(mapping, "source", words.source)
+    _update(mapping, "output", {"format": words.format})
+    _say_columns(mapping, words, names, problems)
+    _say_models(mapping, words, names)
+    _say_anonymizer(mapping, words, names, problems)
+    return _checked(mapping, names, problems)
+
+
+def source_words(
+    *,
+    separator: str | None,
+    encoding: str | None,
+    missing: Sequence[str] | None,
+    header: bool,
+    columns: str | None,
+) -> dict[str, Any]:
+    """Return what the words say about reading a file, as a policy writes it."""
+    said = {
+        "separator": SEPARATORS.get(separator, separator) if separator else separator,
+        "encoding": encoding,
+        "missing": list(missing) if missing else None,
+        "header": None if header else False,
+        "columns": names_in(columns) if columns else None,
+    }
+    return {key: value for key, value in said.items() if value is not None}
+
+
+def model_words(
+    *,
+    k: int | None,
+    l: float | None,  # noqa: E741
+    diversity: str,
+    c: float | None,
+    t: float | None,
+    others: Sequence[str],
+) -> tuple[list[ModelWord], list[str]]:
+    """Return the privacy models that the words ask for, and the problems with those words."""
+    found: list[ModelWord] = []
+    problems: list[str] = []
+    if k is not None:
+        found.append(ModelWord("-k", "k-anonymity", {"k": k}))
+    if l is not None:
+        constant = {} if c is None else {"c": c}
+        found.append(ModelWord("-l", f"{diversity}-l-diversity", {"l": int(l) if l.is_integer() else l, **constant}))
+    elif c is not None:
+        problems.append("-c: belongs to recursive l-diversity; add -l and --diversity recursive")
+    if t is not None:
+        found.append(ModelWord("-t", "t-closeness", {"t": t}))
+    for number, text in enumerate(others, 1):
+        name, _, settings = text.partition(":")
+        option = "--model" if len(others) == 1 else f"--model (number {number})"
+        found.append(ModelWord(option, name.strip(), _settings(settings.split(","), option, problems)))
+    return found, problems
+
+
+def names_in(text: str) -> list[str]:
+    """Split names at commas; a name with a comma is put in double quotes."""
+    return [name.strip() for name in next(csv.reader([text], skipinitialspace=True), []) if name.strip()]
+
+
+def _checked(mapping: Mapping[str, Any], names: Mapping[KeyPath, str], problems: Sequence[str]) -> Policy:
+    try:
+        policy = Policy.from_mapping(mapping, names=names)
+    except PolicyError as error:
+        raise PolicyError(*problems, *error.problems) from None
+    if problems:
+        raise PolicyError(*problems)
+    return policy
+
+
+def _update(mapping: dict[str, Any], part: str, said: Mapping[str, Any]) -> None:
+    """Put what was said into a part of the policy; a part of a wrong type is left for the check to complain about."""
+    said = {key: value for key, value in said.items() if value is not None}
+    given = mapping.get(part, {})
+    if said and isinstance(given, Mapping):
+        mapping[part] = {**given, **said}
+
+
+def _say_columns(mapping: dict[str, Any], words: Words, names: dict[KeyPath, str], problems: list[str]) -> None:
+    said = {role: [name for text in words.roles.get(role) or () for name in names_in(text)] for role in ROLES}
+    given = mapping.get("columns", {})
+    if not isinstance(given, Mapping):
+        return
+    columns = {**given, **({"others": words.others} if words.others else {})}
+    for role, listed in said.items():
+        problems.extend(f"{ROLES[role]}: names a column twice" for _ in range(len(listed) > len(set(listed))))
+    columns |= _moved_roles(columns, said)
+    if words.hierarchies is not None:
+        problems.extend(_say_hierarchies(columns, words.hierarchies))
+    mapping["columns"] = columns
+    if words.policy is None:
+        names.update({("columns", role): option for role, option in ROLES.items()})
+        names[("columns", "others")] = "--others"
+
+
+def _moved_roles(columns: Mapping[str, Any], said: Mapping[str, Sequence[str]]) -> dict[str, Any]:
+    """Give every column that was named its new role; it keeps its settings."""
+    named = {name for listed in said.values() for name in listed}
+    settled = [columns[role] for role in ROLES_WITH_SETTINGS if isinstance(columns.get(role), Mapping)]
+    settings = {name: setting for role in settled for name, setting in role.items()}
+    moved: dict[str, Any] = {}
+    for role, listed in said.items():
+        given = columns.get(role, {} if role in ROLES_WITH_SETTINGS else [])
+        if isinstance(given, Mapping):
+            kept = {name: setting for name, setting in given.items() if name not in named}
+            moved[role] = {**kept, **{name: settings.get(name, {}) for name in listed}}
+        elif isinstance(given, list):
+            moved[role] = [*(name for name in given if name not in named), *dict.fromkeys(listed)]
+    return {role: given for role, given in moved.items() if given or role in columns}
+
+
+def _say_hierarchies(columns: dict[str, Any], folder: Path) -> list[str]:
+    settled = {role: columns[role] for role in ROLES_WITH_SETTINGS if isinstance(columns.get(role), Mapping)}
+    files, problems = hierarchy_files(folder, [name for given in settled.values() for name in given])
+    for role, given in settled.items():
+        columns[role] = {
+            name: {**settings, "hierarchy": {"kind": "file", "path": str(files[name])}}
+            if name in files and isinstance(settings, Mapping)
+            else settings
+            for name, settings in given.items()
+        }
+    return problems
+
+
+def _say_models(mapping: dict[str, Any], words: Words, names: dict[KeyPath, str]) -> None:
+    given = mapping.get("models", [])
+    if not words.models or not isinstance(given, list):
+        return
+    said = {word.name for word in words.models}
+    models = [entry for entry in given if not (isinstance(entry, Mapping) and entry.get("name") in said)]
+    for place, word in enumerate(words.models, len(models)):
+        names[("models", place)] = word.option
+        if len(word.option) == 2:  # the option is the parameter: -k 0 is a mistake of -k, not of -k.k
+            names[("models", place, word.option[1:])] = word.option
+        models.append({"name": word.name, **word.settings})
+    mapping["models"] = models
+
+
+def _say_anonymizer(mapping: dict[str, Any], words: Words, names: dict[KeyPath, str], problems: list[str]) -> None:
+    given = mapping.get("anonymizer", {})
+    if not isinstance(given, Mapping):
+        return
+    if words.anonymizer and words.anonymizer != given.get("name"):
+        given = {"name": words.anonymizer}
+        names[("anonymizer", "name")] = "--anonymizer"
+    said = _settings(words.options, "--set", problems)
+    if said:
+        given = {"name": DEFAULT_ANONYMIZER, **given, **said}
+        names.update({("anonymizer", key): f"--set {key}" for key in said})
+    if given:
+        mapping["anonymizer"] = given
+
+
+def _settings(texts: Sequence[str], option: str, problems: list[str]) -> dict[str, Any]:
+    settings = {}
+    for text in texts:
+        name, equals, value = text.partition("=")
+        if equals and name.strip():
+            settings[name.strip().replace("_", "-")] = _value(value.strip())
+        elif text.strip():
+            problems.append(f"{option}: write settings as name=value")
+    return settings
+
+
+def _value(text: str) -> Any:
+    """Read a value as TOML does; what is no TOML value is text."""
+    try:
+        return tomllib.loads(f"value = {text}")["value"]
+    except (tomllib.TOMLDecodeError, RecursionError):
+        return text
