@@ -126,7 +126,7 @@ def _largest_satisfying(problem: Problem, kept: NDArray[np.int64], ranks: NDArra
 
 
 def _ranks_within_value(codes: NDArray[np.unsignedinteger], seed: int | None) -> NDArray[np.int64]:
-    """Number the records of each value in random order, int64 (n,)."""
+    """Rank the records of each value in random order, int64 (n,)."""
     order = np.random.default_rng(seed).permutation(len(codes))
     by_value = order[np.argsort(codes[order], kind="stable")]
     sizes = np.bincount(codes)

@@ -103,9 +103,9 @@ class Mondrian:
         Raises
         ------
         UnsatisfiableError
-            When not even all records together satisfy the models, and leaving some of the most frequent sensitive values
-        out within the suppression limit does not change that. Nothing else is ever suppressed: a record that is left
-        out is charged in full, which costs more than it saves.
+            When not even all records together satisfy the models, and leaving some of the most frequent sensitive
+            values out within the suppression limit does not change that. Nothing else is ever suppressed: a record
+            that is left out is charged in full, which costs more than it saves.
         """
         start = feasible(problem)
         table = start.problem.table
@@ -204,7 +204,9 @@ def _region(table: EncodedTable, space: Space) -> NDArray[np.float64]:
     """Bounds of the whole table on every attribute, float64 (q, 2): declared domains, else the data's."""
     bounds = np.empty((len(table.attributes), 2))
     for row, (first, stop) in enumerate(zip(space.offsets, space.offsets[1:], strict=False)):
-        bounds[row] = table.attributes[row].domain or (space.positions[first], space.positions[stop - 1])
+        low, width = table.attributes[row].domain_low, table.attributes[row].domain_width
+        is_numeric = table.attributes[row].is_numeric
+        bounds[row] = (low, low + width) if is_numeric else (space.positions[first], space.positions[stop - 1])
     return bounds
 
 

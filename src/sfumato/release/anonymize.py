@@ -1,0 +1,202 @@
+"""Joining everything: encode, partition, recode, publish, verify, measure."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Sequence
+
+import polars as pl
+
+from sfumato.anonymizers.mondrian import Mondrian
+from sfumato.anonymizers.protocol import Anonymizer, Problem, Progress, silent
+from sfumato.classes.generalized import GeneralizedTable
+from sfumato.errors import PolicyError, UnsatisfiableError, raise_all
+from sfumato.metrics import measure_losses
+from sfumato.models.protocol import PrivacyModel
+from sfumato.recoding import Recoding, publish, publishable, recode
+from sfumato.release.description import Description, SensitiveDescription, describe_model, published_hierarchy
+from sfumato.release.policy import Policy
+from sfumato.release.release import Release
+from sfumato.release.report import Report
+from sfumato.release.shuffle import permutation
+from sfumato.release.suppression import settle_suppression
+from sfumato.release.verify import Verification, verify_table
+from sfumato.table.encoding import EncodedTable, encode
+from sfumato.table.schema import Attribute
+from sfumato.table.table import Table
+
+STEPS = 6
+
+
+def anonymize(
+    table: Table,
+    models: PrivacyModel | Sequence[PrivacyModel],
+    *,
+    anonymizer: Anonymizer | None = None,
+    recoding: Recoding | None = None,
+    suppression_limit: float = 0.0,
+    seed: int | None = None,
+    threads: int | None = None,
+    progress: Progress = silent,
+    policy: Policy | None = None,
+) -> Release:
+    """Make a release that satisfies every model, or raise.
+
+    Parameters
+    ----------
+    table
+        From :func:`sfumato.read_table`.
+    models
+        One privacy model or several; every equivalence class of the release satisfies every one.
+    anonymizer
+        The algorithm; None is :class:`sfumato.Mondrian` with its defaults.
+    recoding
+        How classes are published; None is intervals, common ancestors and value sets.
+    suppression_limit
+        Fraction of the original records, 0 to 1, that may be left out over the whole run.
+    seed
+        For tests and studies: the same input and seed give the same release. None draws from the operating system. A
+        seed is never written anywhere.
+    threads
+        Upper bound; None reads ``SFUMATO_THREADS``, else takes all cores. It never changes the result.
+    progress
+        Called with (what, done, total).
+    policy
+        Written into the release folder; None writes what these arguments say.
+
+    Returns
+    -------
+    Release
+        Verified from its published table alone.
+
+    Raises
+    ------
+    UnsatisfiableError
+        The models cannot be met within the suppression limit; says which, how far the best attempt got, what to relax.
+    PolicyError
+        Contradictory or unknown settings.
+    VerificationError
+        Never expected: the published table breaks a model. Nothing is returned.
+
+    Notes
+    -----
+    *Guarantee.* The returned table satisfies every model, recounted from the published values without knowledge of how
+    they came about; its record order is random.
+    """
+    anonymizer = Mondrian() if anonymizer is None else anonymizer
+    recoding = Recoding() if recoding is None else recoding
+    wanted = check_settings(models, suppression_limit, seed)
+    progress("encoding", 1, STEPS)
+    encoded = encode(table)
+    limit = math.floor(suppression_limit * encoded.height + 1e-9)
+    problem = Problem(encoded, wanted, limit, seed, thread_count(threads), progress)
+    partition = settle_suppression(anonymizer.solve(problem), problem, recoding)
+    progress("recoding", 3, STEPS)
+    generalized = recode(encoded, partition, recoding)
+    data = _published(generalized, table, recoding, seed)
+    progress("verifying", 4, STEPS)
+    verification = _verified(data, table, wanted)
+    progress("measuring", 5, STEPS)
+    report = _report(generalized, verification, wanted, anonymizer, suppression_limit)
+    written = policy or Policy.of(table.schema, wanted, anonymizer, recoding, suppression_limit)
+    progress("done", STEPS, STEPS)
+    return Release(data, report, _description(table, encoded, data, wanted, suppression_limit), written.published())
+
+
+def check_settings(
+    models: PrivacyModel | Sequence[PrivacyModel], suppression_limit: float, seed: int | None
+) -> tuple[PrivacyModel, ...]:
+    """Return the models as a tuple, or raise PolicyError with every mistake at once."""
+    given = tuple(models) if isinstance(models, Sequence) else (models,)
+    problems = []
+    if not given:
+        problems.append("models: name at least one privacy model, e.g. KAnonymity(5)")
+    problems.extend(
+        f"models[{place}]: is not a privacy model" for place, model in enumerate(given) if not _is_model(model)
+    )
+    if not (isinstance(suppression_limit, (int, float)) and 0 <= suppression_limit <= 1):
+        problems.append("suppression_limit: must be a fraction from 0 to 1")
+    if seed is not None and (not isinstance(seed, int) or seed < 0):
+        problems.append("seed: must be a whole number, 0 or above, or None")
+    raise_all(PolicyError, problems)
+    return given
+
+
+def _is_model(model: object) -> bool:
+    return isinstance(model, PrivacyModel) and not isinstance(model, type)
+
+
+def thread_count(threads: int | None) -> int:
+    """Resolve the `threads` setting: argument, then ``SFUMATO_THREADS``, then every core that may be used."""
+    if threads is None:
+        given = os.environ.get("SFUMATO_THREADS", "")
+        if not given:
+            return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+        if not given.isdigit() or int(given) < 1:
+            raise PolicyError("SFUMATO_THREADS: must be a whole number, 1 or above")
+        return int(given)
+    if not isinstance(threads, int) or threads < 1:
+        raise PolicyError("threads: must be a whole number, 1 or above")
+    return threads
+
+
+def _published(generalized: GeneralizedTable, table: Table, recoding: Recoding, seed: int | None) -> pl.DataFrame:
+    records = publishable(generalized, starred=recoding.suppressed == "star")
+    if not len(records):
+        raise UnsatisfiableError("every record would be suppressed; lower the models' parameters")
+    return publish(generalized, table, recoding, records[permutation(len(records), seed)])
+
+
+def _verified(data: pl.DataFrame, table: Table, models: Sequence[PrivacyModel]) -> Verification:
+    sensitive = {
+        name: Attribute(kind=table.kinds[name], hierarchy=attribute.hierarchy)
+        for name, attribute in table.schema.sensitive.items()
+    }
+    verification = verify_table(data, tuple(table.schema.quasi_identifying), sensitive, models)
+    verification.raise_if_broken()
+    return verification
+
+
+def _report(
+    generalized: GeneralizedTable,
+    verification: Verification,
+    models: Sequence[PrivacyModel],
+    anonymizer: Anonymizer,
+    suppression_limit: float,
+) -> Report:
+    sizes = generalized.sizes
+    return Report(
+        anonymizer=repr(anonymizer),
+        original=len(generalized.class_of),
+        published=verification.records,
+        suppressed=generalized.suppressed,
+        suppression_limit=suppression_limit,
+        classes=verification.classes,
+        smallest_class=int(sizes.min()),
+        largest_class=int(sizes.max()),
+        losses=measure_losses(generalized, k=_smallest_allowed(models)),
+        verification=verification,
+    )
+
+
+def _smallest_allowed(models: Sequence[PrivacyModel]) -> int:
+    return max([1, *(int(model.parameters().get("k", 1)) for model in models)])
+
+
+def _description(
+    table: Table, encoded: EncodedTable, data: pl.DataFrame, models: Sequence[PrivacyModel], suppression_limit: float
+) -> Description:
+    sensitive = {}
+    for attribute in encoded.sensitive:
+        hierarchy = None
+        if attribute.hierarchy is not None:
+            published = set(data[attribute.name].unique().drop_nulls().cast(pl.String).to_list())
+            hierarchy = published_hierarchy(attribute.hierarchy, published)
+        sensitive[attribute.name] = SensitiveDescription(table.kinds[attribute.name], hierarchy)
+    return Description(
+        tuple(table.schema.quasi_identifying),
+        sensitive,
+        tuple(describe_model(model) for model in models),
+        suppression_limit,
+    )

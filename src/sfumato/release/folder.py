@@ -1,0 +1,83 @@
+"""Writing a folder so that it is either whole or not there: beside the target first, then one rename."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from sfumato.errors import InputError
+
+MARK = "release.json"
+"""The file by which a release folder is known."""
+
+
+@contextmanager
+def whole_folder(target: Path, *, overwrite: bool = False) -> Iterator[Path]:
+    """Give a new folder beside `target`; it takes the target's place when the block ends well, and vanishes otherwise.
+
+    Parameters
+    ----------
+    target
+        The folder to write.
+    overwrite
+        Replace a release folder that is already there. Anything else is never replaced.
+
+    Raises
+    ------
+    InputError
+        When the target exists and may not be replaced, or when its parent is missing.
+    """
+    target = Path(os.path.abspath(target))
+    check_target(target, overwrite=overwrite)
+    token = secrets.token_hex(4)
+    part = target.with_name(f".{target.name}.{token}.part")
+    part.mkdir()
+    try:
+        yield part
+        _sync(part)
+        _take_place(part, target, target.with_name(f".{target.name}.{token}.old"))
+    finally:
+        shutil.rmtree(part, ignore_errors=True)
+
+
+def check_target(target: Path, *, overwrite: bool) -> None:
+    """Raise InputError when a release could not be written to `target`, before any work is done."""
+    target = Path(os.path.abspath(target))
+    if not target.parent.is_dir():
+        raise InputError(f"{target.parent}: there is no such folder; make it first")
+    if not target.exists():
+        return
+    if not target.is_dir():
+        raise InputError(f"{target}: is a file; name a folder for the release")
+    if any(target.iterdir()):
+        if not (target / MARK).is_file():
+            raise InputError(f"{target}: is not empty and not a release; name another folder")
+        if not overwrite:
+            raise InputError(f"{target}: already holds a release; name another folder or ask to overwrite it")
+
+
+def _take_place(part: Path, target: Path, old: Path) -> None:
+    if not target.exists():
+        part.rename(target)
+        return
+    target.rename(old)
+    try:
+        part.rename(target)
+    except BaseException:
+        old.rename(target)
+        raise
+    shutil.rmtree(old, ignore_errors=True)
+
+
+def _sync(folder: Path) -> None:
+    """Have the operating system put the files on the disk before they get their final name."""
+    for path in folder.iterdir():
+        descriptor = os.open(path, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)

@@ -1,0 +1,158 @@
+"""A verified release: published data, report, and the folder that holds them."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+import polars as pl
+
+from sfumato.errors import PolicyError, VerificationError
+from sfumato.release.description import Description, build_model, read_description
+from sfumato.release.folder import MARK, whole_folder
+from sfumato.release.report import Report
+from sfumato.release.verify import Check, Outcome, Verification, verify_table
+from sfumato.table.writing import write_data
+
+Format = Literal["csv", "parquet"]
+
+SUPPRESSION_PROMISE = "record suppression limit"
+
+
+@dataclass(frozen=True, eq=False)
+class Release:
+    """A published table that was verified, with its report.
+
+    Made by :func:`sfumato.anonymize` alone; there is no other way to one, so every release was verified.
+
+    Attributes
+    ----------
+    data : polars.DataFrame
+        The published table, in random order.
+    report : Report
+    description : Description
+        What a verifier needs to know.
+    policy : str
+        The policy as TOML, in the edition that may be published.
+    """
+
+    data: pl.DataFrame
+    report: Report
+    description: Description
+    policy: str
+
+    def save(self, folder: str | Path, *, format: Format = "csv", overwrite: bool = False) -> Path:
+        """Write the release folder: data, ``release.json``, ``policy.toml``, ``report.json`` and ``report.txt``.
+
+        The folder appears whole or not at all: it is written beside its place and moved there in one rename.
+
+        Parameters
+        ----------
+        folder
+            Where to; its parent must exist.
+        format
+            Of the data file.
+        overwrite
+            Replace a release that is already there. Anything else is never replaced.
+
+        Returns
+        -------
+        pathlib.Path
+            The folder.
+
+        Raises
+        ------
+        InputError
+            When the folder cannot be written there.
+        PolicyError
+            When the format is unknown.
+        """
+        if format not in ("csv", "parquet"):
+            raise PolicyError("format must be 'csv' or 'parquet'")
+        target = Path(folder)
+        with whole_folder(target, overwrite=overwrite) as part:
+            data = part / f"data.{format}"
+            write_data(self.data, data, format)
+            facts = {
+                "file": data.name,
+                "sha256": _sha256(data),
+                "records": self.data.height,
+                "columns": self.data.columns,
+            }
+            _write_json(part / MARK, self.description.to_dict(data=facts))
+            _write_json(part / "report.json", self.report.to_dict())
+            (part / "report.txt").write_text(f"{self.report}\n", encoding="utf-8")
+            (part / "policy.toml").write_text(self.policy, encoding="utf-8")
+        return target
+
+
+def verify(release: str | Path | Release) -> Verification:
+    """Recount every promise of a release from its published data.
+
+    Parameters
+    ----------
+    release
+        A release folder, or a release in memory.
+
+    Returns
+    -------
+    Verification
+        ``ok`` is False when a promise is broken or when the data file is not the one that was written. What the release
+        alone cannot decide is reported as not verifiable, never as holding.
+
+    Raises
+    ------
+    VerificationError
+        When the folder is no release or is damaged so that nothing can be counted.
+    """
+    if isinstance(release, Release):
+        return _recount(release.data, release.description, ())
+    folder = Path(release)
+    mark = folder / MARK
+    if not mark.is_file():
+        raise VerificationError(f"{folder}: holds no {MARK}, so it is not a release folder")
+    description, facts = read_description(mark.read_text(encoding="utf-8", errors="replace"))
+    data = folder / Path(str(facts["file"])).name
+    if not data.is_file():
+        raise VerificationError(f"{folder}: the data file that release.json names is missing")
+    return _recount(str(data), description, (_integrity(data, facts),))
+
+
+def _recount(data: pl.DataFrame | str, description: Description, first: tuple[Check, ...]) -> Verification:
+    built = [(entry, build_model(entry)) for entry in description.models]
+    verification = verify_table(
+        data,
+        description.quasi_identifying,
+        {name: entry.attribute() for name, entry in description.sensitive.items()},
+        [model for _, model in built if model is not None],
+    )
+    unknown = tuple(
+        Check(f"model {entry.get('name')}", Outcome.UNDECIDABLE, detail="this version does not know the model")
+        for entry, model in built
+        if model is None
+    )
+    limit = Check(
+        f"{SUPPRESSION_PROMISE} ({description.suppression_limit:.2%})",
+        Outcome.UNDECIDABLE,
+        detail="the number of original records is not part of the published table",
+    )
+    return Verification((*first, *verification.checks, *unknown, limit), verification.records, verification.classes)
+
+
+def _integrity(data: Path, facts: dict[str, Any]) -> Check:
+    promise = f"{data.name} is the file that was written"
+    if _sha256(data) == facts["sha256"]:
+        return Check(promise, Outcome.HOLDS)
+    return Check(promise, Outcome.BROKEN, detail="its sha256 differs from the one in release.json: it was changed")
+
+
+def _sha256(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _write_json(path: Path, content: dict[str, Any]) -> None:
+    path.write_text(json.dumps(content, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")

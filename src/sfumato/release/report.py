@@ -1,0 +1,153 @@
+"""What a release cost and what it reached: for people as text, for machines as plain values."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from sfumato.metrics import Losses
+from sfumato.release.verify import Verification, achieved_words
+
+LIMITS = (
+    "k-anonymity hides who a record belongs to, not what all records of a class share; l-diversity and t-closeness do.",
+    "It does not hide whether somebody is in the table, and does not stand up to a second release of the same people.",
+)
+
+
+@dataclass(frozen=True)
+class Report:
+    """Figures of one release.
+
+    Attributes
+    ----------
+    anonymizer : str
+        Name and options.
+    original, published, suppressed : int
+        Records before and after, and records that were left out or published as ``*``.
+    suppression_limit : float
+        Allowed fraction of the original records.
+    classes, smallest_class, largest_class : int
+    losses : Losses
+        Suppressed records are charged in every one.
+    verification : Verification
+        Every promise, recounted from the published table.
+    notes : tuple of str
+        What a steward should know of this release.
+    """
+
+    anonymizer: str
+    original: int
+    published: int
+    suppressed: int
+    suppression_limit: float
+    classes: int
+    smallest_class: int
+    largest_class: int
+    losses: Losses
+    verification: Verification
+    notes: tuple[str, ...] = field(default=())
+
+    @property
+    def highest_risk(self) -> float:
+        """Prosecutor risk: chance to pick the right record of a person who is known to be in the table."""
+        return 1.0 / self.smallest_class
+
+    @property
+    def average_risk(self) -> float:
+        """Mean of that chance over all published records: classes ÷ records."""
+        return self.classes / self.published
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values, for ``report.json``."""
+        return {
+            "anonymizer": self.anonymizer,
+            "records": {
+                "original": self.original,
+                "published": self.published,
+                "suppressed": self.suppressed,
+                "suppression_limit": self.suppression_limit,
+            },
+            "classes": {
+                "count": self.classes,
+                "smallest": self.smallest_class,
+                "largest": self.largest_class,
+                "average": round(self.published / self.classes, 6),
+            },
+            "risk": {
+                "highest_prosecutor": round(self.highest_risk, 6),
+                "average_prosecutor": round(self.average_risk, 6),
+            },
+            "losses": loss_figures(self.losses, self.digits),
+            "verification": self.verification.to_dict(),
+            "notes": list(self.notes),
+        }
+
+    @property
+    def digits(self) -> int:
+        """Significant digits of the losses that are written down.
+
+        With suppressed records, exact losses and a domain taken from the data would let a reader work out how far the
+        suppressed values reach; two digits do not.
+        """
+        return 2 if self.suppressed else 6
+
+    def __str__(self) -> str:
+        """Return the report as a short page of text."""
+        achieved = [
+            f"  {check.promise}: {check.outcome}"
+            + (f", achieved {', '.join(achieved_words(value) for value in check.achieved)}" if check.achieved else "")
+            for check in self.verification.checks
+        ]
+        share = self.suppressed / self.original
+        return "\n".join(
+            [
+                f"Records      {self.original} original, {self.published} published, {self.suppressed} suppressed "
+                f"({share:.2%} of at most {self.suppression_limit:.2%})",
+                f"Anonymizer   {self.anonymizer}",
+                f"Classes      {self.classes}; smallest {self.smallest_class}, "
+                f"average {self.published / self.classes:.1f}, largest {self.largest_class}",
+                f"Risk         highest {self.highest_risk:.4f}, average {self.average_risk:.4f} "
+                "(to re-identify somebody who is known to be in the table)",
+                "Promises     recounted from the published table",
+                *achieved,
+                "Losses",
+                *("  " + line for line in loss_lines(self.losses, self.digits)),
+                *(["Notes", *("  " + note for note in self.notes)] if self.notes else []),
+                "Limits",
+                *("  " + limit for limit in LIMITS),
+            ]
+        )
+
+
+def loss_figures(losses: Losses, digits: int) -> dict[str, Any]:
+    """Return every loss as plain values with that many significant digits; counts stay whole."""
+    figures = {
+        **dataclasses.asdict(losses),
+        "minimal_distortion": losses.minimal_distortion,
+        "utility": losses.utility,
+    }
+    return {name: _rounded(value, digits) for name, value in figures.items() if value is not None}
+
+
+def _rounded(value: Any, digits: int) -> Any:
+    if isinstance(value, Mapping):
+        return {name: _rounded(part, digits) for name, part in value.items()}
+    return float(f"{value:.{digits}g}") if isinstance(value, float) else value
+
+
+def loss_lines(losses: Losses, digits: int) -> list[str]:
+    """Return the losses as aligned lines: the table's first, then each attribute's own."""
+    rows = [
+        ("information loss (NCP)", f"{losses.normalized_ncp:.{digits}g}, utility {losses.utility:.{digits}g}"),
+        ("discernibility (DM)", f"{losses.discernibility}"),
+        (f"average class size / {losses.k} (C_avg)", f"{losses.average_class_size:.{digits}g}"),
+        ("changed cells (MD)", f"{losses.minimal_distortion}"),
+        ("non-uniform entropy", f"{losses.entropy:.{digits}g}"),
+        ("precision (Prec)", f"{losses.precision:.{digits}g}"),
+        *([] if losses.squared_error is None else [("SSE/SST, %", f"{losses.squared_error:.{digits}g}")]),
+        *((f"  {name} (NCP)", f"{loss:.{digits}g}") for name, loss in losses.attribute_ncp.items()),
+    ]
+    width = max(len(name) for name, _ in rows)
+    return [f"{name:<{width}}  {text}" for name, text in rows]

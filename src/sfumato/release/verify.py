@@ -1,0 +1,169 @@
+"""Recounting a release from its published data alone. Nothing here knows which algorithm made it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+import polars as pl
+
+from sfumato.classes.grouping import group_records
+from sfumato.classes.statistics import ClassStatistics, class_statistics
+from sfumato.errors import VerificationError
+from sfumato.models.protocol import Achieved, PrivacyModel
+from sfumato.table.encoding import encode
+from sfumato.table.reading import read_table
+from sfumato.table.schema import Attribute, Kind, Schema
+
+
+class Outcome(StrEnum):
+    """What a check came to."""
+
+    HOLDS = "holds"
+    BROKEN = "broken"
+    UNDECIDABLE = "not verifiable from the release"
+
+
+@dataclass(frozen=True)
+class Check:
+    """One promise and what became of it.
+
+    Attributes
+    ----------
+    promise : str
+        In words, e.g. ``"k-anonymity (k=5)"``.
+    outcome : Outcome
+    achieved : tuple of Achieved
+        The values that the published table really has.
+    detail : str
+        What was found, without any value of the table.
+    """
+
+    promise: str
+    outcome: Outcome
+    achieved: tuple[Achieved, ...] = ()
+    detail: str = ""
+
+
+@dataclass(frozen=True)
+class Verification:
+    """Every promise of a release, recounted.
+
+    Attributes
+    ----------
+    checks : tuple of Check
+    records, classes : int
+        Published records and equivalence classes that were counted.
+    """
+
+    checks: tuple[Check, ...]
+    records: int
+    classes: int
+
+    @property
+    def ok(self) -> bool:
+        """Whether no promise is broken."""
+        return all(check.outcome is not Outcome.BROKEN for check in self.checks)
+
+    def raise_if_broken(self) -> None:
+        """Raise VerificationError naming every broken promise."""
+        broken = [check for check in self.checks if check.outcome is Outcome.BROKEN]
+        if broken:
+            raise VerificationError(*(f"{check.promise}: {check.outcome}; {check.detail}" for check in broken))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values, for JSON."""
+        return {
+            "ok": self.ok,
+            "records": self.records,
+            "classes": self.classes,
+            "checks": [
+                {
+                    "promise": check.promise,
+                    "outcome": str(check.outcome),
+                    "achieved": [achieved_words(value) for value in check.achieved],
+                    "detail": check.detail,
+                }
+                for check in self.checks
+            ],
+        }
+
+    def __str__(self) -> str:
+        """Return one line per promise."""
+        lines = [f"{self.records} records in {self.classes} equivalence classes"]
+        for check in self.checks:
+            achieved = ", ".join(achieved_words(value) for value in check.achieved)
+            note = "; ".join(part for part in (f"achieved {achieved}" if achieved else "", check.detail) if part)
+            lines.append(f"  {check.outcome}: {check.promise}" + (f" ({note})" if note else ""))
+        return "\n".join(lines)
+
+
+def verify_table(
+    data: pl.DataFrame | str,
+    quasi_identifying: Sequence[str],
+    sensitive: Mapping[str, Attribute],
+    models: Sequence[PrivacyModel],
+) -> Verification:
+    """Group equal published quasi-identifying values and recount every model.
+
+    Parameters
+    ----------
+    data
+        The published frame, or the path of a published CSV or Parquet file.
+    quasi_identifying
+        Names of the published quasi-identifying columns; values are compared as text.
+    sensitive
+        Sensitive columns with their kinds and hierarchies.
+    models
+        What was promised.
+
+    Returns
+    -------
+    Verification
+        One check per model. A missing value is a value of its own.
+
+    Notes
+    -----
+    Cost O(n · q). Suppressed records that are published as ``*`` are one class and must satisfy the models too.
+    """
+    statistics = published_statistics(data, quasi_identifying, sensitive)
+    checks = tuple(_check(model, statistics) for model in models)
+    return Verification(checks, statistics.height, statistics.count)
+
+
+def published_statistics(
+    data: pl.DataFrame | str, quasi_identifying: Sequence[str], sensitive: Mapping[str, Attribute]
+) -> ClassStatistics:
+    """Class statistics of a published table, from nothing but its values."""
+    as_text = Attribute(kind=Kind.CATEGORICAL)
+    schema = Schema(
+        quasi_identifying=dict.fromkeys(quasi_identifying, as_text), sensitive=dict(sensitive), others="drop"
+    )
+    encoded = encode(read_table(data, schema))
+    class_of, count = group_records(encoded.codes)
+    return class_statistics(class_of, count, encoded.sensitive_codes, encoded.sensitive)
+
+
+def _check(model: PrivacyModel, statistics: ClassStatistics) -> Check:
+    holds = model.holds(statistics)
+    achieved = tuple(model.achieved(statistics))
+    failing = int((~holds).sum())
+    if failing == 0:
+        return Check(promise_words(model), Outcome.HOLDS, achieved)
+    records = int(statistics.sizes[~holds].sum())
+    detail = f"{failing} of {statistics.count} classes with {records} records break it"
+    return Check(promise_words(model), Outcome.BROKEN, achieved, detail)
+
+
+def promise_words(model: PrivacyModel) -> str:
+    """Name a model with its parameters, e.g. ``"k-anonymity (k=5)"``."""
+    parameters = ", ".join(f"{name}={value}" for name, value in model.parameters().items() if value is not None)
+    return f"{model.name} ({parameters})" if parameters else model.name
+
+
+def achieved_words(achieved: Achieved) -> str:
+    """Say what a table really has, e.g. ``"l=3.2 on disease"``."""
+    where = f" on {achieved.attribute}" if achieved.attribute else ""
+    return f"{achieved.parameter}={achieved.value:.6g}{where}"
