@@ -95,13 +95,11 @@ def distance_code(code: int, counts: SensitiveCounts) -> int:
     Raises
     ------
     PolicyError
-        When the distance that was asked for has no meaning for the attribute.
+        When ranks were asked for and the attribute has no order. A missing hierarchy is found when its tree is read.
     """
     ordered = is_measured(counts.kind)
     if code == T_ORDERED and not ordered:
         raise PolicyError(f"t-closeness: {counts.name!r} has no order; choose the distance equal or hierarchical")
-    if code == T_HIERARCHICAL and counts.hierarchy is None:
-        raise PolicyError(f"t-closeness: {counts.name!r} has no hierarchy; give it one or choose another distance")
     if code != T_BY_KIND:
         return code
     if ordered:

@@ -30,8 +30,8 @@ def value_paths(counts: SensitiveCounts) -> NDArray[np.int32]:
     if counts.hierarchy is None or counts.leaf_of is None:
         raise PolicyError(f"t-closeness: {counts.name!r} has no hierarchy; give it one or choose another distance")
     paths = counts.hierarchy.node_of[:, counts.leaf_of].astype(np.int32)
-    missing = counts.leaf_of < 0
-    paths[:-1, missing] = [[len(level.labels)] for level in counts.hierarchy.levels[:-1]]
+    for level, nodes in zip(counts.hierarchy.levels[:-1], paths, strict=False):
+        nodes[counts.leaf_of < 0] = len(level.labels)
     if len(paths) == 1:
         # A hierarchy of one value has no step from leaf to root; the missing value needs one.
         paths = np.vstack([np.arange(len(counts.totals), dtype=np.int32), np.zeros_like(paths)])
