@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-import csv
-import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from sfumato.cli.options import ColumnNames, Encoding, Missing, NoHeader, Original, Overwrite, Separator
 from sfumato.cli.outcome import complain
 from sfumato.errors import InputError
-
-if TYPE_CHECKING:
-    from sfumato.hierarchy import Hierarchy
 
 EXAMPLE = """\b
 Example:
@@ -40,7 +35,7 @@ def hierarchy(
     be grouped by writing the same label over several. The file holds original values: it is yours, not for release.
     """
     from sfumato.cli.words import source_words
-    from sfumato.hierarchy import draft_hierarchy, write_hierarchy
+    from sfumato.hierarchy import draft_hierarchy, hierarchy_text, write_hierarchy
     from sfumato.release.entries import checked
     from sfumato.release.policy import Source
     from sfumato.table.reading import read_table
@@ -54,11 +49,7 @@ def hierarchy(
     read = read_table(table, schema, **checked(Source, source).model_dump())
     drafted = draft_hierarchy(read.frame[column])
     if out is None:
-        _print(drafted)
+        print(hierarchy_text(drafted), end="")
     else:
         write_hierarchy(drafted, out)
         complain([f"{out}: {drafted.size} values, {drafted.height} levels above them; edit it, then use --hierarchies"])
-
-
-def _print(drafted: Hierarchy) -> None:
-    csv.writer(sys.stdout, delimiter=";", lineterminator="\n").writerows(drafted.paths)

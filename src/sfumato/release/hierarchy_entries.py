@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from sfumato.errors import PolicyError
 from sfumato.hierarchy import HIERARCHY_KINDS, HierarchySpecification, hierarchy_from_policy
-from sfumato.release.entries import AlsoWritten, Part, entries_for, union_of
+from sfumato.release.entries import AlsoWritten, Part, entries_for, problems_reported, union_of
 
 RULES = ("intervals", "prefixes", "dates", "flat")
 """Kinds that are rules; every other kind lists original values."""
@@ -24,6 +24,12 @@ class TableHierarchy(Part):
 
     kind: Literal["table"]
     rows: Rows
+
+    @model_validator(mode="after")
+    def _is_a_hierarchy(self) -> Self:
+        with problems_reported(self.keys()):
+            self.build()
+        return self
 
     def build(self) -> HierarchySpecification:
         """Return the description of the hierarchy."""
