@@ -16,8 +16,8 @@ from sfumato.table.schema import Attribute, Kind
 _EPOCH = date(1970, 1, 1)
 
 
-def domain_extent(name: str, kind: Kind, attribute: Attribute, distinct: Distinct) -> tuple[float, int]:
-    """Return the width of the domain (0 for categories) and its number of values, a missing value counting as one.
+def domain_extent(name: str, kind: Kind, attribute: Attribute, distinct: Distinct) -> tuple[float, float, int]:
+    """Return low end and width of the domain (0 for categories) and its number of values, a missing one included.
 
     Raises
     ------
@@ -29,17 +29,19 @@ def domain_extent(name: str, kind: Kind, attribute: Attribute, distinct: Distinc
     occurring = len(distinct.values) + (distinct.missing > 0)
     if not is_measured(kind):
         if attribute.domain is None:
-            return 0.0, occurring
+            return 0.0, 0.0, occurring
         declared = [str(value) for value in attribute.domain]
         _refuse(name, ~text_of(distinct.values).is_in(declared).to_numpy(), distinct)
-        return 0.0, len(declared) + (distinct.missing > 0)
+        return 0.0, 0.0, len(declared) + (distinct.missing > 0)
     numbers = distinct.values.to_physical().cast(pl.Float64).to_numpy()
     _refuse_infinite(name, numbers, distinct)
     if attribute.domain is None:
-        return float(numbers[-1] - numbers[0]) if len(numbers) else 0.0, occurring
+        if not len(numbers):
+            return 0.0, 0.0, occurring
+        return float(numbers[0]), float(numbers[-1] - numbers[0]), occurring
     low, high = _borders(name, kind, attribute.domain)
     _refuse(name, (numbers < low) | (numbers > high), distinct)
-    return high - low, occurring
+    return low, high - low, occurring
 
 
 def _refuse(name: str, outside: NDArray[np.bool_], distinct: Distinct) -> None:

@@ -44,6 +44,8 @@ class EncodedAttribute:
         Its leaves are `labels`, in the same order.
     has_missing : bool
         Whether code `size` (missing) occurs.
+    domain_low : float
+        Low end of the domain of numbers, declared or of the data; 0 for categories.
     domain_width : float
         Normalizer of numeric ranges: highest − lowest of the declared domain or of the data; 0 when constant.
     domain_size : int
@@ -61,6 +63,7 @@ class EncodedAttribute:
     domain_width: float
     domain_size: int
     weight: float = 1.0
+    domain_low: float = 0.0
 
     @property
     def size(self) -> int:
@@ -170,7 +173,7 @@ def _coded(
 
 
 def _encoded(name: str, kind: Kind, attribute: Attribute, distinct: Distinct, order: Order) -> _Column:
-    width, size = domain_extent(name, kind, attribute, distinct)
+    low, width, size = domain_extent(name, kind, attribute, distinct)
     numbering = number_values(name, kind, attribute.hierarchy, distinct, order)
     encoded = EncodedAttribute(
         name=name,
@@ -179,6 +182,7 @@ def _encoded(name: str, kind: Kind, attribute: Attribute, distinct: Distinct, or
         numbers=numbering.numbers,
         hierarchy=numbering.hierarchy,
         has_missing=distinct.missing > 0,
+        domain_low=low,
         domain_width=width,
         domain_size=numbering.hierarchy.size if numbering.hierarchy else size,
         weight=attribute.weight,
