@@ -1,0 +1,90 @@
+"""How far a linking attack got: figures for people as text, for machines as plain values."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from sfumato.attacks.rates import Rate
+
+
+@dataclass(frozen=True)
+class LinkageResult:
+    """How far a linking attack got.
+
+    The rates are shares of the people whom the attack could harm: those of the register who are in the table, or those
+    who fit some record where nobody tells who is in it.
+
+    Attributes
+    ----------
+    attributes : tuple of str
+        What the register and the published table have in common.
+    sensitive : str
+        The attribute that the attacker is after.
+    records : int
+        Published records.
+    people : int
+        People in the register.
+    matched : int
+        People who fit at least one published record.
+    singled_out : int
+        People who fit exactly one; an attacker who does not know who is in the table would name them all.
+    in_table : int or None
+        People of the register who are in the table; None where nobody tells.
+    false_matches : int or None
+        Matched people who are not in the table.
+    missed : int or None
+        People in the table who fit no published record, since theirs is suppressed or differs.
+    reidentified : Rate
+        Exactly one record fits, and it is theirs. By guessing: one record picked from all.
+    learnt : Rate
+        All records that fit have the same sensitive value, and it is theirs. By guessing: everybody is said to have the
+        most frequent one.
+    likely : Rate
+        A share of at least `threshold` of the records that fit have the same sensitive value, and it is theirs.
+    threshold : float
+    certainty : Rate
+        Average certainty: the mean of 1 ÷ records that fit, the chance to pick the right one.
+    notes : tuple of str
+        What makes the figures doubtful.
+    """
+
+    attributes: tuple[str, ...]
+    sensitive: str
+    records: int
+    people: int
+    matched: int
+    singled_out: int
+    in_table: int | None
+    false_matches: int | None
+    missed: int | None
+    reidentified: Rate
+    learnt: Rate
+    likely: Rate
+    threshold: float
+    certainty: Rate
+    notes: tuple[str, ...] = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values, for JSON."""
+        plain = {name: value.to_dict() if isinstance(value, Rate) else value for name, value in vars(self).items()}
+        return {name: list(value) if isinstance(value, tuple) else value for name, value in plain.items()}
+
+    def __str__(self) -> str:
+        """Return the result as a few lines of text."""
+        known = "" if self.in_table is None else f", {self.in_table} of them in the table"
+        false = f" ({self.false_matches} of them are not in the table)" if self.false_matches else ""
+        missed = [f"{self.missed} of those in the table fit none"] if self.missed else []
+        return "\n".join(
+            [
+                f"Linking attack by {', '.join(self.attributes)} on {self.records} published records",
+                f"  {self.people} people in the register{known}",
+                *(f"  {line}" for line in [f"{self.matched} fit at least one record{false}", *missed]),
+                f"  {self.singled_out} fit exactly one record",
+                f"  re-identified with certainty: {self.reidentified}",
+                f"  {self.sensitive} learnt with certainty: {self.learnt}",
+                f"  {self.sensitive} at least {100 * self.threshold:g} % sure: {self.likely}",
+                f"  average certainty: {self.certainty.share:.4f} (by guessing {self.certainty.baseline:.2g})",
+                *(f"  note: {note}" for note in self.notes),
+            ]
+        )

@@ -1,0 +1,70 @@
+"""A success rate with what guessing would reach and how sure the rate is."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from statistics import NormalDist
+
+CONFIDENCE = 0.95
+"""How often an interval holds the true rate."""
+
+
+@dataclass(frozen=True)
+class Rate:
+    """How often an attack succeeds.
+
+    Attributes
+    ----------
+    successes : float
+        People for whom it does; a sum of chances counts as well.
+    people : int
+        People that were tried.
+    baseline : float
+        Share that is reached by guessing, without the published link between people and sensitive values.
+    """
+
+    successes: float
+    people: int
+    baseline: float
+
+    @property
+    def share(self) -> float:
+        """Successes ÷ people, from 0 to 1; 0 when nobody was tried."""
+        return self.successes / self.people if self.people else 0.0
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """Wilson's 95 % interval of the share, for people drawn from many like them.
+
+        For a sum of chances it is too wide rather than too narrow: nothing between 0 and 1 varies more than a yes or no
+        with the same mean.
+        """
+        if not self.people:
+            return 0.0, 1.0
+        z = NormalDist().inv_cdf((1 + CONFIDENCE) / 2)
+        spread = z * math.sqrt(self.share * (1 - self.share) / self.people + (z / (2 * self.people)) ** 2)
+        middle = self.share + z * z / (2 * self.people)
+        scale = 1 + z * z / self.people
+        return max(0.0, (middle - spread) / scale), min(1.0, (middle + spread) / scale)
+
+    def to_dict(self) -> dict[str, float]:
+        """Return plain values, for JSON."""
+        low, high = self.interval
+        return {
+            "successes": self.successes,
+            "people": self.people,
+            "share": self.share,
+            "low": low,
+            "high": high,
+            "baseline": self.baseline,
+        }
+
+    def __str__(self) -> str:
+        """Return one line, e.g. ``"8412 of 12000, 70.1 % (69.3 to 70.9 %, by guessing 0.01 %)"``."""
+        low, high = self.interval
+        interval = f"{100 * low:.1f} to {100 * high:.1f} %"
+        return (
+            f"{self.successes:.6g} of {self.people}, {100 * self.share:.1f} % "
+            f"({interval}, by guessing {100 * self.baseline:.2g} %)"
+        )

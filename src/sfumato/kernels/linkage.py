@@ -1,0 +1,142 @@
+"""Which published classes fit each person of a register, and what their records say.
+
+Letters: m people, q shared attributes, c classes, g labels of all attributes together, r runs of all labels together,
+w words of 64 classes, v sensitive values, z non-zero (class, value) pairs.
+
+A label covers the codes of its attribute in one or more runs, ``low .. high`` each. Attributes with few codes are
+tabulated: a row of bits per code, one bit per class that covers it, so that 64 classes are tested at a time. The others
+are tested class by class, on what the tabulated ones have left.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.kernels.bits import EMPTY, lowest, single, without_lowest
+from sfumato.kernels.jit import inlined, kernel
+
+UNKNOWN = -1
+"""Code of a value that the register does not tell; it fits every class."""
+
+
+@kernel
+def covering_classes(
+    label_of: NDArray[np.int32],
+    runs: NDArray[np.int64],
+    low: NDArray[np.int32],
+    high: NDArray[np.int32],
+    rows: NDArray[np.int64],
+) -> NDArray[np.uint64]:
+    """Tabulate which classes cover each code.
+
+    label_of : int32 (c, q), labels numbered through all attributes. runs : int64 (g + 1,), label ``i`` owns the runs
+    ``runs[i] .. runs[i+1]-1`` of low and high, int32 (r,). rows : int64 (q + 1,), the first row of each attribute; one
+    without rows is not tabulated. Returns uint64 (rows, w). Cost: the covered (class, code) pairs.
+    """
+    classes = label_of.shape[0]
+    table = np.zeros((rows[-1], (classes + 63) // 64), dtype=np.uint64)
+    for attribute in range(label_of.shape[1]):
+        first, codes = rows[attribute], rows[attribute + 1] - rows[attribute]
+        if codes == 0:
+            continue
+        for owner in range(classes):
+            bit = single(owner & 63)
+            label = label_of[owner, attribute]
+            for run in range(runs[label], runs[label + 1]):
+                for code in range(low[run], min(high[run] + 1, codes)):
+                    table[first + code, owner >> 6] |= bit
+    return table
+
+
+@kernel
+def count_candidates(
+    people: NDArray[np.int32],
+    label_of: NDArray[np.int32],
+    runs: NDArray[np.int64],
+    low: NDArray[np.int32],
+    high: NDArray[np.int32],
+    rows: NDArray[np.int64],
+    table: NDArray[np.uint64],
+    sizes: NDArray[np.int64],
+    starts: NDArray[np.int64],
+    values: NDArray[np.int32],
+    counts: NDArray[np.int64],
+    known_values: int,
+) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int64]]:
+    """Count the records that fit each person, and how many of them have the sensitive value that most of them have.
+
+    people : int32 (m, q), codes, `UNKNOWN` where the register tells nothing. label_of, runs, low, high, rows : as in
+    :func:`covering_classes`, whose result is `table`. sizes : int64 (c,). starts, values, counts : compressed rows of
+    sensitive counts, (c + 1,) and (z,) twice. known_values : v.
+    Returns the candidates int64 (m,), the likeliest value int32 (m,) (the smallest of equals, −1 without candidates),
+    and the candidates that have it int64 (m,). Cost O(m · w · q + the fitting (person, class) pairs).
+    """
+    everyone = _full_row(label_of.shape[0])
+    candidates = np.zeros(len(people), dtype=np.int64)
+    likeliest = np.full(len(people), -1, dtype=np.int32)
+    agreeing = np.zeros(len(people), dtype=np.int64)
+    tally = np.zeros(known_values, dtype=np.int64)
+    seen = np.empty(known_values, dtype=np.int32)
+    for person in range(len(people)):
+        values_seen = 0
+        for word in range(len(everyone)):
+            fitting = _fitting(people, person, rows, table, word, everyone[word])
+            while fitting != EMPTY:
+                owner = 64 * word + lowest(fitting)
+                fitting = without_lowest(fitting)
+                if not _fits_rest(people, person, label_of, owner, runs, low, high, rows):
+                    continue
+                candidates[person] += sizes[owner]
+                for entry in range(starts[owner], starts[owner + 1]):
+                    value = values[entry]
+                    if tally[value] == 0:
+                        seen[values_seen] = value
+                        values_seen += 1
+                    tally[value] += counts[entry]
+        for place in range(values_seen):
+            value = seen[place]
+            ahead = tally[value] > agreeing[person]
+            if ahead or (tally[value] == agreeing[person] and value < likeliest[person]):
+                likeliest[person], agreeing[person] = value, tally[value]
+            tally[value] = 0
+    return candidates, likeliest, agreeing
+
+
+@inlined
+def _full_row(classes: int) -> Any:
+    """Return a row with the bit of every class set, and no other: uint64 (w,)."""
+    row = np.zeros((classes + 63) // 64, dtype=np.uint64)
+    for owner in range(classes):
+        row[owner >> 6] |= single(owner & 63)
+    return row
+
+
+@inlined
+def _fitting(people: Any, person: int, rows: Any, table: Any, word: int, fitting: Any) -> Any:
+    """Return which of 64 classes cover the person's tabulated values."""
+    for attribute in range(people.shape[1]):
+        code = people[person, attribute]
+        if code >= 0 and rows[attribute] < rows[attribute + 1]:
+            fitting = fitting & table[rows[attribute] + code, word]
+    return fitting
+
+
+@inlined
+def _fits_rest(people: Any, person: int, label_of: Any, owner: int, runs: Any, low: Any, high: Any, rows: Any) -> bool:
+    """Tell whether a class covers the person's values that are not tabulated."""
+    for attribute in range(people.shape[1]):
+        code = people[person, attribute]
+        if code < 0 or rows[attribute] < rows[attribute + 1]:
+            continue
+        label = label_of[owner, attribute]
+        covered = False
+        for run in range(runs[label], runs[label + 1]):
+            if low[run] <= code <= high[run]:
+                covered = True
+                break
+        if not covered:
+            return False
+    return True
