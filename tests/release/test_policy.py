@@ -29,6 +29,7 @@ threads = 2
 [source]
 separator = ";"
 encoding = "latin1"
+quote = ""
 missing = ["?"]
 
 [columns]
@@ -115,7 +116,15 @@ def test_a_policy_file_means_what_it_says():
     assert policy.to_anonymizer() == Mondrian(mode="relaxed")
     assert policy.to_recoding() == Recoding(suppressed="star")
     assert policy.suppression_limit == 0.02
-    assert policy.source.separator == ";"
+    assert policy.source.reading() == {
+        "separator": ";",
+        "encoding": "latin1",
+        "quote": None,
+        "missing": ("?",),
+        "header": True,
+        "columns": None,
+        "strip": True,
+    }
     assert policy.output.format == "parquet"
 
 
@@ -296,8 +305,14 @@ def test_five_mistakes_are_five_lines_in_one_run():
         ({**SMALL, "suppression-limit": "all"}, ["suppression-limit: must be a number"]),
         ({**SMALL, "threads": 0}, ["threads: must be at least 1"]),
         ({**SMALL, "seed": 3}, None),
-        ({**SMALL, "source": {"separator": ";;"}}, ["source.separator: must be 1 character(s) long at most"]),
-        ({**SMALL, "source": {"separator": ""}}, ["source.separator: is empty"]),
+        (
+            {**SMALL, "source": {"separator": ";;"}},
+            ["source.separator: must be one ASCII character that is neither a letter, a digit nor a line end"],
+        ),
+        (
+            {**SMALL, "source": {"header": False}},
+            ["source: a file without header needs columns, the names of its columns in order"],
+        ),
         ({**SMALL, "source": {"missing": "?"}}, ["source.missing: must be a list"]),
         ({**SMALL, "source": {"header": "no"}}, ["source.header: must be true or false"]),
         ({**SMALL, "columns": 3}, ["columns: must be a table"]),
@@ -501,7 +516,7 @@ def policies(draw: st.DrawFn) -> dict[str, Any]:
             {"name": "entropy-l-diversity", "l": draw(st.floats(1, 9)), "attribute": columns[cut]},
         ],
         "suppression-limit": draw(st.floats(0, 1)),
-        "source": {"missing": draw(st.lists(names, max_size=2)), "header": draw(st.booleans())},
+        "source": {"missing": draw(st.lists(names, max_size=2)), "header": False, "columns": columns},
         "recoding": {"forms": {columns[0]: "set"}},
     }
     if draw(st.booleans()):

@@ -37,7 +37,8 @@ def hierarchy(
     from sfumato.cli.words import source_words
     from sfumato.hierarchy import draft_hierarchy, hierarchy_text, write_hierarchy
     from sfumato.release.entries import checked
-    from sfumato.release.policy import Source
+    from sfumato.release.mistakes import KeyPath
+    from sfumato.release.policy_parts import Source
     from sfumato.table.reading import read_table
     from sfumato.table.schema import Schema
 
@@ -45,8 +46,9 @@ def hierarchy(
         raise InputError(f"{out}: is there already; name another file or add --overwrite")
     header = not no_header
     source = source_words(separator=separator, encoding=encoding, missing=missing, header=header, columns=columns)
+    names: dict[KeyPath, str] = {(key,): f"--{key}" for key in source}
     schema = Schema(quasi_identifying=[column], others="drop")
-    read = read_table(table, schema, **checked(Source, source).model_dump())
+    read = read_table(table, schema, **checked(Source, source, names=names).reading())
     drafted = draft_hierarchy(read.frame[column])
     if out is None:
         print(hierarchy_text(drafted), end="")

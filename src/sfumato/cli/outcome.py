@@ -67,8 +67,8 @@ def explained(error: BaseException) -> tuple[list[str], int]:
     if isinstance(error, BrokenPipeError):
         _leave_stdout()
         return ["whatever was reading the output has gone; stopped writing"], INPUT
-    if isinstance(error, OSError):
-        return [_about_system(error)], INPUT
+    if isinstance(error, OSError) and error.errno:
+        return [_about_system(error, error.errno)], INPUT
     hint = "set SFUMATO_DEBUG=1 to see where in the program"
     return [f"unexpected {type(error).__name__}, a fault of this program; {hint}"], INPUT
 
@@ -91,13 +91,13 @@ def printable(line: str) -> str:
     return _UNPRINTABLE.sub(lambda match: repr(match[0])[1:-1], line).replace("\n", "\\n")
 
 
-def _about_system(error: OSError) -> str:
+def _about_system(error: OSError, number: int) -> str:
     where = f"{os.fspath(error.filename)}: " if isinstance(error.filename, (str, os.PathLike)) else ""
-    if error.errno in (errno.ENOSPC, errno.EDQUOT):
+    if number in (errno.ENOSPC, errno.EDQUOT):
         return f"{where}the disk is full; no release was written"
-    if error.errno in (errno.EACCES, errno.EPERM):
+    if number in (errno.EACCES, errno.EPERM):
         return f"{where}permission denied"
-    reason = os.strerror(error.errno) if error.errno else type(error).__name__
+    reason = os.strerror(number)
     return f"{where}{reason[:1].lower()}{reason[1:]}"
 
 

@@ -8,10 +8,10 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 import tomli_w
-from pydantic import Field, ValidationInfo, field_validator
+from pydantic import Field
 
 from sfumato.anonymizers import ANONYMIZERS
 from sfumato.anonymizers.protocol import Anonymizer
@@ -20,7 +20,6 @@ from sfumato.models import MODELS
 from sfumato.models.protocol import PrivacyModel
 from sfumato.recoding import Recoding
 from sfumato.release.entries import (
-    AlsoWritten,
     Part,
     as_json,
     checked,
@@ -30,19 +29,17 @@ from sfumato.release.entries import (
     entry_for,
     entry_of,
     json_schema,
-    problems_reported,
     union_of,
 )
 from sfumato.release.hierarchy_entries import (
-    HierarchyEntry,
     described_hierarchy,
     moved_files,
-    published_hierarchy,
     spelled_out,
 )
 from sfumato.release.mistakes import KeyPath, Mistake, spell
 from sfumato.release.policy_file import read_policy
-from sfumato.table.schema import Attribute, Kind, Others, Schema
+from sfumato.release.policy_parts import Column, Columns, Output, Source
+from sfumato.table.schema import Attribute, Schema
 from sfumato.table.table import Table
 
 DEFAULT_ANONYMIZER = next(iter(ANONYMIZERS))
@@ -51,86 +48,6 @@ _MODELS = entries_for(MODELS, tag="name")
 ModelEntry: Any = union_of(_MODELS, tag="name")
 AnonymizerEntry: Any = union_of(_ANONYMIZERS, tag="name")
 RecodingEntry: Any = entry_for(Recoding)
-
-
-class Source(Part):
-    """How the table is read."""
-
-    separator: Annotated[str, Field(min_length=1, max_length=1)] = ","
-    encoding: str = "utf8"
-    quote: Annotated[str, Field(max_length=1)] = '"'
-    missing: tuple[str, ...] = ("",)
-    header: bool = True
-    columns: tuple[str, ...] | None = None
-    strip: bool = True
-
-
-class Column(Part):
-    """Settings of one quasi-identifying or sensitive column."""
-
-    kind: Literal["numeric", "categorical", "boolean", "date"] | None = None
-    hierarchy: HierarchyEntry | None = None
-    domain: tuple[int | float, ...] | tuple[str, ...] | None = None
-    domain_withheld: bool = False
-    weight: Annotated[float, Field(gt=0)] = 1.0
-
-    @field_validator("domain")
-    @classmethod
-    def _fits_the_kind(cls, domain: Any, others: ValidationInfo) -> Any:
-        kind = others.data.get("kind")
-        with problems_reported(["domain"]):
-            Attribute(kind=kind, domain=domain)
-        return domain
-
-    def to_attribute(self) -> Attribute:
-        """Return the settings for a schema; reads the hierarchy where it is a file.
-
-        Raises
-        ------
-        SfumatoError
-            When the hierarchy cannot be read, or when a setting was withheld from a published policy.
-        """
-        hierarchy = self.hierarchy.build() if self.hierarchy else None
-        if self.domain_withheld:
-            raise PolicyError("domain was withheld from the published policy; name it again, or leave it out")
-        kind = None if self.kind is None else Kind(self.kind)
-        domain: Any = self.domain
-        return Attribute(kind=kind, hierarchy=hierarchy, domain=domain, weight=self.weight)
-
-    def published(self) -> Column:
-        """Return the edition for a release: nothing that lists original values."""
-        is_withheld = self.domain_withheld or self.domain is not None
-        changes = {"hierarchy": published_hierarchy(self.hierarchy), "domain": None, "domain_withheld": is_withheld}
-        return self.model_copy(update=changes)
-
-
-ColumnSettings = Annotated[dict[str, Column], AlsoWritten("array", "string")]
-
-
-class Columns(Part):
-    """The role of every column."""
-
-    identifying: tuple[str, ...] = ()
-    quasi_identifying: Annotated[ColumnSettings, Field(min_length=1)]
-    sensitive: ColumnSettings = Field(default_factory=dict)
-    insensitive: tuple[str, ...] = ()
-    others: Others = "error"
-
-    def to_mapping(self) -> dict[str, Any]:
-        """Return plain values, in the short form where columns have no settings."""
-        return {
-            "identifying": list(self.identifying),
-            "quasi-identifying": _short(self.quasi_identifying),
-            "sensitive": _short(self.sensitive),
-            "insensitive": list(self.insensitive),
-            "others": self.others,
-        }
-
-
-class Output(Part):
-    """How the release is written."""
-
-    format: Literal["csv", "parquet"] = "csv"
 
 
 class Policy(Part):
@@ -296,19 +213,11 @@ class Policy(Part):
         """Read a table as this policy says; see :func:`sfumato.read_table`."""
         from sfumato.table.reading import read_table
 
-        return read_table(source, self.to_schema(), **self.source.model_dump())
+        return read_table(source, self.to_schema(), **self.source.reading())
 
     def to_models(self) -> list[PrivacyModel]:
         """Return the privacy models, in order."""
         return [entry.build() for entry in self.models]
-
-
-def _short(columns: Mapping[str, Column]) -> list[str] | dict[str, Any]:
-    settings = {
-        name: column.model_dump(mode="json", by_alias=True, exclude_none=True, exclude_defaults=True)
-        for name, column in columns.items()
-    }
-    return settings if any(settings.values()) else list(settings)
 
 
 def _attributes(columns: Mapping[str, Column], role: str, problems: list[str]) -> dict[str, Attribute]:

@@ -1,0 +1,121 @@
+from __future__ import annotations
+
+import errno
+import os
+
+import polars as pl
+import pytest
+import typer
+
+from sfumato.cli.outcome import explained, outcome, printable, say
+from sfumato.errors import PolicyError, UnsatisfiableError, VerificationError
+
+MARK = "geheim-4711"
+
+
+def fail(error: BaseException) -> int:
+    def work() -> None:
+        raise error
+
+    return outcome(work)
+
+
+def test_done_is_0_and_a_returned_code_is_kept():
+    assert outcome(lambda: None) == 0
+    assert outcome(lambda: 1) == 1
+
+
+@pytest.mark.parametrize(
+    ("error", "code", "lines"),
+    [
+        (PolicyError("a: wrong", "b: wrong"), 2, ["sfumato: a: wrong", "sfumato: b: wrong"]),
+        (UnsatisfiableError("k"), 1, ["sfumato: k"]),
+        (VerificationError("k"), 1, ["sfumato: k"]),
+        (KeyboardInterrupt(), 130, ["sfumato: stopped; no release was written"]),
+        (typer.Abort(), 130, ["sfumato: stopped; no release was written"]),
+        (typer.BadParameter("no such thing."), 2, ["sfumato: Invalid value: no such thing (--help shows an example)"]),
+        (OSError(errno.ENOSPC, "x"), 2, ["sfumato: the disk is full; no release was written"]),
+        (OSError(errno.EDQUOT, "x", "out"), 2, ["sfumato: out: the disk is full; no release was written"]),
+        (PermissionError(errno.EACCES, "x", "out"), 2, ["sfumato: out: permission denied"]),
+        (FileNotFoundError(errno.ENOENT, "x", "in.csv"), 2, ["sfumato: in.csv: no such file or directory"]),
+    ],
+)
+def test_every_expected_error_is_one_line_per_problem(capsys, error, code, lines):
+    assert fail(error) == code
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err.splitlines() == lines
+
+
+def test_too_little_memory_is_one_line(capsys):
+    assert fail(MemoryError(MARK)) == 2
+    err = capsys.readouterr().err
+    assert err.startswith("sfumato: not enough memory")
+    assert err.count("\n") == 1
+    assert MARK not in err
+
+
+class Panic(BaseException):
+    """Errors of compiled libraries need not be exceptions."""
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        ValueError(MARK),
+        KeyError(MARK),
+        pl.exceptions.ComputeError(MARK),
+        Panic(MARK),
+        OSError(MARK),
+        UnicodeError(MARK),
+    ],
+)
+def test_an_unexpected_error_names_its_kind_and_never_its_message(capsys, error):
+    assert fail(error) == 2
+    err = capsys.readouterr().err
+    assert err.count("\n") == 1
+    assert MARK not in err
+    assert "Traceback" not in err
+
+
+def test_debugging_shows_places_but_no_values(capsys, monkeypatch):
+    monkeypatch.setenv("SFUMATO_DEBUG", "1")
+
+    def inner(value: str) -> None:
+        raise ValueError(value)
+
+    def work() -> None:
+        try:
+            inner(MARK)
+        except ValueError:
+            raise RuntimeError(MARK) from None
+
+    assert outcome(work) == 2
+    err = capsys.readouterr().err
+    assert "in inner" in err
+    assert "RuntimeError" in err
+    assert "ValueError" in err
+    assert MARK not in err
+
+
+def test_a_reader_that_goes_away_is_one_line(capfd, monkeypatch):
+    read, write = os.pipe()
+    os.close(read)
+    with os.fdopen(write, "w") as gone:
+        monkeypatch.setattr("sys.stdout", gone)
+        assert outcome(lambda: say("x" * 100_000)) == 2
+        monkeypatch.undo()
+    assert capfd.readouterr().err.splitlines() == ["sfumato: whatever was reading the output has gone; stopped writing"]
+
+
+def test_control_characters_of_a_name_do_not_reach_the_terminal(capsys):
+    assert fail(PolicyError("column \x1b[2J\nsfumato: done\r\u202e")) == 2
+    assert capsys.readouterr().err == "sfumato: column \\x1b[2J\\nsfumato: done\\r\\u202e\n"
+    assert printable("täble|\t") == "täble|\t"
+    say("a\nb\x07")
+    assert capsys.readouterr().out == "a\nb\\x07\n"
+
+
+def test_messages_of_the_command_line_grammar_are_usage_errors():
+    lines, code = explained(typer.BadParameter(""))
+    assert (lines, code) == (["Invalid value:  (--help shows an example)"], 2)
