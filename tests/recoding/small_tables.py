@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import polars as pl
 from hypothesis import strategies as st
-from naive import metrics as naive
 
+from naive import metrics as naive
 from sfumato.classes.generalized import GeneralizedTable
 from sfumato.classes.partition import Partition
 from sfumato.hierarchy import HierarchyTable

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
 from naive import recoding as naive
 from recoding.small_tables import FORMS, STARRED, SmallTable, small_tables
-
 from sfumato.recoding import Recoding, publish
 
 

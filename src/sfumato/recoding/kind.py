@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from sfumato.classes.generalized import GeneralizedTable
+from sfumato.classes.generalized import GeneralizedColumn, GeneralizedTable
 from sfumato.errors import InputError
 
 
@@ -78,9 +78,23 @@ def _determines(frame: pl.DataFrame, keys: Sequence[str], images: Sequence[str])
 
 
 def _on_one_level(generalized: GeneralizedTable) -> bool:
-    for column in generalized.columns:
-        # The missing value has no ancestor but the top, so it stays as it is on every level below.
-        levels = np.unique(column.level[(column.low < column.attribute.size) | column.unrestricted])
-        if len(levels) > 1 or (column.attribute.hierarchy is None and levels.any() and column.count > 1):
-            return False
-    return True
+    return all(
+        _shares_a_level(column)
+        if column.attribute.hierarchy is not None
+        else column.count == 1 or not column.level.any()
+        for column in generalized.columns
+    )
+
+
+def _shares_a_level(column: GeneralizedColumn) -> bool:
+    """Tell whether the nodes stand on one level; a node that repeats on several levels stands on all of them."""
+    hierarchy = column.attribute.hierarchy
+    assert hierarchy is not None
+    # The missing value has no ancestor but the top, so it stays as it is on every level below.
+    nodes = (column.low < column.attribute.size) & ~column.unrestricted
+    leaves = hierarchy.leaf_counts[:, column.low[nodes]]
+    highest = np.count_nonzero(leaves <= column.leaves[nodes], axis=0) - 1
+    lowest = column.level[nodes]
+    if column.unrestricted.any():
+        return bool(np.all(highest == hierarchy.height))
+    return not len(lowest) or bool(lowest.max() <= highest.min())
