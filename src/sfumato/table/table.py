@@ -6,6 +6,8 @@ from dataclasses import dataclass
 
 import polars as pl
 
+from sfumato.errors import InputError, SchemaError, raise_all
+from sfumato.table.kinds import is_measured
 from sfumato.table.schema import Kind, Schema
 
 
@@ -26,6 +28,13 @@ class Table:
         Kind of every quasi-identifying and sensitive column, as declared or as read off the column.
     source : str
         What messages call the table: the file's name, or ``"table"``.
+
+    Raises
+    ------
+    InputError
+        When there are no records.
+    SchemaError
+        When a column has no role or a role has no column, or a kind does not suit the type of its column.
     """
 
     frame: pl.DataFrame
@@ -33,7 +42,30 @@ class Table:
     kinds: dict[str, Kind]
     source: str = "table"
 
+    def __post_init__(self) -> None:
+        """Check frame, roles and kinds against each other."""
+        if self.frame.height == 0:
+            raise InputError("the table has no records")
+        wanted = {*self.schema.quasi_identifying, *self.schema.sensitive, *self.schema.insensitive}
+        problems = [
+            f"column {name!r} has a role but is not in the table" for name in sorted(wanted - {*self.frame.columns})
+        ]
+        problems.extend(
+            f"column {name!r} has a type that does not suit the kind {kind}"
+            for name, kind in self.kinds.items()
+            if name in self.frame.columns and not _suits(self.frame.schema[name], kind)
+        )
+        raise_all(SchemaError, problems)
+
     @property
     def height(self) -> int:
         """Number of records."""
         return self.frame.height
+
+
+def _suits(dtype: pl.DataType, kind: Kind) -> bool:
+    if kind is Kind.CATEGORICAL:
+        return dtype == pl.String or isinstance(dtype, (pl.Categorical, pl.Enum))
+    if is_measured(kind):
+        return dtype.is_numeric() if kind is Kind.NUMERIC else dtype == pl.Date
+    return dtype == pl.Boolean

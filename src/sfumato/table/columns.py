@@ -1,0 +1,134 @@
+"""From the columns of a source to the typed columns of a table."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+
+import polars as pl
+
+from sfumato.errors import InputError
+from sfumato.table.distinct import private_categorical
+from sfumato.table.kinds import text_of
+from sfumato.table.schema import Kind
+from sfumato.table.texts import EXPECTED, clean, parse
+
+_PLAIN = (pl.String, pl.Categorical, pl.Enum, pl.Boolean, pl.Date, pl.Datetime, pl.Time, pl.Null)
+
+
+@dataclass(frozen=True)
+class Reading:
+    """How values are read.
+
+    Attributes
+    ----------
+    missing : frozenset of str
+        Texts that stand for a missing value.
+    strip : bool
+        Whether blanks around text are dropped.
+    is_text : bool
+        Whether text may stand for numbers, dates and booleans, as in a CSV file.
+    """
+
+    missing: Collection[str]
+    strip: bool
+    is_text: bool
+
+
+def kept_column(column: pl.Series, reading: Reading) -> pl.Series:
+    """Return a column that is published as it is; only blanks around fields of a CSV file go.
+
+    Raises
+    ------
+    InputError
+        When its values are no plain values.
+    """
+    _refuse_nested(column)
+    return clean(column, strip=True) if reading.is_text and reading.strip else column
+
+
+def typed_column(column: pl.Series, kind: Kind | None, reading: Reading) -> tuple[pl.Series, Kind]:
+    """Return a column as one of the types that a table may hold, and its kind.
+
+    Parameters
+    ----------
+    column
+        As it came from the source.
+    kind
+        As declared, or None.
+    reading
+        How values are read.
+
+    Raises
+    ------
+    InputError
+        Counting the values that are not of the declared kind, with the row of the first.
+    """
+    _refuse_nested(column)
+    if _is_text(column):
+        column = column.cast(pl.String) if isinstance(column.dtype, pl.Enum) else column
+        wanted = kind or (None if reading.is_text else Kind.CATEGORICAL)
+        return _parsed(column, wanted, reading)
+    if column.dtype == pl.Null:
+        return _parsed(column.cast(pl.String), kind, reading)
+    if column.dtype.is_numeric():
+        natural, plain = Kind.NUMERIC, _plain_numbers(column)
+    elif column.dtype == pl.Boolean:
+        natural, plain = Kind.BOOLEAN, column
+    else:
+        natural, plain = Kind.DATE, _plain_dates(column)
+    return (plain, natural) if kind in (None, natural) else _parsed(_as_text(plain), kind, reading)
+
+
+def _parsed(column: pl.Series, kind: Kind | None, reading: Reading) -> tuple[pl.Series, Kind]:
+    parsed = parse(column, kind, reading.missing, strip=reading.strip)
+    strangers = int(parsed.strangers.sum())
+    if strangers:
+        row = int(parsed.strangers.arg_max() or 0) + 1
+        raise InputError(
+            f"column {column.name!r} is declared {parsed.kind}, but {strangers} record(s) do not hold "
+            f"{EXPECTED[parsed.kind]}, first in row {row}; correct them, list their text as missing, or declare "
+            "another kind"
+        )
+    return parsed.values, parsed.kind
+
+
+def _is_text(column: pl.Series) -> bool:
+    return column.dtype == pl.String or isinstance(column.dtype, (pl.Categorical, pl.Enum))
+
+
+def _refuse_nested(column: pl.Series) -> None:
+    if not (column.dtype.is_numeric() or isinstance(column.dtype, _PLAIN)):
+        raise InputError(
+            f"column {column.name!r} is of type {column.dtype.base_type()}, which cannot be published; convert it to "
+            "numbers, text, dates or booleans"
+        )
+
+
+def _plain_numbers(column: pl.Series) -> pl.Series:
+    dtype = column.dtype
+    if dtype == pl.Float32:
+        # By way of text, so that 0.1 stays 0.1.
+        return column.cast(pl.String).cast(pl.Float64)
+    if dtype.is_integer() or (isinstance(dtype, pl.Decimal) and not dtype.scale):
+        whole = column.cast(pl.Int64, strict=False)
+        return whole if whole.null_count() == column.null_count() else column.cast(pl.Float64)
+    return column.cast(pl.Float64)
+
+
+def _plain_dates(column: pl.Series) -> pl.Series:
+    if column.dtype == pl.Date:
+        return column
+    if column.dtype == pl.Time:
+        raise InputError(f"column {column.name!r} holds times of day; convert it to text or numbers")
+    days = column.cast(pl.Date)
+    if (days.cast(column.dtype) != column).any():
+        raise InputError(f"column {column.name!r} holds times of day beside dates; convert it to dates or to text")
+    return days
+
+
+def _as_text(column: pl.Series) -> pl.Series:
+    if not column.dtype.is_float():
+        return text_of(column)
+    values = column.unique()
+    return column.replace_strict(values, text_of(values).cast(private_categorical()))

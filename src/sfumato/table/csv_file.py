@@ -1,0 +1,92 @@
+"""The bytes of a CSV file as UTF-8, wherever they come from and however they are packed."""
+
+from __future__ import annotations
+
+import codecs
+import gzip
+import io
+import zlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import BinaryIO
+
+from sfumato.errors import InputError
+from sfumato.table.csv_format import CsvFormat
+
+_BLOCK = 1 << 18
+_GZIP = b"\x1f\x8b"
+
+
+@dataclass(frozen=True, eq=False)
+class CsvFile:
+    """A UTF-8 text file: on disk as it is, or unpacked and translated in memory.
+
+    Attributes
+    ----------
+    content : pathlib.Path or bytes
+        What a CSV parser may read.
+    """
+
+    content: Path | bytes
+
+    def open(self) -> BinaryIO:
+        """Open the bytes for reading."""
+        return io.BytesIO(self.content) if isinstance(self.content, bytes) else self.content.open("rb")
+
+    def open_text(self) -> io.TextIOWrapper:
+        """Open the text; line ends stay as they are, bytes that are not UTF-8 become lone surrogates."""
+        return io.TextIOWrapper(self.open(), encoding="utf-8-sig", errors="surrogateescape", newline="")
+
+    def blocks(self) -> Iterator[bytes]:
+        """Read the bytes block by block, without the line ends that close the file."""
+        held = b""
+        with self.open() as stream:
+            while block := stream.read(_BLOCK):
+                body = block.rstrip(b"\r\n")
+                if not body:
+                    held += block
+                    continue
+                yield held + body if held else body
+                held = block[len(body) :]
+
+
+def open_csv(path: Path, layout: CsvFormat) -> CsvFile:
+    """Open a file, unpacking gzip and translating other encodings to UTF-8 in memory.
+
+    Raises
+    ------
+    InputError
+        When the file cannot be unpacked, or has bytes that its encoding does not know (with the line).
+    """
+    with path.open("rb") as stream:
+        is_packed = stream.read(2) == _GZIP
+    is_utf8 = codecs.lookup(layout.encoding).name in ("utf-8", "utf-8-sig", "ascii")
+    if is_utf8 and not is_packed:
+        # A pipe can be read only once; the file is opened several times.
+        return CsvFile(path if path.is_file() else path.read_bytes())
+    content = _unpacked(path) if is_packed else path.read_bytes()
+    return CsvFile(content if is_utf8 else _translated(content, layout.encoding))
+
+
+def _unpacked(path: Path) -> bytes:
+    try:
+        return gzip.decompress(path.read_bytes())
+    except (OSError, EOFError, zlib.error):
+        raise InputError("the gzip file is damaged or cut off; get a whole copy") from None
+
+
+def _translated(content: bytes, encoding: str) -> bytes:
+    decoder = codecs.getincrementaldecoder(encoding)()
+    translated = bytearray()
+    for start in range(0, len(content), _BLOCK):
+        block = content[start : start + _BLOCK]
+        try:
+            translated += decoder.decode(block, final=start + _BLOCK >= len(content)).encode()
+        except UnicodeError as error:
+            readable = block[: getattr(error, "start", 0)].decode(encoding, errors="ignore")
+            line = translated.count(b"\n") + readable.count("\n") + 1
+            raise InputError(
+                f"line {line} of the file has bytes that are not {encoding}; give the encoding that it was written in"
+            ) from None
+    return bytes(translated).removeprefix(codecs.BOM_UTF8)

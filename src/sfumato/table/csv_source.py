@@ -1,0 +1,124 @@
+"""A CSV file as a source of text columns: fast where the file is regular, row by row where it is not."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+
+import polars as pl
+
+from sfumato.errors import InputError
+from sfumato.table.csv_file import CsvFile, open_csv
+from sfumato.table.csv_format import CsvFormat
+from sfumato.table.csv_rows import first_row, read_rows
+from sfumato.table.csv_structure import count_regular_rows
+from sfumato.table.distinct import private_categorical
+
+_SAMPLE = 10_000
+
+
+@dataclass(frozen=True, eq=False)
+class CsvSource:
+    """Names of the columns of a CSV file, and how to read them.
+
+    Attributes
+    ----------
+    file : CsvFile
+    layout : CsvFormat
+    width : int
+        Fields in the first row.
+    names : tuple of str
+    """
+
+    file: CsvFile
+    layout: CsvFormat
+    width: int
+    names: tuple[str, ...]
+
+    is_text = True
+    """Every value arrives as text, so that kinds must be read off it."""
+
+    def read(self, names: Sequence[str]) -> list[pl.Series]:
+        """Read columns as text: Categorical, or String where nearly every value is another one.
+
+        Empty fields are null or empty text.
+
+        Raises
+        ------
+        InputError
+            When rows are ragged, a quote is never closed or bytes cannot be read: with counts and row numbers.
+        """
+        indices = [self.names.index(name) for name in names]
+        columns = self._read_fast(indices)
+        if columns is None:
+            columns = read_rows(self.file, self.layout, self.width, indices)
+        return [column.alias(name) for column, name in zip(columns, names, strict=True)]
+
+    def _read_fast(self, indices: Sequence[int]) -> list[pl.Series] | None:
+        with ThreadPoolExecutor(1) as pool:
+            counting = pool.submit(
+                count_regular_rows, self.file.blocks(), self.width, self.layout.separator, self.layout.quote
+            )
+            try:
+                frame = self._parse(indices)
+            except (pl.exceptions.PolarsError, ValueError):
+                return None
+            counted = counting.result()
+        height = (counted or 0) - self.layout.header
+        if counted is None or frame.height < height:
+            return None
+        # Line ends after the last row come out as rows of nulls.
+        return [frame[_position(index)].head(height) for index in indices]
+
+    def _parse(self, indices: Sequence[int]) -> pl.DataFrame:
+        sample = self._scan({_position(index): pl.String() for index in range(self.width)}, indices, _SAMPLE)
+        types: dict[str, pl.DataType] = {_position(index): pl.String() for index in range(self.width)}
+        for column in sample:
+            if column.n_unique() <= _SAMPLE // 2 or sample.height < _SAMPLE:
+                types[column.name] = private_categorical()
+        return self._scan(types, indices)
+
+    def _scan(self, types: dict[str, pl.DataType], indices: Sequence[int], limit: int | None = None) -> pl.DataFrame:
+        return pl.read_csv(
+            self.file.content,
+            has_header=False,
+            skip_rows=int(self.layout.header),
+            schema=types,
+            columns=[_position(index) for index in sorted(indices)],
+            separator=self.layout.separator,
+            quote_char=self.layout.quote,
+            glob=False,
+            n_rows=limit,
+        )
+
+
+def csv_source(path: Path, layout: CsvFormat) -> CsvSource:
+    """Open a CSV file and read the names of its columns.
+
+    Raises
+    ------
+    InputError
+        When the file has no rows, or as many names were given as it has not columns.
+    """
+    file = open_csv(path, layout)
+    fields = first_row(file, layout)
+    if not fields:
+        raise InputError("the file is empty; it needs a row of column names and records")
+    if layout.columns is None:
+        return CsvSource(file, layout, len(fields), tuple(_name(field) for field in fields))
+    if len(layout.columns) != len(fields):
+        raise InputError(
+            f"{len(layout.columns)} column names were given, but the first row has {len(fields)} fields; "
+            "give one name per field, or check the separator"
+        )
+    return CsvSource(file, layout, len(fields), tuple(layout.columns))
+
+
+def _name(field: str) -> str:
+    return field.strip().encode(errors="replace").decode()
+
+
+def _position(index: int) -> str:
+    return f"column_{index + 1}"

@@ -1,0 +1,122 @@
+"""Frames of polars, pandas and Arrow, and Parquet files, as sources of columns."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import narwhals as nw
+import polars as pl
+
+from sfumato.errors import InputError, SfumatoError
+from sfumato.table.problems import raise_together
+
+
+@dataclass(frozen=True, eq=False)
+class FrameSource:
+    """Names of the columns of a frame, and how to get them.
+
+    Attributes
+    ----------
+    frame : narwhals.DataFrame
+    names : tuple of str
+    """
+
+    frame: nw.DataFrame[Any]
+    names: tuple[str, ...]
+
+    is_text = False
+    """Values have types of their own."""
+
+    def read(self, names: Sequence[str]) -> list[pl.Series]:
+        """Convert columns to polars.
+
+        Raises
+        ------
+        InputError
+            Naming every column whose values are of mixed types.
+        """
+        columns, errors = [], list[SfumatoError]()
+        for name in names:
+            try:
+                columns.append(self.frame.select(name).to_polars().to_series())
+            except Exception:
+                # pandas and Arrow raise many things here, and most of their messages show values.
+                text = f"column {name!r} has values of mixed types; convert it to one type"
+                errors.append(InputError(text))
+        raise_together(errors)
+        return columns
+
+
+@dataclass(frozen=True, eq=False)
+class ParquetSource:
+    """Names of the columns of a Parquet file, and how to read them.
+
+    Attributes
+    ----------
+    path : pathlib.Path
+    names : tuple of str
+    """
+
+    path: Path
+    names: tuple[str, ...]
+
+    is_text = False
+    """Values have types of their own."""
+
+    def read(self, names: Sequence[str]) -> list[pl.Series]:
+        """Read columns.
+
+        Raises
+        ------
+        InputError
+            When the file is damaged.
+        """
+        try:
+            return pl.read_parquet(self.path, columns=list(names), glob=False).get_columns()
+        except (pl.exceptions.PolarsError, OSError):
+            raise _damaged() from None
+
+
+def frame_source(frame: object) -> FrameSource:
+    """Accept a frame of any library that narwhals knows.
+
+    Raises
+    ------
+    InputError
+        When it is no frame, or has columns whose names are not text.
+    """
+    names = list(getattr(frame, "column_names", getattr(frame, "columns", [])))
+    if not all(isinstance(name, str) for name in names):
+        raise InputError("the names of the columns must be text; rename the columns")
+    if len(set(names)) < len(names):
+        repeated = sorted({name for name in names if names.count(name) > 1})
+        raise InputError(f"several columns have the same name: {', '.join(map(repr, repeated))}; rename them")
+    try:
+        native = nw.from_native(frame, eager_only=True)  # type: ignore[call-overload]
+    except TypeError:
+        raise InputError(
+            "not a table: give the path of a CSV or Parquet file, or a polars, pandas or Arrow frame "
+            "(call .collect() on a lazy one)"
+        ) from None
+    return FrameSource(native, tuple(names))
+
+
+def parquet_source(path: Path) -> ParquetSource:
+    """Open a Parquet file and read the names of its columns.
+
+    Raises
+    ------
+    InputError
+        When the file is damaged.
+    """
+    try:
+        return ParquetSource(path, tuple(pl.read_parquet_schema(path)))
+    except (pl.exceptions.PolarsError, OSError):
+        raise _damaged() from None
+
+
+def _damaged() -> InputError:
+    return InputError("the Parquet file is damaged or cut off; get a whole copy")

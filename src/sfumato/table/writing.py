@@ -1,0 +1,47 @@
+"""Writing frames as CSV or Parquet."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Literal
+
+import polars as pl
+
+from sfumato.errors import InputError
+
+Format = Literal["csv", "parquet"]
+
+
+def write_data(frame: pl.DataFrame, path: Path, format: Format) -> None:
+    """Write a frame; missing values become empty cells of CSV, nulls of Parquet.
+
+    Parameters
+    ----------
+    frame
+        Any frame of plain values; the empty text is quoted in CSV, so that it differs from a missing value.
+    path
+        Written over where it exists.
+    format
+        ``"csv"`` (UTF-8, comma, header) or ``"parquet"``.
+
+    Raises
+    ------
+    InputError
+        When the format is unknown, or the file cannot be written (a full disk, a missing folder, permissions).
+    """
+    if format not in ("csv", "parquet"):
+        raise InputError("format must be 'csv' or 'parquet'")
+    try:
+        if format == "csv":
+            frame.write_csv(path)
+        else:
+            _portable(frame).write_parquet(path)
+    except (pl.exceptions.PolarsError, OSError):
+        raise InputError(
+            f"{path.name}: the file cannot be written; check the folder, the disk and permissions"
+        ) from None
+
+
+def _portable(frame: pl.DataFrame) -> pl.DataFrame:
+    # Categories carry the name of their private register into the file; text does not, and packs as well.
+    return frame.with_columns(pl.col(pl.Categorical, pl.Enum).cast(pl.String))
