@@ -63,7 +63,7 @@ class CsvSource:
             )
             try:
                 frame = self._parse(indices)
-            except (pl.exceptions.PolarsError, ValueError):
+            except (pl.exceptions.PolarsError, pl.exceptions.PanicException, ValueError):
                 return None
             counted = counting.result()
         height = (counted or 0) - self.layout.header

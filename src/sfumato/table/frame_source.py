@@ -88,6 +88,8 @@ def frame_source(frame: object) -> FrameSource:
     InputError
         When it is no frame, or has columns whose names are not text.
     """
+    if isinstance(frame, pl.LazyFrame):
+        raise InputError("a lazy frame holds no records yet; call .collect() on it")
     names = list(getattr(frame, "column_names", getattr(frame, "columns", [])))
     if not all(isinstance(name, str) for name in names):
         raise InputError("the names of the columns must be text; rename the columns")
@@ -98,8 +100,7 @@ def frame_source(frame: object) -> FrameSource:
         native = nw.from_native(frame, eager_only=True)  # type: ignore[call-overload]
     except TypeError:
         raise InputError(
-            "not a table: give the path of a CSV or Parquet file, or a polars, pandas or Arrow frame "
-            "(call .collect() on a lazy one)"
+            "not a table: give the path of a CSV or Parquet file, or a polars, pandas or Arrow frame"
         ) from None
     return FrameSource(native, tuple(names))
 

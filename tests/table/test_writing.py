@@ -1,0 +1,36 @@
+"""Writing frames: missing values, odd text, failures."""
+
+from __future__ import annotations
+
+import polars as pl
+import pytest
+
+from sfumato.errors import InputError
+from sfumato.table.writing import write_data
+
+FRAME = pl.DataFrame(
+    {"a": ["x,y", None, "", 'q"', "*\n"], "b": pl.Series(["[1..2]", None, "{a|b}", "é", "="], dtype=pl.Categorical)}
+)
+
+
+def test_csv_tells_empty_text_from_missing(tmp_path):
+    write_data(FRAME, tmp_path / "data.csv", "csv")
+    assert (tmp_path / "data.csv").read_text() == 'a,b\n"x,y",[1..2]\n,\n"",{a|b}\n"q""",é\n"*\n",=\n'
+
+
+def test_parquet_holds_text_and_nulls(tmp_path):
+    write_data(FRAME, tmp_path / "data.parquet", "parquet")
+    back = pl.read_parquet(tmp_path / "data.parquet")
+    assert back.rows() == FRAME.rows()
+    assert back.dtypes == [pl.String, pl.String]
+
+
+@pytest.mark.parametrize("format", ["csv", "parquet"])
+def test_a_file_that_cannot_be_written_is_an_error_without_values(tmp_path, format):
+    with pytest.raises(InputError, match=r"^data: the file cannot be written"):
+        write_data(pl.DataFrame({"a": ["SECRET"]}), tmp_path / "none" / "data", format)
+
+
+def test_an_unknown_format_is_an_error(tmp_path):
+    with pytest.raises(InputError, match="format must be"):
+        write_data(FRAME, tmp_path / "data.xlsx", "xlsx")
