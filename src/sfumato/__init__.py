@@ -1,1 +1,113 @@
-"""Sfumato: privacy-preserving data publishing."""
+"""Sfumato: privacy-preserving data publishing.
+
+A table about people goes in with a policy; out comes a release that can be verified by whoever receives it.
+
+    import sfumato as sf
+
+    schema = sf.Schema(identifying=["name"], quasi_identifying=["age", "sex", "zip"], sensitive=["disease"])
+    table = sf.read_table("patients.csv", schema)
+    release = sf.anonymize(table, [sf.KAnonymity(5), sf.EntropyLDiversity(3)])
+    release.save("patients-release/")
+    sf.verify("patients-release/")
+
+Names are loaded at first use, so that ``import sfumato`` and ``sfumato --help`` are quick.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from sfumato.anonymizers.mondrian import Mondrian as Mondrian
+    from sfumato.attacks.linkage import linkage as linkage
+    from sfumato.errors import HierarchyError as HierarchyError
+    from sfumato.errors import InputError as InputError
+    from sfumato.errors import PolicyError as PolicyError
+    from sfumato.errors import SchemaError as SchemaError
+    from sfumato.errors import SfumatoError as SfumatoError
+    from sfumato.errors import UnsatisfiableError as UnsatisfiableError
+    from sfumato.errors import VerificationError as VerificationError
+    from sfumato.hierarchy import Hierarchy as Hierarchy
+    from sfumato.hierarchy import dates as dates
+    from sfumato.hierarchy import flat as flat
+    from sfumato.hierarchy import groups as groups
+    from sfumato.hierarchy import intervals as intervals
+    from sfumato.hierarchy import prefixes as prefixes
+    from sfumato.hierarchy import read_hierarchy as read_hierarchy
+    from sfumato.hierarchy import write_hierarchy as write_hierarchy
+    from sfumato.models import AlphaKAnonymity as AlphaKAnonymity
+    from sfumato.models import BasicBetaLikeness as BasicBetaLikeness
+    from sfumato.models import DeltaDisclosure as DeltaDisclosure
+    from sfumato.models import DistinctLDiversity as DistinctLDiversity
+    from sfumato.models import EnhancedBetaLikeness as EnhancedBetaLikeness
+    from sfumato.models import EntropyLDiversity as EntropyLDiversity
+    from sfumato.models import KAnonymity as KAnonymity
+    from sfumato.models import ProbabilisticLDiversity as ProbabilisticLDiversity
+    from sfumato.models import RecursiveLDiversity as RecursiveLDiversity
+    from sfumato.models import TCloseness as TCloseness
+    from sfumato.recoding import Recoding as Recoding
+    from sfumato.release.anonymize import anonymize as anonymize
+    from sfumato.release.policy import Policy as Policy
+    from sfumato.release.release import Release as Release
+    from sfumato.release.release import verify as verify
+    from sfumato.table.reading import read_table as read_table
+    from sfumato.table.schema import Attribute as Attribute
+    from sfumato.table.schema import Schema as Schema
+    from sfumato.table.table import Table as Table
+
+_HOMES = {
+    "anonymizers.mondrian": ("Mondrian",),
+    "attacks.linkage": ("linkage",),
+    "errors": (
+        "HierarchyError",
+        "InputError",
+        "PolicyError",
+        "SchemaError",
+        "SfumatoError",
+        "UnsatisfiableError",
+        "VerificationError",
+    ),
+    "hierarchy": (
+        "Hierarchy",
+        "dates",
+        "flat",
+        "groups",
+        "intervals",
+        "prefixes",
+        "read_hierarchy",
+        "write_hierarchy",
+    ),
+    "models": (
+        "AlphaKAnonymity",
+        "BasicBetaLikeness",
+        "DeltaDisclosure",
+        "DistinctLDiversity",
+        "EnhancedBetaLikeness",
+        "EntropyLDiversity",
+        "KAnonymity",
+        "ProbabilisticLDiversity",
+        "RecursiveLDiversity",
+        "TCloseness",
+    ),
+    "recoding": ("Recoding",),
+    "release.anonymize": ("anonymize",),
+    "release.policy": ("Policy",),
+    "release.release": ("Release", "verify"),
+    "table.reading": ("read_table",),
+    "table.schema": ("Attribute", "Schema"),
+    "table.table": ("Table",),
+}
+_HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
+
+__all__ = sorted(_HOME_OF)  # noqa: PLE0605
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME_OF:
+        raise AttributeError(f"module 'sfumato' has no attribute {name!r}")
+    return getattr(import_module(f"sfumato.{_HOME_OF[name]}"), name)
+
+
+def __dir__() -> list[str]:
+    return __all__

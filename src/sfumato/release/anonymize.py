@@ -6,6 +6,7 @@ import math
 import os
 from collections.abc import Sequence
 
+import numpy as np
 import polars as pl
 
 from sfumato.anonymizers.mondrian import Mondrian
@@ -14,7 +15,7 @@ from sfumato.classes.generalized import GeneralizedTable
 from sfumato.errors import PolicyError, UnsatisfiableError, raise_all
 from sfumato.metrics import measure_losses
 from sfumato.models.protocol import PrivacyModel
-from sfumato.recoding import Recoding, publish, publishable, recode
+from sfumato.recoding import Recoding, publish, recode
 from sfumato.release.description import Description, SensitiveDescription, describe_model, published_hierarchy
 from sfumato.release.policy import Policy
 from sfumato.release.release import Release
@@ -142,10 +143,11 @@ def thread_count(threads: int | None) -> int:
 
 
 def _published(generalized: GeneralizedTable, table: Table, recoding: Recoding, seed: int | None) -> pl.DataFrame:
-    records = publishable(generalized, starred=recoding.suppressed == "star")
+    everybody = recoding.suppressed == "star"
+    records = np.arange(generalized.height) if everybody else np.flatnonzero(generalized.class_of >= 0)
     if not len(records):
         raise UnsatisfiableError("every record would be suppressed; lower the models' parameters")
-    return publish(generalized, table, recoding, records[permutation(len(records), seed)])
+    return publish(generalized, table, records[permutation(len(records), seed)])
 
 
 def _verified(data: pl.DataFrame, table: Table, models: Sequence[PrivacyModel]) -> Verification:
