@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import cached_property
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from sfumato.kernels.grouping import histogram
 from sfumato.table.encoding import EncodedAttribute, EncodedTable
 
 
@@ -92,8 +94,10 @@ class GeneralizedColumn:
     def unrestricted(self) -> NDArray[np.bool_]:
         """Which generalized values are ``*``, bool (g,)."""
         if self.form is Form.SET:
-            return self.labels.eq_missing("*").to_numpy()
-        return (self.low < self.high) & (self.high == self.attribute.size)
+            stars: NDArray[np.bool_] = self.labels.eq_missing("*").to_numpy()
+            return stars
+        whole: NDArray[np.bool_] = (self.low < self.high) & (self.high == self.attribute.size)
+        return whole
 
 
 @dataclass(frozen=True, eq=False)
@@ -130,3 +134,15 @@ class GeneralizedTable:
     def suppressed(self) -> int:
         """Number of suppressed records."""
         return len(self.class_of) - int(self.sizes.sum())
+
+    @cached_property
+    def frequencies(self) -> tuple[NDArray[np.int64], ...]:
+        """How often each code occurs in each original column, the missing value's last; int64 (size + 1,) each.
+
+        Cost O(n · q), once.
+        """
+        everybody = np.zeros(self.original.height, dtype=np.int32)
+        return tuple(
+            histogram(everybody, self.original.codes[:, index], attribute.size + 1)
+            for index, attribute in enumerate(self.original.attributes)
+        )

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.classes.generalized import GeneralizedColumn, GeneralizedTable
-from sfumato.metrics.cells import frequencies, records_with
+from sfumato.metrics.cells import records_with
 
 
 def entropy_loss(generalized: GeneralizedTable) -> float:
@@ -36,7 +36,7 @@ def _column_entropies(generalized: GeneralizedTable) -> tuple[list[float], list[
     lost, most = [], []
     everything = generalized.height * float(np.log2(generalized.height))
     for index, column in enumerate(generalized.columns):
-        occurrences = frequencies(generalized, index)
+        occurrences = generalized.frequencies[index]
         known = _bits(occurrences, occurrences)
         covered = _covered_records(column, occurrences)
         among = _bits(records_with(column, generalized.sizes), covered)

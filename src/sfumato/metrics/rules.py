@@ -11,7 +11,6 @@ import polars as pl
 from sfumato.classes.generalized import Form, GeneralizedColumn, GeneralizedTable, Members
 from sfumato.errors import InputError, PolicyError, raise_all
 from sfumato.kernels.valuesets import class_starts, group_by_class, value_sets
-from sfumato.metrics.cells import frequencies
 from sfumato.table.encoding import EncodedAttribute
 
 Rule = Literal["auto", "tree", "set"]
@@ -69,7 +68,7 @@ def _as_sets(generalized: GeneralizedTable, index: int, column: GeneralizedColum
         column.attribute,
         hierarchy=None,
         numbers=None,
-        domain_size=int(np.count_nonzero(frequencies(generalized, index))),
+        domain_size=int(np.count_nonzero(generalized.frequencies[index])),
     )
     if column.form is Form.SET:
         level = (column.low < column.high).astype(np.int32)

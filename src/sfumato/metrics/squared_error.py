@@ -7,7 +7,6 @@ import numpy as np
 from sfumato.classes.generalized import GeneralizedColumn, GeneralizedTable
 from sfumato.errors import InputError
 from sfumato.kernels.boxes import class_sums
-from sfumato.metrics.cells import frequencies
 
 
 def squared_error(generalized: GeneralizedTable) -> float:
@@ -40,7 +39,7 @@ def squared_error(generalized: GeneralizedTable) -> float:
 def _ratio(generalized: GeneralizedTable, index: int) -> float | None:
     """Return SSE / SST of one attribute; None when it is constant."""
     column = generalized.columns[index]
-    occurrences = frequencies(generalized, index)[: column.attribute.size]
+    occurrences = generalized.frequencies[index][: column.attribute.size]
     centered = _centered(column, occurrences)
     total = float(occurrences @ centered**2)
     if len(centered) < 2:
