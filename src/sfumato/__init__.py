@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from sfumato.anonymizers.mondrian import Mondrian as Mondrian
-    from sfumato.attacks.linkage import linkage as linkage
+    from sfumato.attacks.linkage import linking_attack as linking_attack
     from sfumato.errors import HierarchyError as HierarchyError
     from sfumato.errors import InputError as InputError
     from sfumato.errors import PolicyError as PolicyError
@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     from sfumato.models import TCloseness as TCloseness
     from sfumato.recoding import Recoding as Recoding
     from sfumato.release.anonymize import anonymize as anonymize
+    from sfumato.release.measure import measure as measure
     from sfumato.release.policy import Policy as Policy
     from sfumato.release.release import Release as Release
     from sfumato.release.release import verify as verify
@@ -58,7 +59,7 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "anonymizers.mondrian": ("Mondrian",),
-    "attacks.linkage": ("linkage",),
+    "attacks.linkage": ("linking_attack",),
     "errors": (
         "HierarchyError",
         "InputError",
@@ -92,6 +93,7 @@ _HOMES = {
     ),
     "recoding": ("Recoding",),
     "release.anonymize": ("anonymize",),
+    "release.measure": ("measure",),
     "release.policy": ("Policy",),
     "release.release": ("Release", "verify"),
     "table.reading": ("read_table",),
@@ -100,7 +102,7 @@ _HOMES = {
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 
-__all__ = sorted(_HOME_OF)  # noqa: PLE0605
+__all__ = sorted(_HOME_OF)
 
 
 def __getattr__(name: str) -> Any:

@@ -16,6 +16,7 @@ from sfumato.models.protocol import Achieved, PrivacyModel
 from sfumato.table.encoding import encode
 from sfumato.table.reading import read_table
 from sfumato.table.schema import Attribute, Kind, Schema
+from sfumato.table.table import Table
 
 
 class Outcome(StrEnum):
@@ -137,13 +138,20 @@ def published_statistics(
     data: pl.DataFrame | str, quasi_identifying: Sequence[str], sensitive: Mapping[str, Attribute]
 ) -> ClassStatistics:
     """Class statistics of a published table, from nothing but its values."""
+    encoded = encode(read_published(data, quasi_identifying, sensitive))
+    class_of, count = group_records(encoded.codes)
+    return class_statistics(class_of, count, encoded.sensitive_codes, encoded.sensitive)
+
+
+def read_published(
+    data: pl.DataFrame | str, quasi_identifying: Sequence[str], sensitive: Mapping[str, Attribute]
+) -> Table:
+    """Read a published table as it stands: quasi-identifying values as text, blanks kept."""
     as_text = Attribute(kind=Kind.CATEGORICAL)
     schema = Schema(
         quasi_identifying=dict.fromkeys(quasi_identifying, as_text), sensitive=dict(sensitive), others="drop"
     )
-    encoded = encode(read_table(data, schema))
-    class_of, count = group_records(encoded.codes)
-    return class_statistics(class_of, count, encoded.sensitive_codes, encoded.sensitive)
+    return read_table(data, schema, strip=False)
 
 
 def _check(model: PrivacyModel, statistics: ClassStatistics) -> Check:

@@ -1,0 +1,81 @@
+"""Measuring what an existing published table lost, compared with its original."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import polars as pl
+
+from sfumato.errors import InputError
+from sfumato.metrics import Losses, measure_losses
+from sfumato.recoding import Recoding, generalize_published
+from sfumato.release.description import Description, read_description
+from sfumato.release.folder import MARK
+from sfumato.release.policy import Policy
+from sfumato.release.release import Release
+from sfumato.release.verify import read_published
+from sfumato.table.encoding import encode
+from sfumato.table.table import Table
+
+
+def measure(
+    table: Table,
+    published: Release | str | Path | pl.DataFrame,
+    *,
+    recoding: Recoding | None = None,
+    k: int | None = None,
+) -> Losses:
+    """Measure every information loss of a published table.
+
+    Parameters
+    ----------
+    table
+        The original, with the hierarchies and domains that the losses refer to.
+    published
+        A release, a release folder, a CSV or Parquet file in the notation of releases, or a frame.
+    recoding
+        How it was published; None reads it off a release folder's policy, else takes the defaults.
+    k
+        The class size that DM and C_avg refer to; None takes the release's k, else 1.
+
+    Returns
+    -------
+    Losses
+        Records that are missing from the published table count as suppressed. The squared error is left out: published
+        rows are shuffled, so that nobody knows which original record is which.
+
+    Raises
+    ------
+    InputError
+        When the two do not fit together: other columns, labels that cannot be read, more records than the original.
+    """
+    data, known_recoding, known_k = _opened(published)
+    encoded = encode(table)
+    frame = read_published(data, [attribute.name for attribute in encoded.attributes], {}).frame
+    if frame.height > table.height:
+        raise InputError(
+            f"the published table has {frame.height} records and the original {table.height}; name the table that the "
+            "release was made from"
+        )
+    generalized = generalize_published(frame, encoded, recoding or known_recoding)
+    return measure_losses(generalized, k or known_k)
+
+
+def _opened(published: Release | str | Path | pl.DataFrame) -> tuple[pl.DataFrame | str, Recoding | None, int]:
+    if isinstance(published, pl.DataFrame):
+        return published, None, 1
+    if isinstance(published, Release):
+        return published.data, None, _promised_k(published.description)
+    path = Path(published)
+    if not path.is_dir():
+        return str(path), None, 1
+    if not (path / MARK).is_file():
+        raise InputError(f"{path}: holds no {MARK}, so it is not a release folder; name a release or a published file")
+    description, facts = read_description((path / MARK).read_text(encoding="utf-8", errors="replace"))
+    policy = path / "policy.toml"
+    recoding = Policy.from_file(policy).to_recoding() if policy.is_file() else None
+    return str(path / Path(str(facts["file"])).name), recoding, _promised_k(description)
+
+
+def _promised_k(description: Description) -> int:
+    return max([1, *(int(model.get("k", 1)) for model in description.models)])
