@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 from recoding.small_tables import ZONES, SmallTable, attributes_of
-from sfumato.classes.generalized import GeneralizedTable
+from sfumato.classes.generalized import Form, GeneralizedTable
 from sfumato.classes.partition import Partition
 from sfumato.errors import InputError, PolicyError
 from sfumato.metrics import METRICS, certainty_penalty, measure_losses, squared_error
-from sfumato.recoding import generalize_published, publish, recode
+from sfumato.recoding import Recoding, generalize_published, publish, recode
 
 COLUMNS = {"age": [3, 10, 25, 26], "zone": ["n1", "n2", "sea", None], "word": ["a", "1", "a", "1"]}
 
@@ -95,6 +95,15 @@ def test_what_needs_the_original_records_is_refused_for_published_frames() -> No
         squared_error(back)
     with pytest.raises(InputError, match="published ancestors do not show"):
         certainty_penalty(back, "set")
+
+
+def test_published_means_do_not_show_what_they_lost() -> None:
+    table, means = small([0, 0, 1, 1]), Recoding(numeric=Form.MEAN)
+    frame = publish(table.recoded(means), table.table, np.arange(4))
+    back = generalize_published(frame, table.encoded(), means)
+
+    with pytest.raises(InputError, match="'age' is published as class means"):
+        measure_losses(back, 2)
 
 
 def test_squared_error_needs_a_number() -> None:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from sfumato.classes.generalized import GeneralizedTable
+from sfumato.classes.generalized import Form, GeneralizedTable
 from sfumato.classes.statistics import SensitiveCounts
+from sfumato.errors import InputError, raise_all
 from sfumato.metrics.class_sizes import average_class_size, discernibility
 from sfumato.metrics.classification import classification_metric
 from sfumato.metrics.distortion import changed_cells, precision
@@ -127,12 +128,14 @@ def measure_losses(
     Raises
     ------
     PolicyError, InputError
-        When the rule does not fit the table.
+        When the rule does not fit the table, and for class means that were read back from a published frame: they do
+        not show the ranges of their classes, so that every loss taken from them would be far too low.
 
     Notes
     -----
     Cost O(n) for the entropy and the squared error of each attribute, O(c) per attribute for everything else.
     """
+    raise_all(InputError, _unknown_ranges(generalized))
     seen = under_rule(generalized, rule)
     penalties, penalty = attribute_penalties(seen), certainty_penalty(seen)
     weights = sum(column.attribute.weight for column in seen.columns)
@@ -156,3 +159,12 @@ def measure_losses(
         squared_error=squared_error(generalized) if measured else None,
         classification=classification_metric(generalized, labels) if labels is not None else None,
     )
+
+
+def _unknown_ranges(generalized: GeneralizedTable) -> list[str]:
+    return [
+        f"column {column.attribute.name!r} is published as class means, whose losses cannot be told from the published "
+        "table; they are in the report that was made with it"
+        for column in generalized.columns
+        if column.form is Form.MEAN and not generalized.aligned
+    ]
