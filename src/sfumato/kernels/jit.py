@@ -6,9 +6,12 @@ time must. ``NUMBA_DISABLE_JIT=1`` runs every kernel as plain Python, for covera
 
 from __future__ import annotations
 
+import hashlib
 import os
 from collections.abc import Callable
-from typing import TypeVar, cast
+from functools import cache
+from pathlib import Path
+from typing import Any, TypeVar, cast
 
 import numba
 
@@ -19,9 +22,31 @@ CACHED = os.environ.get("SFUMATO_CACHE", "1") != "0"
 
 def kernel(function: Function) -> Function:
     """Compile `function` on first call, without the interpreter lock, and keep the result on disk."""
-    return cast(Function, numba.njit(function, cache=CACHED, nogil=True, error_model="numpy"))
+    compiled = numba.njit(function, cache=CACHED, nogil=True, error_model="numpy")
+    _stamp(compiled)
+    return cast(Function, compiled)
 
 
 def inlined(function: Function) -> Function:
     """Compile a small helper that other kernels call; it is not cached by itself."""
     return cast(Function, numba.njit(function, nogil=True, error_model="numpy"))
+
+
+def _stamp(compiled: Any) -> None:
+    """Tie a cached kernel to the source of all kernels.
+
+    numba compares only the file of the function itself, so that a change in a function which it calls from another file
+    would leave the old code in use.
+    """
+    file = getattr(getattr(compiled, "_cache", None), "_cache_file", None)
+    if file is not None and hasattr(file, "_source_stamp"):
+        file._source_stamp = source_digest()
+
+
+@cache
+def source_digest() -> str:
+    """Return the sha256 of the source of all kernels."""
+    digest = hashlib.sha256()
+    for path in sorted(Path(__file__).parent.glob("*.py")):
+        digest.update(path.read_bytes())
+    return digest.hexdigest()
