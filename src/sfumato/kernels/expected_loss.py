@@ -9,7 +9,8 @@ that a class of `draws` records, drawn from it at random with replacement, can b
 
 A side that cannot be cut any more loses exactly what it spans.
 
-Letters: q attributes; `counts` is int64 (64 q,), the weight of each item of each attribute on one side.
+Arrays are those of :class:`sfumato.kernels.items.Items`; `side` is the row of `numbers` that holds the weight of each
+item on the side, `total` their sum over one attribute, `start .. stop-1` the items of the attribute.
 """
 
 from __future__ import annotations
@@ -18,8 +19,22 @@ from typing import Any
 
 import numpy as np
 
-from sfumato.kernels.bits import EMPTY, ONE, highest, how_many, lowest
-from sfumato.kernels.items import MOST, Items
+from sfumato.kernels.items import (
+    BRANCHES,
+    DISTINCT,
+    DROP,
+    FROM,
+    GAP,
+    GROUPED,
+    HIGH,
+    LOW,
+    OWN,
+    PRESENT,
+    START,
+    TO,
+    TOP,
+    UNIT,
+)
 from sfumato.kernels.jit import inlined, kernel
 from sfumato.kernels.space import NUMERIC, SET
 
@@ -65,112 +80,97 @@ def spread_table(draws: int) -> Any:
 
 
 @inlined
-def expected_loss(attribute: int, counts: Any, total: int, kind: int, draws: int, table: Any, items: Items) -> float:
-    """Weighted loss that a random class can be expected to have in one attribute; total: weight of the side."""
-    start = MOST * attribute
-    count = items.count[attribute]
+def expected_loss(
+    attribute: int, kind: int, side: int, total: int, draws: int, table: Any, attributes: Any, numbers: Any,
+    places: Any, rates: Any, branches: Any,
+) -> float:  # fmt: skip
+    """Weighted loss that a random class of one side can be expected to have in one attribute."""
+    start = attributes[START, attribute]
+    stop = start + attributes[PRESENT, attribute]
     if kind == NUMERIC:
-        return _expected_range(start, count, counts, total, draws, table, items.gap)
-    if kind != SET:
-        return _expected_ancestor(attribute, counts, total, draws, items)
-    if items.grouped[attribute]:
-        return items.unit[attribute] * _expected_grouped(start, count, counts, total, draws, items.distinct)
-    return items.unit[attribute] * _expected_distinct(start, count, counts, total, draws, table)
+        return _expected_range(start, stop, side, total, draws, table, numbers, places)
+    if kind == SET:
+        if attributes[GROUPED, attribute] == 1:
+            return rates[UNIT, attribute] * _expected_grouped(start, stop, side, total, draws, numbers)
+        return rates[UNIT, attribute] * _expected_distinct(start, stop, side, total, draws, table, numbers)
+    count = attributes[BRANCHES, attribute]
+    return rates[TOP, attribute] - _expected_savings(start, count, side, total, draws, numbers, branches)
 
 
 @inlined
-def _expected_distinct(start: int, count: int, counts: Any, total: int, draws: int, table: Any) -> float:
+def _expected_distinct(start: int, stop: int, side: int, total: int, draws: int, table: Any, numbers: Any) -> float:
     expected = 0.0
     if total < TABLED:
         row = total * (total + 1) // 2
-        for place in range(start, start + count):
-            expected += table[row + counts[place]]
-        return expected
-    for place in range(start, start + count):
-        expected += spread(counts[place] / total, draws)
+        for place in range(start, stop):
+            expected += table[row + numbers[side, place]]
+    else:
+        for place in range(start, stop):
+            expected += spread(numbers[side, place] / total, draws)
     return expected
 
 
 @inlined
-def _expected_grouped(start: int, count: int, counts: Any, total: int, draws: int, distinct: Any) -> float:
+def _expected_grouped(start: int, stop: int, side: int, total: int, draws: int, numbers: Any) -> float:
     # The codes of an item are taken as equally frequent; never more of them than records.
     expected = 0.0
-    for place in range(start, start + count):
-        if counts[place] > 0:
-            codes = min(distinct[place], counts[place])
-            expected += codes * spread(counts[place] / (codes * float(total)), draws)
+    for place in range(start, stop):
+        count = numbers[side, place]
+        if count > 0:
+            codes = min(numbers[DISTINCT, place], count)
+            expected += codes * spread(count / (codes * float(total)), draws)
     return expected
 
 
 @inlined
-def _expected_range(start: int, count: int, counts: Any, total: int, draws: int, table: Any, gap: Any) -> float:
+def _expected_range(
+    start: int, stop: int, side: int, total: int, draws: int, table: Any, numbers: Any, places: Any
+) -> float:
     expected = 0.0
-    below = 0
-    row = total * (total + 1) // 2
-    tabled = total < TABLED
-    for place in range(start, start + count - 1):
-        below += counts[place]
-        if tabled:
-            expected += gap[place] * table[row + below]
-        else:
-            expected += gap[place] * spread(below / total, draws)
+    below = np.int64(0)
+    if total < TABLED:
+        row = total * (total + 1) // 2
+        for place in range(start, stop - 1):
+            below += numbers[side, place]
+            expected += places[GAP, place] * table[row + below]
+    else:
+        for place in range(start, stop - 1):
+            below += numbers[side, place]
+            expected += places[GAP, place] * spread(below / total, draws)
     return expected
 
 
 @inlined
-def _expected_ancestor(attribute: int, counts: Any, total: int, draws: int, items: Items) -> float:
-    start = MOST * attribute
-    expected = items.top[attribute]
-    for branch in range(2 * start, 2 * start + items.branches[attribute]):
-        under = 0
-        for place in range(start + items.branch_from[branch], start + items.branch_to[branch]):
-            under += counts[place]
+def _expected_savings(start: int, count: int, side: int, total: int, draws: int, numbers: Any, branches: Any) -> float:
+    saved = 0.0
+    for branch in range(2 * start, 2 * start + count):
+        under = np.int64(0)
+        for place in range(start + int(branches[FROM, branch]), start + int(branches[TO, branch])):
+            under += numbers[side, place]
         if under > 0:
-            expected -= items.branch_drop[branch] * power(under / total, draws)
-    return expected
+            saved += branches[DROP, branch] * power(under / total, draws)
+    return saved
 
 
 @inlined
-def exact_loss(attribute: int, counts: Any, kind: int, items: Items) -> float:
-    """Weighted loss of the side as one class in one attribute."""
-    start = MOST * attribute
-    count = items.count[attribute]
+def exact_loss(attribute: int, kind: int, side: int, attributes: Any, numbers: Any, places: Any, rates: Any) -> float:
+    """Weighted loss of one side as one class in one attribute; the side must not be empty."""
+    start = attributes[START, attribute]
+    stop = start + attributes[PRESENT, attribute]
     if kind == SET:
-        return _loss_of_distinct(attribute, counts, items)
+        found = np.int64(0)
+        for place in range(start, stop):
+            found += min(numbers[DISTINCT, place], numbers[side, place])
+        return rates[UNIT, attribute] * found if found > 1 else 0.0
     low = start
-    while counts[low] == 0:
+    while numbers[side, low] == 0:
         low += 1
-    high = start + count - 1
-    while counts[high] == 0:
+    high = stop - 1
+    while numbers[side, high] == 0:
         high -= 1
-    return _loss_between(low, high, kind, items)
-
-
-@inlined
-def _loss_of_distinct(attribute: int, counts: Any, items: Items) -> float:
-    start = MOST * attribute
-    found = 0
-    for place in range(start, start + items.count[attribute]):
-        found += min(items.distinct[place], counts[place])
-    return items.unit[attribute] * found if found > 1 else 0.0
-
-
-@inlined
-def _loss_between(low: int, high: int, kind: int, items: Items) -> float:
     if kind == NUMERIC:
-        return items.high_position[high] - items.low_position[low]
-    loss = max(items.own[low], items.own[high])
+        return places[HIGH, high] - places[LOW, low]
+    loss = max(places[OWN, low], places[OWN, high])
     for place in range(low, high):
-        loss = max(loss, items.gap[place])
+        loss = max(loss, places[GAP, place])
     return loss
-
-
-@inlined
-def exact_loss_of_set(attribute: int, present: Any, kind: int, items: Items) -> float:
-    """Weighted loss of a side that shows the items `present`, a nonempty uint64 set; not for grouped items."""
-    if present & (present - ONE) == EMPTY:
-        return 0.0
-    if kind == SET:
-        return items.unit[attribute] * how_many(present)
-    start = MOST * attribute
-    return _loss_between(start + lowest(present), start + highest(present), kind, items)

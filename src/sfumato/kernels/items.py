@@ -1,9 +1,11 @@
 """A range of records seen through few items: the codes that occur in it, numbered per attribute, at most 64 of them.
 
-Letters: q quasi-identifying attributes, M codes of all attributes together, t tree nodes, h rows looked at.
+Letters: q quasi-identifying attributes, M codes of all attributes together, t tree nodes, h rows looked at, u = h/64.
 
-An item is one code, or a run of neighboring codes of about equal count where more than 64 codes occur. A set of items
-is one 64-bit word. Nothing here costs more than the rows looked at: no array of length M is cleared or walked.
+An item is one code, or a run of neighboring codes of about equal count where more than 64 codes occur. The items of the
+active attributes (those of two items or more) stand one after the other; each has a bitmap of the rows that show it.
+A set of items of one attribute is one 64-bit word. Nothing here costs more than the rows looked at: no array of length
+M is cleared or walked. Arrays of one shape are rows of one array, because a call pays for every array that it passes.
 """
 
 from __future__ import annotations
@@ -17,9 +19,37 @@ from sfumato.kernels.bits import EMPTY, lowest, single, without_lowest
 from sfumato.kernels.jit import inlined, kernel
 from sfumato.kernels.space import NUMERIC, SET, TREE, Space
 
-MOST = 64  # items of one attribute; item i of attribute b stands at MOST * b + i
+MOST = 64  # items of one attribute
 RUNS = 32  # equal shares that too many codes are grouped into; a code with a share of its own makes one more item
 BITMAP_CODES = 4096  # attributes with more codes are sorted instead of marked
+
+# Rows of Items.attributes, int64 (6, q).
+ACTIVE = 0  # the active attributes in declared order
+BY_LOSS = 1  # the active attributes by falling loss
+PRESENT = 2  # items of the attribute
+START = 3  # its first item
+GROUPED = 4  # 1 when items stand for several codes
+BRANCHES = 5  # branchings of its tree below the topmost
+# Rows of Items.numbers, int64 (6, 64 q).
+WEIGHT = 0  # original records of the item
+LEFT = 1  # the same on the left side of a cut
+RIGHT = 2
+FIRST = 3  # smallest code
+LAST = 4
+DISTINCT = 5  # codes
+# Rows of Items.places, float64 (4, 64 q), in units of weighted loss.
+LOW = 0  # place of the first code on the axis
+HIGH = 1  # place of the last code
+GAP = 2  # distance to the next item, or loss of the ancestor common with it
+OWN = 3  # loss of the common ancestor of the item's codes
+# Rows of Items.rates, float64 (3, q).
+UNIT = 0  # loss of one value of a set, of one step on an axis, of the whole tree
+TOP = 1  # loss of the common ancestor of all codes that occur
+BASE = 2  # expected loss of the range
+# Rows of Items.branches, float64 (3, 128 q): items FROM .. TO − 1 lie under a branching; it loses DROP less than above.
+FROM = 0
+TO = 1
+DROP = 2
 
 
 class Items(NamedTuple):
@@ -27,34 +57,12 @@ class Items(NamedTuple):
 
     Attributes
     ----------
-    active : numpy.ndarray
-        int64 (q,): attributes with two items or more come first, by falling loss once the base loss is known.
-    count : numpy.ndarray
-        int64 (q,): items of each attribute.
-    grouped : numpy.ndarray
-        bool (q,): whether items stand for more than one code.
-    first, last : numpy.ndarray
-        int64 (64 q,): smallest and largest code of each item.
-    distinct : numpy.ndarray
-        int64 (64 q,): codes that each item stands for.
-    weight : numpy.ndarray
-        int64 (64 q,): original records of each item.
-    low_position, high_position : numpy.ndarray
-        float64 (64 q,): place of the first and the last code, in units of weighted loss.
-    gap : numpy.ndarray
-        float64 (64 q,): loss between an item and the next: distance of numbers, or loss of the common ancestor.
-    own : numpy.ndarray
-        float64 (64 q,): trees: loss of the common ancestor of the item's codes.
-    branch_from, branch_to : numpy.ndarray
-        int64 (128 q,): trees: items ``from .. to-1`` under each branching of the codes that occur.
-    branch_drop : numpy.ndarray
-        float64 (128 q,): trees: loss of the branching above less loss of this one.
-    branches : numpy.ndarray
-        int64 (q,): number of branchings below the topmost.
-    top : numpy.ndarray
-        float64 (q,): trees: loss of the common ancestor of all codes that occur.
+    attributes, numbers, places, rates, branches : numpy.ndarray
+        See the constants above.
+    bitmaps : numpy.ndarray
+        uint64 (u, 64 q): which rows show each item.
     item : numpy.ndarray
-        uint8 (q, h): item of each row.
+        uint8 (q, h): item of each row, counted inside its attribute.
     row_weight : numpy.ndarray
         int64 (h,)
     sorted_codes : numpy.ndarray
@@ -65,41 +73,24 @@ class Items(NamedTuple):
         int64 (largest cardinality,), all zero between uses.
     marks : numpy.ndarray
         uint64 (64,), all zero between uses.
-    stack_loss, stack_from : numpy.ndarray
-        float64 (64,) and int64 (64,): branchings that are still open.
-    unit : numpy.ndarray
-        float64 (q,): loss of one value of a set, of one step on an axis, of the whole tree.
     leaf : numpy.ndarray
         int64 (M,): deepest tree node over each code, −1 for none.
     node_loss : numpy.ndarray
         float64 (t,): loss of each tree node, weighted.
     """
 
-    active: NDArray[np.int64]
-    count: NDArray[np.int64]
-    grouped: NDArray[np.bool_]
-    first: NDArray[np.int64]
-    last: NDArray[np.int64]
-    distinct: NDArray[np.int64]
-    weight: NDArray[np.int64]
-    low_position: NDArray[np.float64]
-    high_position: NDArray[np.float64]
-    gap: NDArray[np.float64]
-    own: NDArray[np.float64]
-    branch_from: NDArray[np.int64]
-    branch_to: NDArray[np.int64]
-    branch_drop: NDArray[np.float64]
-    branches: NDArray[np.int64]
-    top: NDArray[np.float64]
+    attributes: NDArray[np.int64]
+    numbers: NDArray[np.int64]
+    places: NDArray[np.float64]
+    rates: NDArray[np.float64]
+    branches: NDArray[np.float64]
+    bitmaps: NDArray[np.uint64]
     item: NDArray[np.uint8]
     row_weight: NDArray[np.int64]
     sorted_codes: NDArray[np.int64]
     item_of: NDArray[np.uint8]
     tally: NDArray[np.int64]
     marks: NDArray[np.uint64]
-    stack_loss: NDArray[np.float64]
-    stack_from: NDArray[np.int64]
-    unit: NDArray[np.float64]
     leaf: NDArray[np.int64]
     node_loss: NDArray[np.float64]
 
@@ -108,31 +99,28 @@ class Items(NamedTuple):
 def new_items(space: Space, rows: int) -> Items:
     """Allocate for ranges of up to `rows` rows; O(M + codes under all tree nodes)."""
     q = len(space.kinds)
-    codes = space.offsets[q]
-    largest = 0
+    largest = np.int64(0)
     for attribute in range(q):
         largest = max(largest, space.offsets[attribute + 1] - space.offsets[attribute])
     leaf, node_loss = _flatten_trees(space)
     return Items(
-        np.zeros(q, np.int64), np.zeros(q, np.int64), np.zeros(q, np.bool_), np.zeros(MOST * q, np.int64),
-        np.zeros(MOST * q, np.int64), np.zeros(MOST * q, np.int64), np.zeros(MOST * q, np.int64),
-        np.zeros(MOST * q), np.zeros(MOST * q), np.zeros(MOST * q), np.zeros(MOST * q),
-        np.zeros(2 * MOST * q, np.int64), np.zeros(2 * MOST * q, np.int64), np.zeros(2 * MOST * q),
-        np.zeros(q, np.int64), np.zeros(q), np.zeros((q, rows), np.uint8), np.zeros(rows, np.int64),
-        np.zeros(max(rows, BITMAP_CODES), np.int64), np.zeros(codes, np.uint8), np.zeros(largest, np.int64),
-        np.zeros(MOST, np.uint64), np.zeros(MOST), np.zeros(MOST, np.int64), _units(space), leaf, node_loss,
+        np.zeros((6, q), np.int64), np.zeros((6, MOST * q), np.int64), np.zeros((4, MOST * q)), _rates(space),
+        np.zeros((3, 2 * MOST * q)), np.zeros((rows // 64 + 1, MOST * q), np.uint64), np.zeros((q, rows), np.uint8),
+        np.zeros(rows, np.int64), np.zeros(max(rows, BITMAP_CODES), np.int64),
+        np.zeros(space.offsets[q], np.uint8), np.zeros(largest, np.int64), np.zeros(MOST, np.uint64), leaf, node_loss,
     )  # fmt: skip
 
 
 @kernel
-def _units(space: Space) -> Any:
-    unit = space.weights.copy()
-    for attribute in range(len(unit)):
+def _rates(space: Space) -> Any:
+    rates = np.zeros((3, len(space.kinds)))
+    for attribute in range(len(space.kinds)):
+        rates[UNIT, attribute] = space.weights[attribute]
         if space.kinds[attribute] == SET:
-            unit[attribute] /= max(1.0, space.sizes[attribute])
+            rates[UNIT, attribute] /= max(1.0, space.sizes[attribute])
         elif space.kinds[attribute] == NUMERIC and space.scales[attribute] > 0:
-            unit[attribute] /= space.scales[attribute]
-    return unit
+            rates[UNIT, attribute] /= space.scales[attribute]
+    return rates
 
 
 @kernel
@@ -150,207 +138,252 @@ def _flatten_trees(space: Space) -> Any:
 
 
 @kernel
-def find_items(codes: Any, weights: Any, low: int, rows: int, step: int, space: Space, items: Items) -> tuple[int, int]:
-    """Find the items of in records ``low, low + step, …``; give the active attributes and the total weight.
+def find_items(
+    codes: Any, weights: Any, low: int, rows: int, step: int, offsets: Any, kinds: Any, positions: Any, tree_low: Any,
+    tree_high: Any, tree_parent: Any, attributes: Any, numbers: Any, places: Any, rates: Any, branches: Any,
+    bitmaps: Any, item: Any, row_weight: Any, sorted_codes: Any, item_of: Any, tally: Any, marks: Any, leaf: Any,
+    node_loss: Any,
+) -> Any:  # fmt: skip
+    """Find the items of records ``low, low + step, …``; return the active attributes, total and largest weight.
 
     codes : unsigned (m, w); weights : int32 (m,). O(rows · q), and O(rows log rows) per attribute of many codes.
     """
-    total = 0
+    total = np.int64(0)
+    heaviest = np.int64(0)
     for row in range(rows):
-        items.row_weight[row] = weights[low + row * step]
-        total += items.row_weight[row]
+        weight = np.int64(weights[low + row * step])
+        row_weight[row] = weight
+        total += weight
+        heaviest = max(heaviest, weight)
     active = 0
-    for attribute in range(len(space.kinds)):
-        count = _number_codes(codes, low, rows, step, attribute, total, space, items)
-        items.count[attribute] = count
-        if count < 2:
+    start = np.int64(0)
+    for attribute in range(len(kinds)):
+        offset = offsets[attribute]
+        cardinality = offsets[attribute + 1] - offset
+        attributes[START, attribute] = start
+        attributes[GROUPED, attribute] = 0
+        if cardinality <= MOST:
+            present = _number_few(codes, low, rows, step, attribute, start, offset, numbers, item_of)
+        else:
+            present = _number_many(
+                codes, low, rows, step, attribute, start, offset, cardinality, total, attributes, numbers, row_weight,
+                sorted_codes, item_of, tally, marks,
+            )  # fmt: skip
+        attributes[PRESENT, attribute] = present
+        if present < 2:
             continue
-        items.active[active] = attribute
+        attributes[ACTIVE, active] = attribute
         active += 1
-        _number_rows(codes, low, rows, step, attribute, space.offsets[attribute], items)
-        if space.kinds[attribute] == NUMERIC:
-            _measure_axis(attribute, space, items)
-        elif space.kinds[attribute] == TREE:
-            _measure_tree(attribute, space, items)
-    return active, total
+        if kinds[attribute] == NUMERIC:
+            _measure_axis(start, present, offset, rates[UNIT, attribute], positions, numbers, places)
+        elif kinds[attribute] == TREE:
+            for place in range(start, start + present):
+                before = max(start, place - 1)
+                places[OWN, place] = _ancestor_loss(
+                    offset, numbers[FIRST, place], numbers[LAST, place], rates[UNIT, attribute], tree_low, tree_high,
+                    tree_parent, leaf, node_loss,
+                )  # fmt: skip
+                places[GAP, before] = _ancestor_loss(
+                    offset, numbers[LAST, before], numbers[FIRST, place], rates[UNIT, attribute], tree_low, tree_high,
+                    tree_parent, leaf, node_loss,
+                )  # fmt: skip
+            attributes[BRANCHES, attribute] = _list_branches(attribute, start, present, places, rates, branches)
+        start += present
+    _mark_rows(codes, low, rows, step, active, start, offsets, attributes, numbers, item_of, item, row_weight, bitmaps)
+    return active, total, heaviest
 
 
 @inlined
-def _number_rows(codes: Any, low: int, rows: int, step: int, attribute: int, offset: int, items: Items) -> None:
-    start = MOST * attribute
-    items.weight[start : start + items.count[attribute]] = 0
-    for row in range(rows):
-        item = items.item_of[offset + np.int64(codes[low + row * step, attribute])]
-        items.item[attribute, row] = item
-        items.weight[start + np.int64(item)] += items.row_weight[row]
+def _mark_rows(
+    codes: Any, low: int, rows: int, step: int, active: int, stop: int, offsets: Any, attributes: Any, numbers: Any,
+    item_of: Any, item: Any, row_weight: Any, bitmaps: Any,
+) -> None:  # fmt: skip
+    for place in range(stop):
+        numbers[WEIGHT, place] = 0
+    for word in range((rows + 63) >> 6):
+        for place in range(stop):
+            bitmaps[word, place] = EMPTY
+    for number in range(active):
+        attribute = attributes[ACTIVE, number]
+        offset = offsets[attribute]
+        start = attributes[START, attribute]
+        for row in range(rows):
+            place = np.int64(item_of[offset + np.int64(codes[low + row * step, attribute])])
+            item[attribute, row] = place
+            numbers[WEIGHT, start + place] += row_weight[row]
+            bitmaps[row >> 6, start + place] |= single(row & 63)
 
 
 @inlined
-def _number_codes(
-    codes: Any, low: int, rows: int, step: int, attribute: int, total: int, space: Space, items: Items
+def _number_few(
+    codes: Any, low: int, rows: int, step: int, attribute: int, start: int, offset: int, numbers: Any, item_of: Any
 ) -> int:
-    offset = space.offsets[attribute]
-    cardinality = space.offsets[attribute + 1] - offset
-    items.grouped[attribute] = False
-    if cardinality <= MOST:
-        return _number_marked(codes, low, rows, step, attribute, offset, items)
-    if cardinality <= BITMAP_CODES:
-        count = _list_marked(codes, low, rows, step, attribute, items)
-    else:
-        count = _list_sorted(codes, low, rows, step, attribute, items)
-    if count > MOST:
-        return _group(codes, low, rows, step, attribute, offset, count, total, items)
-    for place in range(count):
-        _name(attribute, place, items.sorted_codes[place], offset, items)
-    return count
-
-
-@inlined
-def _name(attribute: int, place: int, code: int, offset: int, items: Items) -> None:
-    items.first[MOST * attribute + place] = code
-    items.last[MOST * attribute + place] = code
-    items.distinct[MOST * attribute + place] = 1
-    items.item_of[offset + code] = place
-
-
-@inlined
-def _number_marked(codes: Any, low: int, rows: int, step: int, attribute: int, offset: int, items: Items) -> int:
     marks = EMPTY
     for row in range(rows):
         marks |= single(codes[low + row * step, attribute])
+    present = 0
     if without_lowest(marks) == EMPTY:
         return 1
-    count = 0
     while marks != EMPTY:
-        _name(attribute, count, lowest(marks), offset, items)
+        code = lowest(marks)
         marks = without_lowest(marks)
-        count += 1
-    return count
+        numbers[FIRST, start + present] = code
+        numbers[LAST, start + present] = code
+        numbers[DISTINCT, start + present] = 1
+        item_of[offset + code] = present
+        present += 1
+    return present
+
+
+@kernel
+def _number_many(
+    codes: Any, low: int, rows: int, step: int, attribute: int, start: int, offset: int, cardinality: int, total: int,
+    attributes: Any, numbers: Any, row_weight: Any, sorted_codes: Any, item_of: Any, tally: Any, marks: Any,
+) -> int:  # fmt: skip
+    if cardinality <= BITMAP_CODES:
+        present = _list_marked(codes, low, rows, step, attribute, marks, sorted_codes)
+    else:
+        present = _list_sorted(codes, low, rows, step, attribute, sorted_codes)
+    if present > MOST:
+        attributes[GROUPED, attribute] = 1
+        return _group(
+            codes, low, rows, step, attribute, start, offset, present, total, numbers, row_weight, sorted_codes,
+            item_of, tally,
+        )  # fmt: skip
+    for place in range(present):
+        code = sorted_codes[place]
+        numbers[FIRST, start + place] = code
+        numbers[LAST, start + place] = code
+        numbers[DISTINCT, start + place] = 1
+        item_of[offset + code] = place
+    return present
 
 
 @inlined
-def _list_marked(codes: Any, low: int, rows: int, step: int, attribute: int, items: Items) -> int:
+def _list_marked(codes: Any, low: int, rows: int, step: int, attribute: int, marks: Any, sorted_codes: Any) -> int:
     smallest = np.int64(codes[low, attribute]) >> 6
     largest = smallest
     for row in range(rows):
         code = np.int64(codes[low + row * step, attribute])
-        word = code >> 6
-        items.marks[word] |= single(code & 63)
-        smallest = min(smallest, word)
-        largest = max(largest, word)
-    count = 0
+        marks[code >> 6] |= single(code & 63)
+        smallest = min(smallest, code >> 6)
+        largest = max(largest, code >> 6)
+    present = 0
     for word in range(smallest, largest + 1):
-        marks = items.marks[word]
-        items.marks[word] = EMPTY
-        while marks != EMPTY:
-            items.sorted_codes[count] = 64 * word + lowest(marks)
-            marks = without_lowest(marks)
-            count += 1
-    return count
+        left = marks[word]
+        marks[word] = EMPTY
+        while left != EMPTY:
+            sorted_codes[present] = 64 * word + lowest(left)
+            left = without_lowest(left)
+            present += 1
+    return present
 
 
 @inlined
-def _list_sorted(codes: Any, low: int, rows: int, step: int, attribute: int, items: Items) -> int:
+def _list_sorted(codes: Any, low: int, rows: int, step: int, attribute: int, sorted_codes: Any) -> int:
     for row in range(rows):
-        items.sorted_codes[row] = codes[low + row * step, attribute]
-    items.sorted_codes[:rows].sort()
-    count = 1
+        sorted_codes[row] = codes[low + row * step, attribute]
+    sorted_codes[:rows].sort()
+    present = 1
     for row in range(1, rows):
-        if items.sorted_codes[row] != items.sorted_codes[row - 1]:
-            items.sorted_codes[count] = items.sorted_codes[row]
-            count += 1
-    return count
+        if sorted_codes[row] != sorted_codes[row - 1]:
+            sorted_codes[present] = sorted_codes[row]
+            present += 1
+    return present
 
 
 @kernel
 def _group(
-    codes: Any, low: int, rows: int, step: int, attribute: int, offset: int, count: int, total: int, items: Items
-) -> int:
+    codes: Any, low: int, rows: int, step: int, attribute: int, start: int, offset: int, present: int, total: int,
+    numbers: Any, row_weight: Any, sorted_codes: Any, item_of: Any, tally: Any,
+) -> int:  # fmt: skip
     """Put neighboring codes together; a code that fills a share by itself stands alone, so heavy values stay exact."""
-    items.grouped[attribute] = True
     for row in range(rows):
-        items.tally[codes[low + row * step, attribute]] += items.row_weight[row]
-    place = MOST * attribute - 1
-    before = 0
-    last_share = -1
-    for number in range(count):
-        code = items.sorted_codes[number]
-        weight = items.tally[code]
-        items.tally[code] = 0
+        tally[codes[low + row * step, attribute]] += row_weight[row]
+    place = start - 1
+    before = np.int64(0)
+    last_share = np.int64(-1)
+    for listed in range(present):
+        code = sorted_codes[listed]
+        weight = tally[code]
+        tally[code] = 0
         share = before * RUNS // total
         before += weight
         if share != last_share or weight * RUNS >= total:
             place += 1
-            items.first[place] = code
-            items.distinct[place] = 0
+            numbers[FIRST, place] = code
+            numbers[DISTINCT, place] = 0
             last_share = share
-        items.last[place] = code
-        items.distinct[place] += 1
-        items.item_of[offset + code] = place - MOST * attribute
-    return place + 1 - MOST * attribute
+        numbers[LAST, place] = code
+        numbers[DISTINCT, place] += 1
+        item_of[offset + code] = place - start
+    return place + 1 - start
 
 
 @inlined
-def _measure_axis(attribute: int, space: Space, items: Items) -> None:
-    offset = space.offsets[attribute]
-    start = MOST * attribute
+def _measure_axis(
+    start: int, present: int, offset: int, unit: float, positions: Any, numbers: Any, places: Any
+) -> None:
     middle = 0.0
-    for place in range(start, start + items.count[attribute]):
-        items.low_position[place] = items.unit[attribute] * space.positions[offset + items.first[place]]
-        items.high_position[place] = items.unit[attribute] * space.positions[offset + items.last[place]]
-        next_middle = 0.5 * (items.low_position[place] + items.high_position[place])
+    for place in range(start, start + present):
+        places[LOW, place] = unit * positions[offset + numbers[FIRST, place]]
+        places[HIGH, place] = unit * positions[offset + numbers[LAST, place]]
+        next_middle = 0.5 * (places[LOW, place] + places[HIGH, place])
         if place > start:
-            items.gap[place - 1] = next_middle - middle
+            places[GAP, place - 1] = next_middle - middle
         middle = next_middle
 
 
 @kernel
-def _ancestor_loss(attribute: int, low: int, high: int, space: Space, items: Items) -> float:
+def _ancestor_loss(
+    offset: int, low: int, high: int, unit: float, tree_low: Any, tree_high: Any, tree_parent: Any, leaf: Any,
+    node_loss: Any,
+) -> float:  # fmt: skip
     if low == high:
         return 0.0
-    node = items.leaf[space.offsets[attribute] + low]
-    while node >= 0 and not (space.tree_low[node] <= high and high < space.tree_high[node]):
-        node = space.tree_parent[node]
-    return items.unit[attribute] if node < 0 else items.node_loss[node]
+    node = leaf[offset + low]
+    while node >= 0 and not (tree_low[node] <= high and high < tree_high[node]):
+        node = tree_parent[node]
+    return unit if node < 0 else node_loss[node]
 
 
 @kernel
-def _measure_tree(attribute: int, space: Space, items: Items) -> None:
-    """List the branchings of the tree that the items span: at most two per item, however large the tree is."""
-    start = MOST * attribute
-    count = items.count[attribute]
-    for place in range(start, start + count):
-        items.own[place] = _ancestor_loss(attribute, items.first[place], items.last[place], space, items)
-        if place > start:
-            gap = _ancestor_loss(attribute, items.last[place - 1], items.first[place], space, items)
-            items.gap[place - 1] = max(gap, max(items.own[place - 1], items.own[place]))
-    items.gap[start + count - 1] = np.inf
-    items.branches[attribute] = 0
-    height = 0
-    for number in range(count):
-        gap = items.gap[start + number]
-        above = gap if number == 0 else min(gap, items.gap[start + number - 1])
-        _add_branch(attribute, number, number + 1, above - items.own[start + number], items)
-        opened = number
-        while height > 0 and items.stack_loss[height - 1] < gap:
-            height -= 1
-            loss = items.stack_loss[height]
-            opened = items.stack_from[height]
-            above = gap if height == 0 else min(gap, items.stack_loss[height - 1])
+def _list_branches(attribute: int, start: int, present: int, places: Any, rates: Any, branches: Any) -> int:
+    """Read the tree off the losses between neighbors: what lies between two larger gaps is one branching.
+
+    That makes two branchings per item at most, however large the tree is. Branchings still open wait at the far end of
+    the attribute's part of `branches`, loss in DROP.
+    """
+    base = 2 * start
+    top = base + 2 * present
+    waiting = top
+    listed = base
+    for place in range(present):
+        own = places[OWN, start + place]
+        gap = np.inf
+        if place < present - 1:
+            gap = max(places[GAP, start + place], max(own, places[OWN, start + place + 1]))
+            places[GAP, start + place] = gap
+        above = gap if place == 0 else min(gap, places[GAP, start + place - 1])
+        branches[FROM, listed] = place
+        branches[TO, listed] = place + 1
+        branches[DROP, listed] = above - own
+        listed += 1
+        opened = float(place)
+        while waiting < top and branches[DROP, waiting] < gap:
+            loss = branches[DROP, waiting]
+            opened = branches[FROM, waiting]
+            waiting += 1
+            above = gap if waiting == top else min(gap, branches[DROP, waiting])
             if above == np.inf:
-                items.top[attribute] = loss
+                rates[TOP, attribute] = loss
             else:
-                _add_branch(attribute, opened, number + 1, above - loss, items)
-        if height == 0 or items.stack_loss[height - 1] > gap:
-            items.stack_loss[height] = gap
-            items.stack_from[height] = opened
-            height += 1
-
-
-@inlined
-def _add_branch(attribute: int, opened: int, closed: int, drop: float, items: Items) -> None:
-    place = 2 * MOST * attribute + items.branches[attribute]
-    items.branch_from[place] = opened
-    items.branch_to[place] = closed
-    items.branch_drop[place] = drop
-    items.branches[attribute] += 1
+                branches[FROM, listed] = opened
+                branches[TO, listed] = place + 1
+                branches[DROP, listed] = above - loss
+                listed += 1
+        if gap < np.inf and (waiting == top or branches[DROP, waiting] > gap):
+            waiting -= 1
+            branches[DROP, waiting] = gap
+            branches[FROM, waiting] = opened
+    return listed - base

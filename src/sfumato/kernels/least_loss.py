@@ -5,7 +5,7 @@ frequency (attributes without order), or one item alone. Its score is the expect
 entropy of the split to the power 0.7, which favors the removal of what does not belong. Large ranges are judged on
 evenly spaced records; the sizes and rules of the cut that is made always come from all of them.
 
-Letters: q attributes, h rows looked at, c candidates.
+Letters: q attributes, h rows looked at, u = h/64, c candidates, b bits of the largest weight.
 """
 
 from __future__ import annotations
@@ -16,12 +16,28 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.kernels.bits import EMPTY, ONE, has, single
-from sfumato.kernels.cuts import Options, Workspace, count_part, count_range, sides_hold, total_weight
-from sfumato.kernels.expected_loss import exact_loss, exact_loss_of_set, expected_loss, spread_table
-from sfumato.kernels.items import MOST, Items, find_items, new_items
+from sfumato.kernels.bits import EMPTY, ONE, has, how_many, single
+from sfumato.kernels.cuts import Options, Workspace, count_part, count_range, new_workspace, sides_hold, total_weight
+from sfumato.kernels.expected_loss import exact_loss, expected_loss, spread_table
+from sfumato.kernels.items import (
+    ACTIVE,
+    BASE,
+    BY_LOSS,
+    FIRST,
+    LAST,
+    LEFT,
+    MOST,
+    PRESENT,
+    RIGHT,
+    START,
+    WEIGHT,
+    Items,
+    find_items,
+    new_items,
+)
 from sfumato.kernels.jit import inlined, kernel
 from sfumato.kernels.predicates import RuleArrays
+from sfumato.kernels.ranges import move_to_parts
 from sfumato.kernels.space import NUMERIC, SET, Space
 
 SAMPLE = 1024  # records that a range is judged on
@@ -29,6 +45,11 @@ DRAWS = 1.6  # records of the imagined class over the smallest allowed
 EVENNESS = 0.7  # exponent of the entropy of the split
 STEPS = 1024  # steps in which the entropy is tabulated
 SLACK = 1e-9  # a later candidate must be better by this part of the loss
+PLANES = 16  # words of bits times bits of weights up to which bitmaps count faster than rows
+
+# Rows of LossWorkspace.candidates.
+ATTRIBUTE = 0
+LEFT_WEIGHT = 1
 
 
 class LossWorkspace(NamedTuple):
@@ -44,41 +65,24 @@ class LossWorkspace(NamedTuple):
         float64, see :func:`sfumato.kernels.expected_loss.spread_table`.
     evenness : numpy.ndarray
         float64 (STEPS + 1,): entropy of a split to the power 0.7, by share of the left side.
-    base : numpy.ndarray
-        float64 (q,): expected loss of the range itself.
-    by_loss : numpy.ndarray
-        int64 (q,): active attributes by falling base.
-    candidate_attribute, candidate_items, candidate_weight : numpy.ndarray
-        int64, uint64 and int64 (c,): attribute, items put left, their weight.
-    left, right : numpy.ndarray
-        int64 (64 q,): weight of each item on the two sides.
+    candidates : numpy.ndarray
+        int64 (2, c): attribute and weight of the left side.
+    candidate_items : numpy.ndarray
+        uint64 (c,): items put left.
     chosen_rows : numpy.ndarray
         int64 (h + 1,): rows on the smaller side.
-    packed : numpy.ndarray
-        uint64 (q, h): items of all attributes of a row as one set, in as few words as they need.
-    word, shift : numpy.ndarray
-        int64 (q,): where the items of an attribute stand in `packed`.
-    seen_left, seen_right : numpy.ndarray
-        uint64 (q,): union of `packed` on the two sides.
+    planes : numpy.ndarray
+        uint64 (b, u): rows whose weight has a bit.
     """
 
     items: Items
     draws: int
     table: NDArray[np.float64]
     evenness: NDArray[np.float64]
-    base: NDArray[np.float64]
-    by_loss: NDArray[np.int64]
-    candidate_attribute: NDArray[np.int64]
+    candidates: NDArray[np.int64]
     candidate_items: NDArray[np.uint64]
-    candidate_weight: NDArray[np.int64]
-    left: NDArray[np.int64]
-    right: NDArray[np.int64]
     chosen_rows: NDArray[np.int64]
-    packed: NDArray[np.uint64]
-    word: NDArray[np.int64]
-    shift: NDArray[np.int64]
-    seen_left: NDArray[np.uint64]
-    seen_right: NDArray[np.uint64]
+    planes: NDArray[np.uint64]
 
 
 @kernel
@@ -87,11 +91,8 @@ def new_loss_workspace(space: Space, options: Options, rows: int) -> LossWorkspa
     q = len(space.kinds)
     draws = max(2, int(DRAWS * options.smallest + 0.5))
     return LossWorkspace(
-        new_items(space, rows), draws, spread_table(draws), _tabulate_evenness(), np.zeros(q), np.zeros(q, np.int64),
-        np.zeros(3 * MOST * q, np.int64), np.zeros(3 * MOST * q, np.uint64), np.zeros(3 * MOST * q, np.int64),
-        np.zeros(MOST * q, np.int64), np.zeros(MOST * q, np.int64), np.zeros(rows + 1, np.int64),
-        np.zeros((q, min(rows, SAMPLE)), np.uint64), np.zeros(q, np.int64), np.zeros(q, np.int64),
-        np.zeros(q, np.uint64), np.zeros(q, np.uint64),
+        new_items(space, rows), draws, spread_table(draws), _tabulate_evenness(), np.zeros((2, 3 * MOST * q), np.int64),
+        np.zeros(3 * MOST * q, np.uint64), np.zeros(rows + 1, np.int64), np.zeros((PLANES, PLANES), np.uint64),
     )  # fmt: skip
 
 
@@ -106,366 +107,481 @@ def _tabulate_evenness() -> Any:
 
 
 @kernel
-def least_loss_cut(
-    codes: Any, weights: Any, low: int, high: int, space: Space, rules: RuleArrays, options: Options, work: Workspace,
-    loss: LossWorkspace,
-) -> tuple[int, int]:  # fmt: skip
-    """Choose the cut of records ``low .. high-1`` that saves most expected loss; (−1, 0) when none is allowable.
+def partition_by_loss(
+    codes: Any, words: Any, weights: Any, rows: Any, low: int, high: int, most_cuts: int, space: Space,
+    rules: RuleArrays, options: Options, starts: Any,
+) -> Any:  # fmt: skip
+    """Cut records ``low .. high-1`` by least expected loss until no allowable cut is left or `most_cuts` are made.
 
-    codes : unsigned (m, w); weights : int32 (m,). ``work.part_of`` then gives the part of every code that occurs.
-    Ties go to the earlier attribute, then to code order, falling frequency, one item alone, then to the earlier place.
+    Arguments and result are those of :func:`sfumato.kernels.mondrian.partition_range`, without regions.
     """
-    size = total_weight(weights, low, high)
-    if size < 2 * options.smallest:
-        return -1, 0
-    if options.ruled:
-        count_range(codes, weights, low, high, rules, work, work.whole)
-    step = (high - low + SAMPLE - 1) // SAMPLE
-    attribute = _choose(codes, weights, low, high, step, size, space, rules, options, work, loss)
-    if attribute < 0 and step > 1:
-        every_row = new_loss_workspace(space, options, high - low)
-        attribute = _choose(codes, weights, low, high, 1, size, space, rules, options, work, every_row)
-    return attribute, 0 if attribute < 0 else 2
+    size = high - low
+    work = new_workspace(space, rules)
+    loss = new_loss_workspace(space, options, min(size, SAMPLE))
+    spare_words = np.empty((size, words.shape[1]), np.uint64)
+    spare_weights = np.empty(size, np.int32)
+    spare_rows = np.empty(size, np.int32)
+    bounds = np.zeros(3, np.int64)
+    waiting = np.empty((min(size, total_weight(weights, low, high) // max(1, options.smallest)) + 2, 2), np.int64)
+    waiting[0, 0] = low
+    waiting[0, 1] = high
+    starts[low] = True
+    count = 1
+    cuts = 0
+    smallest = options.smallest
+    ruled = options.ruled
+    everywhere = options.everywhere
+    # Taken apart once: a range of few records costs less than handing over the whole of `space` and `loss`.
+    offsets, kinds, positions = space.offsets, space.kinds, space.positions
+    tree_low, tree_high, tree_parent = space.tree_low, space.tree_high, space.tree_parent
+    items = loss.items
+    attributes, numbers, places, rates = items.attributes, items.numbers, items.places, items.rates
+    branches, bitmaps, item, row_weight = items.branches, items.bitmaps, items.item, items.row_weight
+    sorted_codes, item_of, tally, marks = items.sorted_codes, items.item_of, items.tally, items.marks
+    leaf, node_loss = items.leaf, items.node_loss
+    draws, table, evenness, candidates = loss.draws, loss.table, loss.evenness, loss.candidates
+    candidate_items, chosen_rows, planes = loss.candidate_items, loss.chosen_rows, loss.planes
+    part_of = work.part_of
+    while count > 0 and cuts < most_cuts:
+        count -= 1
+        first = waiting[count, 0]
+        last = waiting[count, 1]
+        size = total_weight(weights, first, last)
+        if size < 2 * smallest:
+            continue
+        step = (last - first + SAMPLE - 1) // SAMPLE
+        attribute = choose_cut(
+            codes, weights, first, last, step, size, smallest, ruled, everywhere, offsets, kinds, positions, tree_low,
+            tree_high, tree_parent, attributes, numbers, places, rates, branches, bitmaps, item, row_weight,
+            sorted_codes, item_of, tally, marks, leaf, node_loss, draws, table, evenness, candidates, candidate_items,
+            chosen_rows, planes, part_of, rules, work,
+        )  # fmt: skip
+        if attribute < 0 and step > 1:
+            attribute = _choose_from_all(codes, weights, first, last, size, space, rules, options, work)
+        if attribute < 0:
+            continue
+        move_to_parts(
+            codes, words, weights, rows, first, last, attribute, part_of, 2, bounds, spare_words, spare_weights,
+            spare_rows,
+        )  # fmt: skip
+        cuts += 1
+        starts[bounds[1]] = True
+        for part in range(2):
+            waiting[count, 0] = bounds[part]
+            waiting[count, 1] = bounds[part + 1]
+            count += 1
+    return waiting[:count].copy(), np.zeros((1, len(kinds), 2))
 
 
 @kernel
-def _choose(
-    codes: Any, weights: Any, low: int, high: int, step: int, size: int, space: Space, rules: RuleArrays,
-    options: Options, work: Workspace, loss: LossWorkspace,
+def _choose_from_all(
+    codes: Any, weights: Any, low: int, high: int, size: int, space: Space, rules: RuleArrays, options: Options,
+    work: Workspace,
 ) -> int:  # fmt: skip
+    """Choose the cut of a large range on all its records, after the sample has found none."""
+    loss = new_loss_workspace(space, options, high - low)
+    items = loss.items
+    return choose_cut(
+        codes, weights, low, high, np.int64(1), size, options.smallest, options.ruled, options.everywhere,
+        space.offsets, space.kinds, space.positions, space.tree_low, space.tree_high, space.tree_parent,
+        items.attributes, items.numbers, items.places, items.rates, items.branches, items.bitmaps, items.item,
+        items.row_weight, items.sorted_codes, items.item_of, items.tally, items.marks, items.leaf, items.node_loss,
+        loss.draws, loss.table, loss.evenness, loss.candidates, loss.candidate_items, loss.chosen_rows, loss.planes,
+        work.part_of, rules, work,
+    )  # fmt: skip
+
+
+@kernel
+def choose_cut(
+    codes: Any, weights: Any, low: int, high: int, step: int, size: int, smallest: int, ruled: bool, everywhere: bool,
+    offsets: Any, kinds: Any, positions: Any, tree_low: Any, tree_high: Any, tree_parent: Any, attributes: Any,
+    numbers: Any, places: Any, rates: Any, branches: Any, bitmaps: Any, item: Any, row_weight: Any, sorted_codes: Any,
+    item_of: Any, tally: Any, marks: Any, leaf: Any, node_loss: Any, draws: int, table: Any, evenness: Any,
+    candidates: Any, candidate_items: Any, chosen_rows: Any, planes: Any, part_of: Any, rules: RuleArrays,
+    work: Workspace,
+) -> int:  # fmt: skip
+    """Choose the cut that saves most expected loss, looking at every `step`-th record; −1 when none is allowable.
+
+    `part_of` then gives the part of every code that occurs. Ties go to the earlier attribute, then to code order,
+    falling frequency, one item alone, then to the earlier place.
+    """
     rows = (high - low + step - 1) // step
-    active, total = find_items(codes, weights, low, rows, step, space, loss.items)
+    active, total, heaviest = find_items(
+        codes, weights, low, rows, step, offsets, kinds, positions, tree_low, tree_high, tree_parent, attributes,
+        numbers, places, rates, branches, bitmaps, item, row_weight, sorted_codes, item_of, tally, marks, leaf,
+        node_loss,
+    )  # fmt: skip
     if active == 0:
         return -1
-    base = _rate_range(active, total, space, loss)
-    smallest = options.smallest * (total / size)
-    attribute = -1
+    share = smallest * (total / size)
+    base = total * _rate_range(active, total, draws, kinds, table, attributes, numbers, places, rates, branches)
+    bits = _slice_weights(rows, heaviest, row_weight, planes)
+    if ruled:
+        count_range(codes, weights, low, high, rules, work, work.whole)
     # Where the middle places fail, others may still do: rules can refuse a place, trees have no order of frequency.
-    for everywhere in range(1 if options.everywhere else 0, 2):
-        count = _propose(active, total, smallest, everywhere == 1, space, loss)
-        attribute, chosen = _best(
-            codes, weights, low, high, step, size, active, total, smallest, base, count, space, rules, options,
-            work, loss,
-        )  # fmt: skip
-        if attribute >= 0:
-            _fill_parts(codes, low, high, step, attribute, chosen, space, work, loss.items)
-            break
-    if attribute >= 0 and step > 1 and not _sizes_hold(codes, weights, low, high, attribute, size, options, work):
-        return -1
-    return attribute
+    for anywhere in range(1 if everywhere else 0, 2):
+        count = _propose(active, total, share, anywhere == 1, kinds, attributes, numbers, candidates, candidate_items)
+        best = -np.inf
+        winner = np.int64(-1)
+        number = np.int64(0)
+        while number < count:
+            number, score = next_better(
+                number, count, ruled, best, base, active, total, rows, bits, share, kinds, attributes, numbers, places,
+                rates, branches, item, row_weight, bitmaps, draws, table, evenness, candidates, candidate_items,
+                chosen_rows, planes,
+            )  # fmt: skip
+            if number < 0:
+                break
+            if ruled:
+                attribute = candidates[ATTRIBUTE, number]
+                _fill_parts(
+                    codes,
+                    low,
+                    high,
+                    step,
+                    attribute,
+                    candidate_items[number],
+                    offsets,
+                    attributes,
+                    numbers,
+                    item,
+                    part_of,
+                )
+                if _rules_hold(codes, weights, low, high, attribute, size, smallest, rules, work):
+                    best = score
+                    winner = number
+                number += 1
+            else:
+                winner = number
+                number = count
+        if winner >= 0:
+            attribute = candidates[ATTRIBUTE, winner]
+            _fill_parts(
+                codes, low, high, step, attribute, candidate_items[winner], offsets, attributes, numbers, item, part_of
+            )
+            if step == 1 or _sizes_hold(codes, weights, low, high, attribute, size, smallest, part_of):
+                return attribute
+    return -1
 
 
 @inlined
-def _rate_range(active: int, total: int, space: Space, loss: LossWorkspace) -> float:
+def _rate_range(
+    active: int, total: int, draws: int, kinds: Any, table: Any, attributes: Any, numbers: Any, places: Any,
+    rates: Any, branches: Any,
+) -> float:  # fmt: skip
     """Find the expected loss of the whole range and order the attributes by their part of it."""
     base = 0.0
     for number in range(active):
-        attribute = loss.items.active[number]
-        kind = space.kinds[attribute]
-        rate = expected_loss(attribute, loss.items.weight, total, kind, loss.draws, loss.table, loss.items)
-        loss.base[attribute] = rate
+        attribute = attributes[ACTIVE, number]
+        rate = expected_loss(
+            attribute, kinds[attribute], WEIGHT, total, draws, table, attributes, numbers, places, rates, branches
+        )
+        rates[BASE, attribute] = rate
         base += rate
         place = number
-        while place > 0 and loss.base[loss.by_loss[place - 1]] < rate:
-            loss.by_loss[place] = loss.by_loss[place - 1]
+        while place > 0 and rates[BASE, attributes[BY_LOSS, place - 1]] < rate:
+            attributes[BY_LOSS, place] = attributes[BY_LOSS, place - 1]
             place -= 1
-        loss.by_loss[place] = attribute
-    return base * total
+        attributes[BY_LOSS, place] = attribute
+    return base
 
 
 @inlined
-def _propose(active: int, total: int, smallest: float, everywhere: bool, space: Space, loss: LossWorkspace) -> int:
+def _slice_weights(rows: int, heaviest: int, row_weight: Any, planes: Any) -> int:
+    """Write which rows have each bit of the weights; return the bits, 0 when counting by bitmaps would not pay."""
+    words = (rows + 63) >> 6
+    bits = 0
+    while heaviest >> bits > 0:
+        bits += 1
+    if bits * words > PLANES:
+        return 0
+    for bit in range(bits):
+        for word in range(words):
+            planes[bit, word] = EMPTY
+    for row in range(rows):
+        weight = np.uint64(row_weight[row])
+        for bit in range(bits):
+            planes[bit, row >> 6] |= ((weight >> np.uint64(bit)) & ONE) << np.uint64(row & 63)
+    return bits
+
+
+@inlined
+def _propose(
+    active: int, total: int, smallest: float, everywhere: bool, kinds: Any, attributes: Any, numbers: Any,
+    candidates: Any, candidate_items: Any,
+) -> int:  # fmt: skip
     """List the candidates in order; return how many there are."""
-    count = 0
+    count = np.int64(0)
     for number in range(active):
-        attribute = loss.items.active[number]
-        several = loss.items.count[attribute] > 2
-        orders = 2 if space.kinds[attribute] == SET and several else 1
+        attribute = attributes[ACTIVE, number]
+        start = attributes[START, attribute]
+        present = attributes[PRESENT, attribute]
         first = count
-        for order in range(orders):
-            count = _propose_prefixes(attribute, order == 1, total, smallest, everywhere, first, count, loss)
-        if everywhere and several and space.kinds[attribute] != NUMERIC:
-            count = _propose_single_items(attribute, total, smallest, count, loss)
+        for order in range(2 if kinds[attribute] == SET and present > 2 else 1):
+            if everywhere:
+                count = _propose_prefixes(
+                    attribute, start, present, order == 1, total, smallest, count, numbers, candidates, candidate_items
+                )
+            else:
+                count = _propose_middle(
+                    attribute, start, present, order == 1, total, smallest, first, count, numbers, candidates,
+                    candidate_items,
+                )  # fmt: skip
+        if everywhere and present > 2 and kinds[attribute] != NUMERIC:
+            count = _propose_single_items(
+                attribute, start, present, total, smallest, count, numbers, candidates, candidate_items
+            )
     return count
 
 
 @inlined
 def _propose_prefixes(
-    attribute: int, by_frequency: bool, total: int, smallest: float, everywhere: bool, first: int, count: int,
-    loss: LossWorkspace,
+    attribute: int, start: int, present: int, by_frequency: bool, total: int, smallest: float, count: int, numbers: Any,
+    candidates: Any, candidate_items: Any,
 ) -> int:  # fmt: skip
-    """Propose the allowable prefixes of one order, or the one nearest to half (which is next to half, or none is)."""
-    start = MOST * attribute
-    items = loss.items.count[attribute]
+    """Propose every allowable prefix of one order."""
     chosen = EMPTY
-    weight = 0
-    for place in range(items - 1):
-        before = chosen
-        before_weight = weight
-        item = _heaviest(start, items, chosen, loss.items.weight) if by_frequency else place
+    weight = np.int64(0)
+    for place in range(present - 1):
+        item = _heaviest(start, present, chosen, numbers) if by_frequency else place
         chosen |= single(item)
-        weight += loss.items.weight[start + item]
-        if everywhere:
-            if total - weight < smallest:
-                break
-            if weight >= smallest:
-                count = _add(attribute, chosen, weight, count, loss)
-        elif 2 * weight >= total or place == items - 2:
-            fits = weight >= smallest and total - weight >= smallest
-            fits_before = before_weight >= smallest and total - before_weight >= smallest
-            if fits_before and (not fits or total - 2 * before_weight <= abs(2 * weight - total)):
-                chosen, weight = before, before_weight
-            if (fits or fits_before) and not _same_cut(chosen, items, first, count, loss):
-                count = _add(attribute, chosen, weight, count, loss)
+        weight += numbers[WEIGHT, start + item]
+        if total - weight < smallest:
             break
+        if weight >= smallest:
+            candidates[ATTRIBUTE, count] = attribute
+            candidates[LEFT_WEIGHT, count] = weight
+            candidate_items[count] = chosen
+            count += 1
     return count
 
 
 @inlined
-def _heaviest(start: int, items: int, taken: Any, weight: Any) -> int:
-    heaviest = -1
+def _propose_middle(
+    attribute: int, start: int, present: int, by_frequency: bool, total: int, smallest: float, first: int, count: int,
+    numbers: Any, candidates: Any, candidate_items: Any,
+) -> int:  # fmt: skip
+    """Propose the allowable prefix nearest to half, unless it makes the same cut as candidate `first`.
+
+    Only the last prefix below half and the first one from half on can be it: where these are not allowable, none is.
+    """
+    before = EMPTY
+    before_weight = np.int64(0)
+    chosen = EMPTY
+    weight = np.int64(0)
+    for place in range(present - 1):
+        before = chosen
+        before_weight = weight
+        item = _heaviest(start, present, chosen, numbers) if by_frequency else place
+        chosen |= single(item)
+        weight += numbers[WEIGHT, start + item]
+        if 2 * weight >= total:
+            break
+    fits = weight >= smallest and total - weight >= smallest
+    fits_before = before_weight >= smallest and total - before_weight >= smallest
+    if fits_before and (not fits or total - 2 * before_weight <= abs(2 * weight - total)):
+        chosen = before
+        weight = before_weight
+    elif not fits:
+        return count
+    complement = ((single(present - 1) << ONE) - ONE) & ~chosen
+    if count > first and (candidate_items[first] == chosen or candidate_items[first] == complement):
+        return count
+    candidates[ATTRIBUTE, count] = attribute
+    candidates[LEFT_WEIGHT, count] = weight
+    candidate_items[count] = chosen
+    return count + 1
+
+
+@inlined
+def _heaviest(start: int, present: int, taken: Any, numbers: Any) -> int:
+    heaviest = 0
     most = np.int64(-1)
-    for item in range(items):
-        if weight[start + item] > most and not has(taken, item):
-            most = weight[start + item]
+    for item in range(present):
+        if numbers[WEIGHT, start + item] > most and not has(taken, item):
+            most = numbers[WEIGHT, start + item]
             heaviest = item
     return heaviest
 
 
 @inlined
-def _same_cut(chosen: Any, items: int, first: int, count: int, loss: LossWorkspace) -> bool:
-    everything = (single(items - 1) << ONE) - ONE
-    return count > first and (
-        loss.candidate_items[first] == chosen or loss.candidate_items[first] == everything & ~chosen
-    )
-
-
-@inlined
-def _propose_single_items(attribute: int, total: int, smallest: float, count: int, loss: LossWorkspace) -> int:
+def _propose_single_items(
+    attribute: int, start: int, present: int, total: int, smallest: float, count: int, numbers: Any, candidates: Any,
+    candidate_items: Any,
+) -> int:  # fmt: skip
     # The first and the last item alone are prefixes in code order already.
-    for item in range(1, loss.items.count[attribute] - 1):
-        weight = loss.items.weight[MOST * attribute + item]
+    for item in range(1, present - 1):
+        weight = numbers[WEIGHT, start + item]
         if weight >= smallest and total - weight >= smallest:
-            count = _add(attribute, single(item), weight, count, loss)
+            candidates[ATTRIBUTE, count] = attribute
+            candidates[LEFT_WEIGHT, count] = weight
+            candidate_items[count] = single(item)
+            count += 1
     return count
 
 
-@inlined
-def _add(attribute: int, chosen: Any, weight: int, count: int, loss: LossWorkspace) -> int:
-    loss.candidate_attribute[count] = attribute
-    loss.candidate_items[count] = chosen
-    loss.candidate_weight[count] = weight
-    return count + 1
-
-
 @kernel
-def _best(
-    codes: Any, weights: Any, low: int, high: int, step: int, size: int, active: int, total: int, smallest: float,
-    base: float, count: int, space: Space, rules: RuleArrays, options: Options, work: Workspace, loss: LossWorkspace,
-) -> Any:  # fmt: skip
-    """Score the first `count` candidates; return the attribute of the best allowable one (−1) and its left items."""
-    rows = (high - low + step - 1) // step
-    words = _pack(rows, active, loss) if total < 3 * smallest and step == 1 else 0
-    best = -np.inf
-    best_attribute = -1
-    best_items = EMPTY
-    for number in range(count):
-        attribute = loss.candidate_attribute[number]
-        chosen = loss.candidate_items[number]
-        weight = loss.candidate_weight[number]
-        evenness = loss.evenness[min(STEPS - 1, max(1, int(STEPS * (weight / total) + 0.5)))]
-        # Whatever costs more than this cannot become the best.
-        limit = base - best * evenness if best > 0 else base - best
-        if words > 0:
-            cost = _cost_of_sets(attribute, chosen, weight, total, rows, words, active, limit, space, loss)
+def next_better(
+    number: int, count: int, one_only: bool, best: float, base: float, active: int, total: int, rows: int, planes: int,
+    smallest: float, kinds: Any, attributes: Any, numbers: Any, places: Any, rates: Any, branches: Any, item: Any,
+    row_weight: Any, bitmaps: Any, draws: int, table: Any, evenness: Any, candidates: Any, candidate_items: Any,
+    chosen_rows: Any, weight_planes: Any,
+) -> tuple[int, float]:  # fmt: skip
+    """Score the candidates from `number` on; return the best one and its score, −1 when none is better than `best`.
+
+    With `one_only` the first one that is better is returned.
+    """
+    found = np.int64(-1)
+    last = attributes[ACTIVE, active - 1]
+    stop = attributes[START, last] + attributes[PRESENT, last]
+    while number < count:
+        attribute = candidates[ATTRIBUTE, number]
+        chosen = candidate_items[number]
+        left = candidates[LEFT_WEIGHT, number]
+        right = total - left
+        if planes > 0:
+            _count_by_bitmaps(attributes[START, attribute], chosen, stop, rows, planes, weight_planes, bitmaps, numbers)
         else:
-            cost = _cost_of_counts(attribute, chosen, weight, total, rows, smallest, active, limit, space, loss)
+            _count_by_rows(attribute, chosen, stop, rows, active, attributes, item, row_weight, chosen_rows, numbers)
+        even = evenness[min(STEPS - 1, max(1, int(STEPS * (left / total) + 0.5)))]
+        # Whatever costs more than this cannot become the best.
+        limit = base - best * even if best > 0 else base - best
+        cost = 0.0
+        for order in range(active):
+            other = attributes[BY_LOSS, order]
+            kind = kinds[other]
+            if left < 2 * smallest:
+                cost += left * exact_loss(other, kind, LEFT, attributes, numbers, places, rates)
+            else:
+                cost += left * expected_loss(
+                    other, kind, LEFT, left, draws, table, attributes, numbers, places, rates, branches
+                )
+            if right < 2 * smallest:
+                cost += right * exact_loss(other, kind, RIGHT, attributes, numbers, places, rates)
+            else:
+                cost += right * expected_loss(
+                    other, kind, RIGHT, right, draws, table, attributes, numbers, places, rates, branches
+                )
+            if cost >= limit:
+                break
         score = base - cost
         if score > 0:
-            score /= evenness
-        if score <= best + SLACK * base:
-            continue
-        if options.ruled:
-            _fill_parts(codes, low, high, step, attribute, chosen, space, work, loss.items)
-            if not _rules_hold(codes, weights, low, high, attribute, size, rules, options, work):
-                continue
-        best = score
-        best_attribute = attribute
-        best_items = chosen
-    return best_attribute, best_items
+            score /= even
+        if score > best + SLACK * base:
+            best = score
+            found = number
+            if one_only:
+                break
+        number += 1
+    return found, best
 
 
 @inlined
-def _pack(rows: int, active: int, loss: LossWorkspace) -> int:
-    """Write the items of every row as sets; return the number of words, 0 when items stand for several codes."""
-    word = 0
-    shift = 0
-    for number in range(active):
-        attribute = loss.items.active[number]
-        if loss.items.grouped[attribute]:
-            return 0
-        if shift + loss.items.count[attribute] > 64:
-            word += 1
-            shift = 0
-        loss.word[attribute] = word
-        loss.shift[attribute] = shift
-        into = loss.packed[word]
-        item = loss.items.item[attribute]
-        for row in range(rows):
-            bit = single(shift + np.int64(item[row]))
-            into[row] = bit if shift == 0 else into[row] | bit
-        shift += loss.items.count[attribute]
-    return word + 1
+def _count_by_bitmaps(
+    start: int, chosen: Any, stop: int, rows: int, planes: int, weight_planes: Any, bitmaps: Any, numbers: Any
+) -> None:
+    for place in range(stop):
+        numbers[LEFT, place] = 0
+    for word in range((rows + 63) >> 6):
+        side = EMPTY
+        rest = chosen
+        place = start
+        while rest != EMPTY:
+            if rest & ONE != EMPTY:
+                side |= bitmaps[word, place]
+            rest >>= ONE
+            place += 1
+        for plane in range(planes):
+            marked = side & weight_planes[plane, word]
+            for place in range(stop):
+                numbers[LEFT, place] += how_many(bitmaps[word, place] & marked) << plane
+    for place in range(stop):
+        numbers[RIGHT, place] = numbers[WEIGHT, place] - numbers[LEFT, place]
 
 
 @inlined
-def _cost_of_sets(
-    attribute: int, chosen: Any, weight: int, total: int, rows: int, words: int, active: int, limit: float,
-    space: Space, loss: LossWorkspace,
-) -> float:  # fmt: skip
-    """Loss of the two sides as final classes, from the unions of their rows' sets."""
-    mask = chosen << np.uint64(loss.shift[attribute])
-    own = loss.packed[loss.word[attribute]]
-    for word in range(words):
-        other = loss.packed[word]
-        left = EMPTY
-        right = EMPTY
-        for row in range(rows):
-            if own[row] & mask != EMPTY:
-                left |= other[row]
-            else:
-                right |= other[row]
-        loss.seen_left[word] = left
-        loss.seen_right[word] = right
-    cost = 0.0
-    for number in range(active):
-        other_attribute = loss.by_loss[number]
-        kind = space.kinds[other_attribute]
-        word = loss.word[other_attribute]
-        shift = np.uint64(loss.shift[other_attribute])
-        inside = (single(loss.items.count[other_attribute] - 1) << ONE) - ONE
-        left = (loss.seen_left[word] >> shift) & inside
-        right = (loss.seen_right[word] >> shift) & inside
-        cost += weight * exact_loss_of_set(other_attribute, left, kind, loss.items)
-        cost += (total - weight) * exact_loss_of_set(other_attribute, right, kind, loss.items)
-        if cost >= limit:
-            break
-    return cost
-
-
-@inlined
-def _cost_of_counts(
-    attribute: int, chosen: Any, weight: int, total: int, rows: int, smallest: float, active: int, limit: float,
-    space: Space, loss: LossWorkspace,
-) -> float:  # fmt: skip
-    """Loss of the two sides, from the weight of each item on them; counts the smaller side, the other is the rest."""
-    left_is_small = 2 * weight <= total
-    small = weight if left_is_small else total - weight
-    large = total - small
-    picked = _pick_rows(loss.items.item[attribute], chosen if left_is_small else ~chosen, rows, loss.chosen_rows)
-    cost = 0.0
-    for number in range(active):
-        other = loss.by_loss[number]
-        kind = space.kinds[other]
-        _count_sides(other, picked, loss)
-        cost += small * _side_loss(other, loss.left, small, small < 2 * smallest, kind, loss)
-        cost += large * _side_loss(other, loss.right, large, large < 2 * smallest, kind, loss)
-        if cost >= limit:
-            break
-    return cost
-
-
-@inlined
-def _pick_rows(item: Any, chosen: Any, rows: int, chosen_rows: Any) -> int:
+def _count_by_rows(
+    attribute: int, chosen: Any, stop: int, rows: int, active: int, attributes: Any, item: Any, row_weight: Any,
+    chosen_rows: Any, numbers: Any,
+) -> None:  # fmt: skip
+    for place in range(stop):
+        numbers[LEFT, place] = 0
     picked = 0
     for row in range(rows):
         chosen_rows[picked] = row
-        picked += np.int64((chosen >> np.uint64(item[row])) & ONE)
-    return picked
-
-
-@inlined
-def _count_sides(attribute: int, picked: int, loss: LossWorkspace) -> None:
-    start = MOST * attribute
-    stop = start + loss.items.count[attribute]
-    item = loss.items.item[attribute]
-    loss.left[start:stop] = 0
-    for number in range(picked):
-        row = loss.chosen_rows[number]
-        loss.left[start + np.int64(item[row])] += loss.items.row_weight[row]
-    for place in range(start, stop):
-        loss.right[place] = loss.items.weight[place] - loss.left[place]
-
-
-@inlined
-def _side_loss(attribute: int, counts: Any, total: int, final: bool, kind: int, loss: LossWorkspace) -> float:
-    if final:
-        return exact_loss(attribute, counts, kind, loss.items)
-    return expected_loss(attribute, counts, total, kind, loss.draws, loss.table, loss.items)
+        picked += np.int64((chosen >> np.uint64(item[attribute, row])) & ONE)
+    for order in range(active):
+        other = attributes[ACTIVE, order]
+        start = attributes[START, other]
+        for pick in range(picked):
+            row = chosen_rows[pick]
+            numbers[LEFT, start + np.int64(item[other, row])] += row_weight[row]
+    for place in range(stop):
+        numbers[RIGHT, place] = numbers[WEIGHT, place] - numbers[LEFT, place]
 
 
 @kernel
 def _fill_parts(
-    codes: Any, low: int, high: int, step: int, attribute: int, chosen: Any, space: Space, work: Workspace, items: Items
-) -> None:
-    """Set ``work.part_of`` for every code of the attribute in the range."""
+    codes: Any, low: int, high: int, step: int, attribute: int, chosen: Any, offsets: Any, attributes: Any,
+    numbers: Any, item: Any, part_of: Any,
+) -> None:  # fmt: skip
+    """Set `part_of` for every code of the attribute in the range."""
     if step == 1:
         for row in range(high - low):
-            part = 0 if has(chosen, items.item[attribute, row]) else 1
-            work.part_of[codes[low + row, attribute]] = part
+            part_of[codes[low + row, attribute]] = 0 if has(chosen, item[attribute, row]) else 1
         return
-    cardinality = space.offsets[attribute + 1] - space.offsets[attribute]
+    start = attributes[START, attribute]
+    stop = start + attributes[PRESENT, attribute]
+    cardinality = offsets[attribute + 1] - offsets[attribute]
     if cardinality <= high - low:
         for code in range(cardinality):
-            work.part_of[code] = _part(code, attribute, chosen, items)
+            part_of[code] = _part(code, start, stop, chosen, numbers)
     else:
         for record in range(low, high):
             code = np.int64(codes[record, attribute])
-            work.part_of[code] = _part(code, attribute, chosen, items)
+            part_of[code] = _part(code, start, stop, chosen, numbers)
 
 
 @inlined
-def _part(code: int, attribute: int, chosen: Any, items: Items) -> int:
+def _part(code: int, start: int, stop: int, chosen: Any, numbers: Any) -> int:
     """Side of a code that the sample may have missed: by the threshold in code order, else with the rest."""
-    start = MOST * attribute
     low = start
-    high = start + items.count[attribute]
+    high = stop
     while high - low > 1:
         middle = (low + high) // 2
-        if items.first[middle] <= code:
+        if numbers[FIRST, middle] <= code:
             low = middle
         else:
             high = middle
     is_prefix = chosen & (chosen + ONE) == EMPTY
-    known = is_prefix or (items.first[low] <= code and code <= items.last[low])
+    known = is_prefix or (numbers[FIRST, low] <= code and code <= numbers[LAST, low])
     return 0 if known and has(chosen, low - start) else 1
 
 
 @kernel
-def _left_size(codes: Any, weights: Any, low: int, high: int, attribute: int, work: Workspace) -> int:
-    left = 0
+def _left_size(codes: Any, weights: Any, low: int, high: int, attribute: int, part_of: Any) -> int:
+    left = np.int64(0)
     for record in range(low, high):
-        if work.part_of[codes[record, attribute]] == 0:
-            left += weights[record]
+        left += weights[record] * np.int64(1 - part_of[codes[record, attribute]])
     return left
 
 
 @inlined
 def _sizes_hold(
-    codes: Any, weights: Any, low: int, high: int, attribute: int, size: int, options: Options, work: Workspace
+    codes: Any, weights: Any, low: int, high: int, attribute: int, size: int, smallest: int, part_of: Any
 ) -> bool:
-    left = _left_size(codes, weights, low, high, attribute, work)
-    return left >= options.smallest and size - left >= options.smallest
+    left = _left_size(codes, weights, low, high, attribute, part_of)
+    return left >= smallest and size - left >= smallest
 
 
 @kernel
 def _rules_hold(
-    codes: Any, weights: Any, low: int, high: int, attribute: int, size: int, rules: RuleArrays, options: Options,
+    codes: Any, weights: Any, low: int, high: int, attribute: int, size: int, smallest: int, rules: RuleArrays,
     work: Workspace,
 ) -> bool:  # fmt: skip
     """Decide on all records whether both sides are large enough and satisfy every rule."""
-    left = _left_size(codes, weights, low, high, attribute, work)
-    if left < options.smallest or size - left < options.smallest:
+    left = _left_size(codes, weights, low, high, attribute, work.part_of)
+    if left < smallest or size - left < smallest:
         return False
     count_part(codes, weights, low, high, attribute, 0, rules, work, work.left)
     return sides_hold(left, size, rules, work)

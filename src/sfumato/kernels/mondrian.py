@@ -24,13 +24,12 @@ from sfumato.kernels.cuts import (
     widest_first,
 )
 from sfumato.kernels.jit import kernel
-from sfumato.kernels.least_loss import SAMPLE, least_loss_cut, new_loss_workspace
+from sfumato.kernels.least_loss import partition_by_loss
 from sfumato.kernels.predicates import RuleArrays
 from sfumato.kernels.ranges import halve_by_order, move_to_parts, room_at_median
 from sfumato.kernels.space import Space
 
 
-@kernel
 def partition_range(
     codes: Any, words: Any, weights: Any, rows: Any, low: int, high: int, region: Any, most_cuts: int,
     space: Space, rules: RuleArrays, options: Options, starts: Any,
@@ -42,9 +41,19 @@ def partition_range(
 
     Returns int64 (open, 2), the parts that were not looked at, and float64 (open, q, 2), their regions.
     """
+    if options.least_loss:
+        return partition_by_loss(codes, words, weights, rows, low, high, most_cuts, space, rules, options, starts)
+    return partition_by_width(codes, words, weights, rows, low, high, region, most_cuts, space, rules, options, starts)
+
+
+@kernel
+def partition_by_width(
+    codes: Any, words: Any, weights: Any, rows: Any, low: int, high: int, region: Any, most_cuts: int,
+    space: Space, rules: RuleArrays, options: Options, starts: Any,
+) -> Any:  # fmt: skip
+    """Cut records ``low .. high-1`` by the textbook rules; see :func:`partition_range`."""
     work = new_workspace(space, rules)
     size = high - low
-    loss = new_loss_workspace(space, options, min(size, SAMPLE) if options.least_loss else 0)
     spare_words = np.empty((size, words.shape[1]), np.uint64)
     spare_weights = np.empty(size, np.int32)
     spare_rows = np.empty(size, np.int32)
@@ -71,10 +80,7 @@ def partition_range(
             )  # fmt: skip
             attribute = 0
         else:
-            if options.least_loss:
-                attribute, parts = least_loss_cut(codes, weights, first, last, space, rules, options, work, loss)
-            else:
-                attribute, parts = widest_cut(codes, weights, first, last, space, rules, options, box, work)
+            attribute, parts = widest_cut(codes, weights, first, last, space, rules, options, box, work)
             if parts > 0:
                 move_to_parts(
                     codes, words, weights, rows, first, last, attribute, work.part_of, parts, bounds,
