@@ -30,8 +30,7 @@ def count_regular_rows(blocks: Iterable[bytes], fields: int, separator: str, quo
     Returns
     -------
     int or None
-        None also when a quote is left open, or stands neither at the beginning nor at the end of a field and is not
-        doubled.
+        None also when a quote is left open or stands where none belongs.
 
     Notes
     -----
@@ -88,9 +87,20 @@ def _outside(text: NDArray[np.uint8], separator: int, quotes: _Quotes) -> tuple[
 
 
 def _has_stray(text: NDArray[np.uint8], positions: NDArray[np.int64], quotes: _Quotes) -> bool:
-    borders = np.array([quotes.separator, _LINE_END, quotes.mark], dtype=np.uint8)
-    before = np.where(positions > 0, text[positions - 1], quotes.last)
-    after = text[np.minimum(positions + 1, len(text) - 1)]
-    is_start = np.isin(before, borders)
-    is_end = np.isin(after, borders) | (after == _CARRIAGE_RETURN)
-    return not (is_start | is_end).all()
+    """Tell whether a run of quotes stands where its length makes no sense.
+
+    Inside a quoted field an even run is text and an odd one closes the field; outside, a run begins a field, which an
+    even run also ends.
+    """
+    if not len(positions):
+        return False
+    firsts = np.flatnonzero(np.diff(positions, prepend=-2) != 1)
+    is_odd = (np.diff(firsts, append=len(positions)) & 1).astype(np.bool_)
+    starts, ends = positions[firsts], positions[np.append(firsts[1:], len(positions)) - 1]
+    borders = np.array([quotes.separator, _LINE_END], dtype=np.uint8)
+    begins_field = np.isin(np.where(starts > 0, text[starts - 1], quotes.last), borders)
+    after = text[ends + 1]
+    ends_field = np.isin(after, borders) | (after == _CARRIAGE_RETURN)
+    is_inside = ((firsts + quotes.is_open) & 1).astype(np.bool_)
+    makes_sense = np.where(is_inside, ~is_odd | ends_field, begins_field & (is_odd | ends_field))
+    return not makes_sense.all()

@@ -87,7 +87,8 @@ def read_table(
     Notes
     -----
     Cost O(bytes). CSV columns are numbered while they are parsed; kinds are read off their distinct values. A file
-    with irregular rows or quotes is read again row by row, about ten times slower.
+    with irregular rows or quotes, or blank lines between records, is read again row by row, several times slower; only
+    then a carriage return by itself ends a row.
     """
     label = _label(source)
     try:
