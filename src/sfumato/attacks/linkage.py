@@ -16,10 +16,9 @@ from numpy.typing import NDArray
 from sfumato.attacks.linkage_result import LinkageResult
 from sfumato.attacks.publication import Publication, read_publication
 from sfumato.attacks.rates import Rate
-from sfumato.attacks.register import Knowledge, knowledge
-from sfumato.classes.generalized import Form
+from sfumato.attacks.register import Knowledge, read_register, shared_attributes
 from sfumato.classes.grouping import group_records
-from sfumato.errors import InputError, PolicyError, SfumatoError, raise_all
+from sfumato.errors import InputError, PolicyError, raise_all
 from sfumato.kernels.grouping import first_records
 from sfumato.kernels.linkage import count_candidates, covering_classes
 from sfumato.recoding.choice import Recoding
@@ -92,16 +91,16 @@ def linking_attack(
     """
     sensitive = _chosen_sensitive(schema, sensitive, threshold)
     identity = identity or next(iter(schema.identifying), None)
-    shared = [name for name in schema.quasi_identifying if name in published.columns and name in register.columns]
+    shared = shared_attributes(published, register, schema)
     raise_all(InputError, _problems(published, register, schema, shared, sensitive))
     raise_all(InputError, [] if truth is None else _truth_problems(register, truth, identity, sensitive))
-    known = _known(register, schema, shared)
-    publication = read_publication(published, sensitive, known, _forms(known, recoding or Recoding()))
+    known = read_register(register, schema, shared)
+    publication = read_publication(published, sensitive, known, recoding or Recoding())
     answers = _answers(publication, known)
     told = (
         None if truth is None or identity is None else _true_values(register, truth, identity, sensitive, publication)
     )
-    return _scored(publication, answers, told, tuple(shared), sensitive, threshold)
+    return _scored(publication, answers, told, shared, sensitive, threshold)
 
 
 @dataclass(frozen=True, eq=False)
@@ -156,25 +155,6 @@ def _truth_problems(register: pl.DataFrame, truth: pl.DataFrame, identity: str |
                 f"the {what}, column {identity!r}: {repeated} name(s) repeat an earlier one; make them unique"
             )
     return problems
-
-
-def _known(register: pl.DataFrame, schema: Schema, shared: Sequence[str]) -> list[Knowledge]:
-    known: list[Knowledge] = []
-    problems: list[str] = []
-    for name in shared:
-        try:
-            known.append(knowledge(register[name], schema.quasi_identifying[name]))
-        except SfumatoError as error:
-            problems.extend(error.problems)
-    raise_all(InputError, problems)
-    return known
-
-
-def _forms(known: Sequence[Knowledge], recoding: Recoding) -> tuple[Form, ...]:
-    # Ancestors are the default wherever there is a hierarchy; one that has a place for nobody has none to climb.
-    names = {each.attribute.name for each in known}
-    forms = {name: form for name, form in recoding.forms.items() if name in names and form is not Form.ANCESTOR}
-    return Recoding(recoding.numeric, forms).forms_of(each.attribute for each in known)
 
 
 def _answers(publication: Publication, known: Sequence[Knowledge]) -> _Answers:

@@ -13,6 +13,7 @@ from sfumato.attacks.register import Knowledge
 from sfumato.classes.generalized import Form
 from sfumato.classes.grouping import group_records
 from sfumato.kernels.grouping import count_values, first_records
+from sfumato.recoding.choice import Recoding
 from sfumato.recoding.parsing import Coverage, parse
 from sfumato.table.distinct import distinct_of
 from sfumato.table.kinds import text_of
@@ -22,10 +23,13 @@ from sfumato.table.kinds import text_of
 class Publication:
     """Classes of equal published records, read against the codes of a register.
 
-    Letters: c classes, q shared attributes, g labels of all attributes together, r runs, z (class, value) pairs.
+    Letters: n records, c classes, q shared attributes, g labels of all attributes together, r runs, z pairs of a class
+    and a sensitive value.
 
     Attributes
     ----------
+    class_of : numpy.ndarray
+        int32 (n,): class of each published record.
     label_of : numpy.ndarray
         int32 (c, q): label of each class, numbered through all attributes.
     runs, low, high : numpy.ndarray
@@ -43,6 +47,7 @@ class Publication:
         Attributes of which no published label covers anybody in the register.
     """
 
+    class_of: NDArray[np.int32]
     label_of: NDArray[np.int32]
     runs: NDArray[np.int64]
     low: NDArray[np.int32]
@@ -58,11 +63,11 @@ class Publication:
     @property
     def records(self) -> int:
         """Number of published records."""
-        return int(self.sizes.sum())
+        return len(self.class_of)
 
 
 def read_publication(
-    frame: pl.DataFrame, sensitive: str, known: Sequence[Knowledge], forms: Sequence[Form]
+    frame: pl.DataFrame, sensitive: str, known: Sequence[Knowledge], recoding: Recoding
 ) -> Publication:
     """Group equal published records and read what their labels cover.
 
@@ -74,8 +79,8 @@ def read_publication(
         Name of the sensitive attribute.
     known
         What the register tells, one entry per shared attribute.
-    forms
-        How each of them was published.
+    recoding
+        How the table was published.
 
     Notes
     -----
@@ -84,7 +89,7 @@ def read_publication(
     columns = [_labels(frame[knowledge.attribute.name]) for knowledge in known]
     covers = [
         _runs(labels, parse(labels, knowledge.attribute, form))
-        for (labels, _), knowledge, form in zip(columns, known, forms, strict=True)
+        for (labels, _), knowledge, form in zip(columns, known, _forms(known, recoding), strict=True)
     ]
     offsets = np.cumsum([0, *(len(labels) for labels, _ in columns)])
     label_of = np.column_stack([codes + offset for (_, codes), offset in zip(columns, offsets, strict=False)])
@@ -95,6 +100,7 @@ def read_publication(
         class_of, count, codes.astype(np.uint32), np.arange(len(values), dtype=np.int32), totals
     )
     return Publication(
+        class_of,
         label_of[first_records(class_of, count)].astype(np.int32),
         np.concatenate([[0], np.cumsum(np.concatenate([sizes for sizes, _, _ in covers]))]).astype(np.int64),
         np.concatenate([low for _, low, _ in covers]),
@@ -107,6 +113,13 @@ def read_publication(
         totals,
         tuple(each.attribute.name for each, (sizes, _, _) in zip(known, covers, strict=True) if not sizes.any()),
     )
+
+
+def _forms(known: Sequence[Knowledge], recoding: Recoding) -> tuple[Form, ...]:
+    # Ancestors are the default wherever there is a hierarchy; one that has a place for nobody has none to climb.
+    names = {each.attribute.name for each in known}
+    forms = {name: form for name, form in recoding.forms.items() if name in names and form is not Form.ANCESTOR}
+    return Recoding(recoding.numeric, forms).forms_of(each.attribute for each in known)
 
 
 def _labels(column: pl.Series) -> tuple[pl.Series, NDArray[np.int64]]:

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from sfumato.errors import HierarchyError, InputError
+from sfumato.errors import HierarchyError, InputError, SfumatoError, raise_all
 from sfumato.hierarchy.specification import HierarchySpecification
 from sfumato.hierarchy.tree import Hierarchy
 from sfumato.kernels.linkage import UNKNOWN
 from sfumato.table.distinct import distinct_of
 from sfumato.table.encoding import EncodedAttribute
 from sfumato.table.kinds import is_measured, text_of
-from sfumato.table.schema import Attribute, Kind
+from sfumato.table.schema import Attribute, Kind, Schema
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,6 +34,30 @@ class Knowledge:
 
     attribute: EncodedAttribute
     codes: NDArray[np.int32]
+
+
+def shared_attributes(published: pl.DataFrame, register: pl.DataFrame, schema: Schema) -> tuple[str, ...]:
+    """Name the quasi-identifying attributes that both tables have, in declared order."""
+    return tuple(name for name in schema.quasi_identifying if name in published.columns and name in register.columns)
+
+
+def read_register(register: pl.DataFrame, schema: Schema, shared: Sequence[str]) -> list[Knowledge]:
+    """Read what a register tells about the shared attributes.
+
+    Raises
+    ------
+    InputError
+        With everything that is wrong with any of the columns.
+    """
+    known: list[Knowledge] = []
+    problems: list[str] = []
+    for name in shared:
+        try:
+            known.append(knowledge(register[name], schema.quasi_identifying[name]))
+        except SfumatoError as error:
+            problems.extend(error.problems)
+    raise_all(InputError, problems)
+    return known
 
 
 def knowledge(column: pl.Series, setting: Attribute) -> Knowledge:

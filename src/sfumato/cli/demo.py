@@ -2,23 +2,259 @@
 
 from __future__ import annotations
 
+import os
+import shlex
+import shutil
+import sys
+import textwrap
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
+
+from sfumato.cli.progress import progress_bar
+from sfumato.errors import InputError
+
+if TYPE_CHECKING:
+    import polars as pl
+    from rich.console import Console
+    from rich.table import Table
+
+    from sfumato.attacks.rates import Rate
+    from sfumato.experiments.hospital import Hospital
+    from sfumato.experiments.linking import LinkingStudy
+    from sfumato.release.verify import Verification
 
 EXAMPLE = """\b
 Example:
   sfumato demo
+  sfumato demo --patients 5000 --out small-demo
 """
+
+MARK = "sfumato-demo.txt"
+"""The file by which a demo's own folder is known."""
+
+MARK_TEXT = """\
+This folder was made by `sfumato demo`, which replaces its files when it runs again.
+
+Everything in it is synthetic: nobody in these tables exists.
+
+patients.csv   a synthetic hospital's patients
+register.csv   a synthetic public register; six in ten of the patients are in it
+policy.toml    roles, hierarchies and privacy models for patients.csv
+release/       what was published of patients.csv
+"""
+
+WIDTH = 80
+SHOWN = 4
 
 
 def demo(
     out: Annotated[Path, typer.Option(metavar="FOLDER", help="Where the tables and the release go.")] = Path(
         "demo-output"
     ),
+    patients: Annotated[int, typer.Option(metavar="NUMBER", help="Patients of the synthetic hospital.")] = 20_000,
+    seed: Annotated[
+        int | None, typer.Option(min=0, help="Repeat a demo exactly; without it every demo is another town.")
+    ] = None,
 ) -> None:
     """Play a linking attack on a synthetic hospital table, publish it safely, and play the attack again."""
-    from sfumato.demo import run
+    from sfumato.experiments.hospital import hospital
+    from sfumato.experiments.linking import linking_study
 
-    run(out)
+    check_folder(out)
+    console = plain_console()
+    town = hospital(patients, seed=seed)
+    _introduce(console, town)
+    with progress_bar() as progress:
+        study = linking_study(town, seed=seed, progress=progress)
+    _tell(console, study)
+    verification = write_folder(out, study)
+    _close(console, verification, out)
+    if not verification.ok:
+        raise typer.Exit(1)
+
+
+def plain_console() -> Console:
+    """Return a console of at most 80 columns that colors nothing by itself."""
+    from rich.console import Console
+
+    console = Console(highlight=False)
+    console.width = min(console.width, WIDTH)
+    return console
+
+
+def check_folder(folder: Path) -> None:
+    """Raise InputError unless `folder` is new, empty, or a demo's own."""
+    if not folder.absolute().parent.is_dir():
+        raise InputError(f"{folder.absolute().parent}: there is no such folder; make it first")
+    if folder.exists() and not folder.is_dir():
+        raise InputError(f"{folder}: is a file; name a folder with --out")
+    if folder.is_dir() and any(folder.iterdir()) and not (folder / MARK).is_file():
+        raise InputError(f"{folder}: is not empty and was not made by a demo; name another folder with --out")
+
+
+def write_folder(folder: Path, study: LinkingStudy) -> Verification:
+    """Write the tables and the release, replacing those of an earlier demo alone, and verify what was written."""
+    from sfumato.release.release import verify
+
+    folder.mkdir(exist_ok=True)
+    _write_text(folder / MARK, MARK_TEXT)
+    _write_text(folder / "patients.csv", study.town.patients.write_csv())
+    _write_text(folder / "register.csv", study.town.register.write_csv())
+    _write_text(folder / "policy.toml", study.policy.to_toml())
+    study.release.save(folder / "release", overwrite=True)
+    return verify(folder / "release")
+
+
+def _write_text(path: Path, text: str) -> None:
+    part = path.with_name(f".{path.name}.part")
+    part.write_text(text, encoding="utf-8", newline="\n")
+    os.replace(part, path)
+
+
+def _introduce(console: Console, town: Hospital) -> None:
+    both = town.register.join(town.patients, on="name", how="semi").height
+    console.print()
+    console.print("[bold]Sfumato demo: a linking attack, before and after[/bold]")
+    console.print()
+    console.print(
+        f"A synthetic hospital has {town.patients.height:,} patients. The synthetic register of the town's voters, "
+        f"which anybody may read, has {town.register.height:,} people; {both:,} of them are patients. "
+        "Nobody in these tables exists."
+    )
+    console.print()
+
+
+def _tell(console: Console, study: LinkingStudy) -> None:
+    name, *values = (str(value) for value in study.person.row(0))
+    before, after = study.records_before, study.records_after
+    console.print("[bold]1  Only the names are removed[/bold]")
+    console.print(f"The register says: {name}, {', '.join(values)}.", markup=False)
+    console.print(f"In the hospital's table {_records(before.height)}:")
+    _show_records(console, before)
+    console.print("[bold]2  Published with k-anonymity (k = 5) and entropy l-diversity (l = 3)[/bold]")
+    console.print(
+        f"Of the same person an attacker now finds {after.height} records with "
+        f"{after['disease'].n_unique()} different diseases:"
+    )
+    _show_records(console, after)
+    console.print("[bold]3  The same attack on everybody[/bold]")
+    console.print(_comparison(study))
+    console.print(
+        "Average certainty: the chance to pick a patient's own record among all that fit. "
+        "Information loss: NCP, from 0% (unchanged) to 100% (all suppressed)."
+    )
+    console.print()
+
+
+def _records(count: int) -> str:
+    return "exactly one record fits" if count == 1 else f"{count} records fit"
+
+
+def _show_records(console: Console, records: pl.DataFrame) -> None:
+    from rich.text import Text
+
+    shown = records.drop("visit_count").head(SHOWN)
+    table = _table()
+    for column in shown.columns:
+        table.add_column(column, style="bold" if column == "disease" else "")
+    for row in shown.iter_rows():
+        table.add_row(*(Text(str(value)) for value in row))
+    console.print(table)
+    if records.height > SHOWN:
+        console.print(f" ... and {records.height - SHOWN} more\n")
+
+
+def _table() -> Table:
+    from rich import box
+    from rich.table import Table
+
+    return Table(box=box.SIMPLE_HEAD, pad_edge=False, header_style="")
+
+
+def _comparison(study: LinkingStudy) -> Table:
+    before, after = study.before, study.after
+    loss = study.release.report.losses.normalized_ncp
+    table = _table()
+    table.add_column(f"of {before.in_table:,} patients in the register")
+    for name in ("names removed", "published", "by guessing"):
+        table.add_column(name, justify="right")
+    table.add_row(
+        "re-identified with certainty",
+        _people(before.reidentified),
+        f"[bold]{_people(after.reidentified)}[/bold]",
+        f"{before.reidentified.baseline:.3%}",
+    )
+    table.add_row(
+        "disease learnt with certainty",
+        _people(before.learnt),
+        f"[bold]{_people(after.learnt)}[/bold]",
+        f"{before.learnt.baseline:.1%}",
+    )
+    table.add_row(
+        "average certainty",
+        f"{before.certainty.share:.1%}",
+        f"[bold]{after.certainty.share:.1%}[/bold]",
+        f"{before.certainty.baseline:.3%}",
+    )
+    table.add_row("information loss", "0.0%", f"[bold]{loss:.1%}[/bold]", "")
+    return table
+
+
+def _people(rate: Rate) -> str:
+    return f"{rate.successes:,}  {rate.share:.1%}"
+
+
+def _close(console: Console, verification: Verification, out: Path) -> None:
+    console.print(f"4  The release is in {out / 'release'}", style="bold", markup=False, soft_wrap=True)
+    console.print("Recounted from the published file alone:")
+    for line in str(verification).splitlines():
+        indented = textwrap.fill(line.strip(), console.width, initial_indent="  ", subsequent_indent="    ")
+        console.print(indented, markup=False)
+    console.print()
+    console.print("[bold]What to look at next[/bold]")
+    for what, command in _next_steps(out):
+        console.print(f"  {what}", markup=False)
+        for line in _command_lines(command, console.width - 4):
+            console.print(f"    {line}", markup=False, soft_wrap=True)
+    console.print()
+
+
+def _next_steps(out: Path) -> list[tuple[str, list[str]]]:
+    """Return what to do next, and the pieces of the command that does it."""
+    program = _program()
+    release, report, patients, policy = (
+        shlex.quote(str(out / name)) for name in ("release", "release/report.txt", "patients.csv", "policy.toml")
+    )
+    return [
+        ("read the report", ["cat", report]),
+        ("recount the promises, as anybody who gets the release can", [program, "verify", release]),
+        ("compare the release with the original", [program, "measure", patients, release, f"--policy {policy}"]),
+        (
+            "edit the policy and publish again",
+            [program, "anonymize", patients, f"--policy {policy}", "--out my-release"],
+        ),
+        ("publish a table of your own", [program, "anonymize", "--help"]),
+    ]
+
+
+def _program() -> str:
+    """Say how this program can be started again from here."""
+    if shutil.which("sfumato"):
+        return "sfumato"
+    own = sys.argv[0]
+    return f"{shlex.quote(sys.executable)} -m sfumato.cli" if own.endswith(".py") else shlex.quote(own)
+
+
+def _command_lines(pieces: Sequence[str], width: int) -> list[str]:
+    """Write a command that can be copied, broken between pieces where it is too long for the screen."""
+    lines = [pieces[0]]
+    for piece in pieces[1:]:
+        if len(lines[-1]) + len(piece) + 3 > width:
+            lines[-1] += " \\"
+            lines.append(f"  {piece}")
+        else:
+            lines[-1] += f" {piece}"
+    return lines

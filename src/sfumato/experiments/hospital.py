@@ -40,7 +40,7 @@ HOSPITAL_SCHEMA = Schema(
     quasi_identifying={
         "age": Attribute(kind=Kind.NUMERIC),
         "sex": Attribute(kind=Kind.CATEGORICAL),
-        "zip": Attribute(kind=Kind.CATEGORICAL, hierarchy=prefixes(4, 3, 0)),
+        "zip": Attribute(kind=Kind.CATEGORICAL, hierarchy=prefixes(4, 3, 2, 0)),
         "marital_status": Attribute(
             kind=Kind.CATEGORICAL,
             hierarchy=groups(
