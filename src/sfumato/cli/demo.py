@@ -7,12 +7,15 @@ import shlex
 import shutil
 import sys
 import textwrap
-from collections.abc import Sequence
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from sfumato.cli.outcome import complain
 from sfumato.cli.progress import progress_bar
 from sfumato.errors import InputError
 
@@ -46,6 +49,7 @@ policy.toml    roles, hierarchies and privacy models for patients.csv
 release/       what was published of patients.csv
 """
 
+PATIENCE_SECONDS = 4.0
 WIDTH = 80
 SHOWN = 4
 
@@ -67,7 +71,7 @@ def demo(
     console = plain_console()
     town = hospital(patients, seed=seed)
     _introduce(console, town)
-    with progress_bar() as progress:
+    with _patience(), progress_bar() as progress:
         study = linking_study(town, seed=seed, progress=progress)
     _tell(console, study)
     verification = write_folder(out, study)
@@ -112,6 +116,19 @@ def _write_text(path: Path, text: str) -> None:
     part = path.with_name(f".{path.name}.part")
     part.write_text(text, encoding="utf-8", newline="\n")
     os.replace(part, path)
+
+
+@contextmanager
+def _patience() -> Iterator[None]:
+    """Say on stderr why it takes so long, when it does."""
+    text = "still working; the first run after installing compiles the program, which takes up to a minute"
+    timer = threading.Timer(PATIENCE_SECONDS, complain, [[text]])
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
 
 
 def _introduce(console: Console, town: Hospital) -> None:
