@@ -49,9 +49,9 @@ class Mondrian:
     attribute_choice
         Which attribute is cut. ``"widest"``: the one with the largest normalized width (the paper's rule).
         ``"least-loss"``: the one whose cut promises the least information loss in the final classes; categories without
-        a hierarchy are also cut in the order of their frequency inside the part. None takes ``"least-loss"`` wherever
-        it applies, and the paper's rule for ``mode="relaxed"``, ``split_rule="median"``, ``widths="region"`` and
-        ``hierarchy_cuts``.
+        a hierarchy are also cut in the order of their frequency inside the part. None becomes ``"widest"`` with
+        ``mode="relaxed"``, ``split_rule="median"``, ``widths="region"`` or ``hierarchy_cuts``, which are the paper's,
+        and ``"least-loss"`` otherwise.
     widths
         ``"data"``: width of the values that a part has. ``"region"``: width of the region that earlier cuts have left,
         starting from the declared domain, as the UTD Anonymization Toolbox does.
@@ -87,15 +87,11 @@ class Mondrian:
     hierarchy_cuts: bool = False
 
     def __post_init__(self) -> None:
-        """Check the options against each other."""
-        raise_all(PolicyError, _unknown_words(self) or _contradictions(self))
-
-    @property
-    def effective_attribute_choice(self) -> AttributeChoice:
-        """The rule that applies when `attribute_choice` is None."""
-        if self.attribute_choice is not None:
-            return self.attribute_choice
-        return "widest" if _textbook_options(self) else "least-loss"
+        """Check the options against each other, and settle which attribute rule None stands for."""
+        raise_all(PolicyError, _unknown_words(self))
+        if self.attribute_choice is None:
+            object.__setattr__(self, "attribute_choice", "widest" if _textbook_options(self) else "least-loss")
+        raise_all(PolicyError, _contradictions(self))
 
     def solve(self, problem: Problem) -> Partition:
         """Partition the records.
@@ -115,7 +111,7 @@ class Mondrian:
             ruled=start.ruled,
             relaxed=self.mode == "relaxed",
             fallback=self.split_rule != "median",
-            least_loss=self.effective_attribute_choice == "least-loss",
+            least_loss=self.attribute_choice == "least-loss",
             everywhere=self.split_rule == "anywhere",
             regions=self.widths == "region",
             by_tree=self.hierarchy_cuts,
@@ -154,7 +150,7 @@ def _contradictions(options: Mondrian) -> list[str]:
     textbook = _textbook_options(options)
     if options.attribute_choice == "least-loss" and textbook:
         problems.append(f"mondrian: attribute_choice='least-loss' cannot be combined with {' or '.join(textbook)}")
-    if options.split_rule == "anywhere" and options.effective_attribute_choice == "widest":
+    if options.split_rule == "anywhere" and options.attribute_choice == "widest":
         problems.append("mondrian: split_rule='anywhere' needs attribute_choice='least-loss'")
     if options.widths == "region" and (options.hierarchy_cuts or options.mode == "relaxed"):
         problems.append("mondrian: widths='region' needs mode='strict' and no hierarchy_cuts")
