@@ -52,13 +52,13 @@ def plain(labels: list[list[list[tuple[int, int]]]], arrays: dict[str, np.ndarra
     return answers
 
 
-@pytest.mark.parametrize("tabulated", [(5, 9, 3), (5, 0, 3), (0, 9, 0), (0, 0, 0)])
+@pytest.mark.parametrize("shifts", [(0, 0, 0), (0, 1, 0), (2, 2, 1), (3, 4, 2)])
 @pytest.mark.parametrize(("seed", "classes"), [(1, 1), (2, 20), (3, 64), (4, 65), (5, 150)])
-def test_the_same_as_sets_of_codes(tabulated: tuple[int, ...], seed: int, classes: int) -> None:
+def test_the_same_as_sets_of_codes(shifts: tuple[int, ...], seed: int, classes: int) -> None:
     labels, arrays = random_case(seed, classes)
-    # One row more than there are values: the code of values that the hierarchy does not know.
-    rows = np.cumsum([0, *(size + 1 if size else 0 for size in tabulated)]).astype(np.int64)
-    coverage = (arrays["label_of"], arrays["runs"], arrays["low"], arrays["high"], rows)
+    # One code more than there are values: that of values which the hierarchy does not know.
+    rows = np.cumsum([0, *((size >> shift) + 1 for size, shift in zip(SIZES, shifts, strict=True))]).astype(np.int64)
+    coverage = (*(arrays[name] for name in ("label_of", "runs", "low", "high")), rows, np.array(shifts, dtype=np.int64))
     candidates, likeliest, agreeing = count_candidates(
         arrays["people"],
         *coverage,

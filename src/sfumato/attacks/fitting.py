@@ -47,7 +47,8 @@ def fitting_records(
     known = read_register(person, schema, shared)
     publication = read_publication(published, shared[0], known, recoding or Recoding())
     rows = np.cumsum([0, *(each.attribute.size + 1 for each in known)]).astype(np.int64)
-    table = covering_classes(publication.label_of, publication.runs, publication.low, publication.high, rows)
+    shifts = np.zeros(len(known), dtype=np.int64)
+    table = covering_classes(publication.label_of, publication.runs, publication.low, publication.high, rows, shifts)
     told = [int(row + each.codes[0]) for row, each in zip(rows, known, strict=False) if each.codes[0] >= 0]
     fitting = np.bitwise_and.reduce(table[told], axis=0)
     fits = np.unpackbits(fitting.view(np.uint8), bitorder="little")[publication.class_of]

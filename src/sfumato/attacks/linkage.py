@@ -26,7 +26,7 @@ from sfumato.table.kinds import text_of
 from sfumato.table.schema import Schema
 
 TABULATED_BYTES = 64 << 20
-"""Most memory for the table of covering classes; attributes with more codes than fit are tested class by class."""
+"""Memory for the table of covering classes; neighbouring codes share rows of it where it would need more."""
 
 
 def linking_attack(
@@ -162,8 +162,13 @@ def _answers(publication: Publication, known: Sequence[Knowledge]) -> _Answers:
     told = np.column_stack([each.codes for each in known])
     vector_of, count = group_records(told + 1)
     people = np.ascontiguousarray(told[first_records(vector_of, count)])
-    rows = _tabulated(known, len(publication.sizes))
-    coverage = (publication.label_of, publication.runs, publication.low, publication.high, rows)
+    coverage = (
+        publication.label_of,
+        publication.runs,
+        publication.low,
+        publication.high,
+        *_rows(known, len(publication.sizes)),
+    )
     candidates, likeliest, agreeing = count_candidates(
         people,
         *coverage,
@@ -177,13 +182,17 @@ def _answers(publication: Publication, known: Sequence[Knowledge]) -> _Answers:
     return _Answers(candidates[vector_of], likeliest[vector_of], agreeing[vector_of])
 
 
-def _tabulated(known: Sequence[Knowledge], classes: int) -> NDArray[np.int64]:
-    """Give rows to attributes, those with the fewest codes first, as long as the budget lasts; int64 (q + 1,)."""
-    wanted = np.array([each.attribute.size + 1 for each in known], dtype=np.int64)
-    order = np.argsort(wanted, kind="stable")
-    affordable = np.cumsum(wanted[order]) * 8 * ((classes + 63) // 64) <= TABULATED_BYTES
-    wanted[order[~affordable]] = 0
-    return np.concatenate([[0], np.cumsum(wanted)]).astype(np.int64)
+def _rows(known: Sequence[Knowledge], classes: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Give each attribute rows of the table: the first row of each, int64 (q + 1,), and by how much codes are shifted.
+
+    As long as the table is too large, the attribute with most rows puts twice as many codes on each.
+    """
+    codes = np.array([each.attribute.size + 1 for each in known], dtype=np.int64)
+    shifts = np.zeros(len(known), dtype=np.int64)
+    affordable = TABULATED_BYTES // (8 * ((classes + 63) // 64))
+    while (rows := ((codes - 1) >> shifts) + 1).sum() > max(affordable, len(known)):
+        shifts[rows.argmax()] += 1
+    return np.concatenate([[0], np.cumsum(rows)]).astype(np.int64), shifts
 
 
 def _true_values(

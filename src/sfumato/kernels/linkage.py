@@ -3,9 +3,9 @@
 Letters: m people, q shared attributes, c classes, g labels of all attributes together, r runs of all labels together,
 w words of 64 classes, v sensitive values, z non-zero (class, value) pairs.
 
-A label covers the codes of its attribute in one or more runs, ``low .. high`` each. Attributes with few codes are
-tabulated: a row of bits per code, one bit per class that covers it, so that 64 classes are tested at a time. The others
-are tested class by class, on what the tabulated ones have left.
+A label covers the codes of its attribute in one or more runs, ``low .. high`` each. A table of bits has a row per code,
+one bit per class that covers it, so that 64 classes are tested at a time. Where an attribute has too many codes for
+that, neighbouring codes share a row, and the classes that are left are tested once more, one by one.
 """
 
 from __future__ import annotations
@@ -29,25 +29,25 @@ def covering_classes(
     low: NDArray[np.int32],
     high: NDArray[np.int32],
     rows: NDArray[np.int64],
+    shifts: NDArray[np.int64],
 ) -> NDArray[np.uint64]:
-    """Tabulate which classes cover each code.
+    """Tabulate which classes cover each code, or one of the codes that share a row.
 
     label_of : int32 (c, q), labels numbered through all attributes. runs : int64 (g + 1,), label ``i`` owns the runs
-    ``runs[i] .. runs[i+1]-1`` of low and high, int32 (r,). rows : int64 (q + 1,), the first row of each attribute; one
-    without rows is not tabulated. Returns uint64 (rows, w). Cost: the covered (class, code) pairs.
+    ``runs[i] .. runs[i+1]-1`` of low and high, int32 (r,). rows : int64 (q + 1,), the first row of each attribute.
+    shifts : int64 (q,), a code's row is ``code >> shift`` below that. Returns uint64 (rows, w). Cost: the covered pairs
+    of a class and a row.
     """
     classes = label_of.shape[0]
     table = np.zeros((rows[-1], (classes + 63) // 64), dtype=np.uint64)
     for attribute in range(label_of.shape[1]):
-        first, codes = rows[attribute], rows[attribute + 1] - rows[attribute]
-        if codes == 0:
-            continue
+        first, shift = rows[attribute], shifts[attribute]
         for owner in range(classes):
             bit = single(owner & 63)
             label = label_of[owner, attribute]
             for run in range(runs[label], runs[label + 1]):
-                for code in range(low[run], min(high[run] + 1, codes)):
-                    table[first + code, owner >> 6] |= bit
+                for row in range(low[run] >> shift, (high[run] >> shift) + 1):
+                    table[first + row, owner >> 6] |= bit
     return table
 
 
@@ -59,6 +59,7 @@ def count_candidates(
     low: NDArray[np.int32],
     high: NDArray[np.int32],
     rows: NDArray[np.int64],
+    shifts: NDArray[np.int64],
     table: NDArray[np.uint64],
     sizes: NDArray[np.int64],
     starts: NDArray[np.int64],
@@ -68,9 +69,9 @@ def count_candidates(
 ) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int64]]:
     """Count the records that fit each person, and how many of them have the sensitive value that most of them have.
 
-    people : int32 (m, q), codes, `UNKNOWN` where the register tells nothing. label_of, runs, low, high, rows : as in
-    :func:`covering_classes`, whose result is `table`. sizes : int64 (c,). starts, values, counts : compressed rows of
-    sensitive counts, (c + 1,) and (z,) twice. known_values : v.
+    people : int32 (m, q), codes, `UNKNOWN` where the register tells nothing. label_of, runs, low, high, rows, shifts :
+    as in :func:`covering_classes`, whose result is `table`. sizes : int64 (c,). starts, values, counts : compressed
+    rows of sensitive counts, (c + 1,) and (z,) twice. known_values : v.
     Returns the candidates int64 (m,), the likeliest value int32 (m,) (the smallest of equals, −1 without candidates),
     and the candidates that have it int64 (m,). Cost O(m · w · q + the fitting (person, class) pairs).
     """
@@ -83,11 +84,11 @@ def count_candidates(
     for person in range(len(people)):
         values_seen = 0
         for word in range(len(everyone)):
-            fitting = _fitting(people, person, rows, table, word, everyone[word])
+            fitting = _fitting(people, person, rows, shifts, table, word, everyone[word])
             while fitting != EMPTY:
                 owner = 64 * word + lowest(fitting)
                 fitting = without_lowest(fitting)
-                if not _fits_rest(people, person, label_of, owner, runs, low, high, rows):
+                if not _fits(people, person, label_of, owner, runs, low, high, shifts):
                     continue
                 candidates[person] += sizes[owner]
                 for entry in range(starts[owner], starts[owner + 1]):
@@ -115,21 +116,21 @@ def _full_row(classes: int) -> Any:
 
 
 @inlined
-def _fitting(people: Any, person: int, rows: Any, table: Any, word: int, fitting: Any) -> Any:
-    """Return which of 64 classes cover the person's tabulated values."""
+def _fitting(people: Any, person: int, rows: Any, shifts: Any, table: Any, word: int, fitting: Any) -> Any:
+    """Return which of 64 classes may cover the person's values."""
     for attribute in range(people.shape[1]):
         code = people[person, attribute]
-        if code >= 0 and rows[attribute] < rows[attribute + 1]:
-            fitting = fitting & table[rows[attribute] + code, word]
+        if code >= 0:
+            fitting = fitting & table[rows[attribute] + (code >> shifts[attribute]), word]
     return fitting
 
 
 @inlined
-def _fits_rest(people: Any, person: int, label_of: Any, owner: int, runs: Any, low: Any, high: Any, rows: Any) -> bool:
-    """Tell whether a class covers the person's values that are not tabulated."""
+def _fits(people: Any, person: int, label_of: Any, owner: int, runs: Any, low: Any, high: Any, shifts: Any) -> bool:
+    """Tell whether a class covers the person's values where codes share rows; the table has settled the others."""
     for attribute in range(people.shape[1]):
         code = people[person, attribute]
-        if code < 0 or rows[attribute] < rows[attribute + 1]:
+        if code < 0 or shifts[attribute] == 0:
             continue
         label = label_of[owner, attribute]
         covered = False
