@@ -37,12 +37,13 @@ def squared_error(generalized: GeneralizedTable) -> float:
 
 
 def _ratio(generalized: GeneralizedTable, index: int) -> float | None:
-    """Return SSE / SST of one attribute; None when it is constant."""
+    """Return SSE / SST of one attribute; None when it does not vary."""
     column = generalized.columns[index]
     occurrences = generalized.frequencies[index][: column.attribute.size]
     centered = _centered(column, occurrences)
     total = float(occurrences @ centered**2)
-    if len(centered) < 2:
+    # Numbers may be so close that their squared distances, or they themselves as floats, are equal.
+    if total == 0.0:
         return None
     sums = class_sums(
         generalized.class_of, generalized.original.codes[:, index], np.append(centered, 0.0), len(generalized.sizes)

@@ -43,7 +43,10 @@ class Limit:
         """Tell whether `value` is within the limit; a bool is no number here."""
         if isinstance(value, bool) or not isinstance(value, Integral if self.whole else Real):
             return False
-        number = float(value)
+        try:
+            number = float(value)
+        except OverflowError:
+            return False
         return (
             math.isfinite(number) and number <= self.high and (number > self.low if self.above else number >= self.low)
         )

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 
 import numpy as np
 import polars as pl
@@ -24,6 +25,7 @@ from sfumato.release.shuffle import permutation
 from sfumato.release.suppression import settle_suppression
 from sfumato.release.verify import Verification, verify_table
 from sfumato.table.encoding import EncodedTable, encode
+from sfumato.table.kinds import text_of
 from sfumato.table.schema import Attribute
 from sfumato.table.table import Table
 
@@ -87,9 +89,10 @@ def anonymize(
     """
     anonymizer = Mondrian() if anonymizer is None else anonymizer
     recoding = Recoding() if recoding is None else recoding
-    wanted = check_settings(models, suppression_limit, seed)
+    wanted = check_settings(table, models, anonymizer, recoding, suppression_limit, seed)
     progress("encoding", 1, STEPS)
     encoded = encode(table)
+    raise_all(PolicyError, _misfits(encoded, wanted, recoding))
     limit = math.floor(suppression_limit * encoded.height + 1e-9)
     problem = Problem(encoded, wanted, limit, seed, thread_count(threads), progress)
     partition = settle_suppression(anonymizer.solve(problem), problem, recoding)
@@ -106,11 +109,22 @@ def anonymize(
 
 
 def check_settings(
-    models: PrivacyModel | Sequence[PrivacyModel], suppression_limit: float, seed: int | None
+    table: Table,
+    models: PrivacyModel | Sequence[PrivacyModel],
+    anonymizer: Anonymizer,
+    recoding: Recoding,
+    suppression_limit: float,
+    seed: int | None,
 ) -> tuple[PrivacyModel, ...]:
     """Return the models as a tuple, or raise PolicyError with every mistake at once."""
     given = tuple(models) if isinstance(models, Sequence) else (models,)
     problems = []
+    if not isinstance(table, Table):
+        problems.append("table: is no Table; read it with sfumato.read_table")
+    if isinstance(anonymizer, type) or not isinstance(anonymizer, Anonymizer):
+        problems.append("anonymizer: is not an anonymizer; give one such as Mondrian()")
+    if not isinstance(recoding, Recoding):
+        problems.append("recoding: is not a Recoding; give one such as Recoding(numeric='mean')")
     if not given:
         problems.append("models: name at least one privacy model, e.g. KAnonymity(5)")
     problems.extend(
@@ -122,6 +136,20 @@ def check_settings(
         problems.append("seed: must be a whole number, 0 or above, or None")
     raise_all(PolicyError, problems)
     return given
+
+
+def _misfits(encoded: EncodedTable, models: Sequence[PrivacyModel], recoding: Recoding) -> list[str]:
+    """Find the models and forms that the columns do not fit, before any work is done."""
+    names = [attribute.name for attribute in encoded.sensitive]
+    checks: list[Callable[[], object]] = [partial(model.rules, names) for model in models]
+    checks.append(partial(recoding.forms_of, encoded.attributes))
+    problems: list[str] = []
+    for check in checks:
+        try:
+            check()
+        except PolicyError as error:
+            problems.extend(error.problems)
+    return problems
 
 
 def _is_model(model: object) -> bool:
@@ -193,7 +221,7 @@ def _description(
     for attribute in encoded.sensitive:
         hierarchy = None
         if attribute.hierarchy is not None:
-            published = set(data[attribute.name].unique().drop_nulls().cast(pl.String).to_list())
+            published = set(text_of(data[attribute.name].unique().drop_nulls()).to_list())
             hierarchy = published_hierarchy(attribute.hierarchy, published)
         sensitive[attribute.name] = SensitiveDescription(table.kinds[attribute.name], hierarchy)
     return Description(

@@ -18,6 +18,7 @@ from sfumato.table.schema import Attribute, Kind
 
 FORMAT = 1
 KIND = "generalized-table"
+LONGEST_NAME = 255
 
 
 @dataclass(frozen=True)
@@ -81,6 +82,29 @@ def _rows(hierarchy: Mapping[str, Any]) -> tuple[tuple[str, ...], ...]:
     return tuple(tuple(str(label) for label in row) for row in hierarchy["rows"])
 
 
+@dataclass(frozen=True)
+class DataFacts:
+    """What ``release.json`` says of the data file.
+
+    Attributes
+    ----------
+    file : str
+        Its name in the folder, never a path.
+    sha256 : str
+    """
+
+    file: str
+    sha256: str
+
+    @classmethod
+    def of(cls, entry: Mapping[str, Any]) -> DataFacts:
+        """Read the entry, or raise ValueError."""
+        file, sha256 = _text(entry["file"]), _text(entry["sha256"])
+        if file in ("", ".", "..") or not {"/", "\\", "\0"}.isdisjoint(file) or len(file) > LONGEST_NAME:
+            raise ValueError("not a name")
+        return cls(file, sha256)
+
+
 def versions() -> dict[str, str]:
     """Versions of what made the release."""
     found = {"python": platform.python_version()}
@@ -121,7 +145,7 @@ def published_hierarchy(hierarchy: Hierarchy, published: set[str]) -> dict[str, 
     return {"kind": "table", "rows": rows}
 
 
-def read_description(text: str) -> tuple[Description, dict[str, Any]]:
+def read_description(text: str) -> tuple[Description, DataFacts]:
     """Parse ``release.json``; return the description and what it says of the data file.
 
     Raises
@@ -135,23 +159,40 @@ def read_description(text: str) -> tuple[Description, dict[str, Any]]:
             raise VerificationError(
                 "release.json: is of a format or kind that this version does not know; verify it with a newer sfumato"
             )
-        sensitive = {
-            name: SensitiveDescription(Kind(entry["kind"]), entry.get("hierarchy"))
-            for name, entry in content["sensitive"].items()
-        }
-        for entry in sensitive.values():
-            entry.attribute()
-        description = Description(
-            tuple(content["quasi_identifying"]),
-            sensitive,
-            tuple(dict(model) for model in content["models"]),
-            float(content["suppression_limit"]),
-        )
-        data = dict(content["data"])
-        if not {"file", "sha256", "records", "columns"} <= data.keys():
-            raise KeyError("data")
-    except VerificationError:
-        raise
-    except (ValueError, KeyError, TypeError, AttributeError, HierarchyError):
+        return _description(content), DataFacts.of(content["data"])
+    except (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError, HierarchyError):
         raise VerificationError("release.json: is damaged; the release cannot be verified") from None
-    return description, data
+
+
+def _description(content: Mapping[str, Any]) -> Description:
+    sensitive = {
+        name: SensitiveDescription(Kind(entry["kind"]), entry.get("hierarchy"))
+        for name, entry in content["sensitive"].items()
+    }
+    for entry in sensitive.values():
+        entry.attribute()
+    return Description(
+        tuple(_text(name) for name in _entries(content["quasi_identifying"])),
+        sensitive,
+        tuple({**model, "name": _text(model["name"])} for model in _entries(content["models"])),
+        _fraction(content["suppression_limit"]),
+    )
+
+
+def _entries(given: Any) -> list[Any]:
+    """Return a list of at least one entry: a release without promises is none."""
+    if not isinstance(given, list) or not given:
+        raise TypeError
+    return given
+
+
+def _fraction(given: Any) -> float:
+    if not 0 <= given <= 1:
+        raise ValueError
+    return float(given)
+
+
+def _text(given: Any) -> str:
+    if not isinstance(given, str):
+        raise TypeError
+    return given

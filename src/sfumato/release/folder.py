@@ -29,17 +29,21 @@ def whole_folder(target: Path, *, overwrite: bool = False) -> Iterator[Path]:
     Raises
     ------
     InputError
-        When the target exists and may not be replaced, or when its parent is missing.
+        When the target exists and may not be replaced, when its parent is missing, or when the disk is full or
+        refuses.
     """
     target = Path(os.path.abspath(target))
     check_target(target, overwrite=overwrite)
     token = secrets.token_hex(4)
     part = target.with_name(f".{target.name}.{token}.part")
-    part.mkdir()
     try:
+        part.mkdir()
         yield part
         _sync(part)
         _take_place(part, target, target.with_name(f".{target.name}.{token}.old"))
+    except OSError as error:
+        reason = os.strerror(error.errno) if error.errno else "unknown reason"
+        raise InputError(f"{target}: the release cannot be written ({reason}); nothing was changed") from None
     finally:
         shutil.rmtree(part, ignore_errors=True)
 
@@ -61,16 +65,16 @@ def check_target(target: Path, *, overwrite: bool) -> None:
 
 
 def _take_place(part: Path, target: Path, old: Path) -> None:
-    if not target.exists():
-        part.rename(target)
-        return
-    target.rename(old)
     try:
+        if target.exists():
+            target.rename(old)
         part.rename(target)
-    except BaseException:
-        old.rename(target)
-        raise
-    shutil.rmtree(old, ignore_errors=True)
+    finally:
+        # Wherever it was interrupted: the old release goes only when the new one stands in its place.
+        if target.exists():
+            shutil.rmtree(old, ignore_errors=True)
+        elif old.exists():
+            old.rename(target)
 
 
 def _sync(folder: Path) -> None:

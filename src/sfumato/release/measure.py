@@ -74,7 +74,7 @@ def _opened(published: Release | str | Path | pl.DataFrame) -> tuple[pl.DataFram
     description, facts = read_description((path / MARK).read_text(encoding="utf-8", errors="replace"))
     policy = path / "policy.toml"
     recoding = Policy.from_file(policy).to_recoding() if policy.is_file() else None
-    return str(path / Path(str(facts["file"])).name), recoding, _promised_k(description)
+    return str(path / facts.file), recoding, _promised_k(description)
 
 
 def _promised_k(description: Description) -> int:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
 import polars as pl
 
-from sfumato.errors import PolicyError, VerificationError
+from sfumato.errors import PolicyError, SfumatoError, VerificationError
 from sfumato.release.description import Description, build_model, read_description
 from sfumato.release.folder import MARK, whole_folder
 from sfumato.release.report import Report
@@ -110,15 +111,27 @@ def verify(release: str | Path | Release) -> Verification:
     """
     if isinstance(release, Release):
         return _recount(release.data, release.description, ())
-    folder = Path(release)
+    try:
+        return _recount_folder(Path(release))
+    except VerificationError:
+        raise
+    except SfumatoError as error:
+        # What is wrong with a table that somebody hands in is, of a release, a promise that does not hold.
+        raise VerificationError(*error.problems) from None
+    except OSError as error:
+        reason = os.strerror(error.errno) if error.errno else "unknown reason"
+        raise VerificationError(f"{release}: cannot be read ({reason})") from None
+
+
+def _recount_folder(folder: Path) -> Verification:
     mark = folder / MARK
     if not mark.is_file():
         raise VerificationError(f"{folder}: holds no {MARK}, so it is not a release folder")
     description, facts = read_description(mark.read_text(encoding="utf-8", errors="replace"))
-    data = folder / Path(str(facts["file"])).name
+    data = folder / facts.file
     if not data.is_file():
         raise VerificationError(f"{folder}: the data file that release.json names is missing")
-    return _recount(str(data), description, (_integrity(data, facts),))
+    return _recount(str(data), description, (_integrity(data, facts.sha256),))
 
 
 def _recount(data: pl.DataFrame | str, description: Description, first: tuple[Check, ...]) -> Verification:
@@ -142,9 +155,9 @@ def _recount(data: pl.DataFrame | str, description: Description, first: tuple[Ch
     return Verification((*first, *verification.checks, *unknown, limit), verification.records, verification.classes)
 
 
-def _integrity(data: Path, facts: dict[str, Any]) -> Check:
+def _integrity(data: Path, sha256: str) -> Check:
     promise = f"{data.name} is the file that was written"
-    if _sha256(data) == facts["sha256"]:
+    if _sha256(data) == sha256:
         return Check(promise, Outcome.HOLDS)
     return Check(promise, Outcome.BROKEN, detail="its sha256 differs from the one in release.json: it was changed")
 

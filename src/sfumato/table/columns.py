@@ -64,6 +64,16 @@ def typed_column(column: pl.Series, kind: Kind | None, reading: Reading) -> tupl
     InputError
         Counting the values that are not of the declared kind, with the row of the first.
     """
+    values, found = _typed(column, kind, reading)
+    return (_canonical(values) if values.dtype.is_float() else values), found
+
+
+def _canonical(values: pl.Series) -> pl.Series:
+    # NaN is a missing value and −0.0 is 0.0: what is published must not tell apart what is counted as equal.
+    return values.fill_nan(None).set((values == 0.0).fill_null(False), 0.0)
+
+
+def _typed(column: pl.Series, kind: Kind | None, reading: Reading) -> tuple[pl.Series, Kind]:
     _refuse_nested(column)
     if _is_text(column):
         column = column.cast(pl.String) if isinstance(column.dtype, pl.Enum) else column

@@ -15,6 +15,9 @@ from sfumato.table.schema import Attribute, Kind
 
 _EPOCH = date(1970, 1, 1)
 
+LARGEST = 1e150
+"""Largest magnitude of a number: sums and squared distances of such numbers stay finite."""
+
 
 def domain_extent(name: str, kind: Kind, attribute: Attribute, distinct: Distinct) -> tuple[float, float, int]:
     """Return low end and width of the domain (0 for categories) and its number of values, a missing one included.
@@ -53,11 +56,11 @@ def _refuse(name: str, outside: NDArray[np.bool_], distinct: Distinct) -> None:
 
 
 def _refuse_infinite(name: str, numbers: NDArray[np.float64], distinct: Distinct) -> None:
-    infinite = np.isinf(numbers)
+    infinite = np.abs(numbers) > LARGEST
     if infinite.any():
         raise InputError(
             f"column {name!r}: {distinct.counts[infinite].sum()} record(s) have an infinite number, first in row "
-            f"{distinct.first_record(infinite)}; make them missing or correct them"
+            f"{distinct.first_record(infinite)}, or one beyond {LARGEST:g}; make them missing or correct them"
         )
 
 

@@ -41,7 +41,7 @@ class FrameSource:
         columns, errors = [], list[SfumatoError]()
         for name in names:
             try:
-                columns.append(self.frame.select(name).to_polars().to_series())
+                columns.append(self.frame[[name]].to_polars().to_series())
             except Exception:
                 # pandas and Arrow raise many things here, and most of their messages show values.
                 text = f"column {name!r} has values of mixed types; convert it to one type"
@@ -75,7 +75,9 @@ class ParquetSource:
             When the file is damaged.
         """
         try:
-            return pl.read_parquet(self.path, columns=list(names), glob=False).get_columns()
+            # By number: a name like `*` would be taken for a pattern.
+            numbers = [self.names.index(name) for name in names]
+            return pl.read_parquet(self.path, columns=numbers, glob=False).get_columns()
         except (pl.exceptions.PolarsError, OSError):
             raise _damaged() from None
 

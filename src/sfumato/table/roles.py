@@ -49,6 +49,9 @@ def check_names(names: Sequence[str]) -> None:
     repeated = [name for name, count in Counter(names).items() if count > 1]
     if repeated:
         raise InputError(f"several columns have the same name: {_listed(repeated)}; rename them")
+    blank = [name for name in names if name != name.strip().removeprefix("\ufeff") or not name]
+    if blank:
+        raise InputError(f"column name(s) that are empty or have blanks around them: {_listed(blank)}; rename them")
 
 
 def assign_roles(names: Sequence[str], schema: Schema) -> Assignment:

@@ -33,7 +33,8 @@ def write_data(frame: pl.DataFrame, path: Path, format: Format) -> None:
         raise InputError("format must be 'csv' or 'parquet'")
     try:
         if format == "csv":
-            frame.write_csv(path)
+            # An empty line would be no record to most readers, so a lone missing value is written as empty text.
+            frame.write_csv(path, null_value='""' if frame.width == 1 else "")
         else:
             _portable(frame).write_parquet(path)
     except (pl.exceptions.PolarsError, OSError):
