@@ -19,6 +19,7 @@ from typing import Any
 
 import numpy as np
 
+from sfumato.kernels.borrowed import borrowing
 from sfumato.kernels.items import (
     BRANCHES,
     DISTINCT,
@@ -79,7 +80,7 @@ def spread_table(draws: int) -> Any:
     return table
 
 
-@inlined
+@borrowing
 def expected_loss(
     attribute: int, kind: int, side: int, total: int, draws: int, table: Any, attributes: Any, numbers: Any,
     places: Any, rates: Any, branches: Any,
@@ -97,7 +98,7 @@ def expected_loss(
     return rates[TOP, attribute] - _expected_savings(start, count, side, total, draws, numbers, branches)
 
 
-@inlined
+@borrowing
 def _expected_distinct(start: int, stop: int, side: int, total: int, draws: int, table: Any, numbers: Any) -> float:
     expected = 0.0
     if total < TABLED:
@@ -110,7 +111,7 @@ def _expected_distinct(start: int, stop: int, side: int, total: int, draws: int,
     return expected
 
 
-@inlined
+@borrowing
 def _expected_grouped(start: int, stop: int, side: int, total: int, draws: int, numbers: Any) -> float:
     # The codes of an item are taken as equally frequent; never more of them than records.
     expected = 0.0
@@ -122,7 +123,7 @@ def _expected_grouped(start: int, stop: int, side: int, total: int, draws: int, 
     return expected
 
 
-@inlined
+@borrowing
 def _expected_range(
     start: int, stop: int, side: int, total: int, draws: int, table: Any, numbers: Any, places: Any
 ) -> float:
@@ -140,7 +141,7 @@ def _expected_range(
     return expected
 
 
-@inlined
+@borrowing
 def _expected_savings(start: int, count: int, side: int, total: int, draws: int, numbers: Any, branches: Any) -> float:
     saved = 0.0
     for branch in range(2 * start, 2 * start + count):
@@ -152,7 +153,7 @@ def _expected_savings(start: int, count: int, side: int, total: int, draws: int,
     return saved
 
 
-@inlined
+@borrowing
 def exact_loss(attribute: int, kind: int, side: int, attributes: Any, numbers: Any, places: Any, rates: Any) -> float:
     """Weighted loss of one side as one class in one attribute; the side must not be empty."""
     start = attributes[START, attribute]

@@ -16,7 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.kernels.bits import EMPTY, lowest, single, without_lowest
-from sfumato.kernels.jit import inlined, kernel
+from sfumato.kernels.borrowed import borrowing
+from sfumato.kernels.jit import kernel
 from sfumato.kernels.space import NUMERIC, SET, TREE, Space
 
 MOST = 64  # items of one attribute
@@ -137,7 +138,7 @@ def _flatten_trees(space: Space) -> Any:
     return leaf, node_loss
 
 
-@kernel
+@borrowing
 def find_items(
     codes: Any, weights: Any, low: int, rows: int, step: int, offsets: Any, kinds: Any, positions: Any, tree_low: Any,
     tree_high: Any, tree_parent: Any, attributes: Any, numbers: Any, places: Any, rates: Any, branches: Any,
@@ -193,7 +194,7 @@ def find_items(
     return active, total, heaviest
 
 
-@inlined
+@borrowing
 def _mark_rows(
     codes: Any, low: int, rows: int, step: int, active: int, stop: int, offsets: Any, attributes: Any, numbers: Any,
     item_of: Any, item: Any, row_weight: Any, bitmaps: Any,
@@ -214,7 +215,7 @@ def _mark_rows(
             bitmaps[row >> 6, start + place] |= single(row & 63)
 
 
-@inlined
+@borrowing
 def _number_few(
     codes: Any, low: int, rows: int, step: int, attribute: int, start: int, offset: int, numbers: Any, item_of: Any
 ) -> int:
@@ -235,7 +236,7 @@ def _number_few(
     return present
 
 
-@kernel
+@borrowing
 def _number_many(
     codes: Any, low: int, rows: int, step: int, attribute: int, start: int, offset: int, cardinality: int, total: int,
     attributes: Any, numbers: Any, row_weight: Any, sorted_codes: Any, item_of: Any, tally: Any, marks: Any,
@@ -259,7 +260,7 @@ def _number_many(
     return present
 
 
-@inlined
+@borrowing
 def _list_marked(codes: Any, low: int, rows: int, step: int, attribute: int, marks: Any, sorted_codes: Any) -> int:
     smallest = np.int64(codes[low, attribute]) >> 6
     largest = smallest
@@ -279,11 +280,11 @@ def _list_marked(codes: Any, low: int, rows: int, step: int, attribute: int, mar
     return present
 
 
-@inlined
+@borrowing
 def _list_sorted(codes: Any, low: int, rows: int, step: int, attribute: int, sorted_codes: Any) -> int:
     for row in range(rows):
         sorted_codes[row] = codes[low + row * step, attribute]
-    sorted_codes[:rows].sort()
+    _sort(sorted_codes, rows)
     present = 1
     for row in range(1, rows):
         if sorted_codes[row] != sorted_codes[row - 1]:
@@ -292,7 +293,21 @@ def _list_sorted(codes: Any, low: int, rows: int, step: int, attribute: int, sor
     return present
 
 
-@kernel
+@borrowing
+def _sort(values: Any, count: int) -> None:
+    # Shell's sort in place: numpy's would allocate.
+    gap = count
+    while gap > 1:
+        gap = max(1, gap * 5 // 11)
+        for place in range(gap, count):
+            value = values[place]
+            while place >= gap and values[place - gap] > value:
+                values[place] = values[place - gap]
+                place -= gap
+            values[place] = value
+
+
+@borrowing
 def _group(
     codes: Any, low: int, rows: int, step: int, attribute: int, start: int, offset: int, present: int, total: int,
     numbers: Any, row_weight: Any, sorted_codes: Any, item_of: Any, tally: Any,
@@ -320,7 +335,7 @@ def _group(
     return place + 1 - start
 
 
-@inlined
+@borrowing
 def _measure_axis(
     start: int, present: int, offset: int, unit: float, positions: Any, numbers: Any, places: Any
 ) -> None:
@@ -334,7 +349,7 @@ def _measure_axis(
         middle = next_middle
 
 
-@kernel
+@borrowing
 def _ancestor_loss(
     offset: int, low: int, high: int, unit: float, tree_low: Any, tree_high: Any, tree_parent: Any, leaf: Any,
     node_loss: Any,
@@ -347,7 +362,7 @@ def _ancestor_loss(
     return unit if node < 0 else node_loss[node]
 
 
-@kernel
+@borrowing
 def _list_branches(attribute: int, start: int, present: int, places: Any, rates: Any, branches: Any) -> int:
     """Read the tree off the losses between neighbors: what lies between two larger gaps is one branching.
 

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.kernels.bits import EMPTY, ONE, has, how_many, single
+from sfumato.kernels.borrowed import borrowing
 from sfumato.kernels.cuts import Options, Workspace, count_part, count_range, new_workspace, sides_hold, total_weight
 from sfumato.kernels.expected_loss import exact_loss, expected_loss, spread_table
 from sfumato.kernels.items import (
@@ -35,7 +36,7 @@ from sfumato.kernels.items import (
     find_items,
     new_items,
 )
-from sfumato.kernels.jit import inlined, kernel
+from sfumato.kernels.jit import kernel
 from sfumato.kernels.predicates import RuleArrays
 from sfumato.kernels.ranges import move_to_parts
 from sfumato.kernels.space import NUMERIC, SET, Space
@@ -191,7 +192,7 @@ def _choose_from_all(
     )  # fmt: skip
 
 
-@kernel
+@borrowing
 def choose_cut(
     codes: Any, weights: Any, low: int, high: int, step: int, size: int, smallest: int, ruled: bool, everywhere: bool,
     offsets: Any, kinds: Any, positions: Any, tree_low: Any, tree_high: Any, tree_parent: Any, attributes: Any,
@@ -264,7 +265,7 @@ def choose_cut(
     return -1
 
 
-@inlined
+@borrowing
 def _rate_range(
     active: int, total: int, draws: int, kinds: Any, table: Any, attributes: Any, numbers: Any, places: Any,
     rates: Any, branches: Any,
@@ -286,7 +287,7 @@ def _rate_range(
     return base
 
 
-@inlined
+@borrowing
 def _slice_weights(rows: int, heaviest: int, row_weight: Any, planes: Any) -> int:
     """Write which rows have each bit of the weights; return the bits, 0 when counting by bitmaps would not pay."""
     words = (rows + 63) >> 6
@@ -305,7 +306,7 @@ def _slice_weights(rows: int, heaviest: int, row_weight: Any, planes: Any) -> in
     return bits
 
 
-@inlined
+@borrowing
 def _propose(
     active: int, total: int, smallest: float, everywhere: bool, kinds: Any, attributes: Any, numbers: Any,
     candidates: Any, candidate_items: Any,
@@ -334,7 +335,7 @@ def _propose(
     return count
 
 
-@inlined
+@borrowing
 def _propose_prefixes(
     attribute: int, start: int, present: int, by_frequency: bool, total: int, smallest: float, count: int, numbers: Any,
     candidates: Any, candidate_items: Any,
@@ -356,7 +357,7 @@ def _propose_prefixes(
     return count
 
 
-@inlined
+@borrowing
 def _propose_middle(
     attribute: int, start: int, present: int, by_frequency: bool, total: int, smallest: float, first: int, count: int,
     numbers: Any, candidates: Any, candidate_items: Any,
@@ -393,7 +394,7 @@ def _propose_middle(
     return count + 1
 
 
-@inlined
+@borrowing
 def _heaviest(start: int, present: int, taken: Any, numbers: Any) -> int:
     heaviest = 0
     most = np.int64(-1)
@@ -404,7 +405,7 @@ def _heaviest(start: int, present: int, taken: Any, numbers: Any) -> int:
     return heaviest
 
 
-@inlined
+@borrowing
 def _propose_single_items(
     attribute: int, start: int, present: int, total: int, smallest: float, count: int, numbers: Any, candidates: Any,
     candidate_items: Any,
@@ -420,7 +421,7 @@ def _propose_single_items(
     return count
 
 
-@kernel
+@borrowing
 def next_better(
     number: int, count: int, one_only: bool, best: float, base: float, active: int, total: int, rows: int, planes: int,
     smallest: float, kinds: Any, attributes: Any, numbers: Any, places: Any, rates: Any, branches: Any, item: Any,
@@ -476,7 +477,7 @@ def next_better(
     return found, best
 
 
-@inlined
+@borrowing
 def _count_by_bitmaps(
     start: int, chosen: Any, stop: int, rows: int, planes: int, weight_planes: Any, bitmaps: Any, numbers: Any
 ) -> None:
@@ -499,7 +500,7 @@ def _count_by_bitmaps(
         numbers[RIGHT, place] = numbers[WEIGHT, place] - numbers[LEFT, place]
 
 
-@inlined
+@borrowing
 def _count_by_rows(
     attribute: int, chosen: Any, stop: int, rows: int, active: int, attributes: Any, item: Any, row_weight: Any,
     chosen_rows: Any, numbers: Any,
@@ -520,7 +521,7 @@ def _count_by_rows(
         numbers[RIGHT, place] = numbers[WEIGHT, place] - numbers[LEFT, place]
 
 
-@kernel
+@borrowing
 def _fill_parts(
     codes: Any, low: int, high: int, step: int, attribute: int, chosen: Any, offsets: Any, attributes: Any,
     numbers: Any, item: Any, part_of: Any,
@@ -542,7 +543,7 @@ def _fill_parts(
             part_of[code] = _part(code, start, stop, chosen, numbers)
 
 
-@inlined
+@borrowing
 def _part(code: int, start: int, stop: int, chosen: Any, numbers: Any) -> int:
     """Side of a code that the sample may have missed: by the threshold in code order, else with the rest."""
     low = start
@@ -558,7 +559,7 @@ def _part(code: int, start: int, stop: int, chosen: Any, numbers: Any) -> int:
     return 0 if known and has(chosen, low - start) else 1
 
 
-@kernel
+@borrowing
 def _left_size(codes: Any, weights: Any, low: int, high: int, attribute: int, part_of: Any) -> int:
     left = np.int64(0)
     for record in range(low, high):
@@ -566,7 +567,7 @@ def _left_size(codes: Any, weights: Any, low: int, high: int, attribute: int, pa
     return left
 
 
-@inlined
+@borrowing
 def _sizes_hold(
     codes: Any, weights: Any, low: int, high: int, attribute: int, size: int, smallest: int, part_of: Any
 ) -> bool:
