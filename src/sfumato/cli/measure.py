@@ -18,6 +18,8 @@ from sfumato.cli.options import (
 )
 from sfumato.cli.outcome import say
 
+DIGITS = 12
+
 EXAMPLE = """\b
 Example:
   sfumato measure patients.csv patients-release/
@@ -44,9 +46,10 @@ def measure(
     """
     from sfumato.cli.words import Words, policy_of, source_words
     from sfumato.release.measure import measure as compare
+    from sfumato.release.report import loss_figures
 
     header = not no_header
     source = source_words(separator=separator, encoding=encoding, missing=missing, header=header, columns=columns)
     meant = policy_of(Words(policy=policy or release / "policy.toml", hierarchies=hierarchies, source=source))
     losses = compare(meant.read(table), release)
-    say(json.dumps(losses.to_dict(), indent=2) if as_json else str(losses))
+    say(json.dumps(loss_figures(losses, DIGITS), indent=2) if as_json else str(losses))

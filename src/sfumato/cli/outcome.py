@@ -41,7 +41,7 @@ def outcome(work: Callable[[], Any]) -> int:
     except BaseException as error:
         lines, code = explained(error)
         complain(lines)
-        if os.environ.get("SFUMATO_DEBUG") == "1":
+        if not isinstance(error, SfumatoError) and os.environ.get("SFUMATO_DEBUG") == "1":
             complain(_places(error))
     else:
         # The command line library turns an interruption into a code of its own.

@@ -44,6 +44,7 @@ class Part(BaseModel):
         return [hyphenated(name) for name in cls.model_fields]
 
 
+_SETTLED = (str, int, float, tuple)
 PartType = TypeVar("PartType", bound=Part)
 
 
@@ -72,7 +73,9 @@ class Entry(Part):
     @model_validator(mode="after")
     def _can_be_built(self) -> Self:
         with problems_reported(self.keys()):
-            self.build()
+            built = self.build()
+            # A value may settle what was left open, and write numbers in one way; equal values have equal entries.
+            self.__dict__.update({name: value for name, value in vars(built).items() if isinstance(value, _SETTLED)})
         return self
 
 

@@ -39,6 +39,7 @@ from sfumato.release.hierarchy_entries import (
 from sfumato.release.mistakes import KeyPath, Mistake, spell
 from sfumato.release.policy_file import read_policy
 from sfumato.release.policy_parts import Column, Columns, Output, Source
+from sfumato.table.reading import read_table
 from sfumato.table.schema import Attribute, Schema
 from sfumato.table.table import Table
 
@@ -168,7 +169,7 @@ class Policy(Part):
     def published(self) -> str:
         """Return the edition that goes into a release, as the text of a policy file.
 
-        It says what was promised and how it was reached. It holds no file, no setting of the steward's machine, no
+        It says what was promised and how it was reached. It holds nothing about the steward's files or machine, no
         domain, and no hierarchy that lists original values: those are marked as withheld.
         """
         columns = self.columns.model_copy(
@@ -177,7 +178,9 @@ class Policy(Part):
                 for role in ("quasi_identifying", "sensitive")
             }
         )
-        return self.model_copy(update={"columns": columns, "source": Source(), "threads": None}).to_toml()
+        mapping = self.model_copy(update={"columns": columns, "threads": None}).to_mapping()
+        del mapping["source"]
+        return tomli_w.dumps(mapping)
 
     def to_schema(self) -> Schema:
         """Return the roles of the columns; reads the hierarchies that are files.
@@ -211,8 +214,6 @@ class Policy(Part):
 
     def read(self, source: Any) -> Table:
         """Read a table as this policy says; see :func:`sfumato.read_table`."""
-        from sfumato.table.reading import read_table
-
         return read_table(source, self.to_schema(), **self.source.reading())
 
     def to_models(self) -> list[PrivacyModel]:
