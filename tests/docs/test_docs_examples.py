@@ -1,0 +1,114 @@
+"""Every example of README and docs runs and prints what the page says.
+
+After a change that is meant to change outputs: ``python tests/docs/pages.py`` writes them down anew.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+import sfumato
+from docs.pages import DOCS, PAGES, ROOT, Namespace, agrees, example_folder, examples, run
+from sfumato.anonymizers import ANONYMIZERS
+from sfumato.hierarchy import HIERARCHY_KINDS
+from sfumato.metrics import METRICS
+from sfumato.models import MODELS
+from sfumato.release.policy import Policy
+
+EVERY_PAGE = pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+
+
+@EVERY_PAGE
+def test_examples_print_what_the_page_says(page: Path, tmp_path: Path) -> None:
+    shared = Namespace()
+    differing = []
+    with example_folder(tmp_path):
+        for example in examples(page.read_text(encoding="utf-8")):
+            printed = run(example, shared)
+            if example.expected is not None and not agrees(example.expected, printed):
+                differing.append(f"line {example.line} prints\n{printed}")
+    assert not differing, "\n".join(differing)
+
+
+@EVERY_PAGE
+def test_links_lead_somewhere(page: Path) -> None:
+    text = page.read_text(encoding="utf-8")
+    links = [link for link in re.findall(r"\]\(([^)\s]+)\)", text) if "://" not in link]
+    assert [link for link in links if not _leads_somewhere(page, link)] == []
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if DOCS in page.parents and page.name != "index.md"])
+def test_every_page_is_in_the_index(page: Path) -> None:
+    assert f"({page.relative_to(DOCS)})" in (DOCS / "index.md").read_text(encoding="utf-8")
+
+
+def _leads_somewhere(page: Path, link: str) -> bool:
+    name, _, anchor = link.partition("#")
+    target = (page.parent / name) if name else page
+    if not target.exists():
+        return False
+    return not anchor or anchor in _anchors(target.read_text(encoding="utf-8"))
+
+
+def _anchors(text: str) -> list[str]:
+    titles = re.findall(r"^#+ (.+)$", text, re.MULTILINE)
+    return [re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-") for title in titles]
+
+
+def _page_of(folder: str) -> Callable[[str], str]:
+    return lambda name: (DOCS / "reference" / folder / f"{name}.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_every_model_has_its_page(name: str) -> None:
+    text = _page_of("models")(name)
+    assert MODELS[name].__name__ in text
+    assert all(f"`{field}`" in text for field in MODELS[name].__dataclass_fields__)
+
+
+@pytest.mark.parametrize("name", ANONYMIZERS)
+def test_every_anonymizer_has_its_page(name: str) -> None:
+    text = _page_of("")(name)
+    assert all(f"`{field.replace('_', '-')}`" in text for field in ANONYMIZERS[name].__dataclass_fields__)
+
+
+@pytest.mark.parametrize("name", METRICS)
+def test_every_metric_is_on_the_page_of_metrics(name: str) -> None:
+    assert f"`{name}`" in _page_of("")("metrics")
+
+
+@pytest.mark.parametrize("kind", HIERARCHY_KINDS)
+def test_every_kind_of_hierarchy_is_shown(kind: str) -> None:
+    assert f'kind = "{kind}"' in (DOCS / "how-to/hierarchies.md").read_text(encoding="utf-8")
+
+
+def test_every_public_name_is_listed() -> None:
+    text = _page_of("")("python")
+    assert [name for name in sfumato.__all__ if f"`{name}" not in text] == []
+
+
+def test_every_key_of_a_policy_is_explained() -> None:
+    text = (DOCS / "how-to/policy-files.md").read_text(encoding="utf-8")
+    schema = Policy.json_schema()
+    parts = [schema, *(schema["$defs"][name] for name in ("Source", "Columns", "Column", "Recoding", "Output"))]
+    assert [key for part in parts for key in part["properties"] if f"`{key}`" not in text] == []
+
+
+def test_every_option_of_the_command_line_is_listed() -> None:
+    from typer.main import get_command
+
+    from sfumato.cli.app import app
+
+    text = _page_of("")("command-line")
+    options = {
+        option
+        for command in get_command(app).commands.values()  # type: ignore[attr-defined]
+        for parameter in command.params
+        for option in parameter.opts
+        if option.startswith("-") and option not in ("--help", "-h")
+    }
+    assert sorted(option for option in options if f"`{option}`" not in text) == []
