@@ -382,6 +382,18 @@ def test_a_terminal_that_knows_only_ascii_is_no_problem(tmp_path):
     assert (done.returncode, "Traceback" in done.stderr) == (0, False)
 
 
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+def test_a_reader_that_has_gone_is_one_line_and_not_a_broken_promise(release, unbuffered):
+    read, write = os.pipe()
+    os.close(read)
+    command = [sys.executable, "-m", "sfumato.cli", "verify", str(release)]
+    settings = environment(PYTHONUNBUFFERED=unbuffered)
+    done = subprocess.run(command, env=settings, stdout=write, stderr=subprocess.PIPE, timeout=300)
+    os.close(write)
+    assert done.returncode == 2
+    assert done.stderr == b"sfumato: whatever was reading the output has gone; stopped writing\n"
+
+
 @pytest.mark.skipif(os.name == "nt", reason="signals are different there")
 def test_an_interruption_writes_nothing_and_says_so_in_one_line(patients, tmp_path):
     words = ["sfumato", "anonymize", str(patients), *ROLES, "-k", "2", "--out", str(tmp_path / "release")]

@@ -36,9 +36,12 @@ def outcome(work: Callable[[], Any]) -> int:
     try:
         code = work()
         sys.stdout.flush()
-    except (SystemExit, GeneratorExit):
-        raise
     except BaseException as error:
+        # The command line library leaves by itself, silently and with code 1, when a pipe breaks.
+        if isinstance(error, SystemExit) and isinstance(error.__context__, BrokenPipeError):
+            error = error.__context__
+        if isinstance(error, SystemExit):
+            raise
         lines, code = explained(error)
         complain(lines)
         if not isinstance(error, SfumatoError) and os.environ.get("SFUMATO_DEBUG") == "1":
@@ -94,7 +97,7 @@ def printable(line: str) -> str:
 def _about_system(error: OSError, number: int) -> str:
     where = f"{os.fspath(error.filename)}: " if isinstance(error.filename, (str, os.PathLike)) else ""
     if number in (errno.ENOSPC, errno.EDQUOT):
-        return f"{where}the disk is full; no release was written"
+        return f"{where}the disk is full; make room and start again"
     if number in (errno.EACCES, errno.EPERM):
         return f"{where}permission denied"
     reason = os.strerror(number)
