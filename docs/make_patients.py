@@ -1,4 +1,4 @@
-"""Write patients.csv, the synthetic table of 300 patients that the examples use. Nobody in it exists."""
+"""Write patients.csv, the synthetic table of 1000 patients that the examples use. Nobody in it exists."""
 
 import csv
 import random
@@ -11,12 +11,12 @@ random.seed(1)
 with open("patients.csv", "w", newline="", encoding="utf-8") as file:
     rows = csv.writer(file, lineterminator="\n")
     rows.writerow(["name", "age", "sex", "zip", "disease", "visit_count"])
-    for number in range(300):
+    for number in range(1000):
         age = 18 + int(70 * random.random() ** 1.3)
         weights = [6, 3, 1 + age / 40, 4, 2, 1]
         rows.writerow(
             [
-                f"{FIRST[number % 20]} {LAST[number // 20]}",
+                f"{FIRST[number % 20]} {LAST[number // 20 % 15]}",
                 age,
                 random.choice(["female", "male"]),
                 random.choice([4710, 4711, 4714, 4731, 4733, 4810, 4812, 4815]),

@@ -3,7 +3,7 @@
 What counts as an example:
 
 * a ``python`` block, run in one namespace per page;
-* an ``sh`` block whose first line starts with ``sfumato``; its other lines are run by the shell;
+* an ``sh`` block with a line that starts with ``sfumato``; its other lines are run by the shell;
 * any block after a comment ``<!-- file: NAME -->``, which is saved under that name first.
 
 A ``text`` block right after an example holds what it prints; a line ``...`` in it stands for any lines.
@@ -38,6 +38,8 @@ _BLOCK = re.compile(
     re.MULTILINE | re.DOTALL,
 )
 
+_RUNS = re.compile(r"^sfumato ", re.MULTILINE)
+
 
 @dataclass
 class Example:
@@ -69,7 +71,7 @@ def examples(text: str) -> list[Example]:
         end_of_last = None
         if language == "text" and follows and not match["file"]:
             found[-1].expected, found[-1].place = body, match.span("body")
-        elif match["file"] or language == "python" or (language == "sh" and body.startswith("sfumato")):
+        elif match["file"] or language == "python" or (language == "sh" and _RUNS.search(body)):
             found.append(Example(language, body, text.count("\n", 0, match.start()) + 1, match["file"]))
             end_of_last = match.end()
     return found

@@ -17,7 +17,7 @@ from sfumato.anonymizers import ANONYMIZERS
 from sfumato.hierarchy import HIERARCHY_KINDS
 from sfumato.metrics import METRICS
 from sfumato.models import MODELS
-from sfumato.release.policy import Policy
+from sfumato.policy.policy import Policy
 
 EVERY_PAGE = pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 
