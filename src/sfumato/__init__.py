@@ -46,10 +46,10 @@ if TYPE_CHECKING:
     from sfumato.models import ProbabilisticLDiversity as ProbabilisticLDiversity
     from sfumato.models import RecursiveLDiversity as RecursiveLDiversity
     from sfumato.models import TCloseness as TCloseness
+    from sfumato.policy.policy import Policy as Policy
     from sfumato.recoding import Recoding as Recoding
     from sfumato.release.anonymize import anonymize as anonymize
     from sfumato.release.measure import measure as measure
-    from sfumato.release.policy import Policy as Policy
     from sfumato.release.release import Release as Release
     from sfumato.release.release import verify as verify
     from sfumato.table.reading import read_table as read_table
@@ -94,7 +94,7 @@ _HOMES = {
     "recoding": ("Recoding",),
     "release.anonymize": ("anonymize",),
     "release.measure": ("measure",),
-    "release.policy": ("Policy",),
+    "policy.policy": ("Policy",),
     "release.release": ("Release", "verify"),
     "table.reading": ("read_table",),
     "table.schema": ("Attribute", "Schema"),

@@ -16,7 +16,7 @@ from sfumato.models import (
     KAnonymity,
     RecursiveLDiversity,
 )
-from sfumato.release.policy import Policy
+from sfumato.policy.policy import Policy
 
 NO_MODELS: dict[str, Any] = {"k": None, "l": None, "diversity": "entropy", "c": None, "t": None, "others": ()}
 

@@ -33,7 +33,7 @@ from sfumato.cli.progress import progress_bar
 from sfumato.errors import InputError, PolicyError
 
 if TYPE_CHECKING:
-    from sfumato.release.policy import Policy
+    from sfumato.policy.policy import Policy
     from sfumato.release.release import Release
 
 Diversity = Literal["entropy", "distinct", "probabilistic", "recursive"]

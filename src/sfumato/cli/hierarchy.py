@@ -36,9 +36,9 @@ def hierarchy(
     """
     from sfumato.cli.words import source_words
     from sfumato.hierarchy import draft_hierarchy, hierarchy_text, write_hierarchy
-    from sfumato.release.entries import checked
-    from sfumato.release.mistakes import KeyPath
-    from sfumato.release.policy_parts import Source
+    from sfumato.policy.entries import checked
+    from sfumato.policy.mistakes import KeyPath
+    from sfumato.policy.parts import Source
     from sfumato.table.reading import read_table
     from sfumato.table.schema import Schema
 

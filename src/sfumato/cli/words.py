@@ -11,10 +11,10 @@ from typing import Any
 
 from sfumato.cli.hierarchy_files import hierarchy_files
 from sfumato.errors import PolicyError
-from sfumato.release.hierarchy_entries import ROLES_WITH_SETTINGS, spelled_out
-from sfumato.release.mistakes import KeyPath
-from sfumato.release.policy import DEFAULT_ANONYMIZER, Policy
-from sfumato.release.policy_file import read_policy
+from sfumato.policy.file import read_policy
+from sfumato.policy.hierarchy_entries import ROLES_WITH_SETTINGS, spelled_out
+from sfumato.policy.mistakes import KeyPath
+from sfumato.policy.policy import DEFAULT_ANONYMIZER, Policy
 
 ROLES = {
     "identifying": "--identifying",

@@ -14,9 +14,9 @@ from sfumato.attacks.linkage_result import LinkageResult
 from sfumato.experiments.hospital import HOSPITAL_SCHEMA, Hospital
 from sfumato.models import EntropyLDiversity, KAnonymity
 from sfumato.models.protocol import PrivacyModel
+from sfumato.policy.policy import Policy
 from sfumato.recoding.choice import Recoding
 from sfumato.release.anonymize import anonymize
-from sfumato.release.policy import Policy
 from sfumato.release.release import Release
 from sfumato.table.reading import read_table
 

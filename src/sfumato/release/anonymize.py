@@ -16,9 +16,9 @@ from sfumato.classes.generalized import GeneralizedTable
 from sfumato.errors import PolicyError, UnsatisfiableError, raise_all
 from sfumato.metrics import measure_losses
 from sfumato.models.protocol import PrivacyModel
+from sfumato.policy.policy import Policy
 from sfumato.recoding import Recoding, publish, recode
 from sfumato.release.description import Description, SensitiveDescription, describe_model, published_hierarchy
-from sfumato.release.policy import Policy
 from sfumato.release.release import Release
 from sfumato.release.report import Report
 from sfumato.release.shuffle import permutation

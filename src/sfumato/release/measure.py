@@ -8,10 +8,10 @@ import polars as pl
 
 from sfumato.errors import InputError
 from sfumato.metrics import Losses, measure_losses
+from sfumato.policy.policy import Policy
 from sfumato.recoding import Recoding, generalize_published
 from sfumato.release.description import Description, read_description
 from sfumato.release.folder import MARK
-from sfumato.release.policy import Policy
 from sfumato.release.release import Release
 from sfumato.release.verify import read_published
 from sfumato.table.encoding import encode

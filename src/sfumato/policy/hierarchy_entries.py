@@ -9,7 +9,7 @@ from pydantic import Field, model_validator
 
 from sfumato.errors import PolicyError
 from sfumato.hierarchy import HIERARCHY_KINDS, HierarchySpecification, hierarchy_from_policy
-from sfumato.release.entries import AlsoWritten, Part, entries_for, problems_reported, union_of
+from sfumato.policy.entries import AlsoWritten, Part, entries_for, problems_reported, union_of
 
 RULES = ("intervals", "prefixes", "dates", "flat")
 """Kinds that are rules; every other kind lists original values."""

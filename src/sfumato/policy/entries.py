@@ -18,7 +18,7 @@ from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import PydanticCustomError
 
 from sfumato.errors import PolicyError, SfumatoError, raise_all
-from sfumato.release.mistakes import BUILT, KeyPath, Mistake, mistakes_of, spell
+from sfumato.policy.mistakes import BUILT, KeyPath, Mistake, mistakes_of, spell
 
 
 def hyphenated(name: str) -> str:

@@ -18,8 +18,7 @@ from sfumato.anonymizers.protocol import Anonymizer
 from sfumato.errors import PolicyError, SfumatoError, raise_all
 from sfumato.models import MODELS
 from sfumato.models.protocol import PrivacyModel
-from sfumato.recoding import Recoding
-from sfumato.release.entries import (
+from sfumato.policy.entries import (
     Part,
     as_json,
     checked,
@@ -31,14 +30,15 @@ from sfumato.release.entries import (
     json_schema,
     union_of,
 )
-from sfumato.release.hierarchy_entries import (
+from sfumato.policy.file import read_policy
+from sfumato.policy.hierarchy_entries import (
     described_hierarchy,
     moved_files,
     spelled_out,
 )
-from sfumato.release.mistakes import KeyPath, Mistake, spell
-from sfumato.release.policy_file import read_policy
-from sfumato.release.policy_parts import Column, Columns, Output, Source
+from sfumato.policy.mistakes import KeyPath, Mistake, spell
+from sfumato.policy.parts import Column, Columns, Output, Source
+from sfumato.recoding import Recoding
 from sfumato.table.reading import read_table
 from sfumato.table.schema import Attribute, Schema
 from sfumato.table.table import Table

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from sfumato.errors import InputError, PolicyError
-from sfumato.release.hierarchy_entries import moved_files
+from sfumato.policy.hierarchy_entries import moved_files
 
 
 def read_policy(path: str | os.PathLike[str]) -> dict[str, Any]:

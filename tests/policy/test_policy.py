@@ -12,10 +12,10 @@ from sfumato.anonymizers import ANONYMIZERS, Mondrian
 from sfumato.errors import InputError, PolicyError
 from sfumato.hierarchy import Groups, HierarchyTable, Intervals, dates, groups, intervals, prefixes, read_hierarchy
 from sfumato.models import MODELS, EntropyLDiversity, KAnonymity
+from sfumato.policy.file import read_policy
+from sfumato.policy.mistakes import spell
+from sfumato.policy.policy import Policy
 from sfumato.recoding import Recoding
-from sfumato.release.mistakes import spell
-from sfumato.release.policy import Policy
-from sfumato.release.policy_file import read_policy
 from sfumato.table.schema import Attribute, Kind, Schema
 
 MARK = "geheim-4711"

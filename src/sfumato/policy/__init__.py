@@ -1,0 +1,1 @@
+"""The policy: everything that a release is made from except the data."""
