@@ -10,14 +10,14 @@ from typing import Any
 
 import numba
 import numpy as np
-from llvmlite import ir
-from numba.core import types
+from numba.core import cgutils, types
 from numba.extending import intrinsic
 
 from sfumato.kernels.jit import inlined
 
 EMPTY = np.uint64(0)
 ONE = np.uint64(1)
+COMPILED = not getattr(numba.config, "DISABLE_JIT", False)
 
 
 def _plain_trailing(word: Any) -> int:
@@ -32,32 +32,20 @@ def _plain_ones(word: Any) -> int:
     return int(word).bit_count()
 
 
-@intrinsic
-def _trailing(typing_context: Any, word: Any) -> Any:
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        return builder.cttz(arguments[0], ir.Constant(ir.IntType(1), 1))
+def _instruction(name: str, *flags: Any) -> Any:
+    def of_word(typing_context: Any, word: Any) -> Any:
+        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            return getattr(builder, name)(arguments[0], *flags)
 
-    return types.int64(types.uint64), generate
+        return types.int64(types.uint64), generate
 
-
-@intrinsic
-def _leading(typing_context: Any, word: Any) -> Any:
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        return builder.ctlz(arguments[0], ir.Constant(ir.IntType(1), 1))
-
-    return types.int64(types.uint64), generate
+    return intrinsic(of_word)
 
 
-@intrinsic
-def _ones(typing_context: Any, word: Any) -> Any:
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        return builder.ctpop(arguments[0])
-
-    return types.int64(types.uint64), generate
-
-
-if numba.config.DISABLE_JIT:
-    _trailing, _leading, _ones = _plain_trailing, _plain_leading, _plain_ones
+# The flag says that the set is not empty, which spares a test.
+_trailing = _instruction("cttz", cgutils.true_bit) if COMPILED else _plain_trailing
+_leading = _instruction("ctlz", cgutils.true_bit) if COMPILED else _plain_leading
+_ones = _instruction("ctpop") if COMPILED else _plain_ones
 
 
 @inlined

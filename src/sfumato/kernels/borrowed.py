@@ -6,13 +6,15 @@ range of twenty records.
 
 from __future__ import annotations
 
-from typing import cast
+from typing import Any, cast
 
 import numba
 
 from sfumato.kernels.jit import Function
 
+FLAGS: dict[str, Any] = {"nogil": True, "error_model": "numpy", "_nrt": False}
+
 
 def borrowing(function: Function) -> Function:
     """Compile a helper that other kernels call and that allocates nothing; it is not cached by itself."""
-    return cast(Function, numba.njit(function, nogil=True, error_model="numpy", _nrt=False))
+    return cast(Function, numba.njit(function, **FLAGS))

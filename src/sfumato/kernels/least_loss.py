@@ -385,7 +385,7 @@ def _propose_middle(
         weight = before_weight
     elif not fits:
         return count
-    complement = ((single(present - 1) << ONE) - ONE) & ~chosen
+    complement = (~EMPTY >> np.uint64(64 - present)) & ~chosen
     if count > first and (candidate_items[first] == chosen or candidate_items[first] == complement):
         return count
     candidates[ATTRIBUTE, count] = attribute
@@ -554,7 +554,7 @@ def _part(code: int, start: int, stop: int, chosen: Any, numbers: Any) -> int:
             low = middle
         else:
             high = middle
-    is_prefix = chosen & (chosen + ONE) == EMPTY
+    is_prefix = chosen & (chosen + ONE) == EMPTY  # all 64 items are never on one side
     known = is_prefix or (numbers[FIRST, low] <= code and code <= numbers[LAST, low])
     return 0 if known and has(chosen, low - start) else 1
 
