@@ -103,7 +103,7 @@ def agrees(expected: str, printed: str) -> bool:
 @contextlib.contextmanager
 def example_folder(folder: Path) -> Iterator[None]:
     """Work in a folder that holds the synthetic patients.csv."""
-    with contextlib.chdir(folder), patch.dict(os.environ, {"COLUMNS": "80", "NO_COLOR": "1"}):
+    with contextlib.chdir(folder), patch.dict(os.environ, {"COLUMNS": "80", "LC_ALL": "C", "NO_COLOR": "1"}):
         runpy.run_path(str(DOCS / "make_patients.py"))
         yield
 
