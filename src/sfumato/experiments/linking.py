@@ -23,7 +23,7 @@ from sfumato.table.reading import read_table
 MODELS: tuple[PrivacyModel, ...] = (KAnonymity(5), EntropyLDiversity(3))
 """Five records alike at least, whose diseases are as uncertain as three that are equally frequent."""
 
-ANONYMIZER = Mondrian(hierarchy_cuts=True)
+ANONYMIZER = Mondrian()
 """Cuts along the groups of the hierarchies, so that few cells need more than one of them."""
 
 

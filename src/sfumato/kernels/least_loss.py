@@ -25,12 +25,14 @@ from sfumato.kernels.items import (
     BASE,
     BY_LOSS,
     FIRST,
+    GAP,
     LAST,
     LEFT,
     MOST,
     PRESENT,
     RIGHT,
     START,
+    TOP,
     WEIGHT,
     Items,
     find_items,
@@ -39,7 +41,7 @@ from sfumato.kernels.items import (
 from sfumato.kernels.jit import kernel
 from sfumato.kernels.predicates import RuleArrays
 from sfumato.kernels.ranges import move_to_parts
-from sfumato.kernels.space import NUMERIC, SET, Space
+from sfumato.kernels.space import NUMERIC, SET, TREE, Space
 
 SAMPLE = 1024  # records that a range is judged on
 DRAWS = 1.6  # records of the imagined class over the smallest allowed
@@ -221,7 +223,9 @@ def choose_cut(
         count_range(codes, weights, low, high, rules, work, work.whole)
     # Where the middle places fail, others may still do: rules can refuse a place, trees have no order of frequency.
     for anywhere in range(1 if everywhere else 0, 2):
-        count = _propose(active, total, share, anywhere == 1, kinds, attributes, numbers, candidates, candidate_items)
+        count = _propose(
+            active, total, share, anywhere == 1, kinds, attributes, numbers, places, rates, candidates, candidate_items
+        )
         best = -np.inf
         winner = np.int64(-1)
         number = np.int64(0)
@@ -308,8 +312,8 @@ def _slice_weights(rows: int, heaviest: int, row_weight: Any, planes: Any) -> in
 
 @borrowing
 def _propose(
-    active: int, total: int, smallest: float, everywhere: bool, kinds: Any, attributes: Any, numbers: Any,
-    candidates: Any, candidate_items: Any,
+    active: int, total: int, smallest: float, everywhere: bool, kinds: Any, attributes: Any, numbers: Any, places: Any,
+    rates: Any, candidates: Any, candidate_items: Any,
 ) -> int:  # fmt: skip
     """List the candidates in order; return how many there are."""
     count = np.int64(0)
@@ -318,6 +322,12 @@ def _propose(
         start = attributes[START, attribute]
         present = attributes[PRESENT, attribute]
         first = count
+        if kinds[attribute] == TREE and not everywhere:
+            count = _propose_children(
+                attribute, start, present, total, smallest, count, numbers, places, rates[TOP, attribute], candidates,
+                candidate_items,
+            )  # fmt: skip
+            continue
         for order in range(2 if kinds[attribute] == SET and present > 2 else 1):
             if everywhere:
                 count = _propose_prefixes(
@@ -392,6 +402,47 @@ def _propose_middle(
     candidates[LEFT_WEIGHT, count] = weight
     candidate_items[count] = chosen
     return count + 1
+
+
+@borrowing
+def _propose_children(
+    attribute: int, start: int, present: int, total: int, smallest: float, count: int, numbers: Any, places: Any,
+    top: float, candidates: Any, candidate_items: Any,
+) -> int:  # fmt: skip
+    """Propose cuts between the children of the common ancestor: each alone, and the run of first ones nearest to half.
+
+    Only such a cut makes both sides less general; items are neighbors across children where their ancestor is the top.
+    """
+    child = EMPTY
+    child_weight = np.int64(0)
+    chosen = EMPTY
+    weight = np.int64(0)
+    nearest = EMPTY
+    nearest_weight = np.int64(-1)
+    for item in range(present):
+        child |= single(item)
+        child_weight += numbers[WEIGHT, start + item]
+        if item < present - 1 and places[GAP, start + item] < top:
+            continue
+        chosen |= child
+        weight += child_weight
+        if weight >= smallest and total - weight >= smallest:
+            if nearest_weight < 0 or abs(2 * weight - total) < abs(2 * nearest_weight - total):
+                nearest = chosen
+                nearest_weight = weight
+        if child_weight >= smallest and total - child_weight >= smallest:
+            candidates[ATTRIBUTE, count] = attribute
+            candidates[LEFT_WEIGHT, count] = child_weight
+            candidate_items[count] = child
+            count += 1
+        child = EMPTY
+        child_weight = np.int64(0)
+    if nearest_weight >= 0:
+        candidates[ATTRIBUTE, count] = attribute
+        candidates[LEFT_WEIGHT, count] = nearest_weight
+        candidate_items[count] = nearest
+        count += 1
+    return count
 
 
 @borrowing
