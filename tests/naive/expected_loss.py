@@ -121,6 +121,37 @@ def orders(codes: Sequence[int], weights: Sequence[int], attribute: Attribute) -
         yield sorted(share, key=lambda code: (-round(share[code] * sum(weights)), code))
 
 
+def children(codes: Sequence[int], tree: Tree) -> list[list[int]]:
+    """The codes that occur, by child of their common ancestor: together they lose less than all of them."""
+    occurring = sorted(set(codes))
+    top = tree.loss(set(occurring))
+    found: list[list[int]] = []
+    for code in occurring:
+        mates = next((child for child in found if tree.loss({child[0], code}) < top), None)
+        if mates is None:
+            found.append([code])
+        else:
+            mates.append(code)
+    return found
+
+
+def between_children(codes: Sequence[int], weights: Sequence[int], tree: Tree, smallest: int) -> list[frozenset[int]]:
+    """Each child alone, then the run of first children that is nearest to half."""
+    parts = children(codes, tree)
+    if len(parts) < 2:
+        return []
+
+    def cut_of(values: Sequence[int]) -> frozenset[int]:
+        return frozenset(i for i, code in enumerate(codes) if code in values)
+
+    def allowed(cuts: list[frozenset[int]]) -> list[frozenset[int]]:
+        return [cut for cut in cuts if smallest <= sum(weights[i] for i in cut) <= sum(weights) - smallest]
+
+    runs = allowed([cut_of([code for part in parts[: length + 1] for code in part]) for length in range(len(parts))])
+    nearest = sorted(runs, key=lambda cut: abs(2 * sum(weights[i] for i in cut) - sum(weights)))[:1]
+    return allowed([cut_of(part) for part in parts]) + nearest
+
+
 def candidates(
     records: Sequence[Record],
     weights: Sequence[int],
@@ -133,6 +164,9 @@ def candidates(
     total = sum(weights)
     for position, attribute in enumerate(attributes):
         codes = [record[position] for record in records]
+        if isinstance(attribute, Tree) and not everywhere:
+            found += between_children(codes, weights, attribute, smallest)
+            continue
         for order in orders(codes, weights, attribute):
             prefixes = [order[: length + 1] for length in range(len(order) - 1)]
             cuts = [frozenset(i for i, code in enumerate(codes) if code in prefix) for prefix in prefixes]
