@@ -152,6 +152,30 @@ def between_children(codes: Sequence[int], weights: Sequence[int], tree: Tree, s
     return allowed([cut_of(part) for part in parts]) + nearest
 
 
+def cuts_between_children(
+    tree: Tree, codes: Sequence[int], weights: Sequence[int], smallest: int
+) -> list[frozenset[int]]:
+    """Each child of the common ancestor against the others, and the run of first children that is nearest to half."""
+    if len(set(codes)) < 2:
+        return []
+    paths = [tree.paths[code] for code in codes]
+    shared = 0
+    while None not in paths and len({(path or ())[: shared + 1] for path in paths}) == 1:
+        shared += 1
+    child = [(path or ("missing",))[: shared + 1] for path in paths]
+    children = list(dict.fromkeys(child[i] for i in sorted(range(len(codes)), key=lambda i: codes[i])))
+    alone = [{name} for name in children]
+    runs = [set(children[: length + 1]) for length in range(len(children) - 1)]
+    total = sum(weights)
+
+    def allowable(names: list[set[tuple[str, ...]]]) -> list[frozenset[int]]:
+        cuts = [frozenset(i for i, name in enumerate(child) if name in group) for group in names]
+        return [cut for cut in cuts if smallest <= sum(weights[i] for i in cut) <= total - smallest]
+
+    nearest = sorted(allowable(runs), key=lambda cut: abs(2 * sum(weights[i] for i in cut) - total))[:1]
+    return allowable(alone) + nearest
+
+
 def candidates(
     records: Sequence[Record],
     weights: Sequence[int],

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from sfumato.kernels.borrowed import borrowing
-from sfumato.kernels.items import (
+from sfumato.kernels.item_rows import (
     BRANCHES,
     DISTINCT,
     DROP,

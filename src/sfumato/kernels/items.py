@@ -5,7 +5,7 @@ Letters: q quasi-identifying attributes, M codes of all attributes together, t t
 An item is one code, or a run of neighboring codes of about equal count where more than 64 codes occur. The items of the
 active attributes (those of two items or more) stand one after the other; each has a bitmap of the rows that show it.
 A set of items of one attribute is one 64-bit word. Nothing here costs more than the rows looked at: no array of length
-M is cleared or walked. Arrays of one shape are rows of one array, because a call pays for every array that it passes.
+M is cleared or walked.
 """
 
 from __future__ import annotations
@@ -17,40 +17,27 @@ from numpy.typing import NDArray
 
 from sfumato.kernels.bits import EMPTY, lowest, single, without_lowest
 from sfumato.kernels.borrowed import borrowing
+from sfumato.kernels.item_rows import (
+    ACTIVE,
+    BRANCHES,
+    DISTINCT,
+    FIRST,
+    GAP,
+    GROUPED,
+    LAST,
+    OWN,
+    PRESENT,
+    START,
+    UNIT,
+    WEIGHT,
+)
 from sfumato.kernels.jit import kernel
 from sfumato.kernels.space import NUMERIC, SET, TREE, Space
+from sfumato.kernels.spans import ancestor_loss, list_branches, measure_axis
 
 MOST = 64  # items of one attribute
 RUNS = 32  # equal shares that too many codes are grouped into; a code with a share of its own makes one more item
 BITMAP_CODES = 4096  # attributes with more codes are sorted instead of marked
-
-# Rows of Items.attributes, int64 (6, q).
-ACTIVE = 0  # the active attributes in declared order
-BY_LOSS = 1  # the active attributes by falling loss
-PRESENT = 2  # items of the attribute
-START = 3  # its first item
-GROUPED = 4  # 1 when items stand for several codes
-BRANCHES = 5  # branchings of its tree below the topmost
-# Rows of Items.numbers, int64 (6, 64 q).
-WEIGHT = 0  # original records of the item
-LEFT = 1  # the same on the left side of a cut
-RIGHT = 2
-FIRST = 3  # smallest code
-LAST = 4
-DISTINCT = 5  # codes
-# Rows of Items.places, float64 (4, 64 q), in units of weighted loss.
-LOW = 0  # place of the first code on the axis
-HIGH = 1  # place of the last code
-GAP = 2  # distance to the next item, or loss of the ancestor common with it
-OWN = 3  # loss of the common ancestor of the item's codes
-# Rows of Items.rates, float64 (3, q).
-UNIT = 0  # loss of one value of a set, of one step on an axis, of the whole tree
-TOP = 1  # loss of the common ancestor of all codes that occur
-BASE = 2  # expected loss of the range
-# Rows of Items.branches, float64 (3, 128 q): items FROM .. TO − 1 lie under a branching; it loses DROP less than above.
-FROM = 0
-TO = 1
-DROP = 2
 
 
 class Items(NamedTuple):
@@ -59,7 +46,7 @@ class Items(NamedTuple):
     Attributes
     ----------
     attributes, numbers, places, rates, branches : numpy.ndarray
-        See the constants above.
+        See :mod:`sfumato.kernels.item_rows`.
     bitmaps : numpy.ndarray
         uint64 (u, 64 q): which rows show each item.
     item : numpy.ndarray
@@ -176,19 +163,19 @@ def find_items(
         attributes[ACTIVE, active] = attribute
         active += 1
         if kinds[attribute] == NUMERIC:
-            _measure_axis(start, present, offset, rates[UNIT, attribute], positions, numbers, places)
+            measure_axis(start, present, offset, rates[UNIT, attribute], positions, numbers, places)
         elif kinds[attribute] == TREE:
             for place in range(start, start + present):
                 before = max(start, place - 1)
-                places[OWN, place] = _ancestor_loss(
+                places[OWN, place] = ancestor_loss(
                     offset, numbers[FIRST, place], numbers[LAST, place], rates[UNIT, attribute], tree_low, tree_high,
                     tree_parent, leaf, node_loss,
                 )  # fmt: skip
-                places[GAP, before] = _ancestor_loss(
+                places[GAP, before] = ancestor_loss(
                     offset, numbers[LAST, before], numbers[FIRST, place], rates[UNIT, attribute], tree_low, tree_high,
                     tree_parent, leaf, node_loss,
                 )  # fmt: skip
-            attributes[BRANCHES, attribute] = _list_branches(attribute, start, present, places, rates, branches)
+            attributes[BRANCHES, attribute] = list_branches(attribute, start, present, places, rates, branches)
         start += present
     _mark_rows(codes, low, rows, step, active, start, offsets, attributes, numbers, item_of, item, row_weight, bitmaps)
     return active, total, heaviest
@@ -333,72 +320,3 @@ def _group(
         numbers[DISTINCT, place] += 1
         item_of[offset + code] = place - start
     return place + 1 - start
-
-
-@borrowing
-def _measure_axis(
-    start: int, present: int, offset: int, unit: float, positions: Any, numbers: Any, places: Any
-) -> None:
-    middle = 0.0
-    for place in range(start, start + present):
-        places[LOW, place] = unit * positions[offset + numbers[FIRST, place]]
-        places[HIGH, place] = unit * positions[offset + numbers[LAST, place]]
-        next_middle = 0.5 * (places[LOW, place] + places[HIGH, place])
-        if place > start:
-            places[GAP, place - 1] = next_middle - middle
-        middle = next_middle
-
-
-@borrowing
-def _ancestor_loss(
-    offset: int, low: int, high: int, unit: float, tree_low: Any, tree_high: Any, tree_parent: Any, leaf: Any,
-    node_loss: Any,
-) -> float:  # fmt: skip
-    if low == high:
-        return 0.0
-    node = leaf[offset + low]
-    while node >= 0 and not (tree_low[node] <= high and high < tree_high[node]):
-        node = tree_parent[node]
-    return unit if node < 0 else node_loss[node]
-
-
-@borrowing
-def _list_branches(attribute: int, start: int, present: int, places: Any, rates: Any, branches: Any) -> int:
-    """Read the tree off the losses between neighbors: what lies between two larger gaps is one branching.
-
-    That makes two branchings per item at most, however large the tree is. Branchings still open wait at the far end of
-    the attribute's part of `branches`, loss in DROP.
-    """
-    base = 2 * start
-    top = base + 2 * present
-    waiting = top
-    listed = base
-    for place in range(present):
-        own = places[OWN, start + place]
-        gap = np.inf
-        if place < present - 1:
-            gap = max(places[GAP, start + place], max(own, places[OWN, start + place + 1]))
-            places[GAP, start + place] = gap
-        above = gap if place == 0 else min(gap, places[GAP, start + place - 1])
-        branches[FROM, listed] = place
-        branches[TO, listed] = place + 1
-        branches[DROP, listed] = above - own
-        listed += 1
-        opened = float(place)
-        while waiting < top and branches[DROP, waiting] < gap:
-            loss = branches[DROP, waiting]
-            opened = branches[FROM, waiting]
-            waiting += 1
-            above = gap if waiting == top else min(gap, branches[DROP, waiting])
-            if above == np.inf:
-                rates[TOP, attribute] = loss
-            else:
-                branches[FROM, listed] = opened
-                branches[TO, listed] = place + 1
-                branches[DROP, listed] = above - loss
-                listed += 1
-        if gap < np.inf and (waiting == top or branches[DROP, waiting] > gap):
-            waiting -= 1
-            branches[DROP, waiting] = gap
-            branches[FROM, waiting] = opened
-    return listed - base

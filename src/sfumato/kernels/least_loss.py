@@ -10,49 +10,26 @@ Letters: q attributes, h rows looked at, u = h/64, c candidates, b bits of the l
 
 from __future__ import annotations
 
-import math
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.kernels.bits import EMPTY, ONE, has, how_many, single
+from sfumato.kernels.bits import EMPTY, ONE, has
 from sfumato.kernels.borrowed import borrowing
+from sfumato.kernels.candidates import ATTRIBUTE, propose
 from sfumato.kernels.cuts import Options, Workspace, count_part, count_range, new_workspace, sides_hold, total_weight
-from sfumato.kernels.expected_loss import exact_loss, expected_loss, spread_table
-from sfumato.kernels.items import (
-    ACTIVE,
-    BASE,
-    BY_LOSS,
-    FIRST,
-    GAP,
-    LAST,
-    LEFT,
-    MOST,
-    PRESENT,
-    RIGHT,
-    START,
-    TOP,
-    WEIGHT,
-    Items,
-    find_items,
-    new_items,
-)
+from sfumato.kernels.expected_loss import spread_table
+from sfumato.kernels.item_rows import FIRST, LAST, PRESENT, START
+from sfumato.kernels.items import MOST, Items, find_items, new_items
 from sfumato.kernels.jit import kernel
 from sfumato.kernels.predicates import RuleArrays
 from sfumato.kernels.ranges import move_to_parts
-from sfumato.kernels.space import NUMERIC, SET, TREE, Space
+from sfumato.kernels.scores import PLANES, next_better, rate_range, slice_weights, tabulate_evenness
+from sfumato.kernels.space import Space
 
 SAMPLE = 1024  # records that a range is judged on
 DRAWS = 1.6  # records of the imagined class over the smallest allowed
-EVENNESS = 0.7  # exponent of the entropy of the split
-STEPS = 1024  # steps in which the entropy is tabulated
-SLACK = 1e-9  # a later candidate must be better by this part of the loss
-PLANES = 16  # words of bits times bits of weights up to which bitmaps count faster than rows
-
-# Rows of LossWorkspace.candidates.
-ATTRIBUTE = 0
-LEFT_WEIGHT = 1
 
 
 class LossWorkspace(NamedTuple):
@@ -94,19 +71,9 @@ def new_loss_workspace(space: Space, options: Options, rows: int) -> LossWorkspa
     q = len(space.kinds)
     draws = max(2, int(DRAWS * options.smallest + 0.5))
     return LossWorkspace(
-        new_items(space, rows), draws, spread_table(draws), _tabulate_evenness(), np.zeros((2, 3 * MOST * q), np.int64),
+        new_items(space, rows), draws, spread_table(draws), tabulate_evenness(), np.zeros((2, 3 * MOST * q), np.int64),
         np.zeros(3 * MOST * q, np.uint64), np.zeros(rows + 1, np.int64), np.zeros((PLANES, PLANES), np.uint64),
     )  # fmt: skip
-
-
-@kernel
-def _tabulate_evenness() -> Any:
-    table = np.zeros(STEPS + 1)
-    for step in range(1, STEPS):
-        share = step / STEPS
-        entropy = -(share * math.log2(share) + (1.0 - share) * math.log2(1.0 - share))
-        table[step] = entropy**EVENNESS
-    return table
 
 
 @kernel
@@ -217,13 +184,13 @@ def choose_cut(
     if active == 0:
         return -1
     share = smallest * (total / size)
-    base = total * _rate_range(active, total, draws, kinds, table, attributes, numbers, places, rates, branches)
-    bits = _slice_weights(rows, heaviest, row_weight, planes)
+    base = total * rate_range(active, total, draws, kinds, table, attributes, numbers, places, rates, branches)
+    bits = slice_weights(rows, heaviest, row_weight, planes)
     if ruled:
         count_range(codes, weights, low, high, rules, work, work.whole)
     # Where the middle places fail, others may still do: rules can refuse a place, trees have no order of frequency.
     for anywhere in range(1 if everywhere else 0, 2):
-        count = _propose(
+        count = propose(
             active, total, share, anywhere == 1, kinds, attributes, numbers, places, rates, candidates, candidate_items
         )
         best = -np.inf
@@ -267,309 +234,6 @@ def choose_cut(
             if step == 1 or _sizes_hold(codes, weights, low, high, attribute, size, smallest, part_of):
                 return attribute
     return -1
-
-
-@borrowing
-def _rate_range(
-    active: int, total: int, draws: int, kinds: Any, table: Any, attributes: Any, numbers: Any, places: Any,
-    rates: Any, branches: Any,
-) -> float:  # fmt: skip
-    """Find the expected loss of the whole range and order the attributes by their part of it."""
-    base = 0.0
-    for number in range(active):
-        attribute = attributes[ACTIVE, number]
-        rate = expected_loss(
-            attribute, kinds[attribute], WEIGHT, total, draws, table, attributes, numbers, places, rates, branches
-        )
-        rates[BASE, attribute] = rate
-        base += rate
-        place = number
-        while place > 0 and rates[BASE, attributes[BY_LOSS, place - 1]] < rate:
-            attributes[BY_LOSS, place] = attributes[BY_LOSS, place - 1]
-            place -= 1
-        attributes[BY_LOSS, place] = attribute
-    return base
-
-
-@borrowing
-def _slice_weights(rows: int, heaviest: int, row_weight: Any, planes: Any) -> int:
-    """Write which rows have each bit of the weights; return the bits, 0 when counting by bitmaps would not pay."""
-    words = (rows + 63) >> 6
-    bits = 0
-    while heaviest >> bits > 0:
-        bits += 1
-    if bits * words > PLANES:
-        return 0
-    for bit in range(bits):
-        for word in range(words):
-            planes[bit, word] = EMPTY
-    for row in range(rows):
-        weight = np.uint64(row_weight[row])
-        for bit in range(bits):
-            planes[bit, row >> 6] |= ((weight >> np.uint64(bit)) & ONE) << np.uint64(row & 63)
-    return bits
-
-
-@borrowing
-def _propose(
-    active: int, total: int, smallest: float, everywhere: bool, kinds: Any, attributes: Any, numbers: Any, places: Any,
-    rates: Any, candidates: Any, candidate_items: Any,
-) -> int:  # fmt: skip
-    """List the candidates in order; return how many there are."""
-    count = np.int64(0)
-    for number in range(active):
-        attribute = attributes[ACTIVE, number]
-        start = attributes[START, attribute]
-        present = attributes[PRESENT, attribute]
-        first = count
-        if kinds[attribute] == TREE and not everywhere:
-            count = _propose_children(
-                attribute, start, present, total, smallest, count, numbers, places, rates[TOP, attribute], candidates,
-                candidate_items,
-            )  # fmt: skip
-            continue
-        for order in range(2 if kinds[attribute] == SET and present > 2 else 1):
-            if everywhere:
-                count = _propose_prefixes(
-                    attribute, start, present, order == 1, total, smallest, count, numbers, candidates, candidate_items
-                )
-            else:
-                count = _propose_middle(
-                    attribute, start, present, order == 1, total, smallest, first, count, numbers, candidates,
-                    candidate_items,
-                )  # fmt: skip
-        if everywhere and present > 2 and kinds[attribute] != NUMERIC:
-            count = _propose_single_items(
-                attribute, start, present, total, smallest, count, numbers, candidates, candidate_items
-            )
-    return count
-
-
-@borrowing
-def _propose_prefixes(
-    attribute: int, start: int, present: int, by_frequency: bool, total: int, smallest: float, count: int, numbers: Any,
-    candidates: Any, candidate_items: Any,
-) -> int:  # fmt: skip
-    """Propose every allowable prefix of one order."""
-    chosen = EMPTY
-    weight = np.int64(0)
-    for place in range(present - 1):
-        item = _heaviest(start, present, chosen, numbers) if by_frequency else place
-        chosen |= single(item)
-        weight += numbers[WEIGHT, start + item]
-        if total - weight < smallest:
-            break
-        if weight >= smallest:
-            candidates[ATTRIBUTE, count] = attribute
-            candidates[LEFT_WEIGHT, count] = weight
-            candidate_items[count] = chosen
-            count += 1
-    return count
-
-
-@borrowing
-def _propose_middle(
-    attribute: int, start: int, present: int, by_frequency: bool, total: int, smallest: float, first: int, count: int,
-    numbers: Any, candidates: Any, candidate_items: Any,
-) -> int:  # fmt: skip
-    """Propose the allowable prefix nearest to half, unless it makes the same cut as candidate `first`.
-
-    Only the last prefix below half and the first one from half on can be it: where these are not allowable, none is.
-    """
-    before = EMPTY
-    before_weight = np.int64(0)
-    chosen = EMPTY
-    weight = np.int64(0)
-    for place in range(present - 1):
-        before = chosen
-        before_weight = weight
-        item = _heaviest(start, present, chosen, numbers) if by_frequency else place
-        chosen |= single(item)
-        weight += numbers[WEIGHT, start + item]
-        if 2 * weight >= total:
-            break
-    fits = weight >= smallest and total - weight >= smallest
-    fits_before = before_weight >= smallest and total - before_weight >= smallest
-    if fits_before and (not fits or total - 2 * before_weight <= abs(2 * weight - total)):
-        chosen = before
-        weight = before_weight
-    elif not fits:
-        return count
-    complement = (~EMPTY >> np.uint64(64 - present)) & ~chosen
-    if count > first and (candidate_items[first] == chosen or candidate_items[first] == complement):
-        return count
-    candidates[ATTRIBUTE, count] = attribute
-    candidates[LEFT_WEIGHT, count] = weight
-    candidate_items[count] = chosen
-    return count + 1
-
-
-@borrowing
-def _propose_children(
-    attribute: int, start: int, present: int, total: int, smallest: float, count: int, numbers: Any, places: Any,
-    top: float, candidates: Any, candidate_items: Any,
-) -> int:  # fmt: skip
-    """Propose cuts between the children of the common ancestor: each alone, and the run of first ones nearest to half.
-
-    Only such a cut makes both sides less general; items are neighbors across children where their ancestor is the top.
-    """
-    child = EMPTY
-    child_weight = np.int64(0)
-    chosen = EMPTY
-    weight = np.int64(0)
-    nearest = EMPTY
-    nearest_weight = np.int64(-1)
-    for item in range(present):
-        child |= single(item)
-        child_weight += numbers[WEIGHT, start + item]
-        if item < present - 1 and places[GAP, start + item] < top:
-            continue
-        chosen |= child
-        weight += child_weight
-        if weight >= smallest and total - weight >= smallest:
-            if nearest_weight < 0 or abs(2 * weight - total) < abs(2 * nearest_weight - total):
-                nearest = chosen
-                nearest_weight = weight
-        if child_weight >= smallest and total - child_weight >= smallest:
-            candidates[ATTRIBUTE, count] = attribute
-            candidates[LEFT_WEIGHT, count] = child_weight
-            candidate_items[count] = child
-            count += 1
-        child = EMPTY
-        child_weight = np.int64(0)
-    if nearest_weight >= 0:
-        candidates[ATTRIBUTE, count] = attribute
-        candidates[LEFT_WEIGHT, count] = nearest_weight
-        candidate_items[count] = nearest
-        count += 1
-    return count
-
-
-@borrowing
-def _heaviest(start: int, present: int, taken: Any, numbers: Any) -> int:
-    heaviest = 0
-    most = np.int64(-1)
-    for item in range(present):
-        if numbers[WEIGHT, start + item] > most and not has(taken, item):
-            most = numbers[WEIGHT, start + item]
-            heaviest = item
-    return heaviest
-
-
-@borrowing
-def _propose_single_items(
-    attribute: int, start: int, present: int, total: int, smallest: float, count: int, numbers: Any, candidates: Any,
-    candidate_items: Any,
-) -> int:  # fmt: skip
-    # The first and the last item alone are prefixes in code order already.
-    for item in range(1, present - 1):
-        weight = numbers[WEIGHT, start + item]
-        if weight >= smallest and total - weight >= smallest:
-            candidates[ATTRIBUTE, count] = attribute
-            candidates[LEFT_WEIGHT, count] = weight
-            candidate_items[count] = single(item)
-            count += 1
-    return count
-
-
-@borrowing
-def next_better(
-    number: int, count: int, one_only: bool, best: float, base: float, active: int, total: int, rows: int, planes: int,
-    smallest: float, kinds: Any, attributes: Any, numbers: Any, places: Any, rates: Any, branches: Any, item: Any,
-    row_weight: Any, bitmaps: Any, draws: int, table: Any, evenness: Any, candidates: Any, candidate_items: Any,
-    chosen_rows: Any, weight_planes: Any,
-) -> tuple[int, float]:  # fmt: skip
-    """Score the candidates from `number` on; return the best one and its score, −1 when none is better than `best`.
-
-    With `one_only` the first one that is better is returned.
-    """
-    found = np.int64(-1)
-    last = attributes[ACTIVE, active - 1]
-    stop = attributes[START, last] + attributes[PRESENT, last]
-    while number < count:
-        attribute = candidates[ATTRIBUTE, number]
-        chosen = candidate_items[number]
-        left = candidates[LEFT_WEIGHT, number]
-        right = total - left
-        if planes > 0:
-            _count_by_bitmaps(attributes[START, attribute], chosen, stop, rows, planes, weight_planes, bitmaps, numbers)
-        else:
-            _count_by_rows(attribute, chosen, stop, rows, active, attributes, item, row_weight, chosen_rows, numbers)
-        even = evenness[min(STEPS - 1, max(1, int(STEPS * (left / total) + 0.5)))]
-        # Whatever costs more than this cannot become the best.
-        limit = base - best * even if best > 0 else base - best
-        cost = 0.0
-        for order in range(active):
-            other = attributes[BY_LOSS, order]
-            kind = kinds[other]
-            if left < 2 * smallest:
-                cost += left * exact_loss(other, kind, LEFT, attributes, numbers, places, rates)
-            else:
-                cost += left * expected_loss(
-                    other, kind, LEFT, left, draws, table, attributes, numbers, places, rates, branches
-                )
-            if right < 2 * smallest:
-                cost += right * exact_loss(other, kind, RIGHT, attributes, numbers, places, rates)
-            else:
-                cost += right * expected_loss(
-                    other, kind, RIGHT, right, draws, table, attributes, numbers, places, rates, branches
-                )
-            if cost >= limit:
-                break
-        score = base - cost
-        if score > 0:
-            score /= even
-        if score > best + SLACK * base:
-            best = score
-            found = number
-            if one_only:
-                break
-        number += 1
-    return found, best
-
-
-@borrowing
-def _count_by_bitmaps(
-    start: int, chosen: Any, stop: int, rows: int, planes: int, weight_planes: Any, bitmaps: Any, numbers: Any
-) -> None:
-    for place in range(stop):
-        numbers[LEFT, place] = 0
-    for word in range((rows + 63) >> 6):
-        side = EMPTY
-        rest = chosen
-        place = start
-        while rest != EMPTY:
-            if rest & ONE != EMPTY:
-                side |= bitmaps[word, place]
-            rest >>= ONE
-            place += 1
-        for plane in range(planes):
-            marked = side & weight_planes[plane, word]
-            for place in range(stop):
-                numbers[LEFT, place] += how_many(bitmaps[word, place] & marked) << plane
-    for place in range(stop):
-        numbers[RIGHT, place] = numbers[WEIGHT, place] - numbers[LEFT, place]
-
-
-@borrowing
-def _count_by_rows(
-    attribute: int, chosen: Any, stop: int, rows: int, active: int, attributes: Any, item: Any, row_weight: Any,
-    chosen_rows: Any, numbers: Any,
-) -> None:  # fmt: skip
-    for place in range(stop):
-        numbers[LEFT, place] = 0
-    picked = 0
-    for row in range(rows):
-        chosen_rows[picked] = row
-        picked += np.int64((chosen >> np.uint64(item[attribute, row])) & ONE)
-    for order in range(active):
-        other = attributes[ACTIVE, order]
-        start = attributes[START, other]
-        for pick in range(picked):
-            row = chosen_rows[pick]
-            numbers[LEFT, start + np.int64(item[other, row])] += row_weight[row]
-    for place in range(stop):
-        numbers[RIGHT, place] = numbers[WEIGHT, place] - numbers[LEFT, place]
 
 
 @borrowing
