@@ -22,7 +22,7 @@ from sfumato.release.description import Description, SensitiveDescription, descr
 from sfumato.release.release import Release
 from sfumato.release.report import Report
 from sfumato.release.shuffle import permutation
-from sfumato.release.suppression import settle_suppression
+from sfumato.release.suppression import settle_suppression, smallest_allowed
 from sfumato.release.verify import Verification, verify_table
 from sfumato.table.encoding import EncodedTable, encode
 from sfumato.table.kinds import text_of
@@ -205,13 +205,9 @@ def _report(
         classes=verification.classes,
         smallest_class=int(sizes.min()),
         largest_class=int(sizes.max()),
-        losses=measure_losses(generalized, k=_smallest_allowed(models)),
+        losses=measure_losses(generalized, k=smallest_allowed(models)),
         verification=verification,
     )
-
-
-def _smallest_allowed(models: Sequence[PrivacyModel]) -> int:
-    return max([1, *(int(model.parameters().get("k", 1)) for model in models)])
 
 
 def _description(

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import tomllib
 from pathlib import Path
 
 import polars as pl
 
-from sfumato.errors import InputError
+from sfumato.errors import InputError, PolicyError
 from sfumato.metrics import Losses, measure_losses
-from sfumato.policy.policy import Policy
 from sfumato.recoding import Recoding, generalize_published
 from sfumato.release.description import Description, read_description
 from sfumato.release.folder import MARK
@@ -65,7 +65,7 @@ def _opened(published: Release | str | Path | pl.DataFrame) -> tuple[pl.DataFram
     if isinstance(published, pl.DataFrame):
         return published, None, 1
     if isinstance(published, Release):
-        return published.data, None, _promised_k(published.description)
+        return published.data, _recoding(published.policy), _promised_k(published.description)
     path = Path(published)
     if not path.is_dir():
         return str(path), None, 1
@@ -73,8 +73,16 @@ def _opened(published: Release | str | Path | pl.DataFrame) -> tuple[pl.DataFram
         raise InputError(f"{path}: holds no {MARK}, so it is not a release folder; name a release or a published file")
     description, facts = read_description((path / MARK).read_text(encoding="utf-8", errors="replace"))
     policy = path / "policy.toml"
-    recoding = Policy.from_file(policy).to_recoding() if policy.is_file() else None
+    recoding = _recoding(policy.read_text(encoding="utf-8", errors="replace")) if policy.is_file() else None
     return str(path / facts.file), recoding, _promised_k(description)
+
+
+def _recoding(policy: str) -> Recoding:
+    """Read how a release was published off its policy; other parts of it may be unknown here or withheld."""
+    try:
+        return Recoding.from_policy(tomllib.loads(policy).get("recoding", {}))
+    except (tomllib.TOMLDecodeError, AttributeError, TypeError):
+        raise PolicyError("policy.toml: is damaged; say how the table was published with recoding=") from None
 
 
 def _promised_k(description: Description) -> int:

@@ -7,6 +7,8 @@ their number, which the report states, counts no small group.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -14,7 +16,13 @@ from sfumato.anonymizers.protocol import Problem
 from sfumato.classes.partition import Partition
 from sfumato.classes.statistics import class_statistics
 from sfumato.errors import UnsatisfiableError
+from sfumato.models.protocol import PrivacyModel
 from sfumato.recoding import Recoding
+
+
+def smallest_allowed(models: Sequence[PrivacyModel]) -> int:
+    """Return the largest k among the models, at least 1."""
+    return max([1, *(int(model.parameters().get("k", 1)) for model in models)])
 
 
 def settle_suppression(partition: Partition, problem: Problem, recoding: Recoding) -> Partition:
@@ -38,48 +46,69 @@ def settle_suppression(partition: Partition, problem: Problem, recoding: Recodin
     ------
     UnsatisfiableError
         When the limit does not allow it.
+
+    Notes
+    -----
+    Models that compare with the whole table see another one when records go, so every class is judged anew. Cost
+    O((n + s) log c) for c classes and s pairs of class and sensitive value.
     """
     suppressed = partition.suppressed
     if suppressed == 0:
         return partition
-    sizes = partition.sizes
-    order = np.argsort(sizes, kind="stable")
-    added = 0
-    while not _may_be_published(_suppress(partition, order[:added]), problem, recoding):
-        if added == len(order):
-            raise UnsatisfiableError(
-                f"suppression: not even all {partition.height} records together satisfy the models"
-            )
-        suppressed += int(sizes[order[added]])
-        added += 1
     if suppressed > problem.suppression_limit:
         raise UnsatisfiableError(
             f"suppression: {suppressed} of {partition.height} records would have to be suppressed and the limit allows "
             f"{problem.suppression_limit}; raise the suppression limit or lower the models' parameters"
         )
-    return _renumbered(_suppress(partition, order[:added])) if added else partition
+    sizes = partition.sizes
+    order = np.argsort(sizes, kind="stable")
+    affordable = int(np.searchsorted(np.cumsum(sizes[order]), problem.suppression_limit - suppressed, side="right"))
+
+    def settled(added: int) -> Partition | None:
+        candidate = _suppress(partition, order[:added]) if added else partition
+        return candidate if _may_be_published(candidate, problem, recoding) else None
+
+    found = _fewest(settled, affordable)
+    if found is None:
+        raise UnsatisfiableError(
+            f"suppression: {suppressed} of {partition.height} records have to be suppressed, but as they are they may "
+            f"not be published as {recoding.suppressed!r}, nor with other classes beside them up to the limit of "
+            f"{problem.suppression_limit}; raise the suppression limit or lower the models' parameters"
+        )
+    return found
+
+
+def _fewest(settled: Callable[[int], Partition | None], most: int) -> Partition | None:
+    """Find the fewest classes to add, by doubling and then halving; exact where adding never breaks what holds."""
+    failing, passing = -1, 0
+    while (found := settled(passing)) is None:
+        if passing == most:
+            return None
+        failing, passing = passing, min(max(1, 2 * passing), most)
+    while passing - failing > 1:
+        middle = (failing + passing) // 2
+        better = settled(middle)
+        if better is None:
+            failing = middle
+        else:
+            passing, found = middle, better
+    return found
 
 
 def _suppress(partition: Partition, classes: NDArray[np.int64]) -> Partition:
-    gone = np.zeros(partition.count + 1, dtype=np.bool_)  # the last entry stands for −1
-    gone[classes] = True
-    return Partition(np.where(gone[partition.class_of], np.int32(-1), partition.class_of), partition.count)
+    number = np.ones(partition.count + 1, dtype=np.int32)  # the last entry stands for −1
+    number[classes] = 0
+    number[-1] = 0
+    renumbered = np.where(number > 0, np.cumsum(number, dtype=np.int32) - 1, np.int32(-1)).astype(np.int32)
+    return Partition(renumbered[partition.class_of], partition.count - len(classes))
 
 
 def _may_be_published(partition: Partition, problem: Problem, recoding: Recoding) -> bool:
-    if recoding.suppressed != "star":
-        return partition.suppressed >= max([1, *(int(model.parameters().get("k", 1)) for model in problem.models)])
-    # As class 0 beside the others, so that models which compare with the whole table see all of it.
+    starred = recoding.suppressed == "star"
+    if not starred and (partition.suppressed < smallest_allowed(problem.models) or not partition.count):
+        return False
+    # Stars are one class beside the others, which comes first.
     table = problem.table
-    statistics = class_statistics(
-        partition.class_of + np.int32(1), partition.count + 1, table.sensitive_codes, table.sensitive
-    )
-    return all(bool(model.holds(statistics)[0]) for model in problem.models)
-
-
-def _renumbered(partition: Partition) -> Partition:
-    kept = partition.class_of >= 0
-    _, numbers = np.unique(partition.class_of[kept], return_inverse=True)
-    class_of = np.full(partition.height, -1, dtype=np.int32)
-    class_of[kept] = numbers
-    return Partition(class_of, int(numbers.max(initial=-1)) + 1)
+    class_of = partition.class_of + np.int32(starred)
+    statistics = class_statistics(class_of, partition.count + starred, table.sensitive_codes, table.sensitive)
+    return all(bool(model.holds(statistics).all()) for model in problem.models)

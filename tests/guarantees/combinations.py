@@ -1,0 +1,97 @@
+"""Every anonymizer setting that exists, every model with parameters, every recoding."""
+
+from __future__ import annotations
+
+import dataclasses
+import types
+from collections.abc import Iterator, Mapping
+from itertools import product
+from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
+
+from hypothesis import strategies as st
+
+import sfumato as sf
+from guarantees.recount import Sensitive
+from sfumato.anonymizers import ANONYMIZERS
+from sfumato.errors import PolicyError
+from sfumato.models import MODELS
+from sfumato.models.protocol import PrivacyModel
+
+
+def _choices(hint: Any) -> list[Any] | None:
+    """The values that an option can take, when they can be listed."""
+    if get_origin(hint) is Literal:
+        return list(get_args(hint))
+    if hint in (bool, type(None)):
+        return [False, True] if hint is bool else [None]
+    if get_origin(hint) in (Union, types.UnionType):
+        parts = [_choices(part) for part in get_args(hint)]
+        return None if None in parts else [value for part in parts if part for value in part]
+    return None
+
+
+def _settings(described: type[Any]) -> Iterator[Any]:
+    hints = get_type_hints(described)
+    listed = {
+        field.name: choices
+        for field in dataclasses.fields(described)
+        if (choices := _choices(hints[field.name])) is not None
+    }
+    for values in product(*listed.values()):
+        try:
+            yield described(**dict(zip(listed, values, strict=True)))
+        except PolicyError:  # options that contradict each other
+            continue
+
+
+SETTINGS = {repr(setting): setting for described in ANONYMIZERS.values() for setting in _settings(described)}
+"""Every anonymizer with every combination of options that it accepts."""
+
+SMALL = st.sampled_from([1, 2, 2, 3, 5])
+REALS = st.sampled_from([1.0, 1.2, 1.5, 2.0, 3.0])
+SHARES = st.sampled_from([0.2, 0.34, 0.5, 0.75, 1.0])
+BOUNDS = st.sampled_from([0.3, 0.7, 1.0, 2.0, 8.0])
+PARAMETERS: Mapping[str, Mapping[str, st.SearchStrategy[Any]]] = {
+    "k-anonymity": {"k": SMALL},
+    "alpha-k-anonymity": {"alpha": SHARES, "k": SMALL},
+    "distinct-l-diversity": {"l": SMALL},
+    "probabilistic-l-diversity": {"l": REALS},
+    "entropy-l-diversity": {"l": REALS},
+    "recursive-l-diversity": {"c": BOUNDS, "l": SMALL},
+    "t-closeness": {"t": SHARES},
+    "basic-beta-likeness": {"beta": BOUNDS},
+    "enhanced-beta-likeness": {"beta": BOUNDS},
+    "delta-disclosure": {"delta": BOUNDS},
+}
+
+
+@st.composite
+def models(draw: st.DrawFn, name: str, sensitive: Mapping[str, Sensitive]) -> PrivacyModel:
+    """One model with parameters, on all sensitive columns or on one of them."""
+    parameters = {key: draw(values) for key, values in PARAMETERS[name].items()}
+    if name != "k-anonymity":
+        parameters["attribute"] = draw(st.sampled_from([None, *sensitive]))
+    if name == "t-closeness" and draw(st.booleans()):
+        parameters["distance"] = draw(st.sampled_from(_distances(parameters["attribute"], sensitive)))
+    model: PrivacyModel = MODELS[name](**parameters)
+    return model
+
+
+def _distances(attribute: str | None, sensitive: Mapping[str, Sensitive]) -> list[str]:
+    looked_at = [sensitive[attribute]] if attribute else list(sensitive.values())
+    fitting = ["equal"]
+    fitting += ["ordered"] if all(column.ordered for column in looked_at) else []
+    return fitting + (["hierarchical"] if all(column.tree for column in looked_at) else [])
+
+
+def described(model: PrivacyModel) -> dict[str, Any]:
+    return {"name": model.name, **{key: value for key, value in model.parameters().items() if value is not None}}
+
+
+RECODINGS = [
+    sf.Recoding(),
+    sf.Recoding(numeric="mean"),
+    sf.Recoding(forms={"q0": "set"}),
+    sf.Recoding(suppressed="star"),
+    sf.Recoding(numeric="mean", suppressed="star", forms={"q0": "set"}),
+]
