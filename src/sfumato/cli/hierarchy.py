@@ -20,7 +20,7 @@ Example:
 
 def hierarchy(
     table: Original,
-    column: Annotated[str, typer.Argument(show_default=False, help="Name of the column.")],
+    column: Annotated[str, typer.Argument(metavar="COLUMN", show_default=False, help="Its name.")],
     out: Annotated[Path | None, typer.Option(metavar="FILE", help="File to write; stdout when left out.")] = None,
     overwrite: Overwrite = False,
     separator: Separator = None,
