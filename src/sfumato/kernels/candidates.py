@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 
 from sfumato.kernels.bits import EMPTY, has, single
-from sfumato.kernels.borrowed import borrowing
 from sfumato.kernels.item_rows import ACTIVE, GAP, PRESENT, START, TOP, WEIGHT
+from sfumato.kernels.jit import borrowing
 from sfumato.kernels.space import NUMERIC, SET, TREE
 
 # Rows of `candidates`.

@@ -19,7 +19,6 @@ from typing import Any
 
 import numpy as np
 
-from sfumato.kernels.borrowed import borrowing
 from sfumato.kernels.item_rows import (
     BRANCHES,
     DISTINCT,
@@ -36,7 +35,7 @@ from sfumato.kernels.item_rows import (
     TOP,
     UNIT,
 )
-from sfumato.kernels.jit import inlined, kernel
+from sfumato.kernels.jit import borrowing, inlined, kernel
 from sfumato.kernels.space import NUMERIC, SET
 
 TABLED = 128  # sides of fewer records look their powers up

@@ -62,7 +62,7 @@ def _pack(codes: NDArray[np.integer], record: int, shifts: NDArray[np.int64]) ->
     key = np.int64(0)
     for column in range(codes.shape[1]):
         key |= np.int64(codes[record, column]) << shifts[column]
-    return key  # type: ignore[return-value]
+    return key
 
 
 @inlined

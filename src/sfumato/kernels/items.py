@@ -16,7 +16,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.kernels.bits import EMPTY, lowest, single, without_lowest
-from sfumato.kernels.borrowed import borrowing
 from sfumato.kernels.item_rows import (
     ACTIVE,
     BRANCHES,
@@ -31,7 +30,7 @@ from sfumato.kernels.item_rows import (
     UNIT,
     WEIGHT,
 )
-from sfumato.kernels.jit import kernel
+from sfumato.kernels.jit import borrowing, kernel
 from sfumato.kernels.space import NUMERIC, SET, TREE, Space
 from sfumato.kernels.spans import ancestor_loss, list_branches, measure_axis
 

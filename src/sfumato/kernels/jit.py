@@ -17,6 +17,8 @@ import numba
 
 Function = TypeVar("Function", bound=Callable[..., object])
 
+_njit: Any = numba.njit  # its types leave some switches out
+
 CACHED = os.environ.get("SFUMATO_CACHE", "1") != "0"
 
 
@@ -30,6 +32,18 @@ def kernel(function: Function) -> Function:
 def inlined(function: Function) -> Function:
     """Compile a small helper that other kernels call; it is not cached by itself."""
     return cast(Function, numba.njit(function, nogil=True, error_model="numpy"))
+
+
+def borrowing(function: Function) -> Function:
+    """Compile a helper that makes and keeps no array, without counting references to those that it is handed.
+
+    Counting costs more than the work on a range of twenty records. Where numba no longer knows the switch, references
+    are counted, which is slower and as right.
+    """
+    try:
+        return cast(Function, _njit(function, nogil=True, error_model="numpy", _nrt=False))
+    except (TypeError, KeyError):
+        return inlined(function)
 
 
 def _stamp(compiled: Any) -> None:

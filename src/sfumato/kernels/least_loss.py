@@ -16,13 +16,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.kernels.bits import EMPTY, ONE, has
-from sfumato.kernels.borrowed import borrowing
 from sfumato.kernels.candidates import ATTRIBUTE, propose
 from sfumato.kernels.cuts import Options, Workspace, count_part, count_range, new_workspace, sides_hold, total_weight
 from sfumato.kernels.expected_loss import spread_table
 from sfumato.kernels.item_rows import FIRST, LAST, PRESENT, START
 from sfumato.kernels.items import MOST, Items, find_items, new_items
-from sfumato.kernels.jit import kernel
+from sfumato.kernels.jit import borrowing, kernel
 from sfumato.kernels.predicates import RuleArrays
 from sfumato.kernels.ranges import move_to_parts
 from sfumato.kernels.scores import PLANES, next_better, rate_range, slice_weights, tabulate_evenness

@@ -11,11 +11,10 @@ from typing import Any
 import numpy as np
 
 from sfumato.kernels.bits import EMPTY, ONE, how_many
-from sfumato.kernels.borrowed import borrowing
 from sfumato.kernels.candidates import ATTRIBUTE, LEFT_WEIGHT
 from sfumato.kernels.expected_loss import exact_loss, expected_loss
 from sfumato.kernels.item_rows import ACTIVE, BASE, BY_LOSS, LEFT, PRESENT, RIGHT, START, WEIGHT
-from sfumato.kernels.jit import kernel
+from sfumato.kernels.jit import borrowing, kernel
 
 EVENNESS = 0.7  # exponent of the entropy of the split
 STEPS = 1024  # steps in which the entropy is tabulated

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from sfumato.kernels.borrowed import borrowing
 from sfumato.kernels.item_rows import DROP, FIRST, FROM, GAP, HIGH, LAST, LOW, OWN, TO, TOP
+from sfumato.kernels.jit import borrowing
 
 
 @borrowing
