@@ -177,6 +177,7 @@ class TestKinds:
             (["1,5", "2"], Kind.CATEGORICAL, ["1,5", "2"]),
             (["٣", "1"], Kind.CATEGORICAL, ["٣", "1"]),
             (["true", "False", ""], Kind.BOOLEAN, [True, False, None]),
+            (["false", "", "false"], Kind.BOOLEAN, [False, None, False]),
             (["yes", "no"], Kind.CATEGORICAL, ["yes", "no"]),
             (["2024-02-29", ""], Kind.DATE, [date(2024, 2, 29), None]),
             (["2024-02-29", "2023-02-29"], Kind.CATEGORICAL, ["2024-02-29", "2023-02-29"]),

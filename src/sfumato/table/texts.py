@@ -65,6 +65,9 @@ def parse(column: pl.Series, kind: Kind | None, missing: Collection[str], *, str
         return _parse(column, kind, missing, strip=strip)
     texts = column.unique().drop_nulls()
     parsed = _parse(texts.cast(pl.String), kind, missing, strip=strip)
+    if not parsed.strangers.any():
+        nobody = pl.repeat(False, len(column), dtype=pl.Boolean, eager=True)
+        return Parsed(parsed.kind, _spread(parsed.values, texts, column), nobody)
     return Parsed(parsed.kind, _spread(parsed.values, texts, column), _spread(parsed.strangers, texts, column))
 
 
@@ -81,8 +84,6 @@ def clean(column: pl.Series, *, strip: bool) -> pl.Series:
 
 def _spread(values: pl.Series, texts: pl.Series, column: pl.Series) -> pl.Series:
     """Give each record of `column` the value that stands beside its text."""
-    if values.dtype == pl.Boolean and not values.any():
-        return pl.repeat(False, len(column), dtype=pl.Boolean, eager=True)
     numbers = texts.to_physical()
     span = _span(numbers)
     by_number = (
