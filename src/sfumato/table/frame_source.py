@@ -41,7 +41,8 @@ class FrameSource:
         columns, errors = [], list[SfumatoError]()
         for name in names:
             try:
-                columns.append(self.frame[[name]].to_polars().to_series())
+                # Not by selecting: a name like `*` would be taken for a pattern.
+                columns.append(self.frame.get_column(name).to_polars())
             except Exception:
                 # pandas and Arrow raise many things here, and most of their messages show values.
                 text = f"column {name!r} has values of mixed types; convert it to one type"
@@ -75,7 +76,7 @@ class ParquetSource:
             When the file is damaged.
         """
         try:
-            # By number: a name like `*` would be taken for a pattern.
+            # By number, for the same reason.
             numbers = [self.names.index(name) for name in names]
             return pl.read_parquet(self.path, columns=numbers, glob=False).get_columns()
         except (pl.exceptions.PolarsError, OSError):

@@ -52,6 +52,10 @@ def check_names(names: Sequence[str]) -> None:
     blank = [name for name in names if name != name.strip().removeprefix("\ufeff") or not name]
     if blank:
         raise InputError(f"column name(s) that are empty or have blanks around them: {_listed(blank)}; rename them")
+    # Polars takes such a name for a regular expression, wherever it stands.
+    patterns = [name for name in names if name.startswith("^") and name.endswith("$")]
+    if patterns:
+        raise InputError(f"column name(s) that begin with ^ and end with $: {_listed(patterns)}; rename them")
 
 
 def assign_roles(names: Sequence[str], schema: Schema) -> Assignment:

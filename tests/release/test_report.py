@@ -1,0 +1,79 @@
+"""The figures that go with a release."""
+
+from __future__ import annotations
+
+import json
+import re
+
+import polars as pl
+import pytest
+
+import sfumato as sf
+from sfumato.release.report import loss_figures
+
+
+@pytest.fixture(scope="module")
+def release() -> sf.Release:
+    frame = pl.DataFrame(
+        {"age": [20, 21, 22, 30, 31, 32, 33], "job": list("aabbccc"), "disease": ["flu", "cold"] * 3 + ["flu"]}
+    )
+    table = sf.read_table(frame, sf.Schema(quasi_identifying=["age", "job"], sensitive=["disease"]))
+    return sf.anonymize(table, [sf.KAnonymity(3), sf.DistinctLDiversity(2)], seed=1)
+
+
+def test_counts_and_risks(release):
+    report = release.report
+    assert (report.original, report.published, report.suppressed) == (7, 7, 0)
+    sizes = release.data.group_by("age", "job").len()["len"]
+    assert (report.classes, report.smallest_class, report.largest_class) == (len(sizes), sizes.min(), sizes.max())
+    assert report.highest_risk == 1 / sizes.min()
+    assert report.average_risk == len(sizes) / 7
+
+
+def test_plain_values_are_those_of_the_report(release):
+    values = json.loads(json.dumps(release.report.to_dict()))
+    assert values["records"] == {"original": 7, "published": 7, "suppressed": 0, "suppression_limit": 0.0}
+    assert values["classes"]["count"] == release.report.classes
+    assert values["risk"]["highest_prosecutor"] == round(release.report.highest_risk, 6)
+    assert values["verification"]["ok"] is True
+    assert values["losses"]["normalized_ncp"] == pytest.approx(release.report.losses.normalized_ncp, rel=1e-5)
+    assert values["losses"]["utility"] == pytest.approx(1 - release.report.losses.normalized_ncp, rel=1e-5)
+
+
+def test_the_text_says_everything_on_short_lines(release):
+    text = str(release.report)
+    for words in (
+        "7 original, 7 published, 0 suppressed (0.00% of at most 0.00%)",
+        "Mondrian(",
+        "k-anonymity (k=3): holds",
+    ):
+        assert words in text
+    assert re.search(r"distinct-l-diversity \(l=2\): holds, achieved l=\d on disease", text)
+    assert "does not hide whether somebody is in the table" in text.replace("It does", "does")
+    assert max(len(line) for line in text.splitlines()) <= 170
+
+
+def test_figures_are_rounded_to_significant_digits_and_counts_are_not(release):
+    losses = release.report.losses
+    two, six = loss_figures(losses, 2), loss_figures(losses, 6)
+    assert two["discernibility"] == six["discernibility"] == losses.discernibility
+    assert two["normalized_ncp"] == float(f"{losses.normalized_ncp:.2g}")
+    assert six["attribute_ncp"].keys() == {"age", "job"}
+    assert all(value == float(f"{value:.2g}") for value in two["attribute_ncp"].values())
+
+
+def test_notes_are_shown_where_there_are_any(release):
+    import dataclasses
+
+    noted = dataclasses.replace(release.report, notes=("blocks of 5000 records were used",))
+    assert "Notes\n  blocks of 5000 records were used" in str(noted)
+    assert noted.to_dict()["notes"] == ["blocks of 5000 records were used"]
+    assert "Notes" not in str(release.report)
+
+
+def test_achieved_values_without_a_bound_are_still_json(tmp_path):
+    frame = pl.DataFrame({"age": [1, 1, 2, 2], "disease": list("abab")})
+    table = sf.read_table(frame, sf.Schema(quasi_identifying=["age"], sensitive=["disease"]))
+    release = sf.anonymize(table, [sf.RecursiveLDiversity(3.0, 2), sf.KAnonymity(1)])
+    folder = release.save(tmp_path / "out")
+    json.loads((folder / "report.json").read_text(), parse_constant=lambda word: pytest.fail(word))
