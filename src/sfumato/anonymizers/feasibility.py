@@ -17,7 +17,7 @@ from sfumato.models.compiled import CompiledRules, compile_rules
 from sfumato.models.protocol import PrivacyModel
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Feasible:
     """A problem whose records as one class satisfy every model.
 

@@ -18,7 +18,7 @@ def silent(what: str, done: int, total: int) -> None:
     """Report nothing."""
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Problem:
     """All that an anonymizer is told.
 

@@ -15,7 +15,7 @@ SAMPLE = 65_536
 WORTHWHILE = 0.5
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Records:
     """Distinct records with weights, or all records with weight 1.
 

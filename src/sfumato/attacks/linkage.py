@@ -103,7 +103,7 @@ def linking_attack(
     return _scored(publication, answers, told, shared, sensitive, threshold)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class _Answers:
     """Per person of the register: records that fit, likeliest sensitive value, and records that have it; (people,)."""
 

@@ -19,7 +19,7 @@ from sfumato.table.distinct import distinct_of
 from sfumato.table.kinds import text_of
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Publication:
     """Classes of equal published records, read against the codes of a register.
 

@@ -19,7 +19,7 @@ from sfumato.table.kinds import is_measured, text_of
 from sfumato.table.schema import Attribute, Kind, Schema
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Knowledge:
     """One attribute of a register.
 

@@ -23,7 +23,7 @@ class Form(StrEnum):
     MEAN = "mean"
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Members:
     """The codes of several value sets (compressed rows).
 
@@ -39,7 +39,7 @@ class Members:
     codes: NDArray[np.int32]
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class GeneralizedColumn:
     """One quasi-identifying attribute after recoding, class by class.
 
@@ -100,7 +100,7 @@ class GeneralizedColumn:
         return whole
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class GeneralizedTable:
     """A recoded table beside the original one; internal to the steward, never published.
 

@@ -15,7 +15,7 @@ from sfumato.table.kinds import is_measured
 from sfumato.table.schema import Kind
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class SensitiveCounts:
     """How often each sensitive value occurs in each class (compressed rows) and in the whole table.
 
@@ -50,7 +50,7 @@ class SensitiveCounts:
     leaf_of: NDArray[np.int32] | None = None
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class ClassStatistics:
     """All that a privacy model may look at.
 

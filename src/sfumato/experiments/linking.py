@@ -27,7 +27,7 @@ ANONYMIZER = Mondrian()
 """Cuts along the groups of the hierarchies, so that few cells need more than one of them."""
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class LinkingStudy:
     """A hospital that is attacked before and after publishing safely.
 

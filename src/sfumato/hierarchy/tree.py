@@ -32,7 +32,7 @@ class Level:
     starts: tuple[int, ...]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Hierarchy:
     """A checked hierarchy. Level 0 holds the original values, the top level one node (usually ``*``).
 
@@ -56,6 +56,10 @@ class Hierarchy:
         """Check the levels against each other. Cost O(nodes)."""
         raise_all(HierarchyError, _nesting_problems(self.levels))
         raise_all(HierarchyError, _label_problems(self.levels))
+
+    def __repr__(self) -> str:
+        """Count values and levels; no value is shown."""
+        return f"Hierarchy({self.size} values, height {self.height})"
 
     @property
     def leaves(self) -> tuple[str, ...]:

@@ -16,7 +16,7 @@ from sfumato.models.value_tree import flat_tree
 from sfumato.table.encoding import EncodedAttribute, EncodedTable
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class CompiledRules:
     """All models of a run on one table, ready for kernels.
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from sfumato.recoding.choice import Recoding
 from sfumato.recoding.covering import covers
 from sfumato.recoding.kind import RecodingKind, recoding_kind
+from sfumato.recoding.merge import recode_as_published
 from sfumato.recoding.publish import publish
 from sfumato.recoding.published import generalize_published
 from sfumato.recoding.recode import recode
@@ -16,5 +17,6 @@ __all__ = [
     "generalize_published",
     "publish",
     "recode",
+    "recode_as_published",
     "recoding_kind",
 ]

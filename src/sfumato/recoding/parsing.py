@@ -27,7 +27,7 @@ _MEMBER = re.compile(r"(?:[^\\|]|\\.)*", re.DOTALL)
 _ESCAPED = re.compile(r"\\(.)", re.DOTALL)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Coverage:
     """What g labels cover.
 

@@ -17,7 +17,7 @@ from sfumato.errors import PolicyError, UnsatisfiableError, raise_all
 from sfumato.metrics import measure_losses
 from sfumato.models.protocol import PrivacyModel
 from sfumato.policy.policy import Policy
-from sfumato.recoding import Recoding, publish, recode
+from sfumato.recoding import Recoding, publish, recode_as_published
 from sfumato.release.description import Description, SensitiveDescription, describe_model, published_hierarchy
 from sfumato.release.release import Release
 from sfumato.release.report import Report
@@ -97,7 +97,7 @@ def anonymize(
     problem = Problem(encoded, wanted, limit, seed, thread_count(threads), progress)
     partition = settle_suppression(anonymizer.solve(problem), problem, recoding)
     progress("recoding", 3, STEPS)
-    generalized = recode(encoded, partition, recoding)
+    generalized = recode_as_published(encoded, partition, recoding)
     data = _published(generalized, table, recoding, seed)
     progress("verifying", 4, STEPS)
     verification = _verified(data, table, wanted)

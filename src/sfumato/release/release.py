@@ -23,7 +23,7 @@ Format = Literal["csv", "parquet"]
 SUPPRESSION_PROMISE = "record suppression limit"
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Release:
     """A published table that was verified, with its report.
 
@@ -44,6 +44,11 @@ class Release:
     report: Report
     description: Description
     policy: str
+
+    def __repr__(self) -> str:
+        """Count the published records and name the promises."""
+        promises = ", ".join(check.promise for check in self.report.verification.checks)
+        return f"Release({self.data.height} records, {promises})"
 
     def save(self, folder: str | Path, *, format: Format = "csv", overwrite: bool = False) -> Path:
         """Write the release folder: data, ``release.json``, ``policy.toml``, ``report.json`` and ``report.txt``.

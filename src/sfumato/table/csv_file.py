@@ -18,7 +18,7 @@ _BLOCK = 1 << 18
 _GZIP = b"\x1f\x8b"
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class CsvFile:
     """A UTF-8 text file: on disk as it is, or unpacked and translated in memory.
 

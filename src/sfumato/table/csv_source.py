@@ -19,7 +19,7 @@ from sfumato.table.distinct import private_categorical
 _SAMPLE = 10_000
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class CsvSource:
     """Names of the columns of a CSV file, and how to read them.
 

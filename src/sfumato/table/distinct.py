@@ -12,7 +12,7 @@ _FEW_VALUES = 1 << 12
 """Up to here a binary search per record beats sorting the whole column."""
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Distinct:
     """A column split into its values and its records.
 
@@ -44,7 +44,7 @@ class Distinct:
         return int(np.argmax(np.append(chosen, False)[self.rank_of][self.raw])) + 1
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class _Numbered:
     """Whole numbers or floats of a column, numbered: `keys`, rising, occur under the raw numbers `present`."""
 

@@ -27,7 +27,7 @@ _BLOCK = 1 << 15
 """Records whose codes are written at a time."""
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class EncodedAttribute:
     """What the codes of one attribute mean.
 
@@ -81,7 +81,7 @@ class EncodedAttribute:
         return self.numbers is not None and self.hierarchy is None
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class EncodedTable:
     """Integer view of a table: all that anonymizers see.
 
@@ -150,7 +150,7 @@ def encode(table: Table, *, order: Order = "frequency") -> EncodedTable:
     )
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class _Column:
     """One encoded column before its codes are written out: ``code_of[raw]`` is the code of each record."""
 

@@ -14,7 +14,7 @@ from sfumato.errors import InputError, SfumatoError
 from sfumato.table.problems import raise_together
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class FrameSource:
     """Names of the columns of a frame, and how to get them.
 
@@ -51,7 +51,7 @@ class FrameSource:
         return columns
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class ParquetSource:
     """Names of the columns of a Parquet file, and how to read them.
 

@@ -19,7 +19,7 @@ from sfumato.table.schema import Kind
 Order = Literal["frequency", "name"]
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Numbering:
     """Codes of the distinct values of one attribute.
 

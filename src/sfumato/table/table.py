@@ -11,7 +11,7 @@ from sfumato.table.kinds import is_measured
 from sfumato.table.schema import Kind, Schema
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Table:
     """A frame whose columns all have a role and a kind; identifying columns are already gone.
 
@@ -56,6 +56,10 @@ class Table:
             if name in self.frame.columns and not _suits(self.frame.schema[name], kind)
         )
         raise_all(SchemaError, problems)
+
+    def __repr__(self) -> str:
+        """Name the table and count its records and columns; no value is shown."""
+        return f"Table({self.source!r}, {self.height} records, {self.frame.width} columns)"
 
     @property
     def height(self) -> int:

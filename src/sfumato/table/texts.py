@@ -26,7 +26,7 @@ EXPECTED = {
 """What each kind but categories must look like."""
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Parsed:
     """A column of text read as one kind.
 

@@ -11,6 +11,9 @@ from sfumato.errors import InputError
 
 Format = Literal["csv", "parquet"]
 
+_SPECIAL = r"""[",\r\n]"""
+"""Characters that a CSV cell may hold only inside quotes."""
+
 
 def write_data(frame: pl.DataFrame, path: Path, format: Format) -> None:
     """Write a frame; missing values become empty cells of CSV, nulls of Parquet.
@@ -41,6 +44,23 @@ def write_data(frame: pl.DataFrame, path: Path, format: Format) -> None:
         raise InputError(
             f"{path.name}: the file cannot be written; check the folder, the disk and permissions"
         ) from None
+
+
+def _is_plain(frame: pl.DataFrame) -> bool:
+    """Whether no cell needs quotes, as far as the lists of labels tell: asking each label once costs next to nothing."""
+    names = pl.Series(frame.columns, dtype=pl.String)
+    return _need_no_quotes(names) and all(
+        _need_no_quotes(column.dtype.categories) if isinstance(column.dtype, pl.Enum) else _is_bare(column.dtype)
+        for column in frame
+    )
+
+
+def _is_bare(dtype: pl.DataType) -> bool:
+    return dtype.is_numeric() or dtype in (pl.Boolean, pl.Date)
+
+
+def _need_no_quotes(texts: pl.Series) -> bool:
+    return not (texts.str.contains(_SPECIAL) | (texts == "")).any()
 
 
 def _portable(frame: pl.DataFrame) -> pl.DataFrame:
