@@ -219,6 +219,9 @@ def test_too_frequent_values_are_left_out_within_the_limit():
         solve(table, [ProbabilisticLDiversity(2)], Mondrian(), limit=19)
     found = solve(table, [ProbabilisticLDiversity(2)], Mondrian(), limit=20)
     assert found.suppressed == 20
+    roomy = solve(table, [ProbabilisticLDiversity(2)], Mondrian(), limit=40)
+    assert 20 < roomy.suppressed <= 40
+    assert roomy.count > found.count
     assert all(disease[row] == "common" for row in np.flatnonzero(found.class_of < 0))
 
 

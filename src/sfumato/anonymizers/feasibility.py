@@ -8,9 +8,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.anonymizers.balance import balanced_records
 from sfumato.anonymizers.protocol import Problem
 from sfumato.classes.partition import Partition
-from sfumato.classes.statistics import ClassStatistics, class_statistics
+from sfumato.classes.statistics import ClassStatistics
 from sfumato.errors import UnsatisfiableError, raise_all
 from sfumato.kernels.predicates import K_ANONYMITY
 from sfumato.models.compiled import CompiledRules, compile_rules
@@ -59,12 +60,13 @@ class Feasible:
         return Partition(class_of, partition.count)
 
 
-def feasible(problem: Problem) -> Feasible:
-    """Find the records to search among: all of them, or the most that satisfy the models together.
+def feasible(problem: Problem) -> tuple[Feasible, ...]:
+    """Find the records to search among: all of them, or those that satisfy the models together.
 
     When the whole table breaks a model, no partition of it satisfies the model. Where the suppression limit allows it,
-    records of the sensitive values that are too frequent are then left out, as few as it takes, chosen at random among
-    the records of the value.
+    records of the sensitive values that are too frequent are then left out. As few as it takes leave a table that just
+    satisfies the models and cannot be cut; more of them leave room. So several choices come back, from the fewest to
+    the whole limit, and the caller takes the one that loses least.
 
     Raises
     ------
@@ -74,11 +76,14 @@ def feasible(problem: Problem) -> Feasible:
     rules = compile_rules(problem.models, problem.table)
     failing = [model for model in problem.models if not model.holds(rules.whole).all()]
     if not failing:
-        return Feasible(problem, rules, None, problem.table.height)
-    kept = _balanced_records(problem) if problem.suppression_limit else None
-    if kept is None:
+        return (Feasible(problem, rules, None, problem.table.height),)
+    choices = balanced_records(problem) if problem.suppression_limit else ()
+    if not choices:
         raise_all(UnsatisfiableError, _explanations(failing, rules.whole, problem))
-    assert kept is not None
+    return tuple(_restricted(problem, kept) for kept in choices)
+
+
+def _restricted(problem: Problem, kept: NDArray[np.int64]) -> Feasible:
     table = problem.table
     smaller = replace(table, codes=table.codes[kept], sensitive_codes=table.sensitive_codes[kept])
     reduced = replace(problem, table=smaller)
@@ -92,54 +97,5 @@ def _explanations(failing: Sequence[PrivacyModel], whole: ClassStatistics, probl
 
 
 def _explanation(model: PrivacyModel, whole: ClassStatistics) -> str:
-    explain = getattr(model, "explain", None)
-    sentence = explain(whole) if explain is not None else None
-    return (
-        sentence or f"{model.name}: not even all {whole.height} records as one class satisfy it; relax its parameters"
-    )
-
-
-def _balanced_records(problem: Problem) -> NDArray[np.int64] | None:
-    """Leave out records of too frequent sensitive values; None when the limit does not suffice."""
-    table = problem.table
-    kept = np.arange(table.height)
-    for column in range(len(table.sensitive)):
-        if _satisfied(problem, kept):
-            break
-        ranks = _ranks_within_value(table.sensitive_codes[kept, column], problem.seed)
-        kept = _largest_satisfying(problem, kept, ranks)
-    if not _satisfied(problem, kept) or table.height - len(kept) > problem.suppression_limit:
-        return None
-    return kept
-
-
-def _largest_satisfying(problem: Problem, kept: NDArray[np.int64], ranks: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Keep at most `cap` records of every value, for the largest cap that satisfies the models; bisection."""
-    low, high = 0, int(ranks.max(initial=0)) + 1
-    while high - low > 1:
-        cap = (low + high) // 2
-        if _satisfied(problem, kept[ranks < cap]):
-            low = cap
-        else:
-            high = cap
-    return kept[ranks < low] if low else kept
-
-
-def _ranks_within_value(codes: NDArray[np.unsignedinteger], seed: int | None) -> NDArray[np.int64]:
-    """Rank the records of each value in random order, int64 (n,)."""
-    order = np.random.default_rng(seed).permutation(len(codes))
-    by_value = order[np.argsort(codes[order], kind="stable")]
-    sizes = np.bincount(codes)
-    starts = np.concatenate([[0], np.cumsum(sizes)[:-1]])
-    ranks = np.empty(len(codes), dtype=np.int64)
-    ranks[by_value] = np.arange(len(codes)) - np.repeat(starts, sizes)
-    return ranks
-
-
-def _satisfied(problem: Problem, kept: NDArray[np.int64]) -> bool:
-    if not len(kept):
-        return False
-    table = problem.table
-    everybody = np.zeros(len(kept), dtype=np.int32)
-    whole = class_statistics(everybody, 1, table.sensitive_codes[kept], table.sensitive)
-    return all(bool(model.holds(whole).all()) for model in problem.models)
+    general = f"{model.name}: not even all {whole.height} records as one class satisfy it; relax its parameters"
+    return model.explain(whole) or general

@@ -11,9 +11,10 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.anonymizers.feasibility import feasible
+from sfumato.anonymizers.feasibility import Feasible, feasible
 from sfumato.anonymizers.protocol import Problem
 from sfumato.anonymizers.records import Records, records_of
+from sfumato.anonymizers.selection import least_loss
 from sfumato.anonymizers.space import space_of
 from sfumato.classes.partition import Partition
 from sfumato.errors import PolicyError, raise_all
@@ -103,7 +104,10 @@ class Mondrian:
             values out within the suppression limit does not change that. Nothing else is ever suppressed: a record
             that is left out is charged in full, which costs more than it saves.
         """
-        start = feasible(problem)
+        solutions = [self._solve(start) for start in feasible(problem)]
+        return solutions[0] if len(solutions) == 1 else least_loss(problem.table, solutions)
+
+    def _solve(self, start: Feasible) -> Partition:
         table = start.problem.table
         records = records_of(table, start.rules, collapse=self.mode == "strict")
         options = Options(

@@ -1,0 +1,82 @@
+"""Which records to leave out when some sensitive values are too frequent for the models."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.anonymizers.protocol import Problem
+from sfumato.classes.statistics import class_statistics
+
+SPENDING = (0.0, 0.5, 1.0)
+"""Shares of the suppression that is allowed beyond the necessary, from the fewest records to the whole limit."""
+
+
+def balanced_records(problem: Problem) -> tuple[NDArray[np.int64], ...]:
+    """Choose records that satisfy the models as one class, by capping how many records have the same sensitive value.
+
+    Returns
+    -------
+    tuple of numpy.ndarray
+        int64: the records to keep, rising; one choice for each amount of suppression, the fewest first. Which records
+        of a value are left out is random. Empty when the suppression limit does not suffice.
+
+    Notes
+    -----
+    Bisection over the cap: O(n log n) per sensitive attribute.
+    """
+    table = problem.table
+    kept = candidates = np.arange(table.height)
+    ranks = np.zeros(table.height, dtype=np.int64)
+    for column in range(len(table.sensitive)):
+        if _satisfied(problem, kept):
+            break
+        candidates = kept
+        ranks = _ranks_within_value(table.sensitive_codes[candidates, column], problem.seed)
+        kept = _largest_satisfying(problem, candidates, ranks)
+    spare = problem.suppression_limit - (table.height - len(kept))
+    if spare < 0 or not _satisfied(problem, kept):
+        return ()
+    sizes = {len(kept) - int(share * spare) for share in SPENDING}
+    choices = [kept, *(_capped_to(candidates, ranks, size) for size in sorted(sizes, reverse=True))]
+    distinct = {len(choice): choice for choice in choices if _satisfied(problem, choice)}
+    return tuple(distinct[size] for size in sorted(distinct, reverse=True))
+
+
+def _largest_satisfying(problem: Problem, kept: NDArray[np.int64], ranks: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Keep at most `cap` records of every value, for the largest cap that satisfies the models."""
+    low, high = 0, int(ranks.max(initial=0)) + 1
+    while high - low > 1:
+        cap = (low + high) // 2
+        if _satisfied(problem, kept[ranks < cap]):
+            low = cap
+        else:
+            high = cap
+    return kept[ranks < low] if low else kept
+
+
+def _capped_to(kept: NDArray[np.int64], ranks: NDArray[np.int64], size: int) -> NDArray[np.int64]:
+    """Keep at least `size` records, by the lowest cap that does."""
+    with_rank = np.bincount(ranks)
+    cap = int(np.searchsorted(np.cumsum(with_rank), size)) + 1
+    return kept[ranks < cap]
+
+
+def _ranks_within_value(codes: NDArray[np.unsignedinteger], seed: int | None) -> NDArray[np.int64]:
+    """Rank the records of each value in random order, int64 (n,)."""
+    order = np.random.default_rng(seed).permutation(len(codes))
+    by_value = order[np.argsort(codes[order], kind="stable")]
+    sizes = np.bincount(codes)
+    starts = np.concatenate([[0], np.cumsum(sizes)[:-1]])
+    ranks = np.empty(len(codes), dtype=np.int64)
+    ranks[by_value] = np.arange(len(codes)) - np.repeat(starts, sizes)
+    return ranks
+
+
+def _satisfied(problem: Problem, kept: NDArray[np.int64]) -> bool:
+    if not len(kept):
+        return False
+    table = problem.table
+    everybody = np.zeros(len(kept), dtype=np.int32)
+    whole = class_statistics(everybody, 1, table.sensitive_codes[kept], table.sensitive)
+    return all(bool(model.holds(whole).all()) for model in problem.models)
