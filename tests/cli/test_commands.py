@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import tomllib
+from itertools import pairwise
 from pathlib import Path
 
 import polars as pl
@@ -67,6 +68,17 @@ def test_help_shows_an_example(command):
     assert code == 0
     assert "Example:" in out
     assert f"sfumato {command}" in out.split("Example:")[1]
+
+
+@pytest.mark.parametrize("command", ["anonymize", "verify", "measure", "hierarchy", "demo"])
+def test_help_is_wrapped_by_the_screen_alone_and_nothing_is_cut(command, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    _, out, _ = run(command, "--help")
+    prose = out.split("╭")[0].rstrip().split("\n")
+    for line, following in pairwise(prose[2:]):
+        if line.strip() and following.strip():
+            assert len(line.rstrip()) + 1 + len(following.split()[0]) > 79
+    assert "…" not in out
 
 
 def test_the_tour_names_every_command():

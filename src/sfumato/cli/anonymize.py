@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal, get_args
 
 import typer
 
@@ -62,7 +62,12 @@ def anonymize(
     l: Annotated[  # noqa: E741
         float | None, typer.Option("-l", help="l-diversity of every sensitive column.", rich_help_panel=PRIVACY)
     ] = None,
-    diversity: Annotated[Diversity, typer.Option(help="Kind of l-diversity.", rich_help_panel=PRIVACY)] = "entropy",
+    diversity: Annotated[
+        Diversity,
+        typer.Option(
+            metavar="KIND", help=f"Which l-diversity: {', '.join(get_args(Diversity))}.", rich_help_panel=PRIVACY
+        ),
+    ] = "entropy",
     c: Annotated[
         float | None, typer.Option("-c", help="Constant of recursive l-diversity.", rich_help_panel=PRIVACY)
     ] = None,
@@ -72,8 +77,8 @@ def anonymize(
     model: Annotated[
         list[str] | None,
         typer.Option(
-            metavar="NAME:P=V,P=V",
-            help="Any privacy model, e.g. alpha-k-anonymity:alpha=0.5,k=5; repeatable.",
+            metavar="NAME:P=V",
+            help="Any privacy model; repeatable. E.g. alpha-k-anonymity:alpha=0.5,k=5",
             rich_help_panel=PRIVACY,
         ),
     ] = None,

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import contextlib
+import inspect
 import sys
 import warnings
+from collections.abc import Callable
 from importlib.metadata import PackageNotFoundError, version
 from typing import Annotated
 
@@ -43,8 +45,17 @@ app = typer.Typer(
     rich_markup_mode="rich",
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for command in (demo, anonymize, verify, measure, hierarchy):
-    app.command(epilog=command.EXAMPLE)(getattr(command, command.__name__.rpartition(".")[2]))
+
+
+def _help(command: Callable[..., None]) -> str:
+    """Take a command's docstring, each paragraph as one line: the lines of a source file are not those of a screen."""
+    paragraphs = (inspect.getdoc(command) or "").split("\n\n")
+    return "\n\n".join(" ".join(paragraph.split()) for paragraph in paragraphs)
+
+
+for module in (demo, anonymize, verify, measure, hierarchy):
+    command = getattr(module, module.__name__.rpartition(".")[2])
+    app.command(help=_help(command), epilog=module.EXAMPLE)(command)
 
 
 def _show_version(asked: bool) -> None:
