@@ -1,0 +1,79 @@
+"""Records in the layout of the kernels."""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import sfumato as sf
+from sfumato.anonymizers import records as module
+from sfumato.anonymizers.records import records_of
+from sfumato.models.compiled import compile_rules
+from sfumato.models.protocol import PrivacyModel
+from sfumato.table.encoding import EncodedTable, encode
+
+
+def table_of(rows: list[tuple[int, ...]]) -> EncodedTable:
+    columns = list(zip(*rows, strict=True))
+    names = [f"q{place}" for place in range(len(columns) - 1)]
+    frame = pl.DataFrame(
+        {**{name: list(column) for name, column in zip(names, columns, strict=False)}, "s": columns[-1]}
+    )
+    return encode(sf.read_table(frame, sf.Schema(quasi_identifying=names, sensitive=["s"])))
+
+
+MODELS: list[list[PrivacyModel]] = [[sf.KAnonymity(2)], [sf.KAnonymity(1), sf.DistinctLDiversity(1)]]
+rows = st.integers(1, 4).flatmap(
+    lambda q: st.lists(st.tuples(*[st.integers(0, 3)] * q, st.integers(0, 2)), min_size=1, max_size=40)
+)
+
+
+@given(rows, st.sampled_from(MODELS), st.booleans())
+@settings(max_examples=150, deadline=None)
+def test_every_record_finds_its_codes_again(rows, models, collapse):
+    table = table_of(rows)
+    rules = compile_rules(models, table)
+    found = records_of(table, rules, collapse=collapse)
+    wanted = np.concatenate([table.codes, rules.codes], axis=1)
+    width = wanted.shape[1]
+    own = np.arange(table.height) if found.record_of is None else found.record_of
+    assert np.array_equal(found.codes[own][:, :width], wanted)
+    assert not found.codes[:, width:].any()
+    assert int(found.weights.sum()) == table.height
+    assert np.array_equal(np.bincount(own, minlength=found.height), found.weights)
+    assert found.rows.tolist() == list(range(found.height))
+
+
+@given(rows)
+@settings(max_examples=50, deadline=None)
+def test_words_are_the_same_memory_as_codes(rows):
+    table = table_of(rows)
+    found = records_of(table, compile_rules(MODELS[0], table), collapse=False)
+    assert found.words.dtype == np.uint64
+    assert np.shares_memory(found.words, found.codes)
+    assert found.words.nbytes == found.codes.nbytes
+
+
+@pytest.mark.parametrize(("threshold", "height"), [(-1.0, 12), (2.0, 2)])
+def test_collapsing_keeps_one_record_of_each(monkeypatch, threshold, height):
+    monkeypatch.setattr(module, "WORTHWHILE", threshold)
+    table = table_of([(1, 2, 0), (3, 4, 0)] * 6)
+    rules = compile_rules(MODELS[0], table)
+    assert records_of(table, rules, collapse=True).height == height
+    assert records_of(table, rules, collapse=False).height == 12
+
+
+def test_records_that_differ_in_a_ruled_attribute_are_not_collapsed():
+    table = table_of([(1, 1, 0), (1, 1, 1)] * 10)
+    assert records_of(table, compile_rules(MODELS[0], table), collapse=True).height == 1
+    assert records_of(table, compile_rules(MODELS[1], table), collapse=True).height == 2
+
+
+def test_wide_sensitive_codes_widen_all():
+    table = table_of([(row % 3, row) for row in range(700)])
+    found = records_of(table, compile_rules([sf.DistinctLDiversity(1)], table), collapse=True)
+    assert found.codes.dtype == np.uint16
+    assert found.codes[:, 1].tolist() == list(range(700))
