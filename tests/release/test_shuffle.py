@@ -45,3 +45,9 @@ def test_every_record_comes_to_every_place_equally_often():
     expected = runs / 5
     statistic = ((places - expected) ** 2 / expected).sum()
     assert statistic < 60  # 16 degrees of freedom: exceeded once in a million runs
+
+
+def test_keys_that_differ_in_their_low_bits_alone_are_told_apart(monkeypatch):
+    keys = np.array([3, 2, 2**63 + 1, 2**63, 1, 0], dtype=np.uint64)
+    monkeypatch.setattr(os, "urandom", lambda size: keys.tobytes())
+    assert permutation(6, None).tolist() == [5, 4, 1, 0, 3, 2]

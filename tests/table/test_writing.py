@@ -34,3 +34,11 @@ def test_a_file_that_cannot_be_written_is_an_error_without_values(tmp_path, form
 def test_an_unknown_format_is_an_error(tmp_path):
     with pytest.raises(InputError, match="format must be"):
         write_data(FRAME, tmp_path / "data.xlsx", "xlsx")
+
+
+@pytest.mark.parametrize("label", ["x", "x,y", 'q"', "a\nb", "a\rb", "", " x", "*"])
+@pytest.mark.parametrize("name", ["a", "a,b", 'a"b'])
+def test_listed_labels_are_quoted_like_any_text(tmp_path, label, name):
+    texts = pl.DataFrame({name: [label, None, "y"], "n": [1.5, None, 2.0]})
+    write_data(texts.with_columns(pl.col(pl.String).cast(pl.Enum([label, "y"]))), tmp_path / "listed.csv", "csv")
+    assert (tmp_path / "listed.csv").read_bytes() == texts.write_csv().encode()

@@ -26,22 +26,20 @@ def permutation(count: int, seed: int | None) -> NDArray[np.int64]:
     """
     if seed is not None:
         return np.random.default_rng(seed).permutation(count)
+    drawn = np.frombuffer(os.urandom(8 * count), dtype=np.uint64)
     # The place of an item takes the low bits of its key: sorting plain integers is several times faster than sorting
     # places by their keys.
-    places = np.uint64((1 << max(count - 1, 0).bit_length()) - 1)
-    keys = _random_keys(count) & ~places | np.arange(count, dtype=np.uint64)
+    low_bits = np.uint64((1 << max(count - 1, 0).bit_length()) - 1)
+    keys = drawn & ~low_bits | np.arange(count, dtype=np.uint64)
     keys.sort()
-    _settle_ties(keys, places)
-    return (keys & places).astype(np.int64)
+    places = (keys & low_bits).astype(np.int64)
+    _settle_ties(places, keys & ~low_bits, drawn)
+    return places
 
 
-def _random_keys(count: int) -> NDArray[np.uint64]:
-    return np.frombuffer(os.urandom(8 * count), dtype=np.uint64)
-
-
-def _settle_ties(keys: NDArray[np.uint64], places: np.uint64) -> None:
-    """Put items whose random bits are equal, which stand in the order of their places, in a random order by new keys."""
-    drawn = keys & ~places
-    equal = drawn[1:] == drawn[:-1]
+def _settle_ties(places: NDArray[np.int64], high_bits: NDArray[np.uint64], drawn: NDArray[np.uint64]) -> None:
+    """Sort items whose high bits are equal, and which stand in input order because of that, by the whole keys drawn."""
+    equal = high_bits[1:] == high_bits[:-1]
     tied = np.flatnonzero(np.append(equal, False) | np.append(False, equal))
-    keys[tied] = keys[tied][np.lexsort((_random_keys(len(tied)), drawn[tied]))]
+    among = places[tied]
+    places[tied] = among[np.argsort(drawn[among])]

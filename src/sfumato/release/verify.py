@@ -7,16 +7,22 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
+import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from sfumato.classes.grouping import group_records
 from sfumato.classes.statistics import ClassStatistics, class_statistics
 from sfumato.errors import VerificationError
 from sfumato.models.protocol import Achieved, PrivacyModel
+from sfumato.table.distinct import private_categorical
 from sfumato.table.encoding import encode
 from sfumato.table.reading import read_table
 from sfumato.table.schema import Attribute, Kind, Schema
 from sfumato.table.table import Table
+
+_BLOCK = 1 << 15
+"""Records whose numbers are written at a time."""
 
 
 class Outcome(StrEnum):
@@ -138,9 +144,12 @@ def published_statistics(
     data: pl.DataFrame | str, quasi_identifying: Sequence[str], sensitive: Mapping[str, Attribute]
 ) -> ClassStatistics:
     """Class statistics of a published table, from nothing but its values."""
-    encoded = encode(read_published(data, quasi_identifying, sensitive))
-    class_of, count = group_records(encoded.codes)
-    return class_statistics(class_of, count, encoded.sensitive_codes, encoded.sensitive)
+    quasi, private = _parts(data, quasi_identifying, sensitive)
+    class_of, count = group_records(_numbered(quasi))
+    if private is None:
+        return class_statistics(class_of, count, np.empty((len(class_of), 0), dtype=np.uint8), ())
+    encoded = encode(private, order="name")
+    return class_statistics(class_of, count, encoded.codes, encoded.attributes)
 
 
 def read_published(
@@ -152,6 +161,56 @@ def read_published(
         quasi_identifying=dict.fromkeys(quasi_identifying, as_text), sensitive=dict(sensitive), others="drop"
     )
     return read_table(data, schema, strip=False)
+
+
+def _parts(
+    data: pl.DataFrame | str, quasi_identifying: Sequence[str], sensitive: Mapping[str, Attribute]
+) -> tuple[list[pl.Series], Table | None]:
+    """Split into published labels and a table of the sensitive columns alone, the only ones that must be encoded."""
+    if isinstance(data, pl.DataFrame):
+        labels = _labels(data, quasi_identifying)
+        alone = Schema(quasi_identifying=sensitive, others="drop") if sensitive else None
+        return labels, None if alone is None else read_table(data, alone, strip=False)
+    table = read_published(data, quasi_identifying, sensitive)
+    labels = [table.frame.get_column(name) for name in quasi_identifying]
+    if not sensitive:
+        return labels, None
+    columns = pl.DataFrame([table.frame.get_column(name) for name in sensitive])
+    kinds = {name: table.kinds[name] for name in sensitive}
+    return labels, Table(columns, Schema(quasi_identifying=sensitive), kinds, table.source)
+
+
+def _labels(data: pl.DataFrame, names: Sequence[str]) -> list[pl.Series]:
+    """Read all columns but those that list their labels: of these, equal numbers are equal labels."""
+    unread = [name for name in names if not _lists_labels(data, name)]
+    frame = read_published(data, unread, {}).frame if unread else pl.DataFrame()
+    return [(frame if name in unread else data).get_column(name) for name in names]
+
+
+def _lists_labels(data: pl.DataFrame, name: str) -> bool:
+    dtype = data.schema.get(name)
+    # A blank label is a missing value, which is the reader's to say.
+    return isinstance(dtype, pl.Enum) and not data.is_empty() and bool((dtype.categories.str.strip_chars() != "").all())
+
+
+def _numbered(columns: Sequence[pl.Series]) -> NDArray[np.uint32]:
+    """Give equal texts of a column one number, the missing value too; uint32 (n, q)."""
+    numbers = [_numbers(column) for column in columns]
+    codes = np.empty((len(numbers[0]), len(numbers)), dtype=np.uint32)
+    for start in range(0, len(codes), _BLOCK):
+        # Block by block the row-major target stays in the cache while its columns are filled one after the other.
+        for index, column in enumerate(numbers):
+            codes[start : start + _BLOCK, index] = column[start : start + _BLOCK]
+    return codes
+
+
+def _numbers(column: pl.Series) -> NDArray[np.unsignedinteger]:
+    texts = column.cast(private_categorical()) if column.dtype == pl.String else column
+    numbers = texts.to_physical()
+    if numbers.has_nulls():
+        highest = numbers.max()
+        numbers = numbers.cast(pl.UInt32).fill_null(0 if highest is None else int(highest) + 1)  # type: ignore[arg-type]
+    return numbers.to_numpy()
 
 
 def _check(model: PrivacyModel, statistics: ClassStatistics) -> Check:

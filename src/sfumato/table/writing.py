@@ -10,6 +10,7 @@ import polars as pl
 from sfumato.errors import InputError
 
 Format = Literal["csv", "parquet"]
+Quotes = Literal["never", "necessary"]
 
 _SPECIAL = r"""[",\r\n]"""
 """Characters that a CSV cell may hold only inside quotes."""
@@ -37,7 +38,8 @@ def write_data(frame: pl.DataFrame, path: Path, format: Format) -> None:
     try:
         if format == "csv":
             # An empty line would be no record to most readers, so a lone missing value is written as empty text.
-            frame.write_csv(path, null_value='""' if frame.width == 1 else "")
+            quotes: Quotes = "never" if _is_plain(frame) else "necessary"
+            frame.write_csv(path, null_value='""' if frame.width == 1 else "", quote_style=quotes)
         else:
             _portable(frame).write_parquet(path)
     except (pl.exceptions.PolarsError, OSError):
@@ -47,7 +49,7 @@ def write_data(frame: pl.DataFrame, path: Path, format: Format) -> None:
 
 
 def _is_plain(frame: pl.DataFrame) -> bool:
-    """Whether no cell needs quotes, as far as the lists of labels tell: asking each label once costs next to nothing."""
+    """Whether no cell needs quotes, as far as the lists of labels tell; each label is looked at once."""
     names = pl.Series(frame.columns, dtype=pl.String)
     return _need_no_quotes(names) and all(
         _need_no_quotes(column.dtype.categories) if isinstance(column.dtype, pl.Enum) else _is_bare(column.dtype)
