@@ -197,6 +197,7 @@ def test_a_release_is_only_replaced_when_asked(patients, tmp_path):
     code, _, err = run(*words)
     assert code == 2
     assert err.startswith("sfumato: --out: ")
+    assert "--overwrite" in err
     assert (out / "data.csv").read_bytes() == before
     assert run(*words, "--overwrite")[0] == 0
 
@@ -280,6 +281,7 @@ def test_a_column_that_is_not_there_and_one_without_a_role_are_named_together(pa
     assert code == 2
     assert "height" in err
     assert "visit" in err
+    assert "--others drop" in err
     assert MARK not in err
 
 

@@ -170,7 +170,10 @@ def test_mistakes_in_the_words_and_in_the_file_come_together(tmp_path):
 
 
 def test_nothing_said_names_what_is_needed():
-    assert problems_of(Words()) == ["--quasi: is missing", "privacy model (-k, -l, -t, --model): is missing"]
+    assert problems_of(Words()) == [
+        "--quasi: is missing; name the columns that an attacker may know, e.g. --quasi age,sex,zip",
+        "privacy model (-k, -l, -t, --model): is missing; ask for at least one, e.g. -k 5",
+    ]
 
 
 def test_a_policy_file_of_wrong_types_is_complained_about_not_fallen_over(tmp_path):

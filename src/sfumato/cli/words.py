@@ -24,6 +24,12 @@ ROLES = {
 }
 TOP = {"suppression-limit": "--suppression", "threads": "--threads"}
 SEPARATORS = {"tab": "\t", "\\t": "\t"}
+ANY_MODEL = "privacy model (-k, -l, -t, --model)"
+ADVICE = {
+    "--quasi: is missing": "name the columns that an attacker may know, e.g. --quasi age,sex,zip",
+    f"{ANY_MODEL}: is missing": "ask for at least one, e.g. -k 5",
+}
+"""What to do where nothing was said; for a policy file the key says enough."""
 
 
 @dataclass(frozen=True)
@@ -93,7 +99,7 @@ def policy_of(words: Words) -> Policy:
     """
     mapping = spelled_out(read_policy(words.policy)) if words.policy else {}
     problems = list(words.problems)
-    names: dict[KeyPath, str] = {} if words.policy else {("models",): "privacy model (-k, -l, -t, --model)"}
+    names: dict[KeyPath, str] = {} if words.policy else {("models",): ANY_MODEL}
     mapping = {**mapping, **{key: value for key, value in words.top.items() if value is not None}}
     names |= {(key,): option for key, option in TOP.items() if words.top.get(key) is not None}
     names |= {("source", key): f"--{key}" for key in words.source}
@@ -161,10 +167,14 @@ def _checked(mapping: Mapping[str, Any], names: Mapping[KeyPath, str], problems:
     try:
         policy = Policy.from_mapping(mapping, names=names)
     except PolicyError as error:
-        raise PolicyError(*problems, *error.problems) from None
+        raise PolicyError(*problems, *(_with_advice(problem) for problem in error.problems)) from None
     if problems:
         raise PolicyError(*problems)
     return policy
+
+
+def _with_advice(problem: str) -> str:
+    return f"{problem}; {ADVICE[problem]}" if problem in ADVICE else problem
 
 
 def _update(mapping: dict[str, Any], part: str, said: Mapping[str, Any]) -> None:

@@ -61,7 +61,10 @@ def check_target(target: Path, *, overwrite: bool) -> None:
         if not (target / MARK).is_file():
             raise InputError(f"{target}: is not empty and not a release; name another folder")
         if not overwrite:
-            raise InputError(f"{target}: already holds a release; name another folder or ask to overwrite it")
+            raise InputError(
+                f"{target}: already holds a release; name another folder, or replace it with overwrite=True "
+                "(on the command line --overwrite)"
+            )
 
 
 def _take_place(part: Path, target: Path, old: Path) -> None:

@@ -53,7 +53,10 @@ class CsvFormat:
         if self.columns is not None:
             object.__setattr__(self, "columns", (self.columns,) if isinstance(self.columns, str) else (*self.columns,))
         if self.header and self.columns is not None:
-            problems.append("columns names the columns of a file without header; say header=False too, or leave it out")
+            problems.append(
+                "columns names those of a file without header; say header=False (on the command line: --no-header) "
+                "too, or leave it out"
+            )
         if not self.header and not self.columns:
             problems.append("a file without header needs columns, the names of its columns in order")
         raise_all(InputError, problems)

@@ -28,7 +28,9 @@ def first_row(file: CsvFile, layout: CsvFormat) -> list[str]:
     try:
         return next((fields for fields in _rows(file, layout) if fields), [])
     except _OpenQuoteError:
-        raise InputError("the first row opens a quote that is never closed; close it, or say quote=None") from None
+        raise InputError(
+            'the first row opens a quote that is never closed; close it, or say quote=None (in a policy quote = "")'
+        ) from None
 
 
 def read_rows(file: CsvFile, layout: CsvFormat, width: int, indices: Sequence[int]) -> list[pl.Series]:
@@ -75,7 +77,11 @@ class _Faults:
             (self.short, f"have fewer than {self.width} fields", "complete the rows, or check separator and quote"),
             (self.long, f"have more than {self.width} fields", "quote fields that hold the separator, or check it"),
             (self.unreadable, "have bytes that are not in the file's encoding", "give its encoding"),
-            (self.open_quote, "open a quote that is never closed", "close it, or say quote=None"),
+            (
+                self.open_quote,
+                "open a quote that is never closed",
+                'close it, or say quote=None (in a policy quote = "")',
+            ),
         )
         return [
             f"{len(set(rows))} row(s) {what}, first row {min(rows)}; {advice}"

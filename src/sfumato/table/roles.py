@@ -68,7 +68,10 @@ def assign_roles(names: Sequence[str], schema: Schema) -> Assignment:
     kept = tuple(name for name in names if schema.roles.get(name, Role.IDENTIFYING) is not Role.IDENTIFYING)
     if len(absent) == len(roles):
         # The first row is then probably a record, whose values no message may show.
-        text = "no column of the schema is in the table; check the header (header=False names none) and the separator"
+        text = (
+            "no column of the schema is in the table; check the separator, and the header (a file without one needs "
+            "header=False, on the command line --no-header)"
+        )
         return Assignment(schema, kept, (SchemaError(text),))
     errors = []
     if absent:
@@ -76,8 +79,8 @@ def assign_roles(names: Sequence[str], schema: Schema) -> Assignment:
     if others and schema.others == "error":
         errors.append(
             SchemaError(
-                f"column(s) without a role: {_listed(others)}; give each a role, or decide for all of them with "
-                "others='drop' or others='keep'"
+                f"column(s) without a role: {_listed(others)}; give each a role, or decide for all of them: "
+                "others='drop' or 'keep' (on the command line --others drop)"
             )
         )
     return Assignment(schema, kept, tuple(errors))
