@@ -89,6 +89,8 @@ def check_counts(
     assert report.suppressed <= limit * report.original + 1e-9
     smallest = max([1, *(model.parameters().get("k", 1) for model in wanted)])
     assert report.suppressed == 0 or report.suppressed >= smallest
+    sizes = release.data.group_by(drawn.quasi).len()["len"]
+    assert (report.classes, report.smallest_class, report.largest_class) == (len(sizes), sizes.min(), sizes.max())
     assert "id" not in release.data.columns
     for name in (*drawn.sensitive, "note"):
         before, after = Counter(drawn.original[name]), Counter(plain(value) for value in release.data[name])

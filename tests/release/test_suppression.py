@@ -91,9 +91,12 @@ def test_classes_that_break_when_the_whole_table_changes_are_found():
         sf.anonymize(table(diseases), models, anonymizer=Groups(tuple(classes)), suppression_limit=0.2)
 
 
-def test_suppressing_everybody_is_no_release():
+@pytest.mark.parametrize("suppressed", ["remove", "star"])
+def test_suppressing_everybody_is_no_release(suppressed):
     with pytest.raises(sf.UnsatisfiableError):
-        settle([-1, -1, -1], "abc", [sf.KAnonymity(2)], 3, "remove")
+        settle([-1, -1, -1], "abc", [sf.KAnonymity(2)], 3, suppressed)
+    with pytest.raises(sf.UnsatisfiableError):
+        settle([0, 0, -1], "abc", [sf.KAnonymity(3)], 3, suppressed)
 
 
 @given(
@@ -138,3 +141,5 @@ def test_the_report_counts_what_was_suppressed():
     )
     assert (starred.report.original, starred.report.published, starred.report.suppressed) == (8, 8, 2)
     assert Counter(starred.data["age"].cast(pl.String))["*"] == 2
+    assert (starred.report.classes, starred.report.smallest_class, starred.report.largest_class) == (3, 2, 3)
+    assert starred.report.highest_risk == 0.5

@@ -13,7 +13,7 @@ import polars as pl
 from sfumato.anonymizers.mondrian import Mondrian
 from sfumato.anonymizers.protocol import Anonymizer, Problem, Progress, silent
 from sfumato.classes.generalized import GeneralizedTable
-from sfumato.errors import PolicyError, UnsatisfiableError, raise_all
+from sfumato.errors import PolicyError, raise_all
 from sfumato.metrics import measure_losses
 from sfumato.models.protocol import PrivacyModel
 from sfumato.policy.policy import Policy
@@ -173,8 +173,6 @@ def thread_count(threads: int | None) -> int:
 def _published(generalized: GeneralizedTable, table: Table, recoding: Recoding, seed: int | None) -> pl.DataFrame:
     everybody = recoding.suppressed == "star"
     records = np.arange(generalized.height) if everybody else np.flatnonzero(generalized.class_of >= 0)
-    if not len(records):
-        raise UnsatisfiableError("every record would be suppressed; lower the models' parameters")
     return publish(generalized, table, records[permutation(len(records), seed)])
 
 
@@ -195,7 +193,9 @@ def _report(
     anonymizer: Anonymizer,
     suppression_limit: float,
 ) -> Report:
-    sizes = generalized.sizes
+    # Records that are published as stars are a class to every reader.
+    stars = verification.records - int(generalized.sizes.sum())
+    sizes = np.append(generalized.sizes, stars) if stars else generalized.sizes
     return Report(
         anonymizer=repr(anonymizer),
         original=len(generalized.class_of),

@@ -105,7 +105,8 @@ def _suppress(partition: Partition, classes: NDArray[np.int64]) -> Partition:
 
 def _may_be_published(partition: Partition, problem: Problem, recoding: Recoding) -> bool:
     starred = recoding.suppressed == "star"
-    if not starred and (partition.suppressed < smallest_allowed(problem.models) or not partition.count):
+    # With nobody left there is nothing to publish.
+    if not partition.count or (not starred and partition.suppressed < smallest_allowed(problem.models)):
         return False
     # Stars are one class beside the others, which comes first.
     table = problem.table
