@@ -1,0 +1,1 @@
+"""What the performance figures come from: ``python -m benchmarks`` (or ``make bench``)."""

@@ -1,0 +1,73 @@
+"""``python -m benchmarks``: run the jobs, print their figures and write them down."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+
+from benchmarks import checking_job, mondrian_job, release_job
+from benchmarks.rendering import markdown, print_figures
+from benchmarks.results import Figure, SkippedJob, machine
+from benchmarks.settings import Settings
+
+Job = Callable[[Settings], Iterator[Figure]]
+
+JOBS: dict[str, Job] = {
+    "mondrian": mondrian_job.run,
+    "census": release_job.run_census,
+    "adult-drawn": release_job.run_adult,
+    "checking": checking_job.run,
+}
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the jobs that were asked for; 0 whether bars are met or not."""
+    words = _parser().parse_args(arguments)
+    settings = Settings(words.rows, words.checked_rows, words.repeats, words.folder)
+    facts = machine()
+    figures, skipped = run_jobs(words.jobs.split(","), settings)
+    settings.folder.mkdir(parents=True, exist_ok=True)
+    results = {"machine": facts, "figures": [figure.to_dict() for figure in figures], "skipped": skipped}
+    (settings.folder / "results.json").write_text(json.dumps(results, indent=2) + "\n", encoding="utf-8")
+    if words.markdown:
+        words.markdown.write_text(markdown(figures, skipped, facts), encoding="utf-8")
+    print_figures(figures, skipped, facts)
+    return 0
+
+
+def run_jobs(names: Sequence[str], settings: Settings) -> tuple[list[Figure], dict[str, str]]:
+    """Return all figures, and why jobs were left out."""
+    figures: list[Figure] = []
+    skipped: dict[str, str] = {}
+    for name in names:
+        print(f"{name} …", file=sys.stderr, flush=True)
+        try:
+            figures.extend(JOBS[name](settings))
+        except SkippedJob as reason:
+            skipped[name] = str(reason)
+    return figures, skipped
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
+    parser.add_argument("--jobs", type=_known_jobs, default=",".join(JOBS), help=f"some of {', '.join(JOBS)}")
+    parser.add_argument("--rows", type=int, default=Settings.rows, help="records of the large CSV files")
+    parser.add_argument("--checked-rows", type=int, default=Settings.checked_rows, help="records that are checked")
+    parser.add_argument("--repeats", type=int, default=Settings.repeats, help="runs of each large job")
+    parser.add_argument("--folder", type=Path, default=Settings.folder, help="for generated files and results")
+    parser.add_argument("--markdown", type=Path, help="write the figures to this file too")
+    return parser
+
+
+def _known_jobs(words: str) -> str:
+    unknown = [name for name in words.split(",") if name not in JOBS]
+    if unknown:
+        raise argparse.ArgumentTypeError(f"unknown: {', '.join(unknown)}; known are {', '.join(JOBS)}")
+    return words
+
+
+if __name__ == "__main__":
+    sys.exit(main())
