@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 from benchmarks import checking_job, mondrian_job, release_job
-from benchmarks.rendering import markdown, print_figures
+from benchmarks.rendering import markdown, page
 from benchmarks.results import Figure, SkippedJob, machine
 from benchmarks.settings import Settings
 
@@ -34,7 +34,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     (settings.folder / "results.json").write_text(json.dumps(results, indent=2) + "\n", encoding="utf-8")
     if words.markdown:
         words.markdown.write_text(markdown(figures, skipped, facts), encoding="utf-8")
-    print_figures(figures, skipped, facts)
+    print(page(figures, skipped, facts))
     return 0
 
 
@@ -45,9 +45,11 @@ def run_jobs(names: Sequence[str], settings: Settings) -> tuple[list[Figure], di
     for name in names:
         print(f"{name} …", file=sys.stderr, flush=True)
         try:
-            figures.extend(JOBS[name](settings))
+            found = list(JOBS[name](settings))
         except SkippedJob as reason:
             skipped[name] = str(reason)
+        else:
+            figures.extend(found if settings.is_whole else [figure.without_bar() for figure in found])
     return figures, skipped
 
 

@@ -1,4 +1,4 @@
-"""One release of Adult in a process of its own, as the first call of a program makes it; prints the seconds of the call.
+"""One release of Adult, as the first call of a program makes it; run in a process of its own.
 
 python -m benchmarks.first_call adult.data
 """

@@ -96,7 +96,7 @@ def _loss_of(parts: Sequence[Any], table: sf.Table) -> float:
 
 
 def _first_calls(path: str) -> Iterator[Figure]:
-    """Measure a whole process, first with no compiled kernels on the disk, then with them; import alone is the floor."""
+    """Measure a process with one call, without and with compiled kernels on the disk; importing alone is its floor."""
     floor = run_child(["-c", "import sfumato as sf, polars; sf.anonymize"])
     with tempfile.TemporaryDirectory() as cache:
         cold = run_child(["-m", "benchmarks.first_call", path], {"NUMBA_CACHE_DIR": cache})

@@ -4,35 +4,40 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from rich.console import Console
-from rich.table import Table
-
 from benchmarks.results import Figure
 
-HEADINGS = ("job", "what", "result", "bar", "", "from")
+HEADINGS = ("what", "result", "bar", "", "from")
 
 
-def print_figures(figures: Sequence[Figure], skipped: Mapping[str, str], facts: Mapping[str, str]) -> None:
-    """Print everything to the terminal."""
-    console = Console(soft_wrap=False)
-    for name, fact in facts.items():
-        console.print(f"{name}: {fact}", markup=False, highlight=False)
-    table = Table(*HEADINGS, show_lines=True)
-    for figure in figures:
-        table.add_row(*_cells(figure), style="bold red" if figure.verdict == "MISSED" else None)
-    console.print(table)
-    for job, reason in skipped.items():
-        console.print(f"{job}: skipped: {reason}", markup=False, highlight=False)
+def page(figures: Sequence[Figure], skipped: Mapping[str, str], facts: Mapping[str, str]) -> str:
+    """Write everything as plain lines, two for each figure."""
+    lines = [f"{name}: {fact}" for name, fact in facts.items()]
+    for job in _jobs(figures):
+        lines += ["", job]
+        for figure in (figure for figure in figures if figure.job == job):
+            bar = f"  [{figure.verdict}: {figure.bar_text}]" if figure.verdict else ""
+            lines += [f"  {figure.text:>8}  {figure.what}{bar}", f"{'':12}{figure.detail}"]
+    return "\n".join([*lines, "", *(f"{job}: skipped: {reason}" for job, reason in skipped.items())])
 
 
 def markdown(figures: Sequence[Figure], skipped: Mapping[str, str], facts: Mapping[str, str]) -> str:
-    """Write everything as Markdown."""
-    rows = [HEADINGS, ("---",) * len(HEADINGS), *map(_cells, figures)]
-    lines = ["| " + " | ".join(cell.replace("|", "\\|") for cell in row) + " |" for row in rows]
-    told = [f"* {name}: {fact}" for name, fact in facts.items()]
+    """Write everything as Markdown, a table for each job."""
+    lines = [f"* {name}: {fact}" for name, fact in facts.items()]
+    for job in _jobs(figures):
+        rows = [_cells(figure) for figure in figures if figure.job == job]
+        lines += ["", f"### {job}", "", *map(_row, [HEADINGS, ("---",) * len(HEADINGS), *rows])]
     left = [f"* {job} was skipped: {reason}" for job, reason in skipped.items()]
-    return "\n".join([*told, "", *lines, *(["", *left] if left else []), ""])
+    return "\n".join([*lines, "", *left]).rstrip() + "\n"
+
+
+def _jobs(figures: Sequence[Figure]) -> list[str]:
+    return list(dict.fromkeys(figure.job for figure in figures))
+
+
+def _row(cells: Sequence[str]) -> str:
+    return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
 
 
 def _cells(figure: Figure) -> tuple[str, ...]:
-    return (figure.job, figure.what, figure.text, figure.bar_text, figure.verdict, figure.detail)
+    verdict = f"**{figure.verdict}**" if figure.verdict == "MISSED" else figure.verdict
+    return (figure.what, figure.text, figure.bar_text, verdict, figure.detail)

@@ -58,6 +58,10 @@ class Figure:
             return ""
         return "met" if (self.value <= self.bar if self.at_most else self.value >= self.bar) else "MISSED"
 
+    def without_bar(self) -> Figure:
+        """Return the same figure held against nothing."""
+        return dataclasses.replace(self, bar=None)
+
     def to_dict(self) -> dict[str, Any]:
         """Return plain values, for JSON."""
         return {**dataclasses.asdict(self), "verdict": self.verdict}

@@ -38,6 +38,11 @@ class Settings:
     folder: Path = Path("bench-output")
     data: Path | None = field(default_factory=_data_from_environment)
 
+    @property
+    def is_whole(self) -> bool:
+        """Whether the tables are as large as the bars ask for; smaller ones are held against no bar."""
+        return self.rows >= Settings.rows and self.checked_rows >= Settings.checked_rows
+
     def adult_file(self) -> Path:
         """Return the Adult file, or raise SkippedJob that says how to get it."""
         path = None if self.data is None else self.data / "adult" / "adult.data"
