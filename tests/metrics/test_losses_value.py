@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
+import re
 
 import numpy as np
 import pytest
@@ -54,7 +56,7 @@ def test_it_prints_every_figure_and_attribute() -> None:
     text = str(measure_losses(small([0, 0, 1, -1]).recoded(), 2))
 
     for word in (
-        "4 in 2 classes, 1 suppressed",
+        "4 records in 2 classes, 1 suppressed",
         "NCP",
         "DM",
         "C_avg",
@@ -66,6 +68,15 @@ def test_it_prints_every_figure_and_attribute() -> None:
         "word",
     ):
         assert word in text
+
+
+def test_lines_keep_only_the_digits_asked_for_and_counts_stay_whole() -> None:
+    losses = dataclasses.replace(measure_losses(small([0, 0, 1, -1]).recoded(), 2), discernibility=12345)
+    text = "\n".join(losses.lines(2))
+
+    assert re.search(r"NCP\) +55%, utility 45%", text)
+    assert re.search(r"DM\) +12,345$", text, re.MULTILINE)
+    assert not re.search(r"\de[+-]\d", str(dataclasses.replace(losses, iloss=1e9, squared_error=100.0)))
 
 
 @pytest.mark.parametrize("name", METRICS)

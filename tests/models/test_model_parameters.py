@@ -202,3 +202,11 @@ def test_a_hierarchy_of_one_value_has_no_distance() -> None:
     assert models.TCloseness(1).achieved(statistics_of([0, 0, 1, 1], missing))[0].value == 0.0
     apart = statistics_of([0, 1, 0, 1], missing)
     assert models.TCloseness(1).achieved(apart)[0].value == 0.5
+
+
+def test_whole_parameters_are_kept_and_written_without_a_fraction():
+    model = models.EntropyLDiversity(3.0)
+    assert repr(model.parameters()["l"]) == "3"
+    assert model == models.EntropyLDiversity(3)
+    assert repr(models.TCloseness(0.25).parameters()["t"]) == "0.25"
+    assert repr(models.BasicBetaLikeness(1e300).parameters()["beta"]) == "1e+300"

@@ -9,6 +9,7 @@ import polars as pl
 import pytest
 
 import sfumato as sf
+from sfumato.policy.policy import Policy
 from sfumato.release.report import loss_figures
 
 
@@ -43,7 +44,7 @@ def test_plain_values_are_those_of_the_report(release):
 def test_the_text_says_everything_on_short_lines(release):
     text = str(release.report)
     for words in (
-        "7 original, 7 published, 0 suppressed (0.00% of at most 0.00%)",
+        "7 original, 7 published, 0 suppressed (0% of at most 0%)",
         "Mondrian(",
         "k-anonymity (k=3): holds",
     ):
@@ -69,6 +70,44 @@ def test_notes_are_shown_where_there_are_any(release):
     assert "Notes\n  blocks of 5000 records were used" in str(noted)
     assert noted.to_dict()["notes"] == ["blocks of 5000 records were used"]
     assert "Notes" not in str(release.report)
+
+
+def test_purpose_and_recipient_are_shown_on_one_line_each(release):
+    import dataclasses
+
+    named = dataclasses.replace(release.report, purpose="Study\nk-anonymity (k=99): holds", recipient="An institute")
+    assert str(named).startswith(
+        "Purpose      Study k-anonymity (k=99): holds\nRecipient    An institute\nRecords      7"
+    )
+    assert named.to_dict()["purpose"] == "Study\nk-anonymity (k=99): holds"
+    assert named.to_dict()["recipient"] == "An institute"
+    assert {"purpose", "recipient"}.isdisjoint(release.report.to_dict())
+
+
+def test_a_policy_with_purpose_and_recipient_hands_them_to_the_report(tmp_path):
+    policy = Policy.from_mapping(
+        {
+            "purpose": "Study",
+            "recipient": "Institute",
+            "columns": {"quasi-identifying": ["age"]},
+            "models": [{"name": "k-anonymity", "k": 2}],
+        }
+    )
+    table = policy.read(pl.DataFrame({"age": [1, 1, 2, 2]}))
+    folder = sf.anonymize(table, policy.to_models(), policy=policy).save(tmp_path / "out")
+    assert (folder / "report.txt").read_text().startswith("Purpose      Study\nRecipient    Institute\n")
+    assert json.loads((folder / "report.json").read_text())["recipient"] == "Institute"
+
+
+def test_figures_for_people_have_no_exponents_and_counts_agree_with_their_nouns():
+    frame = pl.DataFrame({"age": [1, 5], "disease": ["flu", "cold"]})
+    table = sf.read_table(frame, sf.Schema(quasi_identifying=["age"], sensitive=["disease"]))
+    release = sf.anonymize(table, [sf.KAnonymity(2), sf.EntropyLDiversity(2.0)], recoding=sf.Recoding())
+    text = str(release.report)
+    assert re.search(r"information loss \(NCP\) +100%, utility 0%", text)
+    assert "entropy-l-diversity (l=2): holds, achieved l=2 on disease" in text
+    assert not re.search(r"\de[+-]\d", text)
+    assert str(sf.verify(release)).startswith("2 records in 1 equivalence class\n")
 
 
 def test_achieved_values_without_a_bound_are_still_json(tmp_path):

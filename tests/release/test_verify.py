@@ -318,6 +318,22 @@ def test_verification_as_values_and_as_text():
         verification.raise_if_broken()
 
 
+def test_a_check_is_one_readable_line():
+    achieved = (Achieved("l", 2.9999999999999996, "disease"), Achieved("k", 12345.0))
+    check = Check("some-model (l=3)", Outcome.BROKEN, achieved, "1 of 2 classes with 4 records break it")
+    said = "achieved l=3 on disease, k=12345; 1 of 2 classes with 4 records break it"
+    assert str(check) == f"broken: some-model (l=3) ({said})"
+    assert repr(achieved[0]) == "Achieved(parameter='l', value=3, attribute='disease')"
+    assert "2.99" not in repr(check)
+    assert str(Check("a promise", Outcome.HOLDS)) == "holds: a promise"
+
+
+def test_a_limit_is_shown_as_it_is(tmp_path):
+    table = sf.read_table(pl.DataFrame({"age": [1, 1]}), sf.Schema(quasi_identifying=["age"]))
+    release = sf.anonymize(table, sf.KAnonymity(2), suppression_limit=0.00001)
+    assert "record suppression limit (0.001%)" in str(sf.verify(release))
+
+
 def test_quasi_identifying_values_are_compared_as_they_are_written():
     data = pl.DataFrame({"q": ["[1..2]", "[1..2]", "[1..2)", "[1..2)", None, None], "s": list("ababab")})
     verification = verify_table(data, ["q"], {"s": sf.Attribute()}, [sf.KAnonymity(2), sf.DistinctLDiversity(2)])

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 
 from sfumato.classes.generalized import Form, GeneralizedTable
 from sfumato.classes.statistics import SensitiveCounts
 from sfumato.errors import InputError, raise_all
+from sfumato.figures import DIGITS, counted, figure, percent
 from sfumato.metrics.class_sizes import average_class_size, discernibility
 from sfumato.metrics.classification import classification_metric
 from sfumato.metrics.distortion import changed_cells, precision
@@ -83,30 +85,40 @@ class Losses:
         return 1.0 - self.normalized_ncp
 
     def __str__(self) -> str:
-        """Write a short table: the figures, then each attribute's own."""
-        width = max(len(name) for name, _ in self._lines())
-        return "\n".join(f"{name:<{width}}  {text}" for name, text in self._lines())
+        """Write what was counted, then :meth:`lines`."""
+        counts = (
+            f"{counted(self.records, 'record')} in {counted(self.classes, 'class')}, {self.suppressed:,} suppressed"
+        )
+        return "\n".join([counts, *(f"  {line}" for line in self.lines())])
 
-    def _lines(self) -> list[tuple[str, str]]:
-        lines = [
-            ("records", f"{self.records:,} in {self.classes:,} classes, {self.suppressed:,} suppressed"),
-            ("information loss (NCP)", f"{self.normalized_ncp:.4%}, utility {self.utility:.4%}"),
-            ("changed cells (MD)", f"{self.minimal_distortion:,}"),
+    def lines(self, digits: int = DIGITS) -> list[str]:
+        """Write aligned lines for people: the table's figures, then each attribute's own.
+
+        Parameters
+        ----------
+        digits
+            Significant digits; counts stay whole. Losses that lie between 0 and 1 are written as percentages.
+        """
+        rows = self._rows(digits)
+        width = max(len(name) for name, _ in rows)
+        return [f"{name:<{width}}  {text}" for name, text in rows]
+
+    def _rows(self, digits: int) -> list[tuple[str, str]]:
+        number, share = partial(figure, digits=digits), partial(percent, digits=digits)
+        rows = [
+            ("information loss (NCP)", f"{share(self.normalized_ncp)}, utility {share(self.utility)}"),
             ("discernibility (DM)", f"{self.discernibility:,}"),
-            (f"average class size / {self.k} (C_avg)", f"{self.average_class_size:.4f}"),
-            ("ILoss, LM", f"{self.iloss:,.4f}, {self.loss_metric:,.4f}"),
-            ("precision (Prec)", f"{self.precision:.4f}"),
-            ("non-uniform entropy", f"{self.entropy:.4%}"),
+            (f"average class size / {self.k} (C_avg)", number(self.average_class_size)),
+            ("changed cells (MD)", f"{self.minimal_distortion:,}"),
+            ("ILoss, LM", f"{number(self.iloss)} and {number(self.loss_metric)}"),
+            ("non-uniform entropy", share(self.entropy)),
+            ("precision (Prec)", share(self.precision)),
         ]
         if self.squared_error is not None:
-            lines.append(("squared error (SSE/SST)", f"{self.squared_error:.4f} %"))
+            rows.append(("squared error (SSE/SST)", share(self.squared_error / 100)))
         if self.classification is not None:
-            lines.append(("classification (CM)", f"{self.classification:.4f}"))
-        lines += [
-            (f"  {name}", f"NCP {penalty:.4%}, {self.changed[name]:,} cells changed")
-            for name, penalty in self.attribute_ncp.items()
-        ]
-        return lines
+            rows.append(("classification (CM)", number(self.classification)))
+        return [*rows, *((f"  {name} (NCP)", share(loss)) for name, loss in self.attribute_ncp.items())]
 
 
 def measure_losses(

@@ -54,7 +54,7 @@ class Limit:
 
 @dataclass(frozen=True)
 class CheckedModel:
-    """Base of the models: parameters are checked at construction and kept as plain ints and floats."""
+    """Base of the models: parameters are checked at construction and kept as plain numbers, whole ones as int."""
 
     name: ClassVar[str]
     limits: ClassVar[Mapping[str, Limit]]
@@ -62,11 +62,8 @@ class CheckedModel:
     def __post_init__(self) -> None:
         """Check all parameters at once."""
         raise_all(PolicyError, self._problems())
-        for parameter, limit in self.limits.items():
-            value = getattr(self, parameter)
-            object.__setattr__(
-                self, parameter, int(value) if isinstance(value, Integral) or limit.whole else float(value)
-            )
+        for parameter in self.limits:
+            object.__setattr__(self, parameter, _plain(getattr(self, parameter)))
 
     def parameters(self) -> Mapping[str, Any]:
         """Return the parameters as plain values; those left out stay out."""
@@ -79,3 +76,9 @@ class CheckedModel:
             for parameter, limit in self.limits.items()
             if not limit.takes(getattr(self, parameter))
         ]
+
+
+def _plain(value: float) -> int | float:
+    """Write whole numbers as int (64 bits: what a policy file holds), so that 3.0 reads and is recorded as 3."""
+    number = float(value)
+    return int(value) if isinstance(value, Integral) or (number.is_integer() and abs(number) < 2.0**63) else number

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.classes.statistics import ClassStatistics
+from sfumato.figures import figure
 from sfumato.kernels.predicates import SLACK
 
 TOLERANCE = SLACK
@@ -53,6 +54,16 @@ class Achieved:
     parameter: str
     value: float
     attribute: str | None = None
+
+    def __str__(self) -> str:
+        """Write it as in ``"l=3.2 on disease"``."""
+        value = figure(self.value, grouped=False)
+        return f"{self.parameter}={value}" + (f" on {self.attribute}" if self.attribute else "")
+
+    def __repr__(self) -> str:
+        """Write the value as it is shown elsewhere, without the last digits of a float."""
+        value = figure(self.value, grouped=False)
+        return f"Achieved(parameter={self.parameter!r}, value={value}, attribute={self.attribute!r})"
 
 
 @runtime_checkable

@@ -102,8 +102,8 @@ def anonymize(
     progress("verifying", 4, STEPS)
     verification = _verified(data, table, wanted)
     progress("measuring", 5, STEPS)
-    report = _report(generalized, verification, wanted, anonymizer, suppression_limit)
     written = policy or Policy.of(table.schema, wanted, anonymizer, recoding, suppression_limit)
+    report = _report(generalized, verification, wanted, anonymizer, suppression_limit, written)
     progress("done", STEPS, STEPS)
     return Release(data, report, _description(table, encoded, data, wanted, suppression_limit), written.published())
 
@@ -192,6 +192,7 @@ def _report(
     models: Sequence[PrivacyModel],
     anonymizer: Anonymizer,
     suppression_limit: float,
+    policy: Policy,
 ) -> Report:
     # Records that are published as stars are a class to every reader.
     stars = verification.records - int(generalized.sizes.sum())
@@ -207,6 +208,8 @@ def _report(
         largest_class=int(sizes.max()),
         losses=measure_losses(generalized, k=smallest_allowed(models)),
         verification=verification,
+        purpose=policy.purpose,
+        recipient=policy.recipient,
     )
 
 

@@ -12,6 +12,7 @@ from typing import Any, Literal
 import polars as pl
 
 from sfumato.errors import PolicyError, SfumatoError, VerificationError
+from sfumato.figures import percent
 from sfumato.release.description import Description, build_model, read_description
 from sfumato.release.folder import MARK, whole_folder
 from sfumato.release.report import Report
@@ -153,7 +154,7 @@ def _recount(data: pl.DataFrame | str, description: Description, first: tuple[Ch
         if model is None
     )
     limit = Check(
-        f"{SUPPRESSION_PROMISE} ({description.suppression_limit:.2%})",
+        f"{SUPPRESSION_PROMISE} ({percent(description.suppression_limit)})",
         Outcome.UNDECIDABLE,
         detail="the number of original records is not part of the published table",
     )

@@ -7,8 +7,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from sfumato.figures import percent
 from sfumato.metrics import Losses
-from sfumato.release.verify import Verification, achieved_words
+from sfumato.release.verify import Verification
 
 LIMITS = (
     "k-anonymity hides who a record belongs to, not what all records of a class share; l-diversity and t-closeness do.",
@@ -35,6 +36,8 @@ class Report:
         Every promise, recounted from the published table.
     notes : tuple of str
         What a steward should know of this release.
+    purpose, recipient : str or None
+        What the release is for and who gets it, as the policy says.
     """
 
     anonymizer: str
@@ -48,6 +51,8 @@ class Report:
     losses: Losses
     verification: Verification
     notes: tuple[str, ...] = field(default=())
+    purpose: str | None = None
+    recipient: str | None = None
 
     @property
     def highest_risk(self) -> float:
@@ -61,7 +66,9 @@ class Report:
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values, for ``report.json``."""
+        occasion = {"purpose": self.purpose, "recipient": self.recipient}
         return {
+            **{name: text for name, text in occasion.items() if text is not None},
             "anonymizer": self.anonymizer,
             "records": {
                 "original": self.original,
@@ -97,28 +104,37 @@ class Report:
         """Return the report as a short page of text."""
         achieved = [
             f"  {check.promise}: {check.outcome}"
-            + (f", achieved {', '.join(achieved_words(value) for value in check.achieved)}" if check.achieved else "")
+            + (f", achieved {', '.join(map(str, check.achieved))}" if check.achieved else "")
             for check in self.verification.checks
         ]
         share = self.suppressed / self.original
         return "\n".join(
             [
-                f"Records      {self.original} original, {self.published} published, {self.suppressed} suppressed "
-                f"({share:.2%} of at most {self.suppression_limit:.2%})",
+                *self._occasion(),
+                f"Records      {self.original:,} original, {self.published:,} published, "
+                f"{self.suppressed:,} suppressed ({percent(share, 3)} of at most {percent(self.suppression_limit)})",
                 f"Anonymizer   {self.anonymizer}",
-                f"Classes      {self.classes}; smallest {self.smallest_class}, "
-                f"average {self.published / self.classes:.1f}, largest {self.largest_class}",
-                f"Risk         highest {self.highest_risk:.4f}, average {self.average_risk:.4f} "
+                f"Classes      {self.classes:,}; smallest {self.smallest_class:,}, "
+                f"average {self.published / self.classes:,.1f}, largest {self.largest_class:,}",
+                f"Risk         highest {percent(self.highest_risk, 3)}, average {percent(self.average_risk, 3)} "
                 "(to re-identify somebody who is known to be in the table)",
                 "Promises     recounted from the published table",
                 *achieved,
                 "Losses",
-                *("  " + line for line in loss_lines(self.losses, self.digits)),
+                *("  " + line for line in self.losses.lines(self.digits)),
                 *(["Notes", *("  " + note for note in self.notes)] if self.notes else []),
                 "Limits",
                 *("  " + limit for limit in LIMITS),
             ]
         )
+
+    def _occasion(self) -> list[str]:
+        # On one line each, so that free text cannot pass for lines of the report.
+        return [
+            f"{name:<13}{' '.join(text.split())}"
+            for name, text in (("Purpose", self.purpose), ("Recipient", self.recipient))
+            if text is not None
+        ]
 
 
 def loss_figures(losses: Losses, digits: int) -> dict[str, Any]:
@@ -135,19 +151,3 @@ def _rounded(value: Any, digits: int) -> Any:
     if isinstance(value, Mapping):
         return {name: _rounded(part, digits) for name, part in value.items()}
     return float(f"{value:.{digits}g}") if isinstance(value, float) else value
-
-
-def loss_lines(losses: Losses, digits: int) -> list[str]:
-    """Return the losses as aligned lines: the table's first, then each attribute's own."""
-    rows = [
-        ("information loss (NCP)", f"{losses.normalized_ncp:.{digits}g}, utility {losses.utility:.{digits}g}"),
-        ("discernibility (DM)", f"{losses.discernibility}"),
-        (f"average class size / {losses.k} (C_avg)", f"{losses.average_class_size:.{digits}g}"),
-        ("changed cells (MD)", f"{losses.minimal_distortion}"),
-        ("non-uniform entropy", f"{losses.entropy:.{digits}g}"),
-        ("precision (Prec)", f"{losses.precision:.{digits}g}"),
-        *([] if losses.squared_error is None else [("SSE/SST, %", f"{losses.squared_error:.{digits}g}")]),
-        *((f"  {name} (NCP)", f"{loss:.{digits}g}") for name, loss in losses.attribute_ncp.items()),
-    ]
-    width = max(len(name) for name, _ in rows)
-    return [f"{name:<{width}}  {text}" for name, text in rows]

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from sfumato.classes.grouping import group_records
 from sfumato.classes.statistics import ClassStatistics, class_statistics
 from sfumato.errors import VerificationError
+from sfumato.figures import counted
 from sfumato.models.protocol import Achieved, PrivacyModel
 from sfumato.table.distinct import private_categorical
 from sfumato.table.encoding import encode
@@ -53,6 +54,12 @@ class Check:
     achieved: tuple[Achieved, ...] = ()
     detail: str = ""
 
+    def __str__(self) -> str:
+        """Write it as one line, e.g. ``"holds: k-anonymity (k=5) (achieved k=6)"``."""
+        achieved = f"achieved {', '.join(map(str, self.achieved))}" if self.achieved else ""
+        note = "; ".join(part for part in (achieved, self.detail) if part)
+        return f"{self.outcome}: {self.promise}" + (f" ({note})" if note else "")
+
 
 @dataclass(frozen=True)
 class Verification:
@@ -90,7 +97,7 @@ class Verification:
                 {
                     "promise": check.promise,
                     "outcome": str(check.outcome),
-                    "achieved": [achieved_words(value) for value in check.achieved],
+                    "achieved": [str(value) for value in check.achieved],
                     "detail": check.detail,
                 }
                 for check in self.checks
@@ -99,12 +106,8 @@ class Verification:
 
     def __str__(self) -> str:
         """Return one line per promise."""
-        lines = [f"{self.records} records in {self.classes} equivalence classes"]
-        for check in self.checks:
-            achieved = ", ".join(achieved_words(value) for value in check.achieved)
-            note = "; ".join(part for part in (f"achieved {achieved}" if achieved else "", check.detail) if part)
-            lines.append(f"  {check.outcome}: {check.promise}" + (f" ({note})" if note else ""))
-        return "\n".join(lines)
+        counts = f"{counted(self.records, 'record')} in {counted(self.classes, 'equivalence class')}"
+        return "\n".join([counts, *(f"  {check}" for check in self.checks)])
 
 
 def verify_table(
@@ -220,7 +223,7 @@ def _check(model: PrivacyModel, statistics: ClassStatistics) -> Check:
     if failing == 0:
         return Check(promise_words(model), Outcome.HOLDS, achieved)
     records = int(statistics.sizes[~holds].sum())
-    detail = f"{failing} of {statistics.count} classes with {records} records break it"
+    detail = f"{failing:,} of {counted(statistics.count, 'class')} with {counted(records, 'record')} break it"
     return Check(promise_words(model), Outcome.BROKEN, achieved, detail)
 
 
@@ -228,9 +231,3 @@ def promise_words(model: PrivacyModel) -> str:
     """Name a model with its parameters, e.g. ``"k-anonymity (k=5)"``."""
     parameters = ", ".join(f"{name}={value}" for name, value in model.parameters().items() if value is not None)
     return f"{model.name} ({parameters})" if parameters else model.name
-
-
-def achieved_words(achieved: Achieved) -> str:
-    """Say what a table really has, e.g. ``"l=3.2 on disease"``."""
-    where = f" on {achieved.attribute}" if achieved.attribute else ""
-    return f"{achieved.parameter}={achieved.value:.6g}{where}"

@@ -1,0 +1,41 @@
+"""Figures in texts for people: significant digits without exponents, and nouns that agree with their number."""
+
+from __future__ import annotations
+
+import math
+
+DIGITS = 6
+"""Significant digits where nothing else is asked for."""
+
+_MOST_DECIMALS = 12
+
+
+def figure(value: float, digits: int = DIGITS, *, grouped: bool = True) -> str:
+    """Write a number with at most that many significant digits, e.g. ``3`` for 2.9999999999999996.
+
+    Never with an exponent; with commas between thousands where `grouped`.
+
+    Examples
+    --------
+    >>> figure(98765.4321), figure(98765.4321, 2), figure(100.0, 2), figure(0.25)
+    ('98,765.4', '99,000', '100', '0.25')
+    """
+    if not math.isfinite(value):
+        return str(value)
+    # Adding 0 takes the sign from a zero.
+    rounded = round(float(f"{value:.{digits - 1}e}"), _MOST_DECIMALS) + 0.0
+    magnitude = math.floor(math.log10(abs(rounded))) if rounded else 0
+    decimals = max(digits - 1 - magnitude, 0)
+    text = f"{rounded:{',' if grouped else ''}.{decimals}f}"
+    return text.rstrip("0").rstrip(".") if decimals else text
+
+
+def percent(share: float, digits: int = DIGITS) -> str:
+    """Write a share of 1 as a percentage: ``4.2%`` for 0.042."""
+    return f"{figure(100 * share, digits)}%"
+
+
+def counted(number: int, noun: str) -> str:
+    """Write a number with its noun: ``1 class``, ``1,000 classes``."""
+    plural = f"{noun}es" if noun.endswith("s") else f"{noun}s"
+    return f"{number:,} {noun if number == 1 else plural}"
