@@ -21,6 +21,8 @@ JOBS: dict[str, Job] = {
     "adult-drawn": release_job.run_adult,
     "checking": checking_job.run,
 }
+ALWAYS_WHOLE = {mondrian_job.NAME}
+"""Jobs whose size is given by their data."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -49,7 +51,8 @@ def run_jobs(names: Sequence[str], settings: Settings) -> tuple[list[Figure], di
         except SkippedJob as reason:
             skipped[name] = str(reason)
         else:
-            figures.extend(found if settings.is_whole else [figure.without_bar() for figure in found])
+            judged = settings.is_whole or name in ALWAYS_WHOLE
+            figures.extend(found if judged else [figure.without_bar() for figure in found])
     return figures, skipped
 
 

@@ -18,7 +18,7 @@ from sfumato.table.schema import Attribute, Kind
 
 NAME = "checking"
 BAR = 50
-PUBLISHED_K = (10, 100)
+PUBLISHED_K = (100, 1000)
 """The tables that are checked: pycanon takes longer the more classes there are, we hardly do."""
 
 MODELS = (sf.KAnonymity(2), sf.DistinctLDiversity(1), sf.TCloseness(1.0))
