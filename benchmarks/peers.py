@@ -56,9 +56,6 @@ def check_with_pycanon(data: pd.DataFrame, quasi_identifying: Sequence[str], sen
 def to_pandas(frame: pl.DataFrame) -> pd.DataFrame:
     """Convert to pandas, text as pandas' own text type."""
     try:
-        import pandas as pd
-    except ImportError:
+        return frame.to_pandas()
+    except ModuleNotFoundError:
         raise SkippedJob("the package pandas is not installed; install the extra 'bench'") from None
-    data = frame.to_pandas()
-    texts = [name for name in frame.columns if frame[name].dtype == pl.String]
-    return pd.DataFrame(data.astype(dict.fromkeys(texts, "str")))
