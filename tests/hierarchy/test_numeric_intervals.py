@@ -174,3 +174,10 @@ def test_descriptions_are_equal_by_value_and_survive_a_policy() -> None:
     ):
         assert hierarchy_from_policy(described.to_policy()) == described
     assert hierarchy_from_policy({"kind": "intervals", "borders": [18, 65]}) == intervals([18, 65])
+
+
+@pytest.mark.parametrize("key", ["open-ends", "open_ends"])
+def test_keys_of_several_words_have_hyphens_and_are_known_with_underscores(key: str) -> None:
+    described = intervals([18, 65], open_ends=True)
+    assert "open-ends" in described.to_policy()
+    assert hierarchy_from_policy({"kind": "intervals", "borders": [18, 65], key: True}) == described

@@ -466,11 +466,46 @@ def test_a_program_may_hand_in_any_hierarchy(tmp_path):
     assert MARK not in policy.published()
 
 
+@pytest.mark.parametrize(
+    "described",
+    [intervals([1, 3]), intervals([0, 5, 9], [0, 9]), intervals([18, 65], [18], open_ends=True), intervals(5, 10)],
+)
+def test_intervals_of_a_program_are_intervals_of_its_policy(described):
+    schema = Schema(quasi_identifying={"visits": described})
+    policy = Policy.of(schema, [KAnonymity(2)], Mondrian(), Recoding(), 0.0)
+    assert policy.to_schema() == schema
+    written = tomllib.loads(policy.published())
+    assert Policy.from_mapping(written).to_schema() == schema
+    assert "open_ends" not in policy.published()
+
+
+@pytest.mark.parametrize(
+    ("borders", "meant"), [([1, 3], [[1, 3]]), ([0.5, 3], [[0.5, 3]]), ([[1, 3]], [[1, 3]]), ([[1, 2, 3], [1, 3]],) * 2]
+)
+def test_a_single_list_of_borders_may_stand_alone(borders, meant):
+    hierarchy = {"kind": "intervals", "borders": borders, "open-ends": True}
+    columns = {"quasi-identifying": {"visits": {"hierarchy": hierarchy}}}
+    policy = Policy.from_mapping({"columns": columns, "models": [{"name": "k-anonymity", "k": 2}]})
+    assert policy.to_schema().quasi_identifying["visits"].hierarchy == intervals(*meant, open_ends=True)
+    assert policy.to_mapping()["columns"]["quasi-identifying"]["visits"]["hierarchy"]["borders"] == meant
+
+
+@pytest.mark.parametrize("borders", [[1, "x"], [[1, "x"], [2]]])
+def test_wrong_borders_are_found_at_their_place_in_both_forms(borders):
+    columns = {"quasi-identifying": {"visits": {"hierarchy": {"kind": "intervals", "borders": borders}}}}
+    with pytest.raises(PolicyError) as caught:
+        Policy.from_mapping({"columns": columns, "models": [{"name": "k-anonymity", "k": 2}]})
+    assert caught.value.problems == ("columns.quasi-identifying.visits.hierarchy.borders[0][1]: must be a number",)
+
+
 def test_the_json_schema_allows_the_short_forms_and_names_the_keys():
     schema = Policy.json_schema()
     assert schema["additionalProperties"] is False
     assert "suppression-limit" in schema["properties"]
     assert {"type": "array", "items": {"type": "string"}} in schema["$defs"]["Columns"]["properties"]["sensitive"][
+        "anyOf"
+    ]
+    assert {"type": "array", "items": {"type": "number"}} in schema["$defs"]["Intervals"]["properties"]["borders"][
         "anyOf"
     ]
 

@@ -125,7 +125,7 @@ class Intervals:
         """Return the description as plain values."""
         if self.widths:
             return {"kind": "intervals", "widths": list(self.widths), "start": self.start}
-        return {"kind": "intervals", "borders": [list(line) for line in self.borders], "open_ends": self.open_ends}
+        return {"kind": "intervals", "borders": [list(line) for line in self.borders], "open-ends": self.open_ends}
 
     def _labelers(self, scale: Scale) -> list[Callable[[int], str]]:
         start = scale.whole(self.start)

@@ -42,7 +42,8 @@ def hierarchy_from_policy(
     Parameters
     ----------
     mapping
-        Plain values with a ``kind`` among the keys of ``HIERARCHY_KINDS``.
+        Plain values with a ``kind`` among the keys of ``HIERARCHY_KINDS``; keys of several words have hyphens, as
+        everywhere in policies, and are also known with underscores.
     folder
         Where relative paths of hierarchy files start, usually the folder of the policy. None: the current one.
 
@@ -57,7 +58,7 @@ def hierarchy_from_policy(
     if not isinstance(kind, str) or kind not in HIERARCHY_KINDS:
         raise PolicyError(f"kind: must be one of {', '.join(HIERARCHY_KINDS)}")
     constructor = HIERARCHY_KINDS[kind]
-    settings = {key: value for key, value in mapping.items() if key != "kind"}
+    settings = {key.replace("-", "_"): value for key, value in mapping.items() if key != "kind"}
     # The folder is the caller's to name, never the policy's.
     known = {key: value for key, value in inspect.signature(constructor).parameters.items() if key != "folder"}
     raise_all(PolicyError, _key_problems(kind, settings, known))
@@ -70,7 +71,7 @@ def hierarchy_from_policy(
 
 def _key_problems(kind: str, settings: Mapping[str, Any], known: Mapping[str, inspect.Parameter]) -> list[str]:
     problems = [
-        f"{key}: is not a key of kind {kind}; its keys are {', '.join(known) or 'none'}"
+        f"{key}: is not a key of kind {kind}; its keys are {', '.join(known).replace('_', '-') or 'none'}"
         for key in settings
         if key not in known
     ]

@@ -58,7 +58,8 @@ class AlsoWritten:
     def __get_pydantic_json_schema__(self, core: Any, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
         """Allow both forms in the JSON Schema."""
         short = {"type": self.short} if self.items is None else {"type": self.short, "items": {"type": self.items}}
-        return {"anyOf": [short, handler(core)]}
+        # The long form first: places of mistakes are looked up in it.
+        return {"anyOf": [handler(core), short]}
 
 
 class Entry(Part):
@@ -149,9 +150,15 @@ def problems_reported(keys: Sequence[str]) -> Iterator[None]:
         raise PydanticCustomError(BUILT, "cannot be built", context) from None
 
 
-def entry_for(described: type[Any], *, tag: str | None = None, name: str = "") -> type[Entry]:
-    """Make the entry of the dataclass `described`; its key `tag` says `name` where there are several to choose from."""
+def entry_for(
+    described: type[Any], *, tag: str | None = None, name: str = "", short: Mapping[str, AlsoWritten] | None = None
+) -> type[Entry]:
+    """Make the entry of the dataclass `described`; its key `tag` says `name` where there are several to choose from.
+
+    `short` names the fields that files may write in a short form.
+    """
     hints = get_type_hints(described, include_extras=True)
+    hints |= {field: Annotated[hints[field], form] for field, form in (short or {}).items()}
     tagged: dict[str, Any] = {tag: (Literal[name], ...)} if tag else {}
     options: dict[str, Any] = {
         field.name: (hints[field.name], _default(field)) for field in dataclasses.fields(described) if field.init

@@ -9,7 +9,8 @@ from pydantic import Field, model_validator
 
 from sfumato.errors import PolicyError
 from sfumato.hierarchy import HIERARCHY_KINDS, HierarchySpecification, hierarchy_from_policy
-from sfumato.policy.entries import AlsoWritten, Part, entries_for, problems_reported, union_of
+from sfumato.hierarchy.numeric_intervals import Intervals
+from sfumato.policy.entries import AlsoWritten, Part, entries_for, entry_for, problems_reported, union_of
 
 RULES = ("intervals", "prefixes", "dates", "flat")
 """Kinds that are rules; every other kind lists original values."""
@@ -62,6 +63,9 @@ class WithheldHierarchy(Part):
 _AnyKind: Any = union_of(
     {
         **entries_for({kind: built for kind, built in HIERARCHY_KINDS.items() if isinstance(built, type)}, tag="kind"),
+        "intervals": entry_for(
+            Intervals, tag="kind", name="intervals", short={"borders": AlsoWritten("array", "number")}
+        ),
         "table": TableHierarchy,
         "file": FileHierarchy,
         "withheld": WithheldHierarchy,
@@ -94,7 +98,9 @@ def moved_files(mapping: Mapping[str, Any], move: Callable[[str], str]) -> dict[
 
 
 def spelled_out(mapping: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a policy's plain values without short forms: lists of columns, and hierarchies that are just a path.
+    """Return a policy's plain values without short forms.
+
+    These are lists of columns, hierarchies that are just a path, and intervals with a single list of borders.
 
     Values of a wrong type stay as they are.
     """
@@ -112,7 +118,15 @@ def _with_settings(given: Any) -> Any:
 
 
 def _as_table(hierarchy: Any) -> Any:
-    return {"kind": "file", "path": hierarchy} if isinstance(hierarchy, str) else hierarchy
+    if isinstance(hierarchy, str):
+        return {"kind": "file", "path": hierarchy}
+    if isinstance(hierarchy, Mapping) and hierarchy.get("kind") == "intervals" and _is_flat(hierarchy.get("borders")):
+        return {**hierarchy, "borders": [hierarchy["borders"]]}
+    return hierarchy
+
+
+def _is_flat(borders: Any) -> bool:
+    return isinstance(borders, (list, tuple)) and any(isinstance(border, (int, float)) for border in borders)
 
 
 def _moved(hierarchy: Any, move: Callable[[str], str]) -> Any:
