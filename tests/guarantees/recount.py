@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +23,6 @@ TWIN_OF = {
     "enhanced-beta-likeness": "enhanced-beta",
     "delta-disclosure": "delta",
 }
-MEASURED = {"k-anonymity": "k", "t-closeness": "t", "recursive-l-diversity": "c", "alpha-k-anonymity": "alpha"}
 
 
 @dataclass(frozen=True)
@@ -122,8 +122,9 @@ def _rising(values: Sequence[Any]) -> list[Any]:
     return [*present, None] if None in values else present
 
 
-def _key(value: Any) -> tuple[float, str]:
+def _key(value: Any) -> tuple[Fraction, str]:
+    # Exact: as floats, large whole numbers that differ would be equal.
     try:
-        return float(value), ""
+        return Fraction(value), ""
     except ValueError:
-        return 0.0, value
+        return Fraction(0), value
