@@ -210,6 +210,16 @@ def test_other_folders_are_never_replaced(patients, tmp_path):
     assert os.listdir(tmp_path / "letters") == ["letter.txt"]
 
 
+def test_codes_that_look_like_numbers_are_published_as_codes(tmp_path):
+    table = tmp_path / "t.csv"
+    table.write_text("zip,d\n" + "4711,x\n4712,y\n" * 3)
+    words = ["--quasi", "zip", "--sensitive", "d", "-k", 6, "--categorical", "zip"]
+    assert run("anonymize", table, *words, "--out", tmp_path / "release", "--quiet") == (0, "", "")
+    assert set(pl.read_csv(tmp_path / "release" / "data.csv")["zip"]) == {"{4711|4712}"}
+    code, _, err = run("measure", table, tmp_path / "release")
+    assert (code, err) == (0, "")
+
+
 # measure
 
 
@@ -232,6 +242,32 @@ def test_measuring_needs_what_was_withheld(patients, tmp_path):
     assert code == 2
     assert err.startswith("sfumato: columns.quasi-identifying.zip: hierarchy was withheld")
     assert run("measure", patients, tmp_path / "release", "--hierarchies", tmp_path)[0] == 0
+
+
+def test_measuring_needs_nothing_about_sensitive_columns(patients, tmp_path):
+    hierarchies = tmp_path / "hierarchies"
+    hierarchies.mkdir()
+    (hierarchies / "disease.csv").write_text("".join(f"{MARK}-{d};ill\n" for d in ("flu", "cold", "asthma", "gout")))
+    words = [*ROLES, "-k", 5, "-t", 0.5, "--hierarchies", hierarchies, "--out", tmp_path / "release"]
+    assert run("anonymize", patients, *words, "--quiet") == (0, "", "")
+    code, out, err = run("measure", patients, tmp_path / "release")
+    assert (code, err) == (0, "")
+    reported = (tmp_path / "release" / "report.txt").read_text()
+    lines = [line for line in out.splitlines()[1:] if "C_avg" not in line]
+    assert len(lines) > 5
+    assert all(line in reported for line in lines)
+    quasi = tmp_path / "quasi.csv"
+    pl.read_csv(patients).select("age", "sex", "zip").write_csv(quasi)
+    assert run("measure", quasi, tmp_path / "release") == (0, out, "")
+
+
+def test_a_release_folder_that_is_not_there_is_said_to_be(patients, tmp_path):
+    missing = tmp_path / "missing"
+    assert run("measure", patients, missing) == (2, "", f"sfumato: {missing}: no such release folder\n")
+    assert run("verify", missing) == (1, "", f"sfumato: {missing}: no such release folder\n")
+    table = sfumato.read_table(patients, sfumato.Schema(quasi_identifying=["age"], others="drop"))
+    with pytest.raises(sfumato.InputError, match="missing: no such release folder"):
+        sfumato.measure(table, missing)
 
 
 def test_measuring_against_a_folder_that_is_no_release_is_one_line(patients, tmp_path):
@@ -366,6 +402,17 @@ def test_a_draft_goes_to_stdout_or_to_a_file(patients, tmp_path):
     assert MARK not in err
     assert run("hierarchy", patients, "age", "--out", file)[0] == 2
     assert run("hierarchy", patients, "age", "--out", file, "--overwrite")[0] == 0
+
+
+def test_a_draft_for_codes_that_look_like_numbers(tmp_path):
+    table = tmp_path / "t.csv"
+    table.write_text("zip\n" + "".join(f"{code}\n" for code in range(4700, 5100, 3)))
+    code, out, err = run("hierarchy", table, "zip", "--categorical", "zip")
+    assert (code, err) == (0, "")
+    assert out.splitlines()[0].startswith("4700;470*;47**;")
+    code, out, err = run("hierarchy", table, "zip", "--categorical", "age")
+    assert (code, out) == (2, "")
+    assert err.startswith("sfumato: --categorical: ")
 
 
 def test_a_mistake_in_how_to_read_is_named_after_its_option(patients):

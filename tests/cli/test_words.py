@@ -206,6 +206,38 @@ def test_values_are_read_like_toml_and_else_are_text():
     assert models[0].settings == {"a": 1, "b": 0.5, "c": True, "d": "word", "e": "quoted"}
 
 
+# kinds
+
+
+def test_columns_of_codes_are_categories_and_keep_their_other_settings(tmp_path):
+    path = policy_file(tmp_path, BASE)
+    policy = policy_of(Words(policy=path, categorical=["age,disease", "zip"]))
+    quasi, sensitive = policy.columns.quasi_identifying, policy.columns.sensitive
+    assert [quasi["age"].kind, quasi["zip"].kind, sensitive["disease"].kind] == ["categorical"] * 3
+    assert quasi["age"].weight == 2
+    assert quasi["zip"].hierarchy.path == str(tmp_path / "zip.csv")
+    assert policy_of(Words(policy=path)).columns.quasi_identifying["age"].kind is None
+
+
+def test_codes_without_a_role_are_a_mistake_each():
+    said = words({**ROLES, "identifying": ["name"]}, categorical=["age,zip,name,zip"])
+    assert problems_of(said) == [
+        "--categorical: 'zip' is not a quasi-identifying or sensitive column; give it a role",
+        "--categorical: 'name' is not a quasi-identifying or sensitive column; give it a role",
+    ]
+
+
+def test_kinds_of_columns_of_a_wrong_type_are_left_to_the_check(tmp_path):
+    said = Words(
+        policy=policy_file(tmp_path, BASE.replace("weight = 2", "") + "[columns.sensitive]\n"), categorical=["age"]
+    )
+    with pytest.raises(PolicyError):
+        policy_of(said)
+    text = "[columns]\nquasi-identifying = { age = 3 }\n[[models]]\nname = 'k-anonymity'\nk = 2\n"
+    said = Words(policy=policy_file(tmp_path, text), categorical=["age"])
+    assert problems_of(said) == ["columns.quasi-identifying.age: must be a table"]
+
+
 # hierarchies
 
 

@@ -13,6 +13,7 @@ from sfumato.cli.options import (
     OUTPUT,
     PRIVACY,
     AsJson,
+    Categorical,
     ColumnNames,
     Encoding,
     Hierarchies,
@@ -55,6 +56,7 @@ def anonymize(
     sensitive: Sensitive = None,
     insensitive: Insensitive = None,
     others: Others = None,
+    categorical: Categorical = None,
     hierarchies: Hierarchies = None,
     k: Annotated[
         int | None, typer.Option("-k", help="k-anonymity: smallest equivalence class.", rich_help_panel=PRIVACY)
@@ -131,6 +133,7 @@ def anonymize(
         policy=policy,
         roles=dict(zip(ROLES, (identifying, quasi, sensitive, insensitive), strict=True)),
         others=others,
+        categorical=categorical or (),
         hierarchies=hierarchies,
         models=models,
         anonymizer=anonymizer,

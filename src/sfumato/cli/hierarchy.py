@@ -7,13 +7,23 @@ from typing import Annotated
 
 import typer
 
-from sfumato.cli.options import ColumnNames, Encoding, Missing, NoHeader, Original, Overwrite, Separator
+from sfumato.cli.options import (
+    Categorical,
+    ColumnNames,
+    Encoding,
+    Missing,
+    NoHeader,
+    Original,
+    Overwrite,
+    Separator,
+)
 from sfumato.cli.outcome import complain
 from sfumato.errors import InputError
 
 EXAMPLE = """\b
 Example:
-  sfumato hierarchy patients.csv zip --out hierarchies/zip.csv
+  sfumato hierarchy patients.csv age --out hierarchies/age.csv
+  sfumato hierarchy patients.csv zip --categorical zip --out hierarchies/zip.csv
   sfumato anonymize patients.csv --hierarchies hierarchies/ ...
 """
 
@@ -23,6 +33,7 @@ def hierarchy(
     column: Annotated[str, typer.Argument(metavar="COLUMN", show_default=False, help="Its name.")],
     out: Annotated[Path | None, typer.Option(metavar="FILE", help="File to write; stdout when left out.")] = None,
     overwrite: Overwrite = False,
+    categorical: Categorical = None,
     separator: Separator = None,
     encoding: Encoding = None,
     missing: Missing = None,
@@ -34,20 +45,24 @@ def hierarchy(
     Numbers get intervals of round widths, dates calendar units, codes prefixes; other values are listed one by one, to
     be grouped by writing the same label over several. The file holds original values: it is yours, not for release.
     """
-    from sfumato.cli.words import source_words
+    from sfumato.cli.words import all_names, source_words
     from sfumato.hierarchy import draft_hierarchy, hierarchy_text, write_hierarchy
     from sfumato.policy.entries import checked
     from sfumato.policy.mistakes import KeyPath
     from sfumato.policy.parts import Source
     from sfumato.table.reading import read_table
-    from sfumato.table.schema import Schema
+    from sfumato.table.schema import Attribute, Kind, Schema
 
     if out is not None and out.exists() and not overwrite:
         raise InputError(f"{out}: is there already; name another file or add --overwrite")
+    codes = all_names(categorical)
+    if not {column}.issuperset(codes):
+        raise InputError(f"--categorical: names a column other than {column!r}, which is the only one that is read")
     header = not no_header
     source = source_words(separator=separator, encoding=encoding, missing=missing, header=header, columns=columns)
     names: dict[KeyPath, str] = {(key,): f"--{key}" for key in source}
-    schema = Schema(quasi_identifying=[column], others="drop")
+    attribute = Attribute(kind=Kind.CATEGORICAL if codes else None)
+    schema = Schema(quasi_identifying={column: attribute}, others="drop")
     read = read_table(table, schema, **checked(Source, source, names=names).reading())
     drafted = draft_hierarchy(read.frame[column])
     if out is None:

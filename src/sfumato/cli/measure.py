@@ -17,6 +17,7 @@ from sfumato.cli.options import (
     Separator,
 )
 from sfumato.cli.outcome import say
+from sfumato.errors import InputError
 
 DIGITS = 12
 
@@ -42,14 +43,17 @@ def measure(
     """Print the information losses of a release. Needs the original table, so it is for the data steward.
 
     The policy is the release's own unless --policy names the one that made it, which is needed where hierarchies or
-    domains were withheld from the release.
+    domains of quasi-identifying columns were withheld from the release.
     """
     from sfumato.cli.words import Words, policy_of, source_words
+    from sfumato.release.folder import no_release
     from sfumato.release.measure import measure as compare
     from sfumato.release.report import loss_figures
 
+    if problem := no_release(release):
+        raise InputError(problem)
     header = not no_header
     source = source_words(separator=separator, encoding=encoding, missing=missing, header=header, columns=columns)
     meant = policy_of(Words(policy=policy or release / "policy.toml", hierarchies=hierarchies, source=source))
-    losses = compare(meant.read(table), release)
+    losses = compare(meant.without_sensitive().read(table), release)
     say(json.dumps(loss_figures(losses, DIGITS), indent=2) if as_json else str(losses))

@@ -49,6 +49,10 @@ Others = Annotated[
     str | None,
     typer.Option(metavar="drop|keep|error", help="What to do with all other columns.", rich_help_panel=COLUMNS),
 ]
+Categorical = Annotated[
+    list[str] | None,
+    typer.Option(metavar="NAMES", help="Columns of codes that only look like numbers.", rich_help_panel=COLUMNS),
+]
 Hierarchies = Annotated[
     Path | None,
     typer.Option(

@@ -60,6 +60,8 @@ class Words:
     roles : mapping
         For each role, the lists of names as they were typed.
     others : str or None
+    categorical : sequence of str
+        Lists of names, as they were typed, of columns that are categories whatever they look like.
     hierarchies : Path or None
     models : sequence of ModelWord
     anonymizer : str or None
@@ -77,6 +79,7 @@ class Words:
     policy: Path | None = None
     roles: Mapping[str, Sequence[str] | None] = field(default_factory=dict)
     others: str | None = None
+    categorical: Sequence[str] = ()
     hierarchies: Path | None = None
     models: Sequence[ModelWord] = ()
     anonymizer: str | None = None
@@ -158,6 +161,11 @@ def model_words(
     return found, problems
 
 
+def all_names(texts: Sequence[str] | None) -> list[str]:
+    """Return the names in several lists of names; none where nothing was said."""
+    return [name for text in texts or () for name in names_in(text)]
+
+
 def names_in(text: str) -> list[str]:
     """Split names at commas; a name with a comma is put in double quotes."""
     return [name.strip() for name in next(csv.reader([text], skipinitialspace=True), []) if name.strip()]
@@ -186,7 +194,7 @@ def _update(mapping: dict[str, Any], part: str, said: Mapping[str, Any]) -> None
 
 
 def _say_columns(mapping: dict[str, Any], words: Words, names: dict[KeyPath, str], problems: list[str]) -> None:
-    said = {role: [name for text in words.roles.get(role) or () for name in names_in(text)] for role in ROLES}
+    said = {role: all_names(words.roles.get(role)) for role in ROLES}
     given = mapping.get("columns", {})
     if not isinstance(given, Mapping):
         return
@@ -194,6 +202,7 @@ def _say_columns(mapping: dict[str, Any], words: Words, names: dict[KeyPath, str
     for role, listed in said.items():
         problems.extend(f"{ROLES[role]}: names a column twice" for _ in range(len(listed) > len(set(listed))))
     columns |= _moved_roles(columns, said)
+    problems.extend(_say_categorical(columns, all_names(words.categorical)))
     if words.hierarchies is not None:
         problems.extend(_say_hierarchies(columns, words.hierarchies))
     mapping["columns"] = columns
@@ -205,8 +214,7 @@ def _say_columns(mapping: dict[str, Any], words: Words, names: dict[KeyPath, str
 def _moved_roles(columns: Mapping[str, Any], said: Mapping[str, Sequence[str]]) -> dict[str, Any]:
     """Give every column that was named its new role; it keeps its settings."""
     named = {name for listed in said.values() for name in listed}
-    settled = [columns[role] for role in ROLES_WITH_SETTINGS if isinstance(columns.get(role), Mapping)]
-    settings = {name: setting for role in settled for name, setting in role.items()}
+    settings = {name: setting for given in _settled(columns).values() for name, setting in given.items()}
     moved: dict[str, Any] = {}
     for role, listed in said.items():
         given = columns.get(role, {} if role in ROLES_WITH_SETTINGS else [])
@@ -218,8 +226,28 @@ def _moved_roles(columns: Mapping[str, Any], said: Mapping[str, Sequence[str]]) 
     return {role: given for role, given in moved.items() if given or role in columns}
 
 
+def _settled(columns: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
+    """Return the columns with settings, by role; a role of a wrong type is left for the check to complain about."""
+    return {role: columns[role] for role in ROLES_WITH_SETTINGS if isinstance(columns.get(role), Mapping)}
+
+
+def _say_categorical(columns: dict[str, Any], names: Sequence[str]) -> list[str]:
+    settled = _settled(columns)
+    for role, given in settled.items():
+        columns[role] = {
+            name: {**settings, "kind": "categorical"} if name in names and isinstance(settings, Mapping) else settings
+            for name, settings in given.items()
+        }
+    known = {name for given in settled.values() for name in given}
+    return [
+        f"--categorical: {name!r} is not a quasi-identifying or sensitive column; give it a role"
+        for name in dict.fromkeys(names)
+        if name not in known
+    ]
+
+
 def _say_hierarchies(columns: dict[str, Any], folder: Path) -> list[str]:
-    settled = {role: columns[role] for role in ROLES_WITH_SETTINGS if isinstance(columns.get(role), Mapping)}
+    settled = _settled(columns)
     files, problems = hierarchy_files(folder, [name for given in settled.values() for name in given])
     for role, given in settled.items():
         columns[role] = {

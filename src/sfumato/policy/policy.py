@@ -202,6 +202,11 @@ class Policy(Part):
             others=self.columns.others,
         )
 
+    def without_sensitive(self) -> Policy:
+        """Return the policy that reads the quasi-identifying columns alone, which is all that losses depend on."""
+        columns = Columns.model_construct(quasi_identifying=self.columns.quasi_identifying, others="drop")
+        return self.model_copy(update={"columns": columns})
+
     def to_anonymizer(self) -> Anonymizer:
         """Return the algorithm."""
         anonymizer: Anonymizer = self.anonymizer.build()

@@ -15,6 +15,15 @@ MARK = "release.json"
 """The file by which a release folder is known."""
 
 
+def no_release(folder: Path) -> str | None:
+    """Say why `folder` is not a release folder, or return None."""
+    if not folder.exists():
+        return f"{folder}: no such release folder"
+    if not (folder / MARK).is_file():
+        return f"{folder}: holds no {MARK}, so it is not a release folder"
+    return None
+
+
 @contextmanager
 def whole_folder(target: Path, *, overwrite: bool = False) -> Iterator[Path]:
     """Give a new folder beside `target`; it takes the target's place when the block ends well, and vanishes otherwise.

@@ -11,7 +11,7 @@ from sfumato.errors import InputError, PolicyError
 from sfumato.metrics import Losses, measure_losses
 from sfumato.recoding import Recoding, generalize_published
 from sfumato.release.description import Description, read_description
-from sfumato.release.folder import MARK
+from sfumato.release.folder import MARK, no_release
 from sfumato.release.release import Release
 from sfumato.release.verify import read_published
 from sfumato.table.encoding import encode
@@ -67,10 +67,10 @@ def _opened(published: Release | str | Path | pl.DataFrame) -> tuple[pl.DataFram
     if isinstance(published, Release):
         return published.data, _recoding(published.policy), _promised_k(published.description)
     path = Path(published)
-    if not path.is_dir():
+    if path.is_file():
         return str(path), None, 1
-    if not (path / MARK).is_file():
-        raise InputError(f"{path}: holds no {MARK}, so it is not a release folder; name a release or a published file")
+    if problem := no_release(path):
+        raise InputError(f"{problem}; name a release or a published file")
     description, facts = read_description((path / MARK).read_text(encoding="utf-8", errors="replace"))
     policy = path / "policy.toml"
     recoding = _recoding(policy.read_text(encoding="utf-8", errors="replace")) if policy.is_file() else None

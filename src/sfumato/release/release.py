@@ -14,7 +14,7 @@ import polars as pl
 from sfumato.errors import PolicyError, SfumatoError, VerificationError
 from sfumato.figures import percent
 from sfumato.release.description import Description, build_model, read_description
-from sfumato.release.folder import MARK, whole_folder
+from sfumato.release.folder import MARK, no_release, whole_folder
 from sfumato.release.report import Report
 from sfumato.release.verify import Check, Outcome, Verification, verify_table
 from sfumato.table.writing import write_data
@@ -130,10 +130,9 @@ def verify(release: str | Path | Release) -> Verification:
 
 
 def _recount_folder(folder: Path) -> Verification:
-    mark = folder / MARK
-    if not mark.is_file():
-        raise VerificationError(f"{folder}: holds no {MARK}, so it is not a release folder")
-    description, facts = read_description(mark.read_text(encoding="utf-8", errors="replace"))
+    if problem := no_release(folder):
+        raise VerificationError(problem)
+    description, facts = read_description((folder / MARK).read_text(encoding="utf-8", errors="replace"))
     data = folder / facts.file
     if not data.is_file():
         raise VerificationError(f"{folder}: the data file that release.json names is missing")
