@@ -14,7 +14,6 @@ from hypothesis import strategies as st
 import sfumato as sf
 from sfumato.anonymizers.feasibility import feasible
 from sfumato.anonymizers.protocol import Problem
-from sfumato.classes.partition import Partition
 from sfumato.models.protocol import PrivacyModel
 from sfumato.table.encoding import encode
 
@@ -32,8 +31,7 @@ def test_a_table_that_satisfies_the_models_is_kept_whole():
     assert start.kept is None
     assert start.problem is given_problem
     assert (start.smallest, start.ruled) == (4, True)
-    partition = Partition(np.zeros(4, dtype=np.int32), 1)
-    assert start.restored(partition) is partition
+    assert start.partition(np.zeros(4, dtype=np.int32), 1).suppressed == 0
 
 
 def test_the_size_that_counts_and_whether_more_than_sizes_does():
@@ -46,13 +44,19 @@ def test_the_size_that_counts_and_whether_more_than_sizes_does():
 def test_the_first_choice_leaves_out_as_few_records_as_it_takes():
     start, *more = feasible(problem([sf.ProbabilisticLDiversity(2)], 4, "aaaaabbc"))
     assert start.kept is not None
-    assert Counter("aaaaabbc"[row] for row in start.kept) == {"a": 3, "b": 2, "c": 1}
-    assert np.all(np.diff(start.kept) > 0)
-    assert all(each.kept is not None and 4 <= len(each.kept) < 6 for each in more)
-    assert start.height == 8
-    restored = start.restored(Partition(np.array([0, 0, 1, 1, 1, 0], dtype=np.int32), 2))
-    assert restored.suppressed == 2
-    assert restored.class_of[start.kept].tolist() == [0, 0, 1, 1, 1, 0]
+    assert Counter("aaaaabbc"[row] for row in np.flatnonzero(start.kept)) == {"a": 3, "b": 2, "c": 1}
+    assert all(each.kept is not None and 4 <= each.kept.sum() < 6 for each in more)
+    cover = np.array([0, 0, 0, 0, 1, 1, 1, 1], dtype=np.int32)
+    partition = start.partition(cover, 2)
+    assert partition.suppressed == 2
+    assert partition.class_of[start.kept].tolist() == cover[start.kept].tolist()
+    assert partition.covered_by is cover
+
+
+def test_the_rules_compare_with_the_kept_records():
+    start = feasible(problem([sf.ProbabilisticLDiversity(2)], 2, "aaaaabbc"))[0]
+    assert start.rules.arrays.totals.tolist() == [3, 2, 1]
+    assert start.rules.arrays.total == 6
 
 
 def test_which_records_go_depends_on_the_seed_alone_and_is_chance_without_one():
@@ -113,11 +117,11 @@ def test_what_is_kept_satisfies_the_models_within_the_limit(rows, diversity, fra
     except sf.UnsatisfiableError:
         assert any(max(Counter(values).values()) * diversity > len(rows) for values in (first, second))
         return
-    sizes = [start.problem.table.height for start in starts]
+    left = [range(len(rows)) if start.kept is None else np.flatnonzero(start.kept).tolist() for start in starts]
+    sizes = [len(kept) for kept in left]
     assert sizes == sorted(set(sizes), reverse=True)
-    for start in starts:
-        kept = range(len(rows)) if start.kept is None else start.kept.tolist()
-        assert len(kept) == start.problem.table.height >= len(rows) - limit
+    for kept in left:
+        assert len(kept) >= len(rows) - limit
         for values in (first, second):
             counts = Counter(values[row] for row in kept)
             assert max(counts.values()) * diversity <= len(kept) * (1 + 1e-9)

@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from sfumato.anonymizers.protocol import Problem
 from sfumato.classes.statistics import class_statistics
+from sfumato.shuffle import permutation
 
 SPENDING = (0.0, 0.5, 1.0)
 """Shares of the suppression that is allowed beyond the necessary, from the fewest records to the whole limit."""
@@ -64,7 +65,7 @@ def _capped_to(kept: NDArray[np.int64], ranks: NDArray[np.int64], size: int) -> 
 
 def _ranks_within_value(codes: NDArray[np.unsignedinteger], seed: int | None) -> NDArray[np.int64]:
     """Rank the records of each value in random order, int64 (n,)."""
-    order = np.random.default_rng(seed).permutation(len(codes))
+    order = permutation(len(codes), seed)
     by_value = order[np.argsort(codes[order], kind="stable")]
     sizes = np.bincount(codes)
     starts = np.concatenate([[0], np.cumsum(sizes)[:-1]])

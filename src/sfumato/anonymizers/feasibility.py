@@ -27,18 +27,15 @@ class Feasible:
     Attributes
     ----------
     problem : Problem
-        Over the kept records.
     rules : CompiledRules
+        Compared with the kept records as the whole table.
     kept : numpy.ndarray or None
-        int64: the original records that are kept, rising; None when all are.
-    height : int
-        Number of original records.
+        bool (n,): which records are kept; None when all are. A solution must cover the others without counting them.
     """
 
     problem: Problem
     rules: CompiledRules
-    kept: NDArray[np.int64] | None
-    height: int
+    kept: NDArray[np.bool_] | None
 
     @property
     def smallest(self) -> int:
@@ -51,22 +48,30 @@ class Feasible:
         """Whether some rule looks at more than the class size."""
         return bool(np.any(self.rules.arrays.codes != K_ANONYMITY))
 
-    def restored(self, partition: Partition) -> Partition:
-        """Put a solution for the kept records back among the original ones; the others are suppressed."""
+    def partition(self, cover: NDArray[np.int32], count: int) -> Partition:
+        """Return the solution that puts record ``i`` into class ``cover[i]``, but for those that are left out."""
         if self.kept is None:
-            return partition
-        class_of = np.full(self.height, -1, dtype=np.int32)
-        class_of[self.kept] = partition.class_of
-        return Partition(class_of, partition.count)
+            return Partition(cover, count)
+        return Partition(np.where(self.kept, cover, np.int32(-1)), count, cover)
 
 
-def feasible(problem: Problem) -> tuple[Feasible, ...]:
+def feasible(problem: Problem, *, may_leave_out: bool = True) -> tuple[Feasible, ...]:
     """Find the records to search among: all of them, or those that satisfy the models together.
 
     When the whole table breaks a model, no partition of it satisfies the model. Where the suppression limit allows it,
     records of the sensitive values that are too frequent are then left out. As few as it takes leave a table that just
     satisfies the models and cannot be cut; more of them leave room. So several choices come back, from the fewest to
     the whole limit, and the caller takes the one that loses least.
+
+    Those who are left out share a few sensitive values. They stay in the problem with weight 0, so that classes cover
+    them like everybody else: what no class covers would otherwise point at them, and their value would be certain.
+
+    Parameters
+    ----------
+    problem
+        Models, records and suppression limit.
+    may_leave_out
+        Whether the algorithm can place records without counting them.
 
     Raises
     ------
@@ -76,18 +81,22 @@ def feasible(problem: Problem) -> tuple[Feasible, ...]:
     rules = compile_rules(problem.models, problem.table)
     failing = [model for model in problem.models if not model.holds(rules.whole).all()]
     if not failing:
-        return (Feasible(problem, rules, None, problem.table.height),)
-    choices = balanced_records(problem) if problem.suppression_limit else ()
+        return (Feasible(problem, rules, None),)
+    choices = balanced_records(problem) if problem.suppression_limit and may_leave_out else ()
     if not choices:
         raise_all(UnsatisfiableError, _explanations(failing, rules.whole, problem))
-    return tuple(_restricted(problem, kept) for kept in choices)
+    return tuple(_restricted(problem, rules, kept) for kept in choices)
 
 
-def _restricted(problem: Problem, kept: NDArray[np.int64]) -> Feasible:
-    table = problem.table
-    smaller = replace(table, codes=table.codes[kept], sensitive_codes=table.sensitive_codes[kept])
-    reduced = replace(problem, table=smaller)
-    return Feasible(reduced, compile_rules(problem.models, smaller), kept, table.height)
+def _restricted(problem: Problem, rules: CompiledRules, kept: NDArray[np.int64]) -> Feasible:
+    among = np.zeros(problem.table.height, dtype=np.bool_)
+    among[kept] = True
+    arrays = rules.arrays
+    totals = arrays.totals.copy()
+    for column, (start, stop) in enumerate(zip(arrays.offsets, arrays.offsets[1:], strict=False)):
+        totals[start:stop] = np.bincount(rules.codes[kept, column], minlength=stop - start)
+    kept_rules = replace(rules, arrays=arrays._replace(totals=totals, total=len(kept)))
+    return Feasible(problem, kept_rules, among)
 
 
 def _explanations(failing: Sequence[PrivacyModel], whole: ClassStatistics, problem: Problem) -> list[str]:

@@ -21,6 +21,7 @@ from sfumato.errors import PolicyError, raise_all
 from sfumato.kernels.cuts import Options
 from sfumato.kernels.mondrian import partition_range
 from sfumato.kernels.space import Space
+from sfumato.shuffle import permutation
 from sfumato.table.encoding import EncodedTable
 
 Mode = Literal["strict", "relaxed"]
@@ -104,12 +105,15 @@ class Mondrian:
             values out within the suppression limit does not change that. Nothing else is ever suppressed: a record
             that is left out is charged in full, which costs more than it saves.
         """
-        solutions = [self._solve(start) for start in feasible(problem)]
+        starts = feasible(problem, may_leave_out=self.mode == "strict")
+        solutions = [self._solve(start) for start in starts]
         return solutions[0] if len(solutions) == 1 else least_loss(problem.table, solutions)
 
     def _solve(self, start: Feasible) -> Partition:
         table = start.problem.table
-        records = records_of(table, start.rules, collapse=self.mode == "strict")
+        # Relaxed halves depend on the order of equal records, and the input's order is nobody's business.
+        order = permutation(table.height, start.problem.seed) if self.mode == "relaxed" else None
+        records = records_of(table, start.rules, collapse=order is None, kept=start.kept, order=order)
         options = Options(
             smallest=start.smallest,
             ruled=start.ruled,
@@ -121,7 +125,7 @@ class Mondrian:
             by_tree=self.hierarchy_cuts,
         )
         starts = _partition(records, space_of(table.attributes), start.rules.arrays, options, start.problem)
-        return start.restored(_partition_of(records, starts))
+        return start.partition(*_classes(records, starts))
 
 
 def _unknown_words(options: Mondrian) -> list[str]:
@@ -210,10 +214,10 @@ def _region(table: EncodedTable, space: Space) -> NDArray[np.float64]:
     return bounds
 
 
-def _partition_of(records: Records, starts: NDArray[np.bool_]) -> Partition:
+def _classes(records: Records, starts: NDArray[np.bool_]) -> tuple[NDArray[np.int32], int]:
     classes = np.cumsum(starts, dtype=np.int32) - 1
     of_record = np.empty(records.height, dtype=np.int32)
     of_record[records.rows] = classes
     if records.record_of is not None:
         of_record = of_record[records.record_of]
-    return Partition(of_record, int(classes[-1]) + 1)
+    return of_record, int(classes[-1]) + 1

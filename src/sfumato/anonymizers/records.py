@@ -47,11 +47,29 @@ class Records:
         return len(self.weights)
 
 
-def records_of(table: EncodedTable, rules: CompiledRules, *, collapse: bool) -> Records:
+def records_of(
+    table: EncodedTable,
+    rules: CompiledRules,
+    *,
+    collapse: bool,
+    kept: NDArray[np.bool_] | None = None,
+    order: NDArray[np.int64] | None = None,
+) -> Records:
     """Lay the table out for a partitioning kernel, collapsing equal records where that pays.
 
     Records are equal when their quasi-identifying codes and all sensitive codes that a rule looks at are. Collapsing
     pays when a sample of the table has at most half as many distinct records as records.
+
+    Parameters
+    ----------
+    table, rules
+        What to lay out.
+    collapse
+        Whether equal records may become one with a weight.
+    kept
+        bool (n,): records that count; the others get weight 0. None: all count.
+    order
+        int64 (n,): the order to lay records out in, for algorithms whose result depends on it; not with `collapse`.
     """
     codes = table.codes
     if rules.codes.shape[1]:
@@ -61,11 +79,18 @@ def records_of(table: EncodedTable, rules: CompiledRules, *, collapse: bool) -> 
     record_of = None
     if collapse and _collapsing_pays(codes):
         codes, counts, record_of = distinct_records(codes)
+        if kept is not None:
+            counts = np.bincount(record_of, weights=kept, minlength=len(codes))
         weights = counts.astype(np.int32)
+    elif kept is not None:
+        weights = kept.astype(np.int32)
+    rows = np.arange(len(codes), dtype=np.int32)
+    if order is not None:
+        codes, rows = codes[order], order.astype(np.int32)
     per_word = 8 // codes.dtype.itemsize
     padded = np.zeros((len(codes), -(-codes.shape[1] // per_word) * per_word), dtype=codes.dtype)
     padded[:, : codes.shape[1]] = codes
-    return Records(padded, padded.view(np.uint64), weights, np.arange(len(codes), dtype=np.int32), record_of)
+    return Records(padded, padded.view(np.uint64), weights, rows, record_of)
 
 
 def _collapsing_pays(codes: NDArray[np.unsignedinteger]) -> bool:

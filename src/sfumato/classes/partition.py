@@ -18,10 +18,40 @@ class Partition:
         int32 (n,): class of each record, ``0 .. count-1``; −1 marks a suppressed record.
     count : int
         Number of classes c; every one has at least one record.
+    cover : numpy.ndarray or None
+        int32 (n,): the class whose published values cover each record, −1 for none. Differs from `class_of` only for
+        suppressed records: what a class publishes may cover records that are left out, so that nobody can tell from
+        what no class covers who they are. None: no suppressed record is covered on purpose.
+
+    Raises
+    ------
+    ValueError
+        When a class number is out of range or a class has no record: a fault of an anonymizer.
     """
 
     class_of: NDArray[np.int32]
     count: int
+    cover: NDArray[np.int32] | None = None
+
+    def __post_init__(self) -> None:
+        """Check the class numbers: kernels write where they point. O(n)."""
+        if self.class_of.dtype != np.int32 or self.class_of.ndim != 1:
+            raise ValueError("a partition needs one int32 class number for each record")
+        for numbers in (self.class_of,) if self.cover is None else (self.class_of, self.cover):
+            if len(numbers) and (numbers.min() < -1 or numbers.max() >= self.count):
+                raise ValueError("a partition has class numbers outside of its number of classes")
+        if np.any(self.sizes == 0):
+            raise ValueError("a partition has a class without records")
+
+    @property
+    def covered_by(self) -> NDArray[np.int32]:
+        """The class whose published values cover each record, int32 (n,)."""
+        return self.class_of if self.cover is None else self.cover
+
+    @property
+    def covered_sizes(self) -> NDArray[np.int64]:
+        """Records that the published values of each class cover, int64 (c,)."""
+        return np.bincount(self.covered_by[self.covered_by >= 0], minlength=self.count)
 
     @property
     def height(self) -> int:

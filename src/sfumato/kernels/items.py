@@ -143,6 +143,8 @@ def find_items(
         total += weight
         heaviest = max(heaviest, weight)
     active = 0
+    if total == 0:  # only records that are left out
+        return active, total, heaviest
     start = np.int64(0)
     for attribute in range(len(kinds)):
         offset = offsets[attribute]

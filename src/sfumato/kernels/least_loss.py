@@ -180,7 +180,7 @@ def choose_cut(
         numbers, places, rates, branches, bitmaps, item, row_weight, sorted_codes, item_of, tally, marks, leaf,
         node_loss,
     )  # fmt: skip
-    if active == 0:
+    if active == 0 or total == 0:
         return -1
     share = smallest * (total / size)
     base = total * rate_range(active, total, draws, kinds, table, attributes, numbers, places, rates, branches)

@@ -39,8 +39,9 @@ def recode_as_published(
         if count == partition.count:
             return generalized
         # The last entry stands for −1, the suppressed records.
-        class_of = np.append(merged, np.int32(-1))[partition.class_of]
-        partition = Partition(class_of, count)
+        number = np.append(merged, np.int32(-1))
+        cover = None if partition.cover is None else number[partition.cover]
+        partition = Partition(number[partition.class_of], count, cover)
 
 
 def _distinct_labels(column: GeneralizedColumn) -> NDArray[np.int64]:

@@ -22,8 +22,8 @@ _RANGE_COLUMNS = {Form.INTERVAL: interval_column, Form.ANCESTOR: ancestor_column
 def recode(encoded: EncodedTable, partition: Partition, recoding: Recoding | None = None) -> GeneralizedTable:
     """Decide what each class publishes for each quasi-identifying attribute.
 
-    Published values are tight: no interval, node or set covers more than its class makes necessary. They depend on the
-    values of the class alone, never on the order of its records.
+    Published values are tight: no interval, node or set covers more than the records that its class has or covers. They
+    depend on the values of these records alone, never on their order.
 
     Parameters
     ----------
@@ -66,7 +66,7 @@ def _range_columns(
 ) -> dict[int, GeneralizedColumn]:
     if all(form is Form.SET for form in forms):
         return {}
-    lows, highs = class_boxes(partition.class_of, encoded.codes, partition.count)
+    lows, highs = class_boxes(partition.covered_by, encoded.codes, partition.count)
     columns = {}
     for index, form in enumerate(forms):
         attribute, low, high = encoded.attributes[index], lows[:, index], highs[:, index]
@@ -90,8 +90,8 @@ def _set_columns(
     wanted = np.array([index for index, form in enumerate(forms) if form is Form.SET], dtype=np.int64)
     if not len(wanted):
         return {}
-    starts = class_starts(sizes)
-    grouped = group_by_class(partition.class_of, encoded.codes, wanted, starts)
+    starts = class_starts(sizes if partition.cover is None else partition.covered_sizes)
+    grouped = group_by_class(partition.covered_by, encoded.codes, wanted, starts)
     columns = {}
     for index, codes in zip(wanted.tolist(), grouped.T, strict=True):
         attribute = encoded.attributes[index]

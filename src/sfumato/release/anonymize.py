@@ -21,9 +21,9 @@ from sfumato.recoding import Recoding, publish, recode_as_published
 from sfumato.release.description import Description, SensitiveDescription, describe_model, published_hierarchy
 from sfumato.release.release import Release
 from sfumato.release.report import Report
-from sfumato.release.shuffle import permutation
 from sfumato.release.suppression import settle_suppression, smallest_allowed
 from sfumato.release.verify import Verification, verify_table
+from sfumato.shuffle import permutation
 from sfumato.table.encoding import EncodedTable, encode
 from sfumato.table.kinds import text_of
 from sfumato.table.schema import Attribute

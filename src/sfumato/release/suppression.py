@@ -100,7 +100,8 @@ def _suppress(partition: Partition, classes: NDArray[np.int64]) -> Partition:
     number[classes] = 0
     number[-1] = 0
     renumbered = np.where(number > 0, np.cumsum(number, dtype=np.int32) - 1, np.int32(-1)).astype(np.int32)
-    return Partition(renumbered[partition.class_of], partition.count - len(classes))
+    cover = None if partition.cover is None else renumbered[partition.cover]
+    return Partition(renumbered[partition.class_of], partition.count - len(classes), cover)
 
 
 def _may_be_published(partition: Partition, problem: Problem, recoding: Recoding) -> bool:

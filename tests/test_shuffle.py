@@ -7,7 +7,7 @@ import os
 import numpy as np
 import pytest
 
-from sfumato.release.shuffle import permutation
+from sfumato.shuffle import permutation
 
 
 @pytest.mark.parametrize("seed", [None, 0, 12345678901234567890])

@@ -1,4 +1,4 @@
-"""The order of a release: shuffled with real randomness, so that it says nothing about the input."""
+"""Random orders that nothing can be read off: real randomness, or a seed for tests and studies."""
 
 from __future__ import annotations
 
