@@ -253,9 +253,14 @@ class TestRoles:
         assert table.schema.insensitive == ("c", "b")
 
     def test_missing_and_unassigned_columns_come_at_once_with_wrong_values(self, write):
-        schema = Schema(identifying=["gone"], quasi_identifying={"a": Attribute(kind=Kind.NUMERIC)}, sensitive=["lost"])
-        found = problems(write("a,b,c\nSECRET,SECRET,SECRET\n"), schema, InputError)
-        assert found[0] == "people.csv: missing column(s): 'gone', 'lost'; available are 'a', 'b', 'c'"
+        schema = Schema(
+            identifying=["gone"],
+            quasi_identifying={"a": Attribute(kind=Kind.NUMERIC)},
+            sensitive=["lost"],
+            insensitive=["d", "e"],
+        )
+        found = problems(write("a,b,c,d,e\nSECRET,SECRET,SECRET,1,2\n"), schema, InputError)
+        assert found[0] == "people.csv: missing column(s): 'gone', 'lost'; available are 'a', 'b', 'c', 'd', 'e'"
         assert found[1].startswith("people.csv: column(s) without a role: 'b', 'c'; give each a role")
         assert "others='drop'" in found[1]
         assert "column 'a' is declared numeric" in found[2]
@@ -266,6 +271,59 @@ class TestRoles:
     def test_a_record_in_place_of_a_header_is_not_shown(self, write):
         assert "no column of the schema" in only_problem(write("SECRET,777\nSECRET,777\n"), error=SchemaError)
 
+    @pytest.mark.parametrize("others", ["error", "drop", "keep"])
+    @pytest.mark.parametrize(
+        "record",
+        [
+            "SECRETx,SECRETy,SECRETy",
+            "SECRETx,^SECRET$,7",
+            "SECRETx,,7",
+            'SECRETx," SECRET",7',
+            "SECRETx,SECRET\x007,7",
+            # One cell is by chance the name of a column of the schema, twice in the last one.
+            "a,SECRETy,SECRETx",
+            "a,SECRETy,SECRETy",
+            "a,^SECRET$,7",
+            "a,,SECRET",
+            'a,"SECRET\nx",7',
+            "a,a,SECRET",
+        ],
+    )
+    @pytest.mark.parametrize("schema", [{"sensitive": ["b"]}, {"sensitive": ["b"], "identifying": ["n"]}])
+    def test_no_record_in_place_of_a_header_is_shown(self, write, schema, record, others):
+        schema = Schema(quasi_identifying=["a"], **schema, others=others)
+        problems(write(f"{record}\n1,2,SECRET\n"), schema)
+        frame = pl.read_csv(write(f"{record}\n1,2,3\n".replace("\0", "")))
+        problems(frame, schema)
+
+    def test_a_record_that_has_the_only_name_of_the_schema_is_not_shown(self, write):
+        found = only_problem(write("34,a,SECRET\n777,b,SECRET\n"), Schema(quasi_identifying=["a"]), SchemaError)
+        assert found.startswith("people.csv: column(s) without a role: column 1, column 3 (named by number")
+
+    def test_columns_that_are_not_named_in_messages_are_numbered(self, write):
+        (missing, left) = problems(write("a,SECRET,777\n1,2,3\n"), error=SchemaError)
+        assert "missing column(s): 'b'; available are 'a', column 2, column 3 (named by number" in missing
+        assert "without a role: column 2, column 3" in left
+        assert "same name: column 1, column 3 (" in only_problem(write("SECRET,a,SECRET\n1,2,3\n"), error=InputError)
+
+    def test_names_that_the_caller_gave_are_shown(self, write):
+        found = problems(write("1,2,3\n"), header=False, columns=["a", "x", "y"])
+        assert found[0] == "people.csv: missing column(s): 'b'; available are 'a', 'x', 'y'"
+
+    def test_an_arrow_table_with_repeated_names_is_told_by_numbers(self):
+        column = pa.array([1])
+        repeated = pa.table([column, column, column], names=["a", "SECRET", "SECRET"])
+        assert "same name: column 2, column 3" in only_problem(repeated, error=InputError)
+
+    @pytest.mark.parametrize("control", ["\0", "\x07", "\x1b[31m", "\x85y", "\u2028y"])
+    def test_control_characters_in_a_name(self, write, control):
+        name = f"x{control}z"
+        frame = pl.DataFrame({"a": [1], "b": [2], name: [3]})
+        schema = Schema(quasi_identifying=["a"], sensitive=["b"], insensitive=[name], others="keep")
+        expected = "column name(s) with control characters or line ends: column 3"
+        assert expected in only_problem(frame, schema, InputError)
+        assert expected in only_problem(write(f'a,b,"{name}"\n1,2,3\n'), schema, InputError)
+
     @pytest.mark.parametrize("name", ["a", "b"])
     def test_duplicate_names(self, write, name):
         assert f"same name: '{name}'" in only_problem(write(f"a,b,{name}\n1,2,3\n"), error=InputError)
@@ -273,6 +331,40 @@ class TestRoles:
     def test_a_million_columns(self, write):
         header = ",".join(f"c{index}" for index in range(1_000_000))
         assert "there are 1000000 columns" in only_problem(write(header + "\n"), error=InputError)
+
+
+class TestWrongSettings:
+    """Arguments of wrong types."""
+
+    @pytest.mark.parametrize("schema", [None, {"a": "SECRET"}, ["a"], 5, Schema])
+    def test_no_schema(self, write, schema):
+        assert only_problem(write("a,b\n1,2\n"), schema, SchemaError).startswith("people.csv: schema is not a Schema")
+
+    @pytest.mark.parametrize("missing", [None, 5, [1], ["?", None], b"?"])
+    def test_missing_that_is_no_text(self, write, missing):
+        expected = "people.csv: missing must be a text or a list of texts"
+        assert only_problem(write("a,b\n1,2\n"), error=InputError, missing=missing).startswith(expected)
+
+    @pytest.mark.parametrize("columns", [5, [1, 2], [None], b"ab"])
+    def test_columns_that_are_no_names(self, write, columns):
+        found = only_problem(write("a,b\n1,2\n"), error=InputError, header=False, columns=columns)
+        assert found == "people.csv: columns must be a list of column names"
+
+    @pytest.mark.parametrize(
+        "setting",
+        [
+            {"encoding": "a\0"},
+            {"encoding": None},
+            {"encoding": "\udcff"},
+            {"separator": 5},
+            {"quote": 5},
+            {"header": "SECRET"},
+            {"strip": None},
+        ],
+    )
+    def test_layouts_of_wrong_types(self, write, setting):
+        (name,) = setting
+        assert f"people.csv: {name} must be" in only_problem(write("a,b\n1,2\n"), error=InputError, **setting)
 
 
 class TestBrokenFiles:

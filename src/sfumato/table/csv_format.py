@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import codecs
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from sfumato.errors import InputError, raise_all
@@ -50,8 +50,16 @@ class CsvFormat:
             problems.append("quote must be one ASCII character other than the separator, or None")
         if not _is_encoding(self.encoding):
             problems.append("encoding must be the name of a text encoding, for example 'utf-8' or 'cp1252'")
+        problems.extend(
+            f"{what} must be True or False"
+            for what, value in (("header", self.header), ("strip", self.strip))
+            if not isinstance(value, bool)
+        )
         if self.columns is not None:
-            object.__setattr__(self, "columns", (self.columns,) if isinstance(self.columns, str) else (*self.columns,))
+            names = (self.columns,) if isinstance(self.columns, str) else self.columns
+            if not isinstance(names, Collection) or not all(isinstance(name, str) for name in names):
+                raise InputError(*problems, "columns must be a list of column names")
+            object.__setattr__(self, "columns", tuple(names))
         if self.header and self.columns is not None:
             problems.append(
                 "columns names those of a file without header; say header=False (on the command line: --no-header) "
@@ -69,5 +77,5 @@ def _is_mark(text: object) -> bool:
 def _is_encoding(name: object) -> bool:
     try:
         return codecs.lookup(str(name))._is_text_encoding
-    except LookupError:
+    except (LookupError, ValueError):
         return False

@@ -11,6 +11,7 @@ import narwhals as nw
 import polars as pl
 
 from sfumato.errors import InputError, SfumatoError
+from sfumato.table.header import Header, repeated
 from sfumato.table.problems import raise_together
 
 
@@ -96,9 +97,11 @@ def frame_source(frame: object) -> FrameSource:
     names = list(getattr(frame, "column_names", getattr(frame, "columns", [])))
     if not all(isinstance(name, str) for name in names):
         raise InputError("the names of the columns must be text; rename the columns")
-    if len(set(names)) < len(names):
-        repeated = sorted({name for name in names if names.count(name) > 1})
-        raise InputError(f"several columns have the same name: {', '.join(map(repr, repeated))}; rename them")
+    several = repeated(names)
+    if several:
+        # By number: a frame that was read from a file without header has a record for names.
+        listed = Header(tuple(names), frozenset()).listed([i for i, name in enumerate(names) if name in several])
+        raise InputError(f"several columns have the same name: {listed}; rename them")
     try:
         native = nw.from_native(frame, eager_only=True)  # type: ignore[call-overload]
     except TypeError:

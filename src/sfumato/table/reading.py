@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Protocol
 
 import polars as pl
 
-from sfumato.errors import InputError, SfumatoError
+from sfumato.errors import InputError, SchemaError, SfumatoError
 from sfumato.table.columns import Reading, kept_column, typed_column
 from sfumato.table.csv_format import CsvFormat
 from sfumato.table.csv_source import csv_source
 from sfumato.table.frame_source import frame_source, parquet_source
+from sfumato.table.header import Header, checked_header
 from sfumato.table.problems import raise_together
-from sfumato.table.roles import assign_roles, check_names
+from sfumato.table.roles import assign_roles
 from sfumato.table.schema import Attribute, Kind, Schema
 from sfumato.table.table import Table
 
@@ -92,17 +93,30 @@ def read_table(
     """
     label = _label(source)
     try:
+        _refuse_no_schema(schema)
+        tokens = _tokens(missing)
         layout = CsvFormat(separator, encoding, quote, header, columns, strip)
         opened = _open(source, layout)
-        check_names(opened.names)
-        tokens = frozenset([missing] if isinstance(missing, str) else missing)
-        return _table(opened, schema, Reading(tokens, strip, opened.is_text), label)
+        header_row = checked_header(opened.names, schema, layout.columns or ())
+        return _table(opened, header_row, schema, Reading(tokens, strip, opened.is_text), label)
     except SfumatoError as error:
         raise type(error)(*(f"{label}: {problem}" for problem in error.problems)) from None
 
 
 def _label(source: object) -> str:
     return Path(source).name if isinstance(source, (str, os.PathLike)) else "table"
+
+
+def _refuse_no_schema(schema: object) -> None:
+    if not isinstance(schema, Schema):
+        raise SchemaError("schema is not a Schema; make one with sfumato.Schema(quasi_identifying=[...], ...)")
+
+
+def _tokens(missing: object) -> frozenset[str]:
+    texts = (missing,) if isinstance(missing, str) else missing
+    if not isinstance(texts, Collection) or not all(isinstance(text, str) for text in texts):
+        raise InputError("missing must be a text or a list of texts, for example '?' or ['?', 'NA']")
+    return frozenset(texts)
 
 
 def _open(source: object, layout: CsvFormat) -> Source:
@@ -126,8 +140,8 @@ def _open(source: object, layout: CsvFormat) -> Source:
         raise InputError("the file cannot be read; check the path and its permissions") from None
 
 
-def _table(source: Source, schema: Schema, reading: Reading, label: str) -> Table:
-    assignment = assign_roles(source.names, schema)
+def _table(source: Source, header: Header, schema: Schema, reading: Reading, label: str) -> Table:
+    assignment = assign_roles(header, schema)
     errors = list(assignment.errors)
     frame, kinds = pl.DataFrame(), dict[str, Kind]()
     try:
