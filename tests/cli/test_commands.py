@@ -79,6 +79,8 @@ def test_help_is_wrapped_by_the_screen_alone_and_nothing_is_cut(command, monkeyp
         if line.strip() and following.strip():
             assert len(line.rstrip()) + 1 + len(following.split()[0]) > 79
     assert "…" not in out
+    _, example = out.split("Example:")
+    assert all(line.startswith("   ") for line in example.splitlines() if line.strip())
 
 
 def test_the_tour_names_every_command():

@@ -23,7 +23,8 @@ from sfumato.errors import InputError
 EXAMPLE = """\b
 Example:
   sfumato hierarchy patients.csv age --out hierarchies/age.csv
-  sfumato hierarchy patients.csv zip --categorical zip --out hierarchies/zip.csv
+  sfumato hierarchy patients.csv zip --categorical zip \\
+      --out hierarchies/zip.csv
   sfumato anonymize patients.csv --hierarchies hierarchies/ ...
 """
 
