@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from sfumato.classes.generalized import GeneralizedColumn, GeneralizedTable
 from sfumato.errors import InputError
+from sfumato.hierarchy.tree import Hierarchy
 
 
 class RecodingKind(StrEnum):
@@ -87,14 +88,19 @@ def _on_one_level(generalized: GeneralizedTable) -> bool:
 
 
 def _shares_a_level(column: GeneralizedColumn) -> bool:
-    """Tell whether the nodes stand on one level; a node that repeats on several levels stands on all of them."""
+    """Tell whether the labels stand on one level; a label that repeats on several levels stands on all of them."""
     hierarchy = column.attribute.hierarchy
     assert hierarchy is not None
     # The missing value has no ancestor but the top, so it stays as it is on every level below.
     nodes = (column.low < column.attribute.size) & ~column.unrestricted
-    leaves = hierarchy.leaf_counts[:, column.low[nodes]]
-    highest = np.count_nonzero(leaves <= column.leaves[nodes], axis=0) - 1
-    lowest = column.level[nodes]
+    lowest = column.level[nodes].tolist()
+    highest = [_highest(hierarchy, *node) for node in zip(column.low[nodes].tolist(), lowest, strict=True)]
     if column.unrestricted.any():
-        return bool(np.all(highest == hierarchy.height))
-    return not len(lowest) or bool(lowest.max() <= highest.min())
+        return all(level == hierarchy.height for level in highest)
+    return not lowest or max(lowest) <= min(highest)
+
+
+def _highest(hierarchy: Hierarchy, leaf: int, level: int) -> int:
+    """Return the highest level on which the leaf's label is that of `level`."""
+    labels = [step.labels[node] for step, node in zip(hierarchy.levels, hierarchy.node_of[:, leaf], strict=True)]
+    return max(place for place, label in enumerate(labels) if label == labels[level])
