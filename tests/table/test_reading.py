@@ -495,7 +495,10 @@ class TestFrames:
             (pl.Series(["x", "?"], dtype=pl.Enum(["x", "?"])), Kind.CATEGORICAL, ["x", None]),
             (pl.Series(["x", "?"], dtype=pl.Categorical), Kind.CATEGORICAL, ["x", None]),
             (pl.Series([0.1, 2.0], dtype=pl.Float32), Kind.NUMERIC, [0.1, 2.0]),
-            (pl.Series([2**63, 1], dtype=pl.UInt64), Kind.NUMERIC, [2.0**63, 1.0]),
+            (pl.Series([2**63 - 1, 1], dtype=pl.UInt64), Kind.NUMERIC, [2**63 - 1, 1]),
+            (pl.Series([2**63, 1], dtype=pl.UInt64), Kind.CATEGORICAL, [str(2**63), "1"]),
+            (pl.Series([2**64, None], dtype=pl.Int128), Kind.CATEGORICAL, [str(2**64), None]),
+            (pl.Series([str(10**30), "1"]).cast(pl.Decimal(38, 0)), Kind.NUMERIC, [1e30, 1.0]),
             (pl.Series(["1.50", "2"]).cast(pl.Decimal(9, 2)), Kind.NUMERIC, [1.5, 2.0]),
             (pl.Series([datetime(2020, 1, 1)] * 2), Kind.DATE, [date(2020, 1, 1)] * 2),
             (pl.Series([None, None]), Kind.CATEGORICAL, [None, None]),
@@ -523,6 +526,28 @@ class TestFrames:
         schema = Schema(quasi_identifying={"a": Attribute(kind=kind)})
         table = read_table(pl.DataFrame({"a": column}), schema)
         assert (table.kinds["a"], table.frame["a"].to_list()) == (kind, values)
+
+    LONG = (
+        pl.Series("a", [2**64 - 1 - offset for offset in range(6)], dtype=pl.UInt64),
+        pl.Series("a", [2**100 + offset for offset in range(6)], dtype=pl.Int128),
+        pl.Series("a", [f"{10**17 + offset}.5" for offset in range(6)]).cast(pl.Decimal(38, 1)),
+        pl.Series("a", [str(10**30 + offset) for offset in range(6)]).cast(pl.Decimal(38, 0)),
+    )
+
+    @pytest.mark.parametrize("kind", [None, Kind.CATEGORICAL])
+    @pytest.mark.parametrize("column", LONG, ids=lambda column: str(column.dtype))
+    def test_numbers_too_long_for_64_bits_stay_apart(self, column, kind):
+        schema = Schema(quasi_identifying={"a": Attribute(kind=kind)})
+        table = read_table(column.to_frame(), schema)
+        assert table.kinds["a"] is Kind.CATEGORICAL
+        assert table.frame["a"].to_list() == [str(value) for value in column]
+        assert encode(table).attributes[0].size == 6
+
+    @pytest.mark.parametrize("column", LONG, ids=lambda column: str(column.dtype))
+    def test_numbers_too_long_for_64_bits_cannot_be_numeric(self, column):
+        schema = Schema(quasi_identifying={"a": Attribute(kind=Kind.NUMERIC)})
+        found = only_problem(column.to_frame(), schema, InputError)
+        assert found.startswith("table: column 'a' is declared numeric, but has numbers with more digits")
 
     def test_a_frame_keeps_the_blanks_and_columns_that_are_insensitive(self):
         frame = pl.DataFrame({"a": [" x "], "b": [" 1 "], "c": [1.5], "d": [datetime(2020, 1, 1, 3)]})

@@ -83,6 +83,9 @@ def _typed(column: pl.Series, kind: Kind | None, reading: Reading) -> tuple[pl.S
         return _parsed(column.cast(pl.String), kind, reading)
     if column.dtype.is_numeric():
         natural, plain = Kind.NUMERIC, _plain_numbers(column)
+        if _has_merged(column, plain):
+            # Numbers too long for 64 bits are codes, as in a CSV file.
+            return _parsed(text_of(column), _kind_of_codes(column, kind), reading)
     elif column.dtype == pl.Boolean:
         natural, plain = Kind.BOOLEAN, column
     else:
@@ -124,6 +127,22 @@ def _plain_numbers(column: pl.Series) -> pl.Series:
         whole = column.cast(pl.Int64, strict=False)
         return whole if whole.null_count() == column.null_count() else column.cast(pl.Float64)
     return column.cast(pl.Float64)
+
+
+def _has_merged(column: pl.Series, plain: pl.Series) -> bool:
+    """Whether the cast has made, or for whole numbers could make, one number of several."""
+    if column.dtype.is_float() or plain.dtype == pl.Int64:
+        return False
+    return column.dtype.is_integer() or plain.n_unique() < column.n_unique()
+
+
+def _kind_of_codes(column: pl.Series, kind: Kind | None) -> Kind:
+    if kind is Kind.NUMERIC:
+        raise InputError(
+            f"column {column.name!r} is declared numeric, but has numbers with more digits than 64 bits can tell apart; "
+            "round them, or declare it categorical"
+        )
+    return kind or Kind.CATEGORICAL
 
 
 def _plain_dates(column: pl.Series) -> pl.Series:
