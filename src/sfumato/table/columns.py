@@ -139,8 +139,8 @@ def _has_merged(column: pl.Series, plain: pl.Series) -> bool:
 def _kind_of_codes(column: pl.Series, kind: Kind | None) -> Kind:
     if kind is Kind.NUMERIC:
         raise InputError(
-            f"column {column.name!r} is declared numeric, but has numbers with more digits than 64 bits can tell apart; "
-            "round them, or declare it categorical"
+            f"column {column.name!r} is declared numeric, but has numbers with more digits than 64 bits can tell "
+            "apart; round them, or declare it categorical"
         )
     return kind or Kind.CATEGORICAL
 

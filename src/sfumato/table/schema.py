@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Literal
 
 from sfumato.errors import SchemaError, raise_all
 from sfumato.hierarchy.specification import HierarchySpecification
+from sfumato.table.settings import is_finite_number, plain, plain_domain
 
 Others = Literal["error", "drop", "keep"]
 
@@ -43,10 +43,11 @@ class Attribute:
     hierarchy
         Description of the hierarchy (:func:`sfumato.intervals`, :func:`sfumato.prefixes`, ...), or None.
     domain
-        Declared domain: ``(low, high)`` for numbers (dates as ISO text), all values for categories. None takes the
-        domain from the data. Normalizes the losses; a value outside it is an error.
+        Declared domain, a tuple or list: ``(low, high)`` for numbers and dates, all values for categories. Its members
+        are finite numbers, or text; dates become ISO text. None takes the domain from the data. Normalizes the losses;
+        a value outside it is an error.
     weight
-        Importance of the attribute in losses and in the choice of cuts, > 0.
+        Importance of the attribute in losses and in the choice of cuts, > 0 and finite.
 
     Raises
     ------
@@ -67,12 +68,26 @@ class Attribute:
                 object.__setattr__(self, "kind", Kind(self.kind))
             except ValueError:
                 problems.append(f"kind must be one of {', '.join(Kind)}")
-        if not (isinstance(self.weight, (int, float)) and math.isfinite(self.weight) and self.weight > 0):
+        if self.hierarchy is not None and not _is_hierarchy(self.hierarchy):
+            problems.append("hierarchy must be the description of one, such as sfumato.intervals(5, 10)")
+        object.__setattr__(self, "weight", plain(self.weight))
+        if not is_finite_number(self.weight) or self.weight <= 0:
             problems.append("weight must be a number above 0")
         if self.domain is not None:
-            object.__setattr__(self, "domain", tuple(self.domain))
-            problems.extend(_domain_problems(self))
+            domain = plain_domain(self.domain)
+            object.__setattr__(self, "domain", domain)
+            if domain is None:
+                problems.append("domain must be a list of finite numbers, or of texts or dates")
+            else:
+                problems.extend(_domain_problems(self))
         raise_all(SchemaError, problems)
+
+
+def _is_hierarchy(setting: object) -> bool:
+    return isinstance(setting, HierarchySpecification) and not isinstance(setting, type)
+
+
+_BORDERS = {Kind.NUMERIC: "numbers", Kind.DATE: "dates, also as text in ISO form"}
 
 
 def _domain_problems(attribute: Attribute) -> list[str]:
@@ -80,6 +95,8 @@ def _domain_problems(attribute: Attribute) -> list[str]:
     if attribute.kind in (Kind.NUMERIC, Kind.DATE):
         if len(domain) != 2:
             return ["domain must be two values, the lowest and the highest"]
+        if isinstance(domain[0], str) is (attribute.kind is Kind.NUMERIC):
+            return [f"domain of a {attribute.kind} attribute must be two {_BORDERS[attribute.kind]}"]
         if not domain[0] < domain[1]:  # type: ignore[operator]
             return ["domain must rise: its first value is the lowest, its second the highest"]
     elif len(set(domain)) != len(domain) or not domain:
@@ -131,6 +148,8 @@ class Schema:
     ) -> None:
         problems: list[str] = []
         quasi = _attributes(quasi_identifying, "quasi_identifying", problems)
+        if not quasi and not problems:
+            problems.append("no quasi-identifying column; name the columns that an attacker may know")
         private = _attributes(sensitive, "sensitive", problems)
         for name, value in (
             ("identifying", _names(identifying, "identifying", problems)),
@@ -142,8 +161,6 @@ class Schema:
             object.__setattr__(self, name, value)
         if others not in ("error", "drop", "keep"):
             problems.append("others must be 'error', 'drop' or 'keep'")
-        if not quasi:
-            problems.append("no quasi-identifying column; name the columns that an attacker may know")
         problems.extend(self._double_roles())
         raise_all(SchemaError, problems)
 
@@ -178,28 +195,28 @@ class Schema:
         ]
 
 
-def _names(names: Sequence[str], what: str, problems: list[str]) -> tuple[str, ...]:
-    if isinstance(names, str) or not all(isinstance(name, str) for name in names):
+def _names(names: object, what: str, problems: list[str]) -> tuple[str, ...]:
+    listed = tuple(names) if isinstance(names, Iterable) and not isinstance(names, str) else (None,)
+    if not all(isinstance(name, str) for name in listed):
         problems.append(f"{what} must be a list of column names")
         return ()
-    return tuple(names)
+    return listed
 
 
-def _attributes(
-    given: Mapping[str, AttributeLike] | Sequence[str], what: str, problems: list[str]
-) -> dict[str, Attribute]:
+def _attributes(given: object, what: str, problems: list[str]) -> dict[str, Attribute]:
     if not isinstance(given, Mapping):
         names = _names(given, what, problems)
         if len(set(names)) < len(names):
             problems.append(f"{what} names a column twice")
         return {name: Attribute() for name in names}
+    _names(given.keys(), what, problems)
     attributes = {}
     for name, setting in given.items():
         if setting is None:
             attributes[name] = Attribute()
         elif isinstance(setting, Attribute):
             attributes[name] = setting
-        elif isinstance(setting, HierarchySpecification):
+        elif _is_hierarchy(setting):
             attributes[name] = Attribute(hierarchy=setting)
         else:
             problems.append(f"{what}, column {name!r}: give an Attribute, a hierarchy or None")
