@@ -4,6 +4,7 @@ import tomllib
 from datetime import date
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -592,3 +593,43 @@ def test_whatever_a_policy_holds_ends_as_a_policy_or_as_lines(mapping):
         problems = list(error.problems)
     assert problems
     assert all(problem and "\n" not in problem for problem in problems)
+
+
+class _Unwritable:
+    """A hierarchy whose description holds what no policy can."""
+
+    def __init__(self, described: Any) -> None:
+        self.described = described
+
+    def build(self, values: Any, *, name: str) -> Any:
+        raise AssertionError
+
+    def to_policy(self) -> Any:
+        return {"kind": "groups", "members": self.described}
+
+
+@pytest.mark.parametrize("described", [object(), {MARK: 5}, MARK, {1.5: {MARK}}, {(1,): [MARK]}])
+def test_what_no_policy_can_hold_is_refused_without_being_shown(described):
+    schema = Schema(quasi_identifying={"age": _Unwritable(described)})
+    with pytest.raises(PolicyError, match=r"^columns: cannot be written as a policy") as caught:
+        Policy.of(schema, [KAnonymity(5)], Mondrian(), Recoding(), 0.0)
+    assert MARK not in str(caught.value)
+    assert caught.value.__suppress_context__
+
+
+@pytest.mark.parametrize(
+    "attribute",
+    [
+        Attribute(domain=(np.int64(0), np.int64(100))),
+        Attribute(domain=[np.float32(0.5), 7]),
+        Attribute(kind="date", domain=(date(1990, 1, 1), np.datetime64("2000-01-01"))),
+        Attribute(domain=(np.str_("a"), "b")),
+        Attribute(weight=np.int64(3)),
+        Attribute(weight=np.float32(0.5), domain=(-(2**70), 1e300)),
+    ],
+)
+def test_settings_of_a_program_make_a_policy_that_says_the_same(attribute):
+    schema = Schema(quasi_identifying={"age": attribute})
+    policy = Policy.of(schema, [KAnonymity(5)], Mondrian(), Recoding(), 0.0)
+    assert policy.to_schema().quasi_identifying == {"age": attribute}
+    assert Policy.from_mapping(tomllib.loads(policy.to_toml())) == policy

@@ -13,6 +13,7 @@ from datetime import date, time
 from functools import cache
 from typing import Annotated, Any, ClassVar, Literal, Self, TypeVar, Union, get_type_hints
 
+import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, GetJsonSchemaHandler, ValidationError, create_model, model_validator
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import PydanticCustomError
@@ -150,6 +151,19 @@ def problems_reported(keys: Sequence[str]) -> Iterator[None]:
         raise PydanticCustomError(BUILT, "cannot be built", context) from None
 
 
+@contextmanager
+def describing(what: str) -> Iterator[None]:
+    """Raise PolicyError where arguments of a call hold something that no policy can, without showing it."""
+    try:
+        yield
+    except (TypeError, ValueError, RecursionError):
+        # Messages of pydantic, whose errors are ValueErrors, show what they complain about.
+        raise PolicyError(
+            f"{what}: cannot be written as a policy; settings may hold text, finite numbers, dates, true, false, "
+            "lists and tables"
+        ) from None
+
+
 def entry_for(
     described: type[Any], *, tag: str | None = None, name: str = "", short: Mapping[str, AlsoWritten] | None = None
 ) -> type[Entry]:
@@ -211,6 +225,8 @@ def _plain(value: object) -> Any:
         return dict(value)
     if isinstance(value, (date, time)):
         return value.isoformat()
+    if isinstance(value, np.generic):
+        return value.item()
     raise TypeError
 
 

@@ -24,6 +24,7 @@ from sfumato.policy.entries import (
     checked,
     complain,
     described_as_mapping,
+    describing,
     entries_for,
     entry_for,
     entry_of,
@@ -128,20 +129,22 @@ class Policy(Part):
         """Describe the arguments of a call, so that a program's release records its policy like any other.
 
         Models and anonymizers that are not the library's own are only named.
+
+        Raises
+        ------
+        PolicyError
+            When an argument has settings that no policy can hold.
         """
-        columns = {
-            "identifying": schema.identifying,
-            "quasi-identifying": _described(schema.quasi_identifying),
-            "sensitive": _described(schema.sensitive),
-            "insensitive": schema.insensitive,
-            "others": schema.others,
-        }
+        with describing("columns"):
+            columns = _columns_of(schema)
+        with describing("models"):
+            promised = tuple(entry_of(model, _MODELS) for model in models)
+        with describing("anonymizer"):
+            way = entry_of(anonymizer, _ANONYMIZERS)
+        with describing("recoding"):
+            forms = RecodingEntry.model_validate_json(as_json(described_as_mapping(recoding)))
         return cls.model_construct(
-            columns=Columns.model_validate_json(as_json(columns)),
-            models=tuple(entry_of(model, _MODELS) for model in models),
-            anonymizer=entry_of(anonymizer, _ANONYMIZERS),
-            recoding=RecodingEntry.model_validate_json(as_json(described_as_mapping(recoding))),
-            suppression_limit=suppression_limit,
+            columns=columns, models=promised, anonymizer=way, recoding=forms, suppression_limit=suppression_limit
         )
 
     @staticmethod
@@ -234,6 +237,17 @@ def _attributes(columns: Mapping[str, Column], role: str, problems: list[str]) -
         except SfumatoError as error:
             problems.extend(f"{spell(('columns', role, name))}: {problem}" for problem in error.problems)
     return attributes
+
+
+def _columns_of(schema: Schema) -> Columns:
+    columns = {
+        "identifying": schema.identifying,
+        "quasi-identifying": _described(schema.quasi_identifying),
+        "sensitive": _described(schema.sensitive),
+        "insensitive": schema.insensitive,
+        "others": schema.others,
+    }
+    return Columns.model_validate_json(as_json(columns))
 
 
 def _described(attributes: Mapping[str, Attribute]) -> dict[str, Any]:
