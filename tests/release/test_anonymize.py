@@ -260,7 +260,7 @@ def test_a_sensitive_column_of_any_kind_with_a_hierarchy_is_verified_from_the_fo
         assert verification.checks[1:] == sf.verify(release).checks
 
 
-@pytest.mark.parametrize("name", ["a,b", 'a"b', "a\nb", "a\rb", "ü", "*", "^a", "1", "nan", "a b"])
+@pytest.mark.parametrize("name", ["a,b", 'a"b', "ü", "*", "^a", "1", "nan", "a b"])
 def test_a_column_may_have_any_name(name, tmp_path):
     frame = pl.DataFrame({name: [1, 1, 2, 2], "s": ["a", "b", "a", "b"], "x": [1, 2, 3, 4]})
     kept(frame, tmp_path, quasi_identifying=[name], sensitive=["s"], insensitive=["x"])
@@ -277,7 +277,7 @@ def _parquet(frame: pl.DataFrame, folder: Path) -> Path:
     return folder / "t.parquet"
 
 
-@pytest.mark.parametrize("name", ["", " a", "a ", "\ufeffa", "\n", "^a.*$"])
+@pytest.mark.parametrize("name", ["", " a", "a ", "\ufeffa", "\n", "a\nb", "a\rb", "a\x1b[2J", "^a.*$"])
 def test_a_name_that_readers_would_change_is_refused(name):
     with pytest.raises(sf.InputError, match="rename"):
         sf.read_table(pl.DataFrame({name: [1], "b": [2]}), sf.Schema(quasi_identifying=["b"], others="drop"))
