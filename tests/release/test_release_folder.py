@@ -55,8 +55,8 @@ def test_a_folder_holds_the_release_and_nothing_else(release, tmp_path, format):
     assert described["data"]["records"] == 60
     assert described["data"]["columns"] == ["age", "disease"]
     assert described["models"] == [{"name": "k-anonymity", "k": 2}]
-    assert json.loads((saved / "report.json").read_text()) == release.report.to_dict()
-    assert (saved / "report.txt").read_text() == f"{release.report}\n"
+    assert json.loads((saved / "report.json").read_text()) == release.report.for_release().to_dict()
+    assert (saved / "report.txt").read_text() == f"{release.report.for_release()}\n"
 
 
 def test_json_is_plain_json(release, tmp_path):
@@ -125,6 +125,10 @@ def test_what_is_no_release_is_never_replaced(release, tmp_path, overwrite):
 def test_names_that_the_system_refuses_are_an_input_error(release, tmp_path):
     with pytest.raises(sf.InputError):
         release.save(tmp_path / ("x" * 250))
+    with pytest.raises(sf.InputError):
+        release.save(tmp_path / ("x" * 300))
+    with pytest.raises(sf.InputError):
+        release.save(f"{tmp_path}/a\0b")
     (tmp_path / "nowhere").symlink_to(tmp_path / "missing")
     with pytest.raises(sf.InputError):
         release.save(tmp_path / "nowhere")

@@ -155,7 +155,7 @@ def test_files_that_are_missing_or_folders(folder, tmp_path):
         sf.verify(folder)
     (folder / "release.json").unlink()
     for path in (folder, tmp_path / "nowhere", folder / "report.txt"):
-        with pytest.raises(sf.VerificationError, match="not a release|no such release folder"):
+        with pytest.raises(sf.VerificationError, match=r"not a release|no such release folder"):
             sf.verify(path)
 
 
@@ -296,6 +296,7 @@ def test_an_unknown_model_is_not_verifiable_and_never_ok_in_words(folder, model)
     check = next(check for check in sf.verify(folder).checks if check.promise == f"model {model['name']}")
     assert check.outcome is Outcome.UNDECIDABLE
     assert str(check.outcome) == "not verifiable from the release"
+    assert not sf.verify(folder).ok
 
 
 def test_verification_as_values_and_as_text():

@@ -44,12 +44,14 @@ class Losses:
         NCP summed over the table, weighted.
     normalized_ncp : float
         The same over its largest possible value: the information loss, in [0, 1].
-    iloss, loss_metric : float
-        ILoss and LM summed over the table, weighted.
+    iloss : float or None
+        ILoss summed over the table, weighted; None in the edition of a release.
+    loss_metric : float
+        LM summed over the table, weighted.
     precision : float
         Prec, in [0, 1]; higher is better.
-    entropy : float
-        Non-uniform entropy over that of the fully suppressed table, in [0, 1].
+    entropy : float or None
+        Non-uniform entropy over that of the fully suppressed table, in [0, 1]; None in the edition of a release.
     squared_error : float or None
         100 · SSE / SST; None when there are no numbers, or when the rows are not aligned with the original.
     classification : float or None
@@ -67,10 +69,10 @@ class Losses:
     attribute_ncp: Mapping[str, float]
     ncp: float
     normalized_ncp: float
-    iloss: float
+    iloss: float | None
     loss_metric: float
     precision: float
-    entropy: float
+    entropy: float | None
     squared_error: float | None = None
     classification: float | None = None
 
@@ -110,8 +112,9 @@ class Losses:
             ("discernibility (DM)", f"{self.discernibility:,}"),
             (f"average class size / {self.k} (C_avg)", number(self.average_class_size)),
             ("changed cells (MD)", f"{self.minimal_distortion:,}"),
-            ("ILoss, LM", f"{number(self.iloss)} and {number(self.loss_metric)}"),
-            ("non-uniform entropy", share(self.entropy)),
+            *([] if self.iloss is None else [("ILoss", number(self.iloss))]),
+            ("LM", number(self.loss_metric)),
+            *([] if self.entropy is None else [("non-uniform entropy", share(self.entropy))]),
             ("precision (Prec)", share(self.precision)),
         ]
         if self.squared_error is not None:

@@ -12,7 +12,7 @@ import polars as pl
 
 from sfumato.anonymizers.mondrian import Mondrian
 from sfumato.anonymizers.protocol import Anonymizer, Problem, Progress, silent
-from sfumato.classes.generalized import GeneralizedTable
+from sfumato.classes.generalized import Form, GeneralizedTable
 from sfumato.errors import PolicyError, raise_all
 from sfumato.metrics import measure_losses
 from sfumato.models.protocol import PrivacyModel
@@ -210,6 +210,7 @@ def _report(
         verification=verification,
         purpose=policy.purpose,
         recipient=policy.recipient,
+        publishes_means=any(column.form is Form.MEAN for column in generalized.columns),
     )
 
 

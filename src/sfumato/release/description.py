@@ -122,7 +122,7 @@ def describe_model(model: PrivacyModel) -> dict[str, Any]:
 
 
 def build_model(entry: Mapping[str, Any]) -> PrivacyModel | None:
-    """Return the model that an entry describes, or None when this version does not know it."""
+    """Return the model that an entry describes, or None when this version does not know it or its parameters."""
     parameters = {key: value for key, value in entry.items() if key != "name"}
     known = MODELS.get(str(entry.get("name")))
     if known is None:

@@ -41,27 +41,40 @@ def whole_folder(target: Path, *, overwrite: bool = False) -> Iterator[Path]:
         When the target exists and may not be replaced, when its parent is missing, or when the disk is full or
         refuses.
     """
-    target = Path(os.path.abspath(target))
-    check_target(target, overwrite=overwrite)
+    with _said_plainly(target):
+        check_target(target, overwrite=overwrite)
+        # A link to a release stays, and what it leads to is replaced.
+        target = Path(os.path.realpath(target))
     token = secrets.token_hex(4)
     part = target.with_name(f".{target.name}.{token}.part")
     try:
-        part.mkdir()
-        yield part
-        _sync(part)
-        _take_place(part, target, target.with_name(f".{target.name}.{token}.old"))
-    except OSError as error:
-        reason = os.strerror(error.errno) if error.errno else "unknown reason"
-        raise InputError(f"{target}: the release cannot be written ({reason}); nothing was changed") from None
+        with _said_plainly(target):
+            part.mkdir()
+            yield part
+            _sync(part)
+            _take_place(part, target, target.with_name(f".{target.name}.{token}.old"))
     finally:
         shutil.rmtree(part, ignore_errors=True)
 
 
+@contextmanager
+def _said_plainly(target: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        reason = os.strerror(error.errno) if error.errno else "unknown reason"
+        raise InputError(f"{target}: the release cannot be written ({reason}); nothing was changed") from None
+
+
 def check_target(target: Path, *, overwrite: bool) -> None:
     """Raise InputError when a release could not be written to `target`, before any work is done."""
+    if "\0" in str(target):
+        raise InputError("the name of the folder holds a character that no name may have")
     target = Path(os.path.abspath(target))
     if not target.parent.is_dir():
         raise InputError(f"{target.parent}: there is no such folder; make it first")
+    if target.is_symlink() and not target.exists():
+        raise InputError(f"{target}: is a link that leads nowhere; name another folder")
     if not target.exists():
         return
     if not target.is_dir():

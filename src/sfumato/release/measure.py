@@ -10,9 +10,10 @@ import polars as pl
 from sfumato.errors import InputError, PolicyError
 from sfumato.metrics import Losses, measure_losses
 from sfumato.recoding import Recoding, generalize_published
-from sfumato.release.description import Description, read_description
+from sfumato.release.description import LONGEST_NAME, Description, build_model, read_description
 from sfumato.release.folder import MARK, no_release
 from sfumato.release.release import Release
+from sfumato.release.suppression import smallest_allowed
 from sfumato.release.verify import read_published
 from sfumato.table.encoding import encode
 from sfumato.table.table import Table
@@ -49,6 +50,8 @@ def measure(
     InputError
         When the two do not fit together: other columns, labels that cannot be read, more records than the original.
     """
+    if k is not None and (not isinstance(k, int) or k < 1):
+        raise PolicyError("k: must be a whole number, 1 or above")
     data, known_recoding, known_k = _opened(published)
     encoded = encode(table)
     frame = read_published(data, [attribute.name for attribute in encoded.attributes], {}).frame
@@ -67,6 +70,8 @@ def _opened(published: Release | str | Path | pl.DataFrame) -> tuple[pl.DataFram
     if isinstance(published, Release):
         return published.data, _recoding(published.policy), _promised_k(published.description)
     path = Path(published)
+    if len(path.name) > LONGEST_NAME or "\0" in str(path):
+        raise InputError("the name of the release folder is none that a folder can have")
     if path.is_file():
         return str(path), None, 1
     if problem := no_release(path):
@@ -86,4 +91,4 @@ def _recoding(policy: str) -> Recoding:
 
 
 def _promised_k(description: Description) -> int:
-    return max([1, *(int(model.get("k", 1)) for model in description.models)])
+    return smallest_allowed([model for entry in description.models if (model := build_model(entry)) is not None])

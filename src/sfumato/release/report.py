@@ -16,6 +16,8 @@ LIMITS = (
     "It does not hide whether somebody is in the table, and does not stand up to a second release of the same people.",
 )
 
+WITHHELD = "Non-uniform entropy, ILoss and squared error are left out: they depend on values that the classes hide."
+
 
 @dataclass(frozen=True)
 class Report:
@@ -38,6 +40,8 @@ class Report:
         What a steward should know of this release.
     purpose, recipient : str or None
         What the release is for and who gets it, as the policy says.
+    publishes_means : bool
+        Whether some attribute is published as class means, which do not show how far a class reaches.
     """
 
     anonymizer: str
@@ -53,6 +57,17 @@ class Report:
     notes: tuple[str, ...] = field(default=())
     purpose: str | None = None
     recipient: str | None = None
+    publishes_means: bool = False
+
+    def for_release(self) -> Report:
+        """Return the edition that goes into a release.
+
+        It leaves out what depends on values that the classes hide: an attacker who knows all records but one could try
+        every value for that one, and see which gives the same non-uniform entropy, ILoss or squared error. The other
+        losses can be worked out from the published table, or are rounded.
+        """
+        kept = dataclasses.replace(self.losses, entropy=None, iloss=None, squared_error=None, classification=None)
+        return dataclasses.replace(self, losses=kept, notes=(*self.notes, WITHHELD))
 
     @property
     def highest_risk(self) -> float:
@@ -96,9 +111,9 @@ class Report:
         """Significant digits of the losses that are written down.
 
         With suppressed records, exact losses and a domain taken from the data would let a reader work out how far the
-        suppressed values reach; two digits do not.
+        suppressed values reach, and with class means how far each class does; two digits do not.
         """
-        return 2 if self.suppressed else 6
+        return 2 if self.suppressed or self.publishes_means else 6
 
     def __str__(self) -> str:
         """Return the report as a short page of text."""
