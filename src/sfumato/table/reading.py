@@ -75,7 +75,8 @@ def read_table(
     Returns
     -------
     Table
-        Where the schema names no kind, a typed source decides; a CSV column is boolean when it says true and false
+        Where the schema names no kind, a typed source decides, but numbers that 64 bits cannot tell apart are
+        categories; a CSV column is boolean when it says true and false
         throughout, numeric when every value is a number and none has a leading zero as codes have, a date when every
         value is an ISO date, and else categorical. Insensitive columns keep their text.
 
@@ -83,7 +84,8 @@ def read_table(
     ------
     SfumatoError
         With everything that is wrong, at once: ``InputError`` about the source, ``SchemaError`` when it is the roles
-        alone. Columns and row numbers (of records, from 1) are named, values never shown.
+        alone. Columns and row numbers (of records, from 1) are named, values never shown; columns that the schema does
+        not name only by their number, unless most of its names are there: a first row may be a record.
 
     Notes
     -----
