@@ -177,7 +177,12 @@ def test_json_is_the_report(patients, tmp_path):
     out = tmp_path / "release"
     code, said, err = run("anonymize", patients, *ROLES, "-k", 5, "--format", "parquet", "--json", "--out", out)
     assert (code, err) == (0, "")
-    assert json.loads(said) == json.loads((out / "report.json").read_text())
+    steward, saved = json.loads(said), json.loads((out / "report.json").read_text())
+    for hidden in ("entropy", "iloss"):
+        assert hidden in steward["losses"]
+        assert hidden not in saved["losses"]
+    assert steward["losses"].items() >= saved["losses"].items()
+    assert {**steward, "losses": 0, "notes": 0} == {**saved, "losses": 0, "notes": 0}
     assert pl.read_parquet(out / "data.parquet").height == 300
 
 
@@ -255,7 +260,8 @@ def test_measuring_needs_nothing_about_sensitive_columns(patients, tmp_path):
     code, out, err = run("measure", patients, tmp_path / "release")
     assert (code, err) == (0, "")
     reported = (tmp_path / "release" / "report.txt").read_text()
-    lines = [line for line in out.splitlines()[1:] if "C_avg" not in line]
+    withheld = ("C_avg", "ILoss", "entropy")
+    lines = [line for line in out.splitlines()[1:] if not any(word in line for word in withheld)]
     assert len(lines) > 5
     assert all(line in reported for line in lines)
     quasi = tmp_path / "quasi.csv"
