@@ -45,9 +45,10 @@ def compare(data: pl.DataFrame, what: str, repeats: int, check: Check = check_wi
     frame = to_pandas(data)
     theirs, their_values = run_here(lambda: check(frame, QUASI_IDENTIFYING, SENSITIVE))
     sensitive = {SENSITIVE: Attribute(kind=Kind.CATEGORICAL)}
-    for source, table in (("the same pandas frame", frame), ("a polars frame", data)):
+    sources = {"the same pandas frame": lambda: pl.from_pandas(frame), "a polars frame": lambda: data}
+    for source, table in sources.items():
         ours, verification = run_repeatedly(
-            lambda table=table: verify_table(table, QUASI_IDENTIFYING, sensitive, MODELS), repeats
+            lambda table=table: verify_table(table(), QUASI_IDENTIFYING, sensitive, MODELS), repeats
         )
         values = {value.parameter: value.value for check in verification.checks for value in check.achieved}
         about = f"{data.height:,} records in {verification.classes:,} classes; {_agreement(values, their_values)}"

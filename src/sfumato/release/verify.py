@@ -190,16 +190,24 @@ def _parts(
 
 
 def _labels(data: pl.DataFrame, names: Sequence[str]) -> list[pl.Series]:
-    """Read all columns but those that list their labels: of these, equal numbers are equal labels."""
-    unread = [name for name in names if not _lists_labels(data, name)]
-    frame = read_published(data, unread, {}).frame if unread else pl.DataFrame()
-    return [(frame if name in unread else data).get_column(name) for name in names]
+    """Take the columns of text as they are, numbered by their distinct values, and read the others."""
+    found = {name: _numbered_texts(data.get_column(name)) for name in names if name in data.columns}
+    unread = [name for name in names if found.get(name) is None]
+    read = read_published(data, unread, {}).frame if unread else pl.DataFrame()
+    return [read.get_column(name) if column is None else column for name in names for column in [found.get(name)]]
 
 
-def _lists_labels(data: pl.DataFrame, name: str) -> bool:
-    dtype = data.schema.get(name)
-    # A blank label is a missing value, which is the reader's to say.
-    return isinstance(dtype, pl.Enum) and not data.is_empty() and bool((dtype.categories.str.strip_chars() != "").all())
+def _numbered_texts(column: pl.Series) -> pl.Series | None:
+    """Return a column of text as categories, or None where the reader has to tell what its values are."""
+    texts = column.cast(private_categorical()) if column.dtype == pl.String else column
+    if isinstance(texts.dtype, pl.Enum):
+        distinct = texts.dtype.categories
+    elif isinstance(texts.dtype, pl.Categorical):
+        distinct = texts.unique().cast(pl.String)
+    else:
+        return None
+    # A blank text is a missing value to the reader; and it has something to say about a table without records.
+    return None if texts.is_empty() or (distinct.str.strip_chars() == "").any() else texts
 
 
 def _numbered(columns: Sequence[pl.Series]) -> NDArray[np.uint32]:
@@ -214,8 +222,7 @@ def _numbered(columns: Sequence[pl.Series]) -> NDArray[np.uint32]:
 
 
 def _numbers(column: pl.Series) -> NDArray[np.unsignedinteger]:
-    texts = column.cast(private_categorical()) if column.dtype == pl.String else column
-    numbers = texts.to_physical()
+    numbers = (column.cast(private_categorical()) if column.dtype == pl.String else column).to_physical()
     if numbers.has_nulls():
         highest = numbers.max()
         numbers = numbers.cast(pl.UInt32).fill_null(0 if highest is None else int(highest) + 1)  # type: ignore[arg-type]
