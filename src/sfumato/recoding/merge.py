@@ -15,7 +15,7 @@ from sfumato.table.encoding import EncodedTable
 
 
 def recode_as_published(
-    encoded: EncodedTable, partition: Partition, recoding: Recoding | None = None
+    encoded: EncodedTable, partition: Partition, recoding: Recoding | None = None, *, threads: int = 1
 ) -> GeneralizedTable:
     """Recode a partition, merging classes whose published labels are all equal.
 
@@ -33,7 +33,7 @@ def recode_as_published(
     needed only where merging changes a mean.
     """
     while True:
-        generalized = recode(encoded, partition, recoding)
+        generalized = recode(encoded, partition, recoding, threads=threads)
         labels = np.column_stack([_distinct_labels(column) for column in generalized.columns])
         merged, count = group_records(labels)
         if count == partition.count:

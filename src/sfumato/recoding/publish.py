@@ -8,13 +8,16 @@ from numpy.typing import NDArray
 
 from sfumato.classes.generalized import GeneralizedColumn, GeneralizedTable
 from sfumato.errors import InputError, raise_all
+from sfumato.parallel import each
 from sfumato.recoding.notation import STAR
 from sfumato.table.kinds import is_measured
 from sfumato.table.schema import Kind
 from sfumato.table.table import Table
 
 
-def publish(generalized: GeneralizedTable, table: Table, order: NDArray[np.integer]) -> pl.DataFrame:
+def publish(
+    generalized: GeneralizedTable, table: Table, order: NDArray[np.integer], *, threads: int = 1
+) -> pl.DataFrame:
     """Write the frame that a recipient gets.
 
     Quasi-identifying columns hold published labels as an Enum; a column of numbers, dates or booleans in which no cell
@@ -31,6 +34,8 @@ def publish(generalized: GeneralizedTable, table: Table, order: NDArray[np.integ
         Integers (m,): the records to publish, in the order of publishing. Suppressed records among them get ``*`` in
         every quasi-identifying column; leave them out to remove them. The caller shuffles: this function adds no
         randomness.
+    threads
+        Columns that are written at a time, at most.
 
     Returns
     -------
@@ -50,14 +55,13 @@ def publish(generalized: GeneralizedTable, table: Table, order: NDArray[np.integ
     classes = generalized.class_of[order]
     complete = not np.any(classes < 0)
     published = {column.attribute.name: column for column in generalized.columns}
-    return pl.DataFrame(
-        [
-            _quasi_identifying(series, published[series.name], order, classes, complete)
-            if series.name in published
-            else _carried_over(series.gather(order))
-            for series in table.frame
-        ]
-    )
+
+    def written(series: pl.Series) -> pl.Series:
+        if series.name not in published:
+            return _carried_over(series.gather(order))
+        return _quasi_identifying(series, published[series.name], order, classes, complete)
+
+    return pl.DataFrame(each(written, table.frame, threads))
 
 
 def _problems(generalized: GeneralizedTable, table: Table, order: NDArray[np.integer]) -> list[str]:

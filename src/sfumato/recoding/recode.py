@@ -12,6 +12,7 @@ from sfumato.classes.partition import Partition
 from sfumato.errors import InputError
 from sfumato.kernels.boxes import class_boxes, class_sums
 from sfumato.kernels.valuesets import class_starts, group_by_class, value_sets
+from sfumato.parallel import each
 from sfumato.recoding.choice import Recoding
 from sfumato.recoding.columns import ancestor_column, interval_column, mean_column, set_column
 from sfumato.table.encoding import EncodedTable
@@ -19,7 +20,9 @@ from sfumato.table.encoding import EncodedTable
 _RANGE_COLUMNS = {Form.INTERVAL: interval_column, Form.ANCESTOR: ancestor_column}
 
 
-def recode(encoded: EncodedTable, partition: Partition, recoding: Recoding | None = None) -> GeneralizedTable:
+def recode(
+    encoded: EncodedTable, partition: Partition, recoding: Recoding | None = None, *, threads: int = 1
+) -> GeneralizedTable:
     """Decide what each class publishes for each quasi-identifying attribute.
 
     Published values are tight: no interval, node or set covers more than the records that its class has or covers. They
@@ -33,6 +36,8 @@ def recode(encoded: EncodedTable, partition: Partition, recoding: Recoding | Non
         Class of each record, every class with at least one record.
     recoding
         The form of each attribute; None takes the defaults.
+    threads
+        Attributes that are recoded at a time, at most.
 
     Returns
     -------
@@ -57,24 +62,26 @@ def recode(encoded: EncodedTable, partition: Partition, recoding: Recoding | Non
         )
     forms = (recoding or Recoding()).forms_of(encoded.attributes)
     sizes = partition.sizes.astype(np.int64, copy=False)
-    columns = _range_columns(encoded, partition, forms, sizes) | _set_columns(encoded, partition, forms, sizes)
+    ranges = _range_columns(encoded, partition, forms, sizes, threads)
+    columns = ranges | _set_columns(encoded, partition, forms, sizes, threads)
     return GeneralizedTable(encoded, tuple(columns[index] for index in range(len(forms))), partition.class_of, sizes)
 
 
 def _range_columns(
-    encoded: EncodedTable, partition: Partition, forms: Sequence[Form], sizes: NDArray[np.int64]
+    encoded: EncodedTable, partition: Partition, forms: Sequence[Form], sizes: NDArray[np.int64], threads: int
 ) -> dict[int, GeneralizedColumn]:
-    if all(form is Form.SET for form in forms):
+    wanted = [index for index, form in enumerate(forms) if form is not Form.SET]
+    if not wanted:
         return {}
     lows, highs = class_boxes(partition.covered_by, encoded.codes, partition.count)
-    columns = {}
-    for index, form in enumerate(forms):
+
+    def recoded(index: int) -> GeneralizedColumn:
         attribute, low, high = encoded.attributes[index], lows[:, index], highs[:, index]
-        if form is Form.MEAN:
-            columns[index] = mean_column(attribute, low, high, _class_sums(encoded, partition, index) / sizes)
-        elif form is not Form.SET:
-            columns[index] = _RANGE_COLUMNS[form](attribute, low, high)
-    return columns
+        if forms[index] is Form.MEAN:
+            return mean_column(attribute, low, high, _class_sums(encoded, partition, index) / sizes)
+        return _RANGE_COLUMNS[forms[index]](attribute, low, high)
+
+    return dict(zip(wanted, each(recoded, wanted, threads), strict=True))
 
 
 def _class_sums(encoded: EncodedTable, partition: Partition, index: int) -> NDArray[np.float64]:
@@ -85,16 +92,17 @@ def _class_sums(encoded: EncodedTable, partition: Partition, index: int) -> NDAr
 
 
 def _set_columns(
-    encoded: EncodedTable, partition: Partition, forms: Sequence[Form], sizes: NDArray[np.int64]
+    encoded: EncodedTable, partition: Partition, forms: Sequence[Form], sizes: NDArray[np.int64], threads: int
 ) -> dict[int, GeneralizedColumn]:
     wanted = np.array([index for index, form in enumerate(forms) if form is Form.SET], dtype=np.int64)
     if not len(wanted):
         return {}
     starts = class_starts(sizes if partition.cover is None else partition.covered_sizes)
     grouped = group_by_class(partition.covered_by, encoded.codes, wanted, starts)
-    columns = {}
-    for index, codes in zip(wanted.tolist(), grouped.T, strict=True):
-        attribute = encoded.attributes[index]
-        per_class, bounds, members = value_sets(codes, starts, attribute.size + 1)
-        columns[index] = set_column(attribute, per_class, Members(bounds, members))
-    return columns
+
+    def recoded(place: int) -> GeneralizedColumn:
+        attribute = encoded.attributes[wanted[place]]
+        per_class, bounds, members = value_sets(grouped[:, place], starts, attribute.size + 1)
+        return set_column(attribute, per_class, Members(bounds, members))
+
+    return dict(zip(wanted.tolist(), each(recoded, range(len(wanted)), threads), strict=True))

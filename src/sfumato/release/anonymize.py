@@ -90,6 +90,7 @@ def anonymize(
     anonymizer = Mondrian() if anonymizer is None else anonymizer
     recoding = Recoding() if recoding is None else recoding
     wanted = check_settings(table, models, anonymizer, recoding, suppression_limit, seed)
+    written = policy or Policy.of(table.schema, wanted, anonymizer, recoding, suppression_limit)
     progress("encoding", 1, STEPS)
     encoded = encode(table)
     raise_all(PolicyError, _misfits(encoded, wanted, recoding))
@@ -97,12 +98,11 @@ def anonymize(
     problem = Problem(encoded, wanted, limit, seed, thread_count(threads), progress)
     partition = settle_suppression(anonymizer.solve(problem), problem, recoding)
     progress("recoding", 3, STEPS)
-    generalized = recode_as_published(encoded, partition, recoding)
-    data = _published(generalized, table, recoding, seed)
+    generalized = recode_as_published(encoded, partition, recoding, threads=problem.threads)
+    data = _published(generalized, table, recoding, problem)
     progress("verifying", 4, STEPS)
     verification = _verified(data, table, wanted)
     progress("measuring", 5, STEPS)
-    written = policy or Policy.of(table.schema, wanted, anonymizer, recoding, suppression_limit)
     report = _report(generalized, verification, wanted, anonymizer, suppression_limit, written)
     progress("done", STEPS, STEPS)
     return Release(data, report, _description(table, encoded, data, wanted, suppression_limit), written.published())
@@ -170,10 +170,11 @@ def thread_count(threads: int | None) -> int:
     return threads
 
 
-def _published(generalized: GeneralizedTable, table: Table, recoding: Recoding, seed: int | None) -> pl.DataFrame:
+def _published(generalized: GeneralizedTable, table: Table, recoding: Recoding, problem: Problem) -> pl.DataFrame:
     everybody = recoding.suppressed == "star"
     records = np.arange(generalized.height) if everybody else np.flatnonzero(generalized.class_of >= 0)
-    return publish(generalized, table, records[permutation(len(records), seed)])
+    order = records[permutation(len(records), problem.seed)]
+    return publish(generalized, table, order, threads=problem.threads)
 
 
 def _verified(data: pl.DataFrame, table: Table, models: Sequence[PrivacyModel]) -> Verification:
