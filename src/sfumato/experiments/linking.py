@@ -24,7 +24,7 @@ MODELS: tuple[PrivacyModel, ...] = (KAnonymity(5), EntropyLDiversity(3))
 """Five records alike at least, whose diseases are as uncertain as three that are equally frequent."""
 
 ANONYMIZER = Mondrian()
-"""Cuts along the groups of the hierarchies, so that few cells need more than one of them."""
+"""The defaults, as somebody who just got it would run it."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)

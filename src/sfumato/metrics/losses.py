@@ -107,8 +107,10 @@ class Losses:
 
     def _rows(self, digits: int) -> list[tuple[str, str]]:
         number, share = partial(figure, digits=digits), partial(percent, digits=digits)
+        # Utility from the rounded loss: it would otherwise show more digits of a loss near 1.
+        lost = float(f"{self.normalized_ncp:.{digits}g}")
         rows = [
-            ("information loss (NCP)", f"{share(self.normalized_ncp)}, utility {share(self.utility)}"),
+            ("information loss (NCP)", f"{share(self.normalized_ncp)}, utility {percent(1.0 - lost)}"),
             ("discernibility (DM)", f"{self.discernibility:,}"),
             (f"average class size / {self.k} (C_avg)", number(self.average_class_size)),
             ("changed cells (MD)", f"{self.minimal_distortion:,}"),

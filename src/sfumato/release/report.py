@@ -157,9 +157,10 @@ def loss_figures(losses: Losses, digits: int) -> dict[str, Any]:
     figures = {
         **dataclasses.asdict(losses),
         "minimal_distortion": losses.minimal_distortion,
-        "utility": losses.utility,
     }
-    return {name: _rounded(value, digits) for name, value in figures.items() if value is not None}
+    rounded = {name: _rounded(value, digits) for name, value in figures.items() if value is not None}
+    # From the rounded loss: utility would otherwise show more digits of a loss near 1.
+    return {**rounded, "utility": round(1.0 - rounded["normalized_ncp"], 12)}
 
 
 def _rounded(value: Any, digits: int) -> Any:
