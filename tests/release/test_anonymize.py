@@ -126,6 +126,7 @@ def test_what_is_no_anonymizer_is_refused(anonymizer):
 def test_models_and_forms_that_the_columns_do_not_fit_are_named_before_any_work():
     class Never:
         name = "never"
+        decides_regions = False
 
         def solve(self, problem: Problem) -> Partition:
             raise AssertionError("worked all the same")
@@ -188,6 +189,7 @@ class Careless:
     """Returns one class a record whatever was asked."""
 
     name = "careless"
+    decides_regions = False
 
     def solve(self, problem: Problem) -> Partition:
         return Partition(np.arange(problem.table.height, dtype=np.int32), problem.table.height)

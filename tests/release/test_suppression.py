@@ -27,6 +27,7 @@ class Groups:
     classes: tuple[int, ...]
 
     name: ClassVar[str] = "told"
+    decides_regions: ClassVar[bool] = False
 
     def solve(self, problem: Problem) -> Partition:
         return Partition(np.array(self.classes, dtype=np.int32), max(self.classes, default=-1) + 1)

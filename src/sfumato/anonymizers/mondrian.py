@@ -81,6 +81,7 @@ class Mondrian:
     """
 
     name: ClassVar[str] = "mondrian"
+    decides_regions: ClassVar[bool] = False
 
     mode: Mode = "strict"
     split_rule: SplitRule = "median+fallback"

@@ -1,11 +1,13 @@
-"""The solution of a local-recoding anonymizer: which class each record belongs to."""
+"""The solution of an anonymizer: which class each record belongs to."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
+
+from sfumato.classes.regions import Regions
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -32,6 +34,8 @@ class Partition:
     class_of: NDArray[np.int32]
     count: int
     cover: NDArray[np.int32] | None = None
+    regions: Regions | None = None
+    notes: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         """Check the class numbers: kernels write where they point. O(n)."""
@@ -42,6 +46,30 @@ class Partition:
                 raise ValueError("a partition has class numbers outside of its number of classes")
         if np.any(self.sizes == 0):
             raise ValueError("a partition has a class without records")
+        if self.regions is not None and len(self.regions.low) != self.count:
+            raise ValueError("a partition needs one region for each class")
+
+    def renumbered(self, number_of: NDArray[np.int32], count: int) -> Partition:
+        """Return the same solution with classes merged or suppressed.
+
+        Parameters
+        ----------
+        number_of
+            int32 (c,): the new number of each class, −1 to suppress it. Classes that get one number must have equal
+            regions.
+        count
+            New number of classes; every number below it must be given.
+        """
+        # The last entry stands for −1, the suppressed records.
+        number = np.append(number_of, np.int32(-1)).astype(np.int32, copy=False)
+        cover = None if self.cover is None else number[self.cover]
+        regions = self.regions
+        if regions is not None:
+            old = np.empty(count, dtype=np.int64)
+            kept = np.flatnonzero(number_of >= 0)
+            old[number_of[kept]] = kept
+            regions = regions.take(old)
+        return replace(self, class_of=number[self.class_of], count=count, cover=cover, regions=regions)
 
     @property
     def covered_by(self) -> NDArray[np.int32]:

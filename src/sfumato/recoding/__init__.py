@@ -9,11 +9,13 @@ from sfumato.recoding.merge import recode_as_published
 from sfumato.recoding.publish import publish
 from sfumato.recoding.published import generalize_published
 from sfumato.recoding.recode import recode
+from sfumato.recoding.regions import form_problems
 
 __all__ = [
     "Recoding",
     "RecodingKind",
     "covers",
+    "form_problems",
     "generalize_published",
     "publish",
     "recode",

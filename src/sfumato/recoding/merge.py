@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from sfumato.classes.generalized import GeneralizedColumn, GeneralizedTable
 from sfumato.classes.grouping import group_records
 from sfumato.classes.partition import Partition
+from sfumato.parallel import worth_starting
 from sfumato.recoding.choice import Recoding
 from sfumato.recoding.recode import recode
 from sfumato.table.encoding import EncodedTable
@@ -32,20 +33,20 @@ def recode_as_published(
     Cost of :func:`recode`, once more for each round of merging. A round ends with fewer classes, and a second one is
     needed only where merging changes a mean.
     """
+    threads = worth_starting(threads, encoded.height)
     while True:
         generalized = recode(encoded, partition, recoding, threads=threads)
         labels = np.column_stack([_distinct_labels(column) for column in generalized.columns])
         merged, count = group_records(labels)
         if count == partition.count:
             return generalized
-        # The last entry stands for −1, the suppressed records.
-        number = np.append(merged, np.int32(-1))
-        cover = None if partition.cover is None else number[partition.cover]
-        partition = Partition(number[partition.class_of], count, cover)
+        partition = partition.renumbered(merged, count)
 
 
-def _distinct_labels(column: GeneralizedColumn) -> NDArray[np.int64]:
-    """Return a number for each class that is equal where the published text is; int64 (c,)."""
-    rank_of = column.labels.rank("dense").fill_null(0).cast(pl.Int64).to_numpy()
-    numbers: NDArray[np.int64] = rank_of[column.per_class]
+def _distinct_labels(column: GeneralizedColumn) -> NDArray[np.int32]:
+    """Return a number for each class that is equal where the published text is; int32 (c,)."""
+    if column.labels.n_unique() == column.count:
+        return column.per_class
+    rank_of = column.labels.rank("dense").fill_null(0).cast(pl.Int32).to_numpy()
+    numbers: NDArray[np.int32] = rank_of[column.per_class]
     return numbers

@@ -15,6 +15,7 @@ from sfumato.kernels.valuesets import class_starts, group_by_class, value_sets
 from sfumato.parallel import each
 from sfumato.recoding.choice import Recoding
 from sfumato.recoding.columns import ancestor_column, interval_column, mean_column, set_column
+from sfumato.recoding.regions import region_columns
 from sfumato.table.encoding import EncodedTable
 
 _RANGE_COLUMNS = {Form.INTERVAL: interval_column, Form.ANCESTOR: ancestor_column}
@@ -25,8 +26,8 @@ def recode(
 ) -> GeneralizedTable:
     """Decide what each class publishes for each quasi-identifying attribute.
 
-    Published values are tight: no interval, node or set covers more than the records that its class has or covers. They
-    depend on the values of these records alone, never on their order.
+    Published values are tight where the solution has no regions of its own: no interval, node or set covers more than
+    the records that its class has or covers. They depend on the values of these records alone, never on their order.
 
     Parameters
     ----------
@@ -46,7 +47,7 @@ def recode(
     Raises
     ------
     PolicyError
-        When a form does not fit its attribute.
+        When a form does not fit its attribute, or the solution has regions and a form is not the attribute's default.
     InputError
         When the partition is not one of these records.
 
@@ -62,6 +63,9 @@ def recode(
         )
     forms = (recoding or Recoding()).forms_of(encoded.attributes)
     sizes = partition.sizes.astype(np.int64, copy=False)
+    if partition.regions is not None:
+        published = region_columns(encoded.attributes, partition.regions, forms, threads=threads)
+        return GeneralizedTable(encoded, published, partition.class_of, sizes)
     ranges = _range_columns(encoded, partition, forms, sizes, threads)
     columns = ranges | _set_columns(encoded, partition, forms, sizes, threads)
     return GeneralizedTable(encoded, tuple(columns[index] for index in range(len(forms))), partition.class_of, sizes)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -17,7 +18,7 @@ from sfumato.errors import PolicyError, raise_all
 from sfumato.metrics import measure_losses
 from sfumato.models.protocol import PrivacyModel
 from sfumato.policy.policy import Policy
-from sfumato.recoding import Recoding, publish, recode_as_published
+from sfumato.recoding import Recoding, form_problems, publish, recode_as_published
 from sfumato.release.description import Description, SensitiveDescription, describe_model, published_hierarchy
 from sfumato.release.release import Release
 from sfumato.release.report import Report
@@ -93,7 +94,7 @@ def anonymize(
     written = policy or Policy.of(table.schema, wanted, anonymizer, recoding, suppression_limit)
     progress("encoding", 1, STEPS)
     encoded = encode(table)
-    raise_all(PolicyError, _misfits(encoded, wanted, recoding))
+    raise_all(PolicyError, _misfits(encoded, wanted, recoding, anonymizer))
     limit = math.floor(suppression_limit * encoded.height + 1e-9)
     problem = Problem(encoded, wanted, limit, seed, thread_count(threads), progress)
     partition = settle_suppression(anonymizer.solve(problem), problem, recoding)
@@ -104,6 +105,7 @@ def anonymize(
     verification = _verified(data, table, wanted)
     progress("measuring", 5, STEPS)
     report = _report(generalized, verification, wanted, anonymizer, suppression_limit, written)
+    report = replace(report, notes=partition.notes)
     progress("done", STEPS, STEPS)
     return Release(data, report, _description(table, encoded, data, wanted, suppression_limit), written.published())
 
@@ -138,7 +140,9 @@ def check_settings(
     return given
 
 
-def _misfits(encoded: EncodedTable, models: Sequence[PrivacyModel], recoding: Recoding) -> list[str]:
+def _misfits(
+    encoded: EncodedTable, models: Sequence[PrivacyModel], recoding: Recoding, anonymizer: Anonymizer
+) -> list[str]:
     """Find the models and forms that the columns do not fit, before any work is done."""
     names = [attribute.name for attribute in encoded.sensitive]
     checks: list[Callable[[], object]] = [partial(model.rules, names) for model in models]
@@ -149,6 +153,8 @@ def _misfits(encoded: EncodedTable, models: Sequence[PrivacyModel], recoding: Re
             check()
         except PolicyError as error:
             problems.extend(error.problems)
+    if anonymizer.decides_regions and not problems:
+        problems.extend(form_problems(encoded.attributes, recoding.forms_of(encoded.attributes)))
     return problems
 
 

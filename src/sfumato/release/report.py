@@ -37,7 +37,8 @@ class Report:
     verification : Verification
         Every promise, recounted from the published table.
     notes : tuple of str
-        What a steward should know of this release.
+        What the steward should know of how this release came about. They may count what the release hides, and stay
+        out of its folder.
     purpose, recipient : str or None
         What the release is for and who gets it, as the policy says.
     publishes_means : bool
@@ -67,7 +68,7 @@ class Report:
         losses can be worked out from the published table, or are rounded.
         """
         kept = dataclasses.replace(self.losses, entropy=None, iloss=None, squared_error=None, classification=None)
-        return dataclasses.replace(self, losses=kept, notes=(*self.notes, WITHHELD))
+        return dataclasses.replace(self, losses=kept, notes=(WITHHELD,))
 
     @property
     def highest_risk(self) -> float:

@@ -96,12 +96,10 @@ def _fewest(settled: Callable[[int], Partition | None], most: int) -> Partition 
 
 
 def _suppress(partition: Partition, classes: NDArray[np.int64]) -> Partition:
-    number = np.ones(partition.count + 1, dtype=np.int32)  # the last entry stands for −1
-    number[classes] = 0
-    number[-1] = 0
-    renumbered = np.where(number > 0, np.cumsum(number, dtype=np.int32) - 1, np.int32(-1)).astype(np.int32)
-    cover = None if partition.cover is None else renumbered[partition.cover]
-    return Partition(renumbered[partition.class_of], partition.count - len(classes), cover)
+    kept = np.ones(partition.count, dtype=np.bool_)
+    kept[classes] = False
+    number = np.where(kept, np.cumsum(kept, dtype=np.int32) - 1, np.int32(-1)).astype(np.int32)
+    return partition.renumbered(number, partition.count - len(classes))
 
 
 def _may_be_published(partition: Partition, problem: Problem, recoding: Recoding) -> bool:

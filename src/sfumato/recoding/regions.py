@@ -1,0 +1,134 @@
+"""Publishing the regions that an anonymizer chose: nodes of hierarchies, intervals, value sets, ``*``."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from sfumato.classes.generalized import Form, GeneralizedColumn, Members
+from sfumato.classes.regions import Regions
+from sfumato.errors import PolicyError, raise_all
+from sfumato.hierarchy.tree import Hierarchy
+from sfumato.parallel import each
+from sfumato.recoding.columns import interval_column
+from sfumato.recoding.notation import STAR, exact_texts, set_texts
+from sfumato.table.encoding import EncodedAttribute
+
+Indices = NDArray[np.int32]
+
+
+def region_columns(
+    attributes: Sequence[EncodedAttribute], regions: Regions, forms: Sequence[Form], *, threads: int = 1
+) -> tuple[GeneralizedColumn, ...]:
+    """Write the regions of all classes.
+
+    Parameters
+    ----------
+    attributes
+        Length q.
+    regions
+        c classes.
+    forms
+        The form of each attribute, which must be its default: how the values are published is not open any more.
+    threads
+        Attributes that are written at a time, at most.
+
+    Raises
+    ------
+    PolicyError
+        With every form that is not the default of its attribute.
+
+    Notes
+    -----
+    Cost O(c log c) per attribute, plus the members of distinct value sets.
+    """
+    raise_all(PolicyError, form_problems(attributes, forms))
+
+    def written(index: int) -> GeneralizedColumn:
+        low, high, level = (part[:, index] for part in (regions.low, regions.high, regions.level))
+        attribute = attributes[index]
+        if attribute.hierarchy is not None:
+            return _node_column(attribute, low, high, level)
+        if attribute.is_numeric:
+            return interval_column(attribute, low, high)
+        return _code_set_column(attribute, low, high)
+
+    return tuple(each(written, range(len(attributes)), threads))
+
+
+def form_problems(attributes: Sequence[EncodedAttribute], forms: Sequence[Form]) -> list[str]:
+    """Find the forms that contradict an anonymizer which decides itself what is published."""
+    return [
+        f"recoding, column {attribute.name!r}: this anonymizer decides itself how values are published; "
+        f"leave the form {str(form)!r} out"
+        for attribute, form in zip(attributes, forms, strict=True)
+        if form is not _default(attribute)
+    ]
+
+
+def _default(attribute: EncodedAttribute) -> Form:
+    if attribute.hierarchy is not None:
+        return Form.ANCESTOR
+    return Form.INTERVAL if attribute.is_numeric else Form.SET
+
+
+def _node_column(attribute: EncodedAttribute, low: Indices, high: Indices, level: Indices) -> GeneralizedColumn:
+    hierarchy = attribute.hierarchy
+    assert hierarchy is not None
+    per_class, low, high, level = _distinct_nodes(attribute, low, high, level)
+    labels = exact_texts(attribute, low)
+    for step in range(1, hierarchy.height + 1):
+        climbed = np.flatnonzero((level == step) & (low < attribute.size))
+        nodes = hierarchy.node_of[step, low[climbed]]
+        labels = labels.scatter(climbed, pl.Series(hierarchy.levels[step].labels, dtype=pl.String).gather(nodes))
+    whole = high > low
+    whole &= (high == attribute.size) | labels.eq_missing(STAR).to_numpy()
+    low, high = np.where(whole, 0, low).astype(np.int32), np.where(whole, attribute.size, high).astype(np.int32)
+    labels = labels.scatter(np.flatnonzero(whole), STAR)
+    leaves = np.where(whole, attribute.domain_size, high - low + 1).astype(np.int32)
+    level = _lowest_levels(hierarchy, low, level, labels)
+    return GeneralizedColumn(attribute, Form.ANCESTOR, per_class, labels, low, high, leaves, level)
+
+
+def _lowest_levels(hierarchy: Hierarchy, low: Indices, level: Indices, labels: pl.Series) -> Indices:
+    """Step down while the label stays: a reader of the release cannot tell the levels of a repeated node apart."""
+    lowest = level.copy()
+    for step in range(hierarchy.height, 0, -1):
+        there = np.flatnonzero((lowest == step) & (low < hierarchy.size))
+        below = pl.Series(hierarchy.levels[step - 1].labels, dtype=pl.String)
+        same = below.gather(hierarchy.node_of[step - 1, low[there]]).eq_missing(labels.gather(there)).to_numpy()
+        lowest[there[same]] = step - 1
+    return lowest
+
+
+def _distinct_nodes(
+    attribute: EncodedAttribute, low: Indices, high: Indices, level: Indices
+) -> tuple[Indices, Indices, Indices, Indices]:
+    """Return the number of each class's node among the distinct ones, then first leaf, last leaf and level of each."""
+    width = attribute.size + 1
+    keys = (level.astype(np.int64) * width + low) * width + high
+    distinct, per_class = np.unique(keys, return_inverse=True)
+    rest, last = np.divmod(distinct, width)
+    steps, first = np.divmod(rest, width)
+    return per_class.astype(np.int32), first.astype(np.int32), last.astype(np.int32), steps.astype(np.int32)
+
+
+def _code_set_column(attribute: EncodedAttribute, low: Indices, high: Indices) -> GeneralizedColumn:
+    """Publish ranges of codes of an attribute without order as the sets of their values; the whole domain as ``*``."""
+    width = attribute.size + 1
+    keys, per_class = np.unique(low.astype(np.int64) * width + high, return_inverse=True)
+    first, last = (part.astype(np.int32) for part in np.divmod(keys, width))
+    whole = (first < last) & (last == attribute.size)
+    sizes = last - first + 1
+    starts = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+    codes = (np.arange(starts[-1]) - np.repeat(starts[:-1] - first, sizes)).astype(np.int32)
+    members = Members(starts, codes)
+    labels = set_texts(attribute, members).scatter(np.flatnonzero(whole), STAR)
+    leaves = np.where(whole, attribute.domain_size, sizes).astype(np.int32)
+    level = (first < last).astype(np.int32)
+    return GeneralizedColumn(
+        attribute, Form.SET, per_class.astype(np.int32), labels, first, last, leaves, level, members
+    )
