@@ -9,6 +9,14 @@ from typing import TypeVar
 Part = TypeVar("Part")
 Result = TypeVar("Result")
 
+SMALL = 100_000
+"""Records below which a part of the work on one column is over before a thread has started."""
+
+
+def worth_starting(threads: int, records: int) -> int:
+    """Return how many of `threads` to use for parts that each look once at `records` records: 1 in a small table."""
+    return threads if records >= SMALL else 1
+
 
 def each(function: Callable[[Part], Result], parts: Iterable[Part], threads: int) -> list[Result]:
     """Apply `function` to every part, on up to `threads` threads; results stand in the order of the parts.

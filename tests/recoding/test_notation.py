@@ -55,6 +55,18 @@ def test_labels_of_other_forms_read_back(drawn: SmallTable) -> None:
     assert_reads_back(drawn.recoded(Recoding(forms=dict.fromkeys(("age", "born", "zone"), Form.SET))))
 
 
+@given(small_tables(tree=STARRED))
+@settings(max_examples=60, deadline=None)
+def test_few_and_many_values_are_written_alike(drawn: SmallTable) -> None:
+    as_sets = Recoding(forms=dict.fromkeys(("age", "born", "zone"), Form.SET))
+    for recoding in (Recoding(), as_sets):
+        few = [column.labels.to_list() for column in drawn.recoded(recoding).columns]
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr("sfumato.recoding.notation.FEW", -1)
+            patch.setattr("sfumato.table.text_order.FEW", -1)
+            assert [column.labels.to_list() for column in drawn.recoded(recoding).columns] == few
+
+
 @given(small_tables())
 @settings(max_examples=40, deadline=None)
 def test_a_class_covers_its_own_values(drawn: SmallTable) -> None:

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from sfumato.classes.generalized import Members
 from sfumato.table.encoding import EncodedAttribute
+from sfumato.table.text_order import FEW, text_order
 
 STAR = "*"
 MISSING_MEMBER = r"\N"
@@ -27,6 +28,8 @@ def exact_texts(attribute: EncodedAttribute, codes: NDArray[np.integer]) -> pl.S
 
 def range_texts(attribute: EncodedAttribute, low: NDArray[np.integer], high: NDArray[np.integer]) -> pl.Series:
     """Write ranges of codes of a number or date: one value exactly, ``[a..b]``, or ``*`` where `high` is missing."""
+    if attribute.size + len(low) <= FEW:
+        return _few_range_texts(attribute, low.tolist(), high.tolist())
     first, last = exact_texts(attribute, low), exact_texts(attribute, high)
     return pl.select(
         pl.when(pl.Series(low == high))
@@ -38,33 +41,58 @@ def range_texts(attribute: EncodedAttribute, low: NDArray[np.integer], high: NDA
     ).to_series()
 
 
+def _few_range_texts(attribute: EncodedAttribute, low: list[int], high: list[int]) -> pl.Series:
+    exact: list[str | None] = [*attribute.labels.to_list(), None]
+    missing = attribute.size
+    texts = [
+        exact[first] if first == last else STAR if last == missing else f"[{exact[first]}..{exact[last]}]"
+        for first, last in zip(low, high, strict=True)
+    ]
+    return pl.Series(attribute.name, texts, dtype=pl.String)
+
+
 def set_texts(attribute: EncodedAttribute, members: Members) -> pl.Series:
     """Write value sets; a set of one value is that value, a set of the missing value alone is null.
 
-    Cost O(z log z) for z members of all sets together; no loop in Python runs over them.
+    Cost O(z log z) for z members of all sets together; no loop in Python runs over more than a few thousand of them.
     """
     sizes = np.diff(members.starts)
-    place_of = _places_in_text_order(attribute)
+    order = np.append(text_order(attribute.labels), attribute.size)
+    place_of = np.empty_like(order)
+    place_of[order] = np.arange(len(order))
     # One key per member, the set first: sorting plain integers is several times faster than sorting by two arrays.
-    keys = np.repeat(np.arange(len(sizes)) * len(place_of), sizes) + place_of[members.codes]
+    keys = np.repeat(np.arange(len(sizes)) * len(order), sizes) + place_of[members.codes]
     keys.sort()
-    texts = _written_members(attribute).gather(np.argsort(place_of)).gather(keys % len(place_of))
+    in_text_order = order[keys % len(order)]
+    if len(order) + len(keys) <= FEW:
+        return _few_set_texts(attribute, members.starts, in_text_order)
+    texts = _written_members(attribute).gather(in_text_order)
     lists = pa.ListArray.from_arrays(pa.array(members.starts, pa.int32()), texts.to_arrow().cast(pa.string()))
     joined = pl.Series(attribute.name, lists, dtype=pl.List(pl.String)).list.join("|")
     return _braced(joined, _exact_in_set_form(attribute, members.codes[members.starts[:-1]]), sizes)
 
 
+def _few_set_texts(attribute: EncodedAttribute, starts: NDArray[np.int64], codes: NDArray[np.int64]) -> pl.Series:
+    """Write a few value sets: set ``i`` has the `codes` from ``starts[i]`` to before ``starts[i+1]``, in text order."""
+    labels: list[str] = attribute.labels.to_list()
+    written = [*(label.replace("\\", "\\\\").replace("|", "\\|") for label in labels), MISSING_MEMBER]
+    exact = [*(f"\\{label}" if _confusing(label) else label for label in labels), None]
+    member_texts = [written[code] for code in codes.tolist()]
+    bounds = starts.tolist()
+    texts = [
+        "{" + "|".join(member_texts[start:stop]) + "}" if stop - start > 1 else exact[codes[start]]
+        for start, stop in zip(bounds, bounds[1:], strict=False)
+    ]
+    return pl.Series(attribute.name, texts, dtype=pl.String)
+
+
+def _confusing(label: str) -> bool:
+    return label.startswith(("{", "\\")) or label == STAR
+
+
 def _braced(joined: pl.Series, exact: pl.Series, sizes: NDArray[np.int64]) -> pl.Series:
     several = pl.concat_str(pl.lit("{"), joined, pl.lit("}"))
     return pl.select(pl.when(pl.Series(sizes == 1)).then(exact).otherwise(several).alias(joined.name)).to_series()
-
-
-def _places_in_text_order(attribute: EncodedAttribute) -> NDArray[np.int64]:
-    """Place of each code when sorted by text, the missing value last; int64 (size + 1,)."""
-    places = np.empty(attribute.size + 1, dtype=np.int64)
-    places[attribute.labels.arg_sort().to_numpy()] = np.arange(attribute.size)
-    places[attribute.size] = attribute.size
-    return places
 
 
 def _written_members(attribute: EncodedAttribute) -> pl.Series:

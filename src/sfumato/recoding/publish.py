@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from sfumato.classes.generalized import GeneralizedColumn, GeneralizedTable
 from sfumato.errors import InputError, raise_all
-from sfumato.parallel import each
+from sfumato.parallel import each, worth_starting
 from sfumato.recoding.notation import STAR
 from sfumato.table.kinds import is_measured
 from sfumato.table.schema import Kind
@@ -61,7 +61,7 @@ def publish(
             return _carried_over(series.gather(order))
         return _quasi_identifying(series, published[series.name], order, classes, complete)
 
-    return pl.DataFrame(each(written, table.frame, threads))
+    return pl.DataFrame(each(written, table.frame, worth_starting(threads, len(order))))
 
 
 def _problems(generalized: GeneralizedTable, table: Table, order: NDArray[np.integer]) -> list[str]:
@@ -87,11 +87,12 @@ def _quasi_identifying(
     if complete and not column.level.any() and (is_measured(kind) or kind is Kind.BOOLEAN):
         return series.gather(records)
     # One more label for the class −1, which indexing from the end finds.
-    label_of = np.append(column.per_class, np.int32(column.count))[classes]
-    occurs = np.zeros(column.count + 1, dtype=np.bool_)
+    labels = column.labels if complete else column.labels.extend_constant(STAR, 1)
+    label_of = np.append(column.per_class, np.int32(column.count)).astype(np.uint32)[classes]
+    occurs = np.zeros(len(labels), dtype=np.bool_)
     occurs[label_of] = True
-    labels = column.labels.extend_constant(STAR, 1)
-    return labels.cast(_enum_of(labels.filter(pl.Series(occurs))), strict=False).gather(label_of).alias(series.name)
+    occurring = labels if occurs.all() else labels.filter(pl.Series(occurs))
+    return labels.cast(_enum_of(occurring), strict=False).gather(pl.Series(label_of)).alias(series.name)
 
 
 def _carried_over(series: pl.Series) -> pl.Series:
@@ -101,4 +102,5 @@ def _carried_over(series: pl.Series) -> pl.Series:
 
 
 def _enum_of(labels: pl.Series) -> pl.Enum:
-    return pl.Enum(labels.drop_nulls().unique().sort())
+    known = labels.drop_nulls() if labels.null_count() else labels
+    return pl.Enum((known if known.n_unique() == len(known) else known.unique()).sort())

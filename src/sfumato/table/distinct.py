@@ -8,6 +8,8 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from sfumato.table.text_order import text_order
+
 _FEW_VALUES = 1 << 12
 """Up to here a binary search per record beats sorting the whole column."""
 
@@ -85,7 +87,7 @@ def _of_categories(column: pl.Series) -> Distinct:
     # Categories shared with other frames may have numbers far larger than this column needs.
     numbered = _by_offset(physical) if _is_narrow(physical) else _by_search(physical)
     texts = pl.Series(column.name, numbered.keys, dtype=physical.dtype).cat.to(column.dtype).cast(pl.String)
-    order = texts.arg_sort().to_numpy().astype(np.int64)
+    order = text_order(texts)
     return _ordered(numbered, texts.gather(order), order)
 
 
