@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
@@ -18,6 +19,8 @@ import numba
 Function = TypeVar("Function", bound=Callable[..., object])
 
 _njit: Any = numba.njit  # its types leave some switches out
+
+_IMPORTED = re.compile(rb"^\s*from sfumato\.kernels\.(\w+) import", re.MULTILINE)
 
 CACHED = os.environ.get("SFUMATO_CACHE", "1") != "0"
 
@@ -47,20 +50,36 @@ def borrowing(function: Function) -> Function:
 
 
 def _stamp(compiled: Any) -> None:
-    """Tie a cached kernel to the source of all kernels.
+    """Tie a cached kernel to the source of its file and of every kernel file that this one imports, near or far.
 
     numba compares only the file of the function itself, so that a change in a function which it calls from another file
     would leave the old code in use.
     """
     file = getattr(getattr(compiled, "_cache", None), "_cache_file", None)
     if file is not None and hasattr(file, "_source_stamp"):
-        file._source_stamp = source_digest()
+        file._source_stamp = source_digest(compiled.py_func.__module__.rpartition(".")[2])
 
 
 @cache
-def source_digest() -> str:
-    """Return the sha256 of the source of all kernels."""
+def source_digest(module: str) -> str:
+    """Return the sha256 of the source of a kernel module and of those that it stands on."""
     digest = hashlib.sha256()
-    for path in sorted(Path(__file__).parent.glob("*.py")):
-        digest.update(path.read_bytes())
+    for name in sorted(_reached(module)):
+        digest.update(_source(name))
     return digest.hexdigest()
+
+
+def _reached(module: str) -> set[str]:
+    """Return the kernel modules that a module stands on, itself and this one among them."""
+    found, left = {"jit"}, [module]
+    while left:
+        name = left.pop()
+        if name not in found:
+            found.add(name)
+            left.extend(match.decode() for match in _IMPORTED.findall(_source(name)))
+    return found
+
+
+@cache
+def _source(module: str) -> bytes:
+    return (Path(__file__).parent / f"{module}.py").read_bytes()
