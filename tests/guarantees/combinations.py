@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 import types
 from collections.abc import Iterator, Mapping
 from itertools import product
@@ -16,6 +17,10 @@ from sfumato.anonymizers import ANONYMIZERS
 from sfumato.errors import PolicyError
 from sfumato.models import MODELS
 from sfumato.models.protocol import PrivacyModel
+
+
+MANY = 80
+"""Combinations of the options of one anonymizer that are all tried."""
 
 
 def _choices(hint: Any) -> list[Any] | None:
@@ -37,11 +42,21 @@ def _settings(described: type[Any]) -> Iterator[Any]:
         for field in dataclasses.fields(described)
         if (choices := _choices(hints[field.name])) is not None
     }
-    for values in product(*listed.values()):
+    for values in _combinations(described, listed):
         try:
-            yield described(**dict(zip(listed, values, strict=True)))
+            yield described(**values)
         except PolicyError:  # options that contradict each other
             continue
+
+
+def _combinations(described: type[Any], listed: Mapping[str, list[Any]]) -> Iterator[dict[str, Any]]:
+    """Every combination while there are few; beyond that, every value of every option beside the defaults."""
+    if math.prod(map(len, listed.values())) <= MANY:
+        yield from (dict(zip(listed, values, strict=True)) for values in product(*listed.values()))
+        return
+    yield {}
+    for name, values in listed.items():
+        yield from ({name: value} for value in values)
 
 
 SETTINGS = {repr(setting): setting for described in ANONYMIZERS.values() for setting in _settings(described)}
