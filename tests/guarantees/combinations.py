@@ -18,7 +18,6 @@ from sfumato.errors import PolicyError
 from sfumato.models import MODELS
 from sfumato.models.protocol import PrivacyModel
 
-
 MANY = 80
 """Combinations of the options of one anonymizer that are all tried."""
 
