@@ -30,7 +30,7 @@ AttributeChoice = Literal["least-loss", "widest"]
 Widths = Literal["data", "region"]
 
 UNLIMITED = 2**62
-SMALLEST_TASK = 50_000
+SMALLEST_TASK = 16_000
 TASKS = 32
 
 
@@ -179,9 +179,14 @@ def _partition(records: Records, space: Space, rules: Any, options: Options, pro
         )  # fmt: skip
         return (0 if len(left) else high - low), left, regions
 
+    region = _region(problem.table, space)
+    if records.height <= task:
+        # A single range gains nothing from a thread of its own.
+        run(0, records.height, region)
+        problem.progress("partitioning", records.height, records.height)
+        return starts
     done = 0
     with _pool(problem.threads) as pool:
-        region = _region(problem.table, space)
         pending: set[Future[tuple[int, Any, Any]]] = {pool.submit(run, 0, records.height, region)}
         while pending:
             finished, pending = wait(pending, return_when=FIRST_COMPLETED)

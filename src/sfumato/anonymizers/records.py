@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.classes.grouping import distinct_records
+from sfumato.classes.grouping import distinct_records, group_records
 from sfumato.models.compiled import CompiledRules
 from sfumato.table.encoding import EncodedTable
 
@@ -95,4 +95,4 @@ def records_of(
 
 def _collapsing_pays(codes: NDArray[np.unsignedinteger]) -> bool:
     sample = codes[:: max(1, len(codes) // SAMPLE)]
-    return len(distinct_records(np.ascontiguousarray(sample))[0]) <= WORTHWHILE * len(sample)
+    return group_records(np.ascontiguousarray(sample))[1] <= WORTHWHILE * len(sample)

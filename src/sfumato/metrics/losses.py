@@ -15,7 +15,7 @@ from sfumato.metrics.classification import classification_metric
 from sfumato.metrics.distortion import changed_cells, precision
 from sfumato.metrics.entropy import normalized_entropy
 from sfumato.metrics.generalization_loss import iloss, loss_metric
-from sfumato.metrics.penalty import attribute_penalties, certainty_penalty
+from sfumato.metrics.penalty import attribute_penalties, weighted_penalty
 from sfumato.metrics.rules import Rule, under_rule
 from sfumato.metrics.squared_error import squared_error
 
@@ -154,7 +154,8 @@ def measure_losses(
     """
     raise_all(InputError, _unknown_ranges(generalized))
     seen = under_rule(generalized, rule)
-    penalties, penalty = attribute_penalties(seen), certainty_penalty(seen)
+    penalties = attribute_penalties(seen)
+    penalty = weighted_penalty(seen, penalties)
     weights = sum(column.attribute.weight for column in seen.columns)
     measured = generalized.aligned and any(column.attribute.is_numeric for column in generalized.columns)
     return Losses(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -47,7 +49,11 @@ def certainty_penalty(generalized: GeneralizedTable, rule: Rule = "auto") -> flo
     -----
     Xu, Wang, Pei, Wang, Shi and Fu, "Utility-based anonymization using local recoding", KDD 2006.
     """
-    penalties = attribute_penalties(generalized, rule)
+    return weighted_penalty(generalized, attribute_penalties(generalized, rule))
+
+
+def weighted_penalty(generalized: GeneralizedTable, penalties: Mapping[str, float]) -> float:
+    """Sum the weighted penalties of all cells, from the mean penalty of each attribute."""
     weights = {column.attribute.name: column.attribute.weight for column in generalized.columns}
     return generalized.height * sum(weights[name] * penalty for name, penalty in penalties.items())
 

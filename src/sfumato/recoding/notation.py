@@ -8,6 +8,8 @@ cell are ``*``; the missing value alone is null. Where values are published as s
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import polars as pl
 import pyarrow as pa
@@ -23,7 +25,7 @@ MISSING_MEMBER = r"\N"
 
 def exact_texts(attribute: EncodedAttribute, codes: NDArray[np.integer]) -> pl.Series:
     """Write single values; the missing value's code gives null."""
-    return attribute.labels.extend_constant(None, 1).gather(codes.astype(np.int64))
+    return attribute.labels.extend_constant(None, 1)[codes]
 
 
 def range_texts(attribute: EncodedAttribute, low: NDArray[np.integer], high: NDArray[np.integer]) -> pl.Series:
@@ -66,7 +68,7 @@ def set_texts(attribute: EncodedAttribute, members: Members) -> pl.Series:
     in_text_order = order[keys % len(order)]
     if len(order) + len(keys) <= FEW:
         return _few_set_texts(attribute, members.starts, in_text_order)
-    texts = _written_members(attribute).gather(in_text_order)
+    texts = _written_members(attribute)[in_text_order]
     lists = pa.ListArray.from_arrays(pa.array(members.starts, pa.int32()), texts.to_arrow().cast(pa.string()))
     joined = pl.Series(attribute.name, lists, dtype=pl.List(pl.String)).list.join("|")
     return _braced(joined, _exact_in_set_form(attribute, members.codes[members.starts[:-1]]), sizes)
@@ -81,7 +83,7 @@ def _few_set_texts(attribute: EncodedAttribute, starts: NDArray[np.int64], codes
     bounds = starts.tolist()
     texts = [
         "{" + "|".join(member_texts[start:stop]) + "}" if stop - start > 1 else exact[codes[start]]
-        for start, stop in zip(bounds, bounds[1:], strict=False)
+        for start, stop in pairwise(bounds)
     ]
     return pl.Series(attribute.name, texts, dtype=pl.String)
 

@@ -58,7 +58,7 @@ def publish(
 
     def written(series: pl.Series) -> pl.Series:
         if series.name not in published:
-            return _carried_over(series.gather(order))
+            return _carried_over(series[order])
         return _quasi_identifying(series, published[series.name], order, classes, complete)
 
     return pl.DataFrame(each(written, table.frame, worth_starting(threads, len(order))))
@@ -85,14 +85,14 @@ def _quasi_identifying(
 ) -> pl.Series:
     kind = column.attribute.kind
     if complete and not column.level.any() and (is_measured(kind) or kind is Kind.BOOLEAN):
-        return series.gather(records)
+        return series[records]
     # One more label for the class −1, which indexing from the end finds.
     labels = column.labels if complete else column.labels.extend_constant(STAR, 1)
     label_of = np.append(column.per_class, np.int32(column.count)).astype(np.uint32)[classes]
     occurs = np.zeros(len(labels), dtype=np.bool_)
     occurs[label_of] = True
     occurring = labels if occurs.all() else labels.filter(pl.Series(occurs))
-    return labels.cast(_enum_of(occurring), strict=False).gather(pl.Series(label_of)).alias(series.name)
+    return labels.cast(_enum_of(occurring), strict=False)[pl.Series(label_of)].alias(series.name)
 
 
 def _carried_over(series: pl.Series) -> pl.Series:

@@ -21,6 +21,7 @@ from sfumato.table.encoding import encode
 from sfumato.table.reading import read_table
 from sfumato.table.schema import Attribute, Kind, Schema
 from sfumato.table.table import Table
+from sfumato.table.text_order import FEW
 
 _BLOCK = 1 << 15
 """Records whose numbers are written at a time."""
@@ -200,14 +201,21 @@ def _labels(data: pl.DataFrame, names: Sequence[str]) -> list[pl.Series]:
 def _numbered_texts(column: pl.Series) -> pl.Series | None:
     """Return a column of text as categories, or None where the reader has to tell what its values are."""
     texts = column.cast(private_categorical()) if column.dtype == pl.String else column
-    if isinstance(texts.dtype, pl.Enum):
-        distinct = texts.dtype.categories
-    elif isinstance(texts.dtype, pl.Categorical):
+    dtype = texts.dtype
+    if isinstance(dtype, pl.Enum):
+        distinct = dtype.categories
+    elif isinstance(dtype, pl.Categorical):
         distinct = texts.unique().cast(pl.String)
     else:
         return None
     # A blank text is a missing value to the reader; and it has something to say about a table without records.
-    return None if texts.is_empty() or (distinct.str.strip_chars() == "").any() else texts
+    return None if texts.is_empty() or _some_blank(distinct) else texts
+
+
+def _some_blank(texts: pl.Series) -> bool:
+    if len(texts) > FEW:
+        return bool((texts.str.strip_chars() == "").any())
+    return any(text is not None and not text.strip() for text in texts.to_list())
 
 
 def _numbered(columns: Sequence[pl.Series]) -> NDArray[np.uint32]:

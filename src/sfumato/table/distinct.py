@@ -88,7 +88,7 @@ def _of_categories(column: pl.Series) -> Distinct:
     numbered = _by_offset(physical) if _is_narrow(physical) else _by_search(physical)
     texts = pl.Series(column.name, numbered.keys, dtype=physical.dtype).cat.to(column.dtype).cast(pl.String)
     order = text_order(texts)
-    return _ordered(numbered, texts.gather(order), order)
+    return _ordered(numbered, texts[order], order)
 
 
 def _ordered(numbered: _Numbered, values: pl.Series, order: NDArray[np.int64]) -> Distinct:

@@ -69,7 +69,7 @@ def _by_frequency(distinct: Distinct) -> Numbering:
     ranking = np.argsort(-distinct.counts, kind="stable")
     codes = np.empty(len(ranking), dtype=np.int64)
     codes[ranking] = np.arange(len(ranking))
-    return Numbering(distinct.values.gather(ranking), codes)
+    return Numbering(distinct.values[ranking], codes)
 
 
 def _by_leaf(name: str, specification: HierarchySpecification, distinct: Distinct) -> Numbering:
