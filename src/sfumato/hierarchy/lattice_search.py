@@ -1,0 +1,208 @@
+"""What a search of the lattice found, as a value: what is known of every node, and which one was chosen."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from enum import IntEnum
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from sfumato.hierarchy.lattice import Lattice, Levels
+
+DENSE = 1 << 22
+"""Largest lattice whose states are kept in an array; a larger one keeps the nodes that were visited."""
+
+SHOWN = 5
+"""Minimal nodes that are printed before the rest is only counted."""
+
+States = NDArray[np.int8] | dict[int, int]
+
+
+class NodeState(IntEnum):
+    """What is known of a node, and how."""
+
+    UNKNOWN = 0
+    """Never looked at, and nothing follows for it from other nodes."""
+    SATISFIES = 1
+    """Counted: satisfies the models within the suppression limit."""
+    FAILS = 2
+    """Counted: does not."""
+    INFERRED_SATISFIES = 3
+    """Not counted: satisfies because a node below it does."""
+    INFERRED_FAILS = 4
+    """Not counted: fails because a node above it, or its projection on fewer attributes, does."""
+    NOT_BETTER = 5
+    """Not counted: it cannot lose less than a node that satisfies."""
+
+    @property
+    def words(self) -> str:
+        """The state as it is printed."""
+        return _WORDS[self]
+
+
+_WORDS = {
+    NodeState.UNKNOWN: "not known",
+    NodeState.SATISFIES: "satisfies",
+    NodeState.FAILS: "fails",
+    NodeState.INFERRED_SATISFIES: "satisfies (inferred)",
+    NodeState.INFERRED_FAILS: "fails (inferred)",
+    NodeState.NOT_BETTER: "cannot lose less",
+}
+
+SATISFYING = (NodeState.SATISFIES, NodeState.INFERRED_SATISFIES)
+
+
+def blank_states(lattice: Lattice) -> States:
+    """Return states of which nothing is known yet: int8 (size,) up to `DENSE` nodes, else an empty dictionary."""
+    return np.zeros(lattice.size, dtype=np.int8) if lattice.size <= DENSE else {}
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class LatticeSearch:
+    """The lattice of full-domain generalizations after a search. It holds levels and counts, no value of the data.
+
+    Attributes
+    ----------
+    lattice : Lattice
+    attributes : tuple of str
+        Names of the attributes, length q, in the order of the levels.
+    states : numpy.ndarray or dict
+        A :class:`NodeState` for each node number: int8 (size,) for lattices of at most `DENSE` nodes, otherwise a
+        dictionary of the nodes of which something is known.
+    chosen : tuple of int or None
+        Levels of the chosen node; None when no node satisfies.
+    minimal : tuple of tuple of int
+        Satisfying nodes none of whose specializations is known to satisfy, in the order of their numbers. Empty for a
+        search that does not look for them.
+    path : tuple of tuple of int
+        Nodes by which the search came to the chosen one, the chosen one last.
+    evaluated : int
+        Nodes of the full lattice whose classes were counted.
+    projections : int
+        Nodes over fewer attributes whose classes were counted besides.
+    losses : mapping of int to float
+        Information loss of the nodes where it was measured, by node number.
+    loss_name : str
+        What `losses` measures; empty when there are none.
+    loss_bound : float or None
+        No satisfying node loses less than this; the chosen node's own loss when it is proven to be the best. None when
+        the search proves nothing about losses.
+
+    Raises
+    ------
+    ValueError
+        When names, states or nodes do not fit the lattice: a fault of an anonymizer.
+    """
+
+    lattice: Lattice
+    attributes: tuple[str, ...]
+    states: States
+    chosen: Levels | None
+    minimal: tuple[Levels, ...] = ()
+    path: tuple[Levels, ...] = ()
+    evaluated: int = 0
+    projections: int = 0
+    losses: Mapping[int, float] = field(default_factory=dict)
+    loss_name: str = ""
+    loss_bound: float | None = None
+
+    def __post_init__(self) -> None:
+        """Check that everything speaks of one lattice."""
+        if len(self.attributes) != len(self.lattice.heights):
+            raise ValueError("a search needs one attribute name for each height of its lattice")
+        if not isinstance(self.states, dict) and self.states.shape != (self.lattice.size,):
+            raise ValueError("a search needs one state for each node of its lattice")
+        for node in (*self.minimal, *self.path, *([] if self.chosen is None else [self.chosen])):
+            if len(node) != len(self.attributes) or any(
+                not 0 <= level <= height for level, height in zip(node, self.lattice.heights, strict=True)
+            ):
+                raise ValueError("a search names a node outside of its lattice")
+
+    def state(self, levels: Levels) -> NodeState:
+        """Return what is known of a node."""
+        number = self.lattice.number(levels)
+        known = self.states.get(number, 0) if isinstance(self.states, dict) else self.states[number]
+        return NodeState(int(known))
+
+    def count(self, *states: NodeState) -> int:
+        """Return how many nodes are in one of these states; a Python integer of any size."""
+        if not isinstance(self.states, dict):
+            return int(np.isin(self.states, states).sum())
+        found = sum(1 for state in self.states.values() if state in states)
+        return found + (self.lattice.size - len(self.states) if NodeState.UNKNOWN in states else 0)
+
+    def satisfying(self) -> Iterator[Levels]:
+        """Yield every node that is known to satisfy, in the order of their numbers."""
+        for number in self._known():
+            if self._state_of(number) in SATISFYING:
+                yield self.lattice.levels(number)
+
+    @property
+    def loss(self) -> float | None:
+        """Information loss of the chosen node, None where it was not measured."""
+        return None if self.chosen is None else self.losses.get(self.lattice.number(self.chosen))
+
+    def to_frame(self) -> pl.DataFrame:
+        """Return one row for each node of which something is known, in the order of their numbers.
+
+        Returns
+        -------
+        polars.DataFrame
+            ``"level of NAME"`` for each attribute (Int32), ``height`` (Int32), ``state`` (String), ``loss`` (Float64,
+            null where not measured), ``minimal``, ``on_path`` and ``chosen`` (Boolean).
+        """
+        numbers = self._known()
+        nodes = [self.lattice.levels(number) for number in numbers]
+        levels = {
+            f"level of {name}": pl.Series([node[place] for node in nodes], dtype=pl.Int32)
+            for place, name in enumerate(self.attributes)
+        }
+        minimal, path = set(self.minimal), set(self.path)
+        return pl.DataFrame(
+            {
+                **levels,
+                "height": pl.Series([sum(node) for node in nodes], dtype=pl.Int32),
+                "state": pl.Series([self._state_of(number).words for number in numbers], dtype=pl.String),
+                "loss": pl.Series([self.losses.get(number) for number in numbers], dtype=pl.Float64),
+                "minimal": pl.Series([node in minimal for node in nodes], dtype=pl.Boolean),
+                "on_path": pl.Series([node in path for node in nodes], dtype=pl.Boolean),
+                "chosen": pl.Series([node == self.chosen for node in nodes], dtype=pl.Boolean),
+            }
+        )
+
+    def __str__(self) -> str:
+        """Print how many nodes are in each state, the minimal ones and the chosen one."""
+        lines = [f"lattice of {self.lattice.size:,} nodes over {', '.join(self.attributes)}"]
+        counts = [(state.words, self.count(state)) for state in NodeState]
+        lines += [f"  {words:<22}{count:>12,}" for words, count in counts if count]
+        lines.append(f"  {'counted':<22}{self.evaluated:>12,}" + self._projections_in_words())
+        lines += self._minimal_in_words()
+        lines.append("chosen: " + ("none" if self.chosen is None else self._in_words(self.chosen)))
+        return "\n".join(lines)
+
+    def _projections_in_words(self) -> str:
+        return f", and {self.projections:,} nodes over fewer attributes" if self.projections else ""
+
+    def _minimal_in_words(self) -> list[str]:
+        if not self.minimal:
+            return []
+        more = len(self.minimal) - SHOWN
+        lines = ["minimal:", *(f"  {self._in_words(node)}" for node in self.minimal[:SHOWN])]
+        return [*lines, f"  and {more:,} more"] if more > 0 else lines
+
+    def _in_words(self, levels: Levels) -> str:
+        words = ", ".join(f"{name} {level}" for name, level in zip(self.attributes, levels, strict=True))
+        loss = self.losses.get(self.lattice.number(levels))
+        return words if loss is None else f"{words} ({self.loss_name or 'loss'} {loss:.4f})"
+
+    def _known(self) -> list[int]:
+        if isinstance(self.states, dict):
+            return sorted(self.states)
+        known: list[int] = np.flatnonzero(self.states).tolist()
+        return known
+
+    def _state_of(self, number: int) -> NodeState:
+        return NodeState(int(self.states[number]))
