@@ -24,10 +24,12 @@ def numbered(rows: np.ndarray) -> list[int]:
     return [numbers.setdefault(tuple(row), len(numbers)) for row in rows.tolist()]
 
 
-@given(codes=MATRICES)
+@given(codes=MATRICES, per_key=st.integers(1, 20))
 @settings(max_examples=50, deadline=None)
-def test_equal_records_get_the_number_of_their_first_appearance(codes: np.ndarray) -> None:
-    class_of, count = group_packed(codes, np.arange(0, 3 * codes.shape[1], 3))
+def test_equal_records_get_the_number_of_their_first_appearance(codes: np.ndarray, per_key: int) -> None:
+    columns = codes.shape[1]
+    stops = np.array([*range(per_key, columns, per_key), columns])
+    class_of, count = group_packed(codes, stops, 3 * (np.arange(columns) % per_key))
     assert class_of.tolist() == numbered(codes)
     assert class_of.dtype == np.int32
     assert count == len(set(class_of.tolist()))
@@ -36,17 +38,18 @@ def test_equal_records_get_the_number_of_their_first_appearance(codes: np.ndarra
 
 
 @pytest.mark.parametrize("distinct", [4095, 4096, 4097, 9000])
-def test_the_table_grows(distinct: int) -> None:
+@pytest.mark.parametrize("columns", [1, 3])
+def test_the_table_grows(distinct: int, columns: int) -> None:
     once = np.random.default_rng(1).permutation(distinct).astype(np.uint32)
-    codes = np.concatenate([once, once[::-1]])[:, None]
-    class_of, count = group_packed(codes, np.zeros(1, dtype=np.int64))
+    codes = np.concatenate([once, once[::-1]])[:, None] >> (5 * np.arange(columns))
+    class_of, count = group_packed(codes, np.arange(1, columns + 1), np.zeros(columns, dtype=np.int64))
     assert count == distinct
     assert class_of.tolist() == [*range(distinct), *reversed(range(distinct))]
 
 
 def test_no_record_makes_no_group() -> None:
     nothing = np.zeros((0, 3), dtype=np.uint8)
-    class_of, count = group_packed(nothing, np.array([0, 1, 2]))
+    class_of, count = group_packed(nothing, np.array([3]), np.array([0, 1, 2]))
     assert (class_of.tolist(), count) == ([], 0)
     assert column_maxima(nothing).tolist() == [-1, -1, -1]
 
