@@ -20,6 +20,7 @@ import pytest
 import sfumato as sf
 from sfumato.release import folder as folder_module
 from sfumato.release import release as release_module
+from sfumato.table import writing as writing_module
 
 FILES = {"release.json", "report.json", "report.txt", "policy.toml"}
 
@@ -145,6 +146,20 @@ def failing(error: BaseException) -> Callable[..., Any]:
     return fail
 
 
+class HalfOfLines:
+    def __init__(self, error: BaseException) -> None:
+        self.error = error
+
+    def blocks(self, threads: int) -> Iterator[bytes]:
+        yield b"half of i"
+        raise self.error
+
+
+def break_lines(monkeypatch: pytest.MonkeyPatch, error: BaseException) -> None:
+    monkeypatch.setattr(writing_module, "MANY", 0)
+    monkeypatch.setattr(writing_module, "label_lines", lambda _: HalfOfLines(error))
+
+
 def break_write_text(name: str) -> Callable[[pytest.MonkeyPatch, BaseException], None]:
     def arrange(monkeypatch: pytest.MonkeyPatch, error: BaseException) -> None:
         write = Path.write_text
@@ -178,7 +193,7 @@ def break_rename(number: int) -> Callable[[pytest.MonkeyPatch, BaseException], N
 STEPS: dict[str, Callable[[pytest.MonkeyPatch, BaseException], None]] = {
     "mkdir": lambda patch, error: patch.setattr(Path, "mkdir", failing(error)),
     "data": lambda patch, error: patch.setattr(release_module, "write_data", failing(error)),
-    "hash": lambda patch, error: patch.setattr(release_module, "_sha256", failing(error)),
+    "half of the data": break_lines,
     **{name: break_write_text(name) for name in sorted(FILES)},
     "sync": lambda patch, error: patch.setattr(os, "fsync", failing(error)),
     "first rename": break_rename(1),
@@ -259,6 +274,7 @@ from pathlib import Path
 import polars as pl
 import sfumato as sf
 from sfumato.release import folder, release as module
+from sfumato.table import writing
 
 step, target = sys.argv[1], sys.argv[2]
 frame = pl.DataFrame({"age": [1, 2, 3, 4] * 10, "disease": ["flu", "cold"] * 20})
@@ -272,6 +288,8 @@ if step == "json":
     module._write_json = die
 elif step == "sync":
     folder._sync = die
+elif step == "hash":
+    writing.sha256_of = die
 else:
     rename, calls = Path.rename, []
     def counted(self, to):
@@ -283,7 +301,7 @@ made.save(target, overwrite=True)
 
 
 @pytest.mark.skipif(os.name == "nt", reason="signals are different there")
-@pytest.mark.parametrize("step", ["json", "sync", "1", "2"])
+@pytest.mark.parametrize("step", ["hash", "json", "sync", "1", "2"])
 def test_a_kill_leaves_the_old_release_whole_or_no_release(release, tmp_path, step):
     target = release.save(tmp_path / "out")
     before = content(target)

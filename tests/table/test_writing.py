@@ -6,6 +6,7 @@ import polars as pl
 import pytest
 
 from sfumato.errors import InputError
+from sfumato.table import writing
 from sfumato.table.writing import write_data
 
 FRAME = pl.DataFrame(
@@ -36,9 +37,13 @@ def test_an_unknown_format_is_an_error(tmp_path):
         write_data(FRAME, tmp_path / "data.xlsx", "xlsx")
 
 
+@pytest.mark.parametrize("many", [0, writing.MANY])
 @pytest.mark.parametrize("label", ["x", "x,y", 'q"', "a\nb", "a\rb", "", " x", "*"])
 @pytest.mark.parametrize("name", ["a", "a,b", 'a"b'])
-def test_listed_labels_are_quoted_like_any_text(tmp_path, label, name):
-    texts = pl.DataFrame({name: [label, None, "y"], "n": [1.5, None, 2.0]})
-    write_data(texts.with_columns(pl.col(pl.String).cast(pl.Enum([label, "y"]))), tmp_path / "listed.csv", "csv")
+def test_listed_labels_are_quoted_like_any_text(tmp_path, monkeypatch, label, name, many):
+    monkeypatch.setattr(writing, "MANY", many)
+    texts = pl.DataFrame({name: [label, None, "y"], "n": ["1", None, "2,"]})
+    write_data(
+        texts.with_columns(pl.col(pl.String).cast(pl.Enum([label, "y", "1", "2,"]))), tmp_path / "listed.csv", "csv"
+    )
     assert (tmp_path / "listed.csv").read_bytes() == texts.write_csv().encode()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 from dataclasses import dataclass
@@ -17,7 +16,7 @@ from sfumato.release.description import Description, build_model, read_descripti
 from sfumato.release.folder import MARK, no_release, whole_folder
 from sfumato.release.report import Report
 from sfumato.release.verify import Check, Outcome, Verification, verify_table
-from sfumato.table.writing import write_data
+from sfumato.table.writing import sha256_of, write_data
 
 Format = Literal["csv", "parquet"]
 
@@ -82,13 +81,8 @@ class Release:
         target = Path(folder)
         with whole_folder(target, overwrite=overwrite) as part:
             data = part / f"data.{format}"
-            write_data(self.data, data, format)
-            facts = {
-                "file": data.name,
-                "sha256": _sha256(data),
-                "records": self.data.height,
-                "columns": self.data.columns,
-            }
+            sha256 = write_data(self.data, data, format)
+            facts = {"file": data.name, "sha256": sha256, "records": self.data.height, "columns": self.data.columns}
             _write_json(part / MARK, self.description.to_dict(data=facts))
             report = self.report.for_release()
             _write_json(part / "report.json", report.to_dict())
@@ -165,14 +159,9 @@ def _recount(data: pl.DataFrame | str, description: Description, first: tuple[Ch
 
 def _integrity(data: Path, sha256: str) -> Check:
     promise = f"{data.name} is the file that was written"
-    if _sha256(data) == sha256:
+    if sha256_of(data) == sha256:
         return Check(promise, Outcome.HOLDS)
     return Check(promise, Outcome.BROKEN, detail="its sha256 differs from the one in release.json: it was changed")
-
-
-def _sha256(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _write_json(path: Path, content: dict[str, Any]) -> None:

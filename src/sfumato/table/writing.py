@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
+import hashlib
+import os
 from pathlib import Path
 from typing import Literal
 
 import polars as pl
 
 from sfumato.errors import InputError
+from sfumato.table.csv_lines import LabelLines, label_lines
 
 Format = Literal["csv", "parquet"]
-Quotes = Literal["never", "necessary"]
 
-_SPECIAL = r"""[",\r\n]"""
-"""Characters that a CSV cell may hold only inside quotes."""
+MANY = 50_000
+"""Records from which on making every label ready pays."""
 
 
-def write_data(frame: pl.DataFrame, path: Path, format: Format) -> None:
+def write_data(frame: pl.DataFrame, path: Path, format: Format) -> str:
     """Write a frame; missing values become empty cells of CSV, nulls of Parquet.
 
     Parameters
@@ -28,6 +30,11 @@ def write_data(frame: pl.DataFrame, path: Path, format: Format) -> None:
     format
         ``"csv"`` (UTF-8, comma, header) or ``"parquet"``.
 
+    Returns
+    -------
+    str
+        The sha256 of the file, in hexadecimal.
+
     Raises
     ------
     InputError
@@ -36,33 +43,41 @@ def write_data(frame: pl.DataFrame, path: Path, format: Format) -> None:
     if format not in ("csv", "parquet"):
         raise InputError("format must be 'csv' or 'parquet'")
     try:
-        if format == "csv":
-            # An empty line would be no record to most readers, so a lone missing value is written as empty text.
-            quotes: Quotes = "never" if _is_plain(frame) else "necessary"
-            frame.write_csv(path, null_value='""' if frame.width == 1 else "", quote_style=quotes)
-        else:
+        if format == "parquet":
             _portable(frame).write_parquet(path)
-    except (pl.exceptions.PolarsError, OSError):
+        elif frame.height >= MANY and (lines := label_lines(frame)):
+            return _write_lines(lines, _header(frame), path)
+        else:
+            # An empty line would be no record to most readers, so a lone missing value is written as empty text.
+            frame.write_csv(path, null_value='""' if frame.width == 1 else "")
+        return sha256_of(path)
+    except (pl.exceptions.PolarsError, OSError) as error:
+        number = getattr(error, "errno", None)
+        reason = f" ({os.strerror(number)})" if number else ""
         raise InputError(
-            f"{path.name}: the file cannot be written; check the folder, the disk and permissions"
+            f"{path.name}: the file cannot be written{reason}; check the folder, the disk and permissions"
         ) from None
 
 
-def _is_plain(frame: pl.DataFrame) -> bool:
-    """Whether no cell needs quotes, as far as the lists of labels tell; each label is looked at once."""
-    names = pl.Series(frame.columns, dtype=pl.String)
-    return _need_no_quotes(names) and all(
-        _need_no_quotes(column.dtype.categories) if isinstance(column.dtype, pl.Enum) else _is_bare(column.dtype)
-        for column in frame
-    )
+def sha256_of(path: Path) -> str:
+    """Return the sha256 of a file, in hexadecimal."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def _is_bare(dtype: pl.DataType) -> bool:
-    return dtype.is_numeric() or dtype in (pl.Boolean, pl.Date)
+def _write_lines(lines: LabelLines, header: bytes, path: Path) -> str:
+    """Write the lines and hash them on the way, while the next ones are made."""
+    digest = hashlib.sha256(header)
+    with path.open("wb") as file:
+        file.write(header)
+        for block in lines.blocks(pl.thread_pool_size()):
+            file.write(block)
+            digest.update(block)
+    return digest.hexdigest()
 
 
-def _need_no_quotes(texts: pl.Series) -> bool:
-    return not (texts.str.contains(_SPECIAL) | (texts == "")).any()
+def _header(frame: pl.DataFrame) -> bytes:
+    return frame.clear().write_csv().encode()
 
 
 def _portable(frame: pl.DataFrame) -> pl.DataFrame:
