@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from datetime import date
 
 import polars as pl
 import pytest
@@ -54,7 +55,26 @@ def test_a_frame_without_records_has_no_lines() -> None:
     assert made(listed([["a", None, "b"]], 3).clear()) == b""
 
 
-@pytest.mark.parametrize("column", [pl.Series("n", [1, 2]), pl.Series("n", ["a", "b"])])
+@pytest.mark.parametrize(
+    "column",
+    [
+        pl.Series([3, None, -1, 3]),
+        pl.Series([2**62, 2**62 + 1, None, 2**62]),
+        pl.Series([255, 0, 1, 1], dtype=pl.UInt8),
+        pl.Series([None] * 4, dtype=pl.Int32),
+        pl.Series([True, None, False, True]),
+        pl.Series([date(2024, 2, 29), None, date(1, 1, 1), date(1969, 12, 31)]),
+    ],
+)
+def test_whole_numbers_truths_and_dates_are_labels_too(column: pl.Series) -> None:
+    frame = pl.DataFrame([column.alias("n"), pl.Series("a", ["x", None, "y", "x"], dtype=pl.Enum(["x", "y"]))])
+    assert made(frame) == frame.write_csv(include_header=False).encode()
+    assert made(frame.select("n")) == frame.select("n").write_csv(include_header=False, null_value='""').encode()
+
+
+@pytest.mark.parametrize(
+    "column", [pl.Series("n", [1.0, 2.0]), pl.Series("n", ["a", "b"]), pl.Series("n", [0, 1 << 20])]
+)
 def test_other_columns_are_left_to_polars(column: pl.Series) -> None:
     assert label_lines(listed([["a", None, "b"]] * 2, 3).with_columns(column)) is None
     assert label_lines(pl.DataFrame()) is None

@@ -13,6 +13,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from sfumato.kernels.csv_lines import join_labels
+from sfumato.table.distinct import distinct_of
 
 _SPECIAL = r"""[",\r\n]"""
 """Characters that a cell may hold only inside quotes."""
@@ -20,6 +21,9 @@ _SPECIAL = r"""[",\r\n]"""
 _WORD = 8
 _BLOCK = 1 << 14
 """Records whose lines are made at a time, at most."""
+
+_WIDEST = 1 << 20
+"""Whole numbers that may lie between the least and the greatest of a column: each that occurs becomes a label."""
 
 _BLOCK_BYTES = 1 << 26
 """Room for the lines of one block, unless a single one is longer."""
@@ -34,7 +38,7 @@ class LabelLines:
     Attributes
     ----------
     numbers : tuple of numpy.ndarray
-        Unsigned (n,) for each column, counted inside the column.
+        Integers (n,) for each column, counted inside the column.
     offsets : tuple of int
         Number of the first text of each column.
     places : numpy.ndarray
@@ -47,7 +51,7 @@ class LabelLines:
         Words that are enough for the lines of one block.
     """
 
-    numbers: tuple[NDArray[np.unsignedinteger], ...]
+    numbers: tuple[NDArray[np.integer], ...]
     offsets: tuple[int, ...]
     places: NDArray[np.uint32]
     words: NDArray[np.uint64]
@@ -78,20 +82,24 @@ class LabelLines:
 
 
 def label_lines(frame: pl.DataFrame) -> LabelLines | None:
-    """Prepare the lines of a frame; None when some column is not an Enum, or texts are too long for 32-bit places.
+    """Prepare the lines of a frame; None when a column may have too many values for that.
+
+    Enum, Boolean, Date and whole numbers have few, unless the numbers are spread widely.
 
     Missing values become empty cells, the empty text `""`; in a frame of one column both become `""`, since an empty
     line would be no record to most readers.
 
     Notes
     -----
-    Cost O(length of the labels); making the lines costs O(bytes) and memory for a few blocks.
+    Cost O(length of the labels), and O(n) for each column that is no Enum; making the lines costs O(bytes) and memory
+    for a few blocks.
     """
-    if not frame.width or not all(isinstance(dtype, pl.Enum) for dtype in frame.dtypes):
+    if not frame.width or not all(map(_has_labels, frame)):
         return None
     missing = '""' if frame.width == 1 else ""
     ends = [","] * (frame.width - 1) + ["\n"]
-    texts = [_cells(column, missing, end) for column, end in zip(frame, ends, strict=True)]
+    columns = [_numbered(column) for column in frame]
+    texts = [_cells(labels, missing, end) for (labels, _), end in zip(columns, ends, strict=True)]
     sizes = [column.str.len_bytes().to_numpy().astype(np.int64) for column in texts]
     longest = sum(int(column.max()) for column in sizes)
     offsets = np.cumsum([0, *map(len, texts)])
@@ -101,7 +109,7 @@ def label_lines(frame: pl.DataFrame) -> LabelLines | None:
         return None
     block = min(_BLOCK, max(1, _BLOCK_BYTES // longest))
     return LabelLines(
-        tuple(_numbers(column) for column in frame),
+        tuple(numbers for _, numbers in columns),
         tuple(int(offset) for offset in offsets[:-1]),
         np.column_stack([np.cumsum(length) - length, size]).astype(np.uint32),
         _words(texts),
@@ -110,13 +118,31 @@ def label_lines(frame: pl.DataFrame) -> LabelLines | None:
     )
 
 
-def _cells(column: pl.Series, missing: str, end: str) -> pl.Series:
-    """Return each label of a column as it stands in the file, with what follows it; the missing value comes last."""
-    assert isinstance(column.dtype, pl.Enum)
+def _has_labels(column: pl.Series) -> bool:
+    if isinstance(column.dtype, pl.Enum) or column.dtype == pl.Boolean:
+        return True
+    if not column.dtype.is_integer() and column.dtype != pl.Date:
+        return False
+    numbers = column.to_physical()
+    low, high = numbers.min(), numbers.max()
+    return low is None or int(high) - int(low) < _WIDEST  # type: ignore[arg-type]
+
+
+def _numbered(column: pl.Series) -> tuple[pl.Series, NDArray[np.integer]]:
+    """Return the labels of a column, and the number of each cell's; the missing value's is one past the last."""
+    if not isinstance(column.dtype, pl.Enum):
+        distinct = distinct_of(column)
+        return distinct.values.cast(pl.String), distinct.rank_of[distinct.raw]
+    labels, numbers = column.dtype.categories, column.to_physical()
+    return labels, (numbers.cast(pl.UInt32).fill_null(len(labels)) if numbers.has_nulls() else numbers).to_numpy()
+
+
+def _cells(labels: pl.Series, missing: str, end: str) -> pl.Series:
+    """Return each label as it stands in the file, with what follows it; the missing value comes last."""
     label = pl.col("label")
     is_bare = label.str.contains(_SPECIAL).not_() & (label != "")
     quoted = pl.concat_str(pl.lit('"'), label.str.replace_all('"', '""', literal=True), pl.lit('"'))
-    cells = pl.DataFrame({"label": column.dtype.categories}).select(pl.when(is_bare).then(label).otherwise(quoted))
+    cells = pl.DataFrame({"label": labels}).select(pl.when(is_bare).then(label).otherwise(quoted))
     return pl.concat([cells.to_series(), pl.Series("label", [missing])]) + end
 
 
@@ -126,11 +152,3 @@ def _words(texts: Sequence[pl.Series]) -> NDArray[np.uint64]:
     filled = pl.concat(texts).to_frame().select(pl.concat_str(text, padding))
     joined: str = filled.to_series().str.join("").item()
     return np.frombuffer(joined.encode(), dtype="<u8").astype(np.uint64, copy=False)
-
-
-def _numbers(column: pl.Series) -> NDArray[np.unsignedinteger]:
-    assert isinstance(column.dtype, pl.Enum)
-    numbers = column.to_physical()
-    if numbers.has_nulls():
-        numbers = numbers.cast(pl.UInt32).fill_null(len(column.dtype.categories))
-    return numbers.to_numpy()
