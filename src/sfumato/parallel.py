@@ -8,6 +8,7 @@ from typing import TypeVar
 
 Part = TypeVar("Part")
 Result = TypeVar("Result")
+Other = TypeVar("Other")
 
 SMALL = 100_000
 """Records below which a part of the work on one column is over before a thread has started."""
@@ -28,3 +29,15 @@ def each(function: Callable[[Part], Result], parts: Iterable[Part], threads: int
         return [function(part) for part in parts]
     with ThreadPoolExecutor(max_workers=threads, thread_name_prefix="sfumato") as pool:
         return list(pool.map(function, parts))
+
+
+def both(one: Callable[[], Result], other: Callable[[], Other], threads: int) -> tuple[Result, Other]:
+    """Call two functions that know nothing of each other, at the same time where there are two threads.
+
+    An exception is raised once both have ended; that of `one` comes first.
+    """
+    if threads <= 1:
+        return one(), other()
+    with ThreadPoolExecutor(max_workers=1, thread_name_prefix="sfumato") as pool:
+        beside = pool.submit(other)
+        return one(), beside.result()

@@ -10,13 +10,16 @@ from functools import partial
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from sfumato.anonymizers.mondrian import Mondrian
 from sfumato.anonymizers.protocol import Anonymizer, Problem, Progress, silent
 from sfumato.classes.generalized import Form, GeneralizedTable
+from sfumato.classes.partition import Partition
 from sfumato.errors import PolicyError, raise_all
-from sfumato.metrics import measure_losses
+from sfumato.metrics import Losses, measure_losses
 from sfumato.models.protocol import PrivacyModel
+from sfumato.parallel import both, worth_starting
 from sfumato.policy.policy import Policy
 from sfumato.recoding import Recoding, form_problems, publish, recode_as_published
 from sfumato.release.description import Description, SensitiveDescription, describe_model, published_hierarchy
@@ -99,12 +102,21 @@ def anonymize(
     problem = Problem(encoded, wanted, limit, seed, thread_count(threads), progress)
     partition = settle_suppression(anonymizer.solve(problem), problem, recoding)
     progress("recoding", 3, STEPS)
-    generalized = recode_as_published(encoded, partition, recoding, threads=problem.threads)
-    data = _published(generalized, table, recoding, problem)
+    beside = worth_starting(problem.threads, encoded.height)
+    generalized, order = both(
+        lambda: recode_as_published(encoded, partition, recoding, threads=problem.threads),
+        lambda: _order(partition, recoding, problem),
+        beside,
+    )
+    data = publish(generalized, table, order, threads=problem.threads)
     progress("verifying", 4, STEPS)
-    verification = _verified(data, table, wanted)
+    verification, losses = both(
+        lambda: _verified(data, table, wanted),
+        lambda: measure_losses(generalized, k=smallest_allowed(wanted)),
+        beside,
+    )
     progress("measuring", 5, STEPS)
-    report = _report(generalized, verification, wanted, anonymizer, suppression_limit, written)
+    report = _report(generalized, losses, verification, anonymizer, suppression_limit, written)
     report = replace(report, notes=partition.notes)
     progress("done", STEPS, STEPS)
     return Release(data, report, _description(table, encoded, data, wanted, suppression_limit), written.published())
@@ -176,11 +188,11 @@ def thread_count(threads: int | None) -> int:
     return threads
 
 
-def _published(generalized: GeneralizedTable, table: Table, recoding: Recoding, problem: Problem) -> pl.DataFrame:
+def _order(partition: Partition, recoding: Recoding, problem: Problem) -> NDArray[np.integer]:
+    """Draw the order in which records are published; those that are left out are not in it."""
     everybody = recoding.suppressed == "star"
-    records = np.arange(generalized.height) if everybody else np.flatnonzero(generalized.class_of >= 0)
-    order = records[permutation(len(records), problem.seed)]
-    return publish(generalized, table, order, threads=problem.threads)
+    records = np.arange(partition.height) if everybody else np.flatnonzero(partition.class_of >= 0)
+    return records[permutation(len(records), problem.seed)]
 
 
 def _verified(data: pl.DataFrame, table: Table, models: Sequence[PrivacyModel]) -> Verification:
@@ -195,8 +207,8 @@ def _verified(data: pl.DataFrame, table: Table, models: Sequence[PrivacyModel]) 
 
 def _report(
     generalized: GeneralizedTable,
+    losses: Losses,
     verification: Verification,
-    models: Sequence[PrivacyModel],
     anonymizer: Anonymizer,
     suppression_limit: float,
     policy: Policy,
@@ -213,7 +225,7 @@ def _report(
         classes=verification.classes,
         smallest_class=int(sizes.min()),
         largest_class=int(sizes.max()),
-        losses=measure_losses(generalized, k=smallest_allowed(models)),
+        losses=losses,
         verification=verification,
         purpose=policy.purpose,
         recipient=policy.recipient,
