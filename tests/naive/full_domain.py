@@ -394,8 +394,10 @@ def search_subset(problem: Problem, candidates: Sequence[Node]) -> Subset:
 def incognito_subsets(problem: Problem) -> dict[tuple[int, ...], Subset]:
     """Every subset of the attributes, smaller ones first (section 11).
 
-    A node of a subset is a candidate if leaving out any one attribute leads to a survivor. Right for models that are
-    monotone: with a limit above 0 it is not for those that compare with the whole table.
+    A node of a subset is a candidate if leaving out any one attribute leads to a survivor. That finds everything for
+    every monotone model as long as nothing may be suppressed. With a limit above 0 it does only for k-anonymity and
+    distinct l-diversity, where a class with a part that satisfies the model satisfies it: elsewhere a class to be
+    suppressed can make one that is not break the model when they are merged, so a subset may have to suppress more.
     """
     found: dict[tuple[int, ...], Subset] = {}
     attributes = range(len(problem.hierarchies))

@@ -428,6 +428,35 @@ def test_incognito_finds_what_brute_force_finds(seed: int) -> None:
     assert incognito(problem) == list(satisfying(problem))
 
 
+MONOTONE = [
+    model("alpha-k", alpha=0.6, k=2),
+    model("probabilistic", l=1.6),
+    model("entropy", l=1.6),
+    model("recursive", c=2, l=2),
+    model("t-closeness", t=0.4),
+    model("t-closeness", t=0.3, distance="ordered"),
+    model("basic-beta", beta=1.0),
+    model("enhanced-beta", beta=1.0),
+    model("delta", delta=1.0),
+]
+
+
+@pytest.mark.parametrize("own", MONOTONE)
+@pytest.mark.parametrize("seed", range(6))
+def test_incognito_without_suppression_finds_all_for_every_monotone_model(own: Model, seed: int) -> None:
+    problem = random_problem(seed)._replace(models=[own], limit=0)
+    assert incognito(problem) == list(satisfying(problem))
+
+
+def test_incognito_with_suppression_misses_nodes_of_models_that_look_at_shares() -> None:
+    """x alone in (a, c) goes, but all of a would go without the second attribute: its x and y are no longer even."""
+    table = {("a", "b"): [*"xy"], ("a", "c"): [*"x"], ("b", "b"): [*"xyxyxyxy"]}
+    problem = Problem(table, [FLAT, FLAT], [model("probabilistic", l=2)], limit=1)
+    assert (0, 0) in satisfying(problem)
+    assert incognito_subsets(problem)[0,].survivors == []
+    assert incognito(problem) == []
+
+
 @pytest.mark.parametrize("seed", range(20))
 def test_objectives_are_the_metrics(seed: int) -> None:
     problem = random_problem(seed)
