@@ -14,6 +14,7 @@ from statistics import mean
 import pytest
 
 from naive import metrics, toolbox
+from naive.datafly import cardinalities, datafly
 from naive.full_domain import (
     OBJECTIVES,
     Hierarchy,
@@ -25,19 +26,12 @@ from naive.full_domain import (
     arithmetic,
     at_node,
     attribute_averages,
-    cardinalities,
-    choose_by_height,
-    choose_by_objective,
-    choose_like_toolbox,
     collapse,
     count,
-    datafly,
     full_domain,
     generalize,
     geometric,
     height,
-    incognito,
-    incognito_subsets,
     lattice,
     minimal,
     model,
@@ -48,6 +42,13 @@ from naive.full_domain import (
     within_limit,
 )
 from naive.hierarchy import is_hierarchy
+from naive.incognito import (
+    choose_by_height,
+    choose_by_objective,
+    choose_like_toolbox,
+    incognito,
+    incognito_subsets,
+)
 
 
 def k_anonymity(k: int) -> Model:
