@@ -144,3 +144,11 @@ def test_the_report_counts_what_was_suppressed():
     assert Counter(starred.data["age"].cast(pl.String))["*"] == 2
     assert (starred.report.classes, starred.report.smallest_class, starred.report.largest_class) == (3, 2, 3)
     assert starred.report.highest_risk == 0.5
+
+
+def test_which_of_several_smallest_classes_goes_does_not_depend_on_their_numbers():
+    chosen = [
+        settle(classes, "abababab", [sf.KAnonymity(2)], 3, "remove")
+        for classes in ([0, 0, 1, 1, 2, 2, 2, -1], [2, 2, 1, 1, 0, 0, 0, -1], [1, 1, 2, 2, 0, 0, 0, -1])
+    ]
+    assert {tuple(place for place, number in enumerate(classes) if number < 0) for classes in chosen} == {(0, 1, 7)}

@@ -16,6 +16,7 @@ from sfumato.anonymizers.protocol import Problem
 from sfumato.classes.partition import Partition
 from sfumato.classes.statistics import class_statistics
 from sfumato.errors import UnsatisfiableError
+from sfumato.kernels.boxes import class_boxes
 from sfumato.models.protocol import PrivacyModel
 from sfumato.recoding import Recoding
 
@@ -61,7 +62,7 @@ def settle_suppression(partition: Partition, problem: Problem, recoding: Recodin
             f"{problem.suppression_limit}; raise the suppression limit or lower the models' parameters"
         )
     sizes = partition.sizes
-    order = np.argsort(sizes, kind="stable")
+    order = _smallest_first(partition, sizes, problem.table.codes)
     affordable = int(np.searchsorted(np.cumsum(sizes[order]), problem.suppression_limit - suppressed, side="right"))
 
     def settled(added: int) -> Partition | None:
@@ -76,6 +77,15 @@ def settle_suppression(partition: Partition, problem: Problem, recoding: Recodin
             f"{problem.suppression_limit}; raise the suppression limit or lower the models' parameters"
         )
     return found
+
+
+def _smallest_first(
+    partition: Partition, sizes: NDArray[np.int64], codes: NDArray[np.unsignedinteger]
+) -> NDArray[np.int64]:
+    """Order the classes by size, those of one size by their values: class numbers may follow the input's order."""
+    lows, highs = class_boxes(partition.covered_by, codes, partition.count)
+    order: NDArray[np.int64] = np.lexsort((*highs.T[::-1], *lows.T[::-1], sizes))
+    return order
 
 
 def _fewest(settled: Callable[[int], Partition | None], most: int) -> Partition | None:
