@@ -10,6 +10,7 @@ from typing import Protocol
 import polars as pl
 
 from sfumato.errors import InputError, SchemaError, SfumatoError
+from sfumato.parallel import each, worth_starting
 from sfumato.table.columns import Reading, kept_column, typed_column
 from sfumato.table.csv_format import CsvFormat
 from sfumato.table.csv_source import csv_source
@@ -158,16 +159,17 @@ def _table(source: Source, header: Header, schema: Schema, reading: Reading, lab
 def _typed(
     columns: Sequence[pl.Series], attributes: Mapping[str, Attribute], reading: Reading
 ) -> tuple[pl.DataFrame, dict[str, Kind]]:
-    typed, kinds, errors = [], dict[str, Kind](), list[SfumatoError]()
-    for column in columns:
-        name = column.name
+    def one(column: pl.Series) -> tuple[pl.Series, Kind | None] | SfumatoError:
         try:
-            if name in attributes:
-                column, kinds[name] = typed_column(column, attributes[name].kind, reading)
-            else:
-                column = kept_column(column, reading)
-            typed.append(column.alias(name))
+            if column.name not in attributes:
+                return kept_column(column, reading).alias(column.name), None
+            values, kind = typed_column(column, attributes[column.name].kind, reading)
+            return values.alias(column.name), kind
         except SfumatoError as error:
-            errors.append(error)
-    raise_together(errors)
-    return pl.DataFrame(typed), kinds
+            return error
+
+    threads = worth_starting(pl.thread_pool_size(), len(columns[0]) if columns else 0)
+    read = each(one, columns, threads)
+    raise_together([result for result in read if isinstance(result, SfumatoError)])
+    typed = [result for result in read if not isinstance(result, SfumatoError)]
+    return pl.DataFrame([column for column, _ in typed]), {column.name: kind for column, kind in typed if kind}
