@@ -6,18 +6,22 @@ import hashlib
 import json
 import os
 import shutil
+from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 import sfumato as sf
 from sfumato.cli.app import app
 from sfumato.models.protocol import Achieved
 from sfumato.release.verify import Check, Outcome, Verification, verify_table
+from sfumato.table.schema import Attribute, Kind
 
 GROUPS = sf.groups({"lungs": ["flu", "cold"], "joints": ["gout"]})
 
@@ -341,6 +345,26 @@ def test_quasi_identifying_values_are_compared_as_they_are_written():
     assert verification.ok
     assert verification.classes == 3
     assert not verify_table(data, ["q"], {"s": sf.Attribute()}, [sf.KAnonymity(3)]).ok
+
+
+CELLS = st.sampled_from([None, "", " ", "a", " a", "*", "[1..2]", "7"])
+
+
+@given(st.lists(st.tuples(CELLS, CELLS, CELLS), min_size=1, max_size=12))
+@settings(max_examples=60, deadline=None)
+def test_text_counts_the_same_however_a_frame_holds_it(rows: list[tuple[str | None, ...]]) -> None:
+    texts = pl.DataFrame(rows, schema=dict.fromkeys(("one", "two", "ill"), pl.String), orient="row")
+    sensitive = {"ill": Attribute(kind=Kind.CATEGORICAL)}
+    models = [sf.KAnonymity(1), sf.DistinctLDiversity(1)]
+    expected = verify_table(texts, ("one", "two"), sensitive, models)
+    # To the reader a blank text is a missing value.
+    plain = [tuple(None if text is None or not text.strip() else text for text in row) for row in rows]
+    sizes = Counter(row[:2] for row in plain)
+
+    assert (expected.records, expected.classes) == (len(rows), len(sizes))
+    assert expected.checks[0].achieved[0].value == min(sizes.values())
+    for dtype in (pl.Categorical(), pl.Enum(sorted({text for row in rows for text in row if text is not None}))):
+        assert verify_table(texts.cast(dtype), ("one", "two"), sensitive, models) == expected
 
 
 def test_the_verifier_reads_no_more_than_the_folder(folder, monkeypatch):

@@ -16,7 +16,7 @@ from sfumato.classes.statistics import ClassStatistics, class_statistics
 from sfumato.errors import VerificationError
 from sfumato.figures import counted
 from sfumato.models.protocol import Achieved, PrivacyModel
-from sfumato.table.distinct import private_categorical
+from sfumato.table.distinct import as_categories, private_categorical, texts_of
 from sfumato.table.encoding import encode
 from sfumato.table.reading import read_table
 from sfumato.table.schema import Attribute, Kind, Schema
@@ -178,6 +178,7 @@ def _parts(
 ) -> tuple[list[pl.Series], Table | None]:
     """Split into published labels and a table of the sensitive columns alone, the only ones that must be encoded."""
     if isinstance(data, pl.DataFrame):
+        data = _with_categories(data, quasi_identifying, sensitive)
         labels = _labels(data, quasi_identifying)
         alone = Schema(quasi_identifying=sensitive, others="drop") if sensitive else None
         return labels, None if alone is None else read_table(data, alone, strip=False)
@@ -190,26 +191,30 @@ def _parts(
     return labels, Table(columns, Schema(quasi_identifying=sensitive), kinds, table.source)
 
 
+def _with_categories(
+    data: pl.DataFrame, quasi_identifying: Sequence[str], sensitive: Mapping[str, Attribute]
+) -> pl.DataFrame:
+    """Make categories of the columns that are taken as text: only the distinct texts of those are ever read."""
+    categorical = [name for name, attribute in sensitive.items() if attribute.kind is Kind.CATEGORICAL]
+    wanted = dict.fromkeys([*quasi_identifying, *categorical])
+    return data.with_columns(as_categories([data[name] for name in wanted if data.schema.get(name) == pl.String]))
+
+
 def _labels(data: pl.DataFrame, names: Sequence[str]) -> list[pl.Series]:
-    """Take the columns of text as they are, numbered by their distinct values, and read the others."""
-    found = {name: _numbered_texts(data.get_column(name)) for name in names if name in data.columns}
-    unread = [name for name in names if found.get(name) is None]
+    """Take the columns of categories as they are, and read the others."""
+    coded = data.select(name for name in names if isinstance(data.schema.get(name), (pl.Categorical, pl.Enum)))
+    found = {column.name: column for column in coded if _readable(column)}
+    unread = [name for name in names if name not in found]
     read = read_published(data, unread, {}).frame if unread else pl.DataFrame()
-    return [read.get_column(name) if column is None else column for name in names for column in [found.get(name)]]
+    return [found[name] if name in found else read.get_column(name) for name in names]
 
 
-def _numbered_texts(column: pl.Series) -> pl.Series | None:
-    """Return a column of text as categories, or None where the reader has to tell what its values are."""
-    texts = column.cast(private_categorical()) if column.dtype == pl.String else column
-    dtype = texts.dtype
-    if isinstance(dtype, pl.Enum):
-        distinct = dtype.categories
-    elif isinstance(dtype, pl.Categorical):
-        distinct = texts.unique().cast(pl.String)
-    else:
-        return None
+def _readable(column: pl.Series) -> bool:
+    """Tell whether categories may be taken as they are; else the reader has to tell what their values are."""
+    dtype = column.dtype
+    distinct = dtype.categories if isinstance(dtype, pl.Enum) else texts_of(column)
     # A blank text is a missing value to the reader; and it has something to say about a table without records.
-    return None if texts.is_empty() or _some_blank(distinct) else texts
+    return not (column.is_empty() or _some_blank(distinct))
 
 
 def _some_blank(texts: pl.Series) -> bool:

@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import islice
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from sfumato.parallel import each, worth_starting
 from sfumato.table.text_order import text_order
 
 _FEW_VALUES = 1 << 12
 """Up to here a binary search per record beats sorting the whole column."""
+
+_PIECE = 1 << 17
+"""Records of a column whose texts are numbered by one thread at a time."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -80,6 +86,39 @@ def distinct_of(column: pl.Series) -> Distinct:
 def private_categorical() -> pl.Categorical:
     """Return a type whose categories are numbered for one column alone, so that its numbers are dense."""
     return pl.Categorical(pl.Categories.random(namespace="sfumato"))
+
+
+def as_categories(columns: Sequence[pl.Series]) -> list[pl.Series]:
+    """Turn columns of text into private categories, pieces of them at a time on as many threads as polars has.
+
+    Cost O(bytes of text). Where several threads give out the numbers of the texts they differ from run to run.
+    """
+    dtypes = [private_categorical() for _ in columns]
+    parts = [
+        (column.slice(start, _PIECE), dtype)
+        for column, dtype in zip(columns, dtypes, strict=True)
+        for start in range(0, max(len(column), 1), _PIECE)
+    ]
+    threads = worth_starting(pl.thread_pool_size(), max(map(len, columns), default=0))
+    pieces = iter(each(lambda part: part[0].cast(part[1]), parts, threads))
+    return [pl.concat(islice(pieces, max(1, -(-len(column) // _PIECE)))) for column in columns]
+
+
+def texts_of(column: pl.Series) -> pl.Series:
+    """Return texts of a column of categories, each that occurs at least once, in no particular order.
+
+    Cost that of finding the highest number where categories are private, or numbered as densely; else O(n).
+    """
+    physical = column.to_physical()
+    highest = _bounds(physical)[1]
+    if highest >= len(column):
+        return column.unique().cast(pl.String)
+    numbers = pl.Series(column.name, np.arange(highest + 1), dtype=physical.dtype)
+    try:
+        return numbers.cat.to(column.dtype).cast(pl.String)
+    except pl.exceptions.ComputeError:
+        # A number below the highest was never given out.
+        return column.unique().cast(pl.String)
 
 
 def _of_categories(column: pl.Series) -> Distinct:
