@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from sfumato.kernels.jit import kernel
+from sfumato.kernels.jit import inlined, kernel
 
 
 @kernel
@@ -23,39 +23,43 @@ def move_to_parts(
     codes : unsigned (m, w); words : uint64 (m, u); weights, rows : int32 (m,); part_of : int32, one per code;
     bounds : int64 (parts + 1,), filled with the first record of each part and `high`; spare_* hold high − low records.
     """
-    for part in range(parts + 1):
-        bounds[part] = 0
-    for record in range(low, high):
-        bounds[part_of[codes[record, attribute]] + 1] += 1
     bounds[0] = low
-    for part in range(parts):
-        bounds[part + 1] += bounds[part]
+    bounds[parts] = high
     if parts == 2:
-        _move_to_halves(
-            codes, words, weights, rows, low, high, attribute, part_of, spare_words, spare_weights, spare_rows
-        )
-        return
+        for record in range(low, high):
+            spare_weights[record - low] = part_of[codes[record, attribute]]
+        bounds[1] = _move_to_sides(words, weights, rows, low, high, spare_words, spare_weights, spare_rows)
+    else:
+        _sort_by_part(
+            codes, words, weights, rows, low, high, attribute, part_of, parts, bounds, spare_words, spare_weights,
+            spare_rows,
+        )  # fmt: skip
+
+
+@inlined
+def _sort_by_part(
+    codes: Any, words: Any, weights: Any, rows: Any, low: int, high: int, attribute: int, part_of: Any, parts: int,
+    bounds: Any, spare_words: Any, spare_weights: Any, spare_rows: Any,
+) -> None:  # fmt: skip
     size = high - low
-    for record in range(size):
-        _copy(words, weights, rows, low + record, spare_words, spare_weights, spare_rows, record)
-    place = bounds[:parts].copy()
     # The codes are a view of the words, so parts are read before anything is overwritten.
-    part_at = _parts(codes, low, high, attribute, part_of)
+    part_at = np.empty(size, np.int32)
+    place = np.zeros(parts + 1, np.int64)
+    place[0] = low
+    for record in range(size):
+        part_at[record] = part_of[codes[low + record, attribute]]
+        place[part_at[record] + 1] += 1
+        _copy(words, weights, rows, low + record, spare_words, spare_weights, spare_rows, record)
+    for part in range(parts):
+        place[part + 1] += place[part]
+        bounds[part] = place[part]
     for record in range(size):
         part = part_at[record]
         _copy(spare_words, spare_weights, spare_rows, record, words, weights, rows, place[part])
         place[part] += 1
 
 
-@kernel
-def _parts(codes: Any, low: int, high: int, attribute: int, part_of: Any) -> Any:
-    part_at = np.empty(high - low, np.int32)
-    for record in range(low, high):
-        part_at[record - low] = part_of[codes[record, attribute]]
-    return part_at
-
-
-@kernel
+@inlined
 def _copy(
     words: Any, weights: Any, rows: Any, source: int, to_words: Any, to_weights: Any, to_rows: Any, target: int
 ) -> None:
@@ -66,22 +70,34 @@ def _copy(
 
 
 @kernel
-def _move_to_halves(
-    codes: Any, words: Any, weights: Any, rows: Any, low: int, high: int, attribute: int, part_of: Any,
-    spare_words: Any, spare_weights: Any, spare_rows: Any,
-) -> None:  # fmt: skip
+def _move_to_sides(
+    words: Any, weights: Any, rows: Any, low: int, high: int, spare_words: Any, spare_weights: Any, spare_rows: Any
+) -> int:
+    """Move records left where `spare_weights` says 0 and right where it says 1; return the first on the right.
+
+    A record is copied to the end of both sides and only one of them moves on: which one it is cannot be guessed, and a
+    wrong guess costs more than a copy that is written over. Nothing is lost by that, as both ends stand at the record
+    or before it.
+    """
     left = low
-    spared = 0
+    width = words.shape[1]
     for record in range(low, high):
-        if part_of[codes[record, attribute]] == 0:
-            if left != record:
-                _copy(words, weights, rows, record, words, weights, rows, left)
-            left += 1
-        else:
-            _copy(words, weights, rows, record, spare_words, spare_weights, spare_rows, spared)
-            spared += 1
-    for record in range(spared):
+        right = spare_weights[record - low]
+        spared = record - left
+        for word in range(width):
+            moved = words[record, word]
+            spare_words[spared, word] = moved
+            words[left, word] = moved
+        weight = weights[record]
+        spare_weights[spared] = weight
+        weights[left] = weight
+        row = rows[record]
+        spare_rows[spared] = row
+        rows[left] = row
+        left += 1 - right
+    for record in range(high - left):
         _copy(spare_words, spare_weights, spare_rows, record, words, weights, rows, left + record)
+    return left
 
 
 @kernel
@@ -104,21 +120,9 @@ def halve_by_order(
     The relaxed cut of Mondrian; weights must all be 1. Returns the first record of the right half.
     """
     room = room_at_median(codes, low, high, attribute, median)
-    left = low
-    spared = 0
     for record in range(low, high):
         code = codes[record, attribute]
-        goes_left = code < median
-        if code == median and room > 0:
-            goes_left = True
-            room -= 1
-        if goes_left:
-            if left != record:
-                _copy(words, weights, rows, record, words, weights, rows, left)
-            left += 1
-        else:
-            _copy(words, weights, rows, record, spare_words, spare_weights, spare_rows, spared)
-            spared += 1
-    for record in range(spared):
-        _copy(spare_words, spare_weights, spare_rows, record, words, weights, rows, left + record)
-    return left
+        fits = code == median and room > 0
+        room -= fits
+        spare_weights[record - low] = 0 if code < median or fits else 1
+    return _move_to_sides(words, weights, rows, low, high, spare_words, spare_weights, spare_rows)
