@@ -1,0 +1,167 @@
+"""Frequency sets: how many records have each combination of nodes, on levels that are chosen attribute by attribute."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.anonymizers.domain_levels import DomainLevels
+from sfumato.anonymizers.feasibility import Feasible
+from sfumato.classes.grouping import group_records
+from sfumato.hierarchy.lattice import Levels
+from sfumato.kernels.frequency_sets import climbed, collected, judged
+from sfumato.kernels.predicates import DISTINCT, K_ANONYMITY, RuleArrays
+
+Places = tuple[int, ...]
+"""Which attributes, rising."""
+
+UNDISTURBED = (K_ANONYMITY, DISTINCT)
+"""Rules that a class keeps whatever is added to it."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class FrequencySet:
+    """Distinct combinations of nodes with the number of records that have each.
+
+    Letters: m combinations, p attributes, s sensitive attributes that a rule looks at.
+
+    Attributes
+    ----------
+    places : tuple of int
+        The attributes, length p.
+    levels : tuple of int
+        Their levels.
+    codes : numpy.ndarray
+        int32 (m, p + s): number of each attribute's node on its level, then the sensitive values.
+    weights : numpy.ndarray
+        int64 (m,): records with the combination.
+    """
+
+    places: Places
+    levels: Levels
+    codes: NDArray[np.int32]
+    weights: NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Verdict:
+    """What one node of the lattice does to its classes.
+
+    Attributes
+    ----------
+    failing : int
+        Records in classes that break a model; each class is compared with the table as it is before any suppression.
+    lost : int
+        Those of them that fail on every generalization of the node at best: a class that satisfies a rule of
+        `UNDISTURBED` satisfies it with whatever is added. Never rises when attributes are generalized or dropped.
+    classes : int
+        Classes that satisfy every model.
+    kept : numpy.ndarray
+        bool (m,): rows of the frequency set that are in one of them.
+    """
+
+    failing: int
+    lost: int
+    classes: int
+    kept: NDArray[np.bool_]
+
+
+class Counts:
+    """All frequency sets of one table: its records are visited once, every set is rolled up from a lower one.
+
+    Parameters
+    ----------
+    start
+        The records that count, and the models.
+    domains
+        Length q.
+    """
+
+    def __init__(self, start: Feasible, domains: Sequence[DomainLevels]) -> None:
+        self.domains = domains
+        self.rules = start.rules.arrays
+        self._lasting = _only(self.rules, UNDISTURBED)
+        self._climbs, self._starts = _climbs(domains)
+        self.bottom = _bottom(start, domains)
+
+    @property
+    def lasting(self) -> bool:
+        """Whether no more records fail when attributes are generalized: every rule is one of `UNDISTURBED`."""
+        return len(self._lasting.codes) == len(self.rules.codes)
+
+    def at(self, below: FrequencySet, places: Places, levels: Levels) -> FrequencySet:
+        """Roll a frequency set up to higher levels of some of its attributes. Cost O(m · (p + s)), m rows below."""
+        columns = [below.places.index(place) for place in places]
+        starts = [
+            self._starts[place, below.levels[column], level] if below.levels[column] != level else -1
+            for place, column, level in zip(places, columns, levels, strict=True)
+        ]
+        sensitive = range(len(below.places), below.codes.shape[1])
+        codes = climbed(
+            below.codes,
+            np.array([*columns, *sensitive], dtype=np.int64),
+            np.array([*starts, *(-1 for _ in sensitive)], dtype=np.int64),
+            self._climbs,
+        )
+        return FrequencySet(places, levels, *_collapsed(codes, below.weights))
+
+    def verdict(self, counted: FrequencySet) -> Verdict:
+        """Decide every class of a node. Cost O(m) for rules on sizes alone, else what the rules cost."""
+        width = len(counted.places)
+        if counted.codes.shape[1] == width:
+            sizes = counted.weights
+            holds = sizes >= self.rules.first.max(initial=1)
+            failing = int(sizes[~holds].sum())
+            return Verdict(failing, failing, int(np.count_nonzero(holds)), holds)
+        class_of, count = group_records(np.ascontiguousarray(counted.codes[:, :width]))
+        sizes, holds = judged(class_of, count, counted.codes, width, counted.weights, self.rules)
+        failing = lost = int(sizes[~holds].sum())
+        if failing and not self.lasting:
+            _, lasting = judged(class_of, count, counted.codes, width, counted.weights, self._lasting)
+            lost = int(sizes[~lasting].sum())
+        return Verdict(failing, lost, int(np.count_nonzero(holds)), holds[class_of])
+
+
+def _only(rules: RuleArrays, kinds: Sequence[int]) -> RuleArrays:
+    chosen = np.isin(rules.codes, kinds)
+    return rules._replace(
+        codes=rules.codes[chosen],
+        attributes=rules.attributes[chosen],
+        first=rules.first[chosen],
+        second=rules.second[chosen],
+    )
+
+
+def _bottom(start: Feasible, domains: Sequence[DomainLevels]) -> FrequencySet:
+    columns = [start.problem.table.codes.astype(np.int32), start.rules.codes.astype(np.int32)]
+    codes = np.concatenate(columns, axis=1)
+    if start.kept is not None:
+        codes = np.ascontiguousarray(codes[start.kept])
+    places = tuple(range(len(domains)))
+    return FrequencySet(places, (0,) * len(domains), *_collapsed(codes, np.ones(len(codes), dtype=np.int64)))
+
+
+def _collapsed(codes: NDArray[np.int32], weights: NDArray[np.int64]) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+    group_of, count = group_records(codes)
+    return collected(codes, group_of, count, weights)
+
+
+def _climbs(domains: Sequence[DomainLevels]) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+    """Lay out what the nodes of each level become on each higher one, int32, and where: int64 (q, h + 1, h + 1)."""
+    most = max(domain.height for domain in domains) + 1
+    starts = np.full((len(domains), most, most), -1, dtype=np.int64)
+    parts: list[NDArray[np.int32]] = [np.zeros(0, dtype=np.int32)]
+    length = 0
+    for place, domain in enumerate(domains):
+        for lower in range(domain.height):
+            nodes = domain.counts[lower]
+            for upper in range(lower + 1, domain.height + 1):
+                climb = np.zeros(nodes, dtype=np.int32)
+                climb[domain.node_of[lower]] = domain.node_of[upper]
+                starts[place, lower, upper] = length
+                parts.append(climb)
+                length += int(nodes)
+    return np.concatenate(parts), starts
