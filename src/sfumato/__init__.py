@@ -19,6 +19,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from sfumato.anonymizers.datafly import Datafly as Datafly
+    from sfumato.anonymizers.incognito import Incognito as Incognito
     from sfumato.anonymizers.mondrian import Mondrian as Mondrian
     from sfumato.attacks.linkage import linking_attack as linking_attack
     from sfumato.errors import HierarchyError as HierarchyError
@@ -52,12 +54,15 @@ if TYPE_CHECKING:
     from sfumato.release.measure import measure as measure
     from sfumato.release.release import Release as Release
     from sfumato.release.release import verify as verify
+    from sfumato.release.search import search_lattice as search_lattice
     from sfumato.table.reading import read_table as read_table
     from sfumato.table.schema import Attribute as Attribute
     from sfumato.table.schema import Schema as Schema
     from sfumato.table.table import Table as Table
 
 _HOMES = {
+    "anonymizers.datafly": ("Datafly",),
+    "anonymizers.incognito": ("Incognito",),
     "anonymizers.mondrian": ("Mondrian",),
     "attacks.linkage": ("linking_attack",),
     "errors": (
@@ -96,6 +101,7 @@ _HOMES = {
     "release.measure": ("measure",),
     "policy.policy": ("Policy",),
     "release.release": ("Release", "verify"),
+    "release.search": ("search_lattice",),
     "table.reading": ("read_table",),
     "table.schema": ("Attribute", "Schema"),
     "table.table": ("Table",),

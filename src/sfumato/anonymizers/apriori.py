@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import combinations
 
@@ -40,6 +40,14 @@ class Walk:
         """Nodes that satisfy, counted or inferred, bool, one axis for each attribute."""
         alive = np.isin(self.states, (NodeState.SATISFIES, NodeState.INFERRED_SATISFIES))
         return alive.reshape(_shape(self.lattice))
+
+    @property
+    def minimal(self) -> tuple[int, ...]:
+        """Numbers of the satisfying nodes with none below them that satisfies, rising."""
+        reachable = alive = self.surviving
+        for axis in range(alive.ndim):
+            reachable = np.logical_or.accumulate(reachable, axis=axis)
+        return tuple(np.flatnonzero(alive & ~_above(reachable)).tolist())
 
 
 def search_subsets(
@@ -95,32 +103,69 @@ def joined(lattice: Lattice, places: Places, alive: dict[Places, Flags]) -> Flag
 def breadth_first(counts: Counts, lattice: Lattice, places: Places, candidates: Flags, judge: Judge) -> Walk:
     """Judge the candidates by rising height, but for those that follow from a node below.
 
-    `candidates` hold with every node all its generalizations. A node's frequency set is rolled up from the smallest
-    set that is at hand among its direct specializations, else from the records; only sets of two neighboring heights
-    are kept, and of each height `ROOM` rows.
+    `candidates` hold with every node all its generalizations. The lowest of them, which nothing can follow for, come
+    first. Every other node's frequency set is rolled up from the smallest set that is at hand among its direct
+    specializations, else from the records; only sets of neighboring heights are kept, up to `ROOM` rows.
     """
-    states = np.where(candidates, NodeState.UNKNOWN, NodeState.INFERRED_FAILS).astype(np.int8)
-    grid = states.reshape(_shape(lattice))
-    reached: dict[int, int | None] = {}
-    height, previous, current = -1, _Shelf(), _Shelf()
-    for number in _by_height(lattice, candidates):
-        if states[number] != NodeState.UNKNOWN:
+    search = _Search(lattice, candidates, judge)
+    shelves = [_Shelf() for _ in range(lattice.height + 2)]
+    open_nodes = candidates.reshape(_shape(lattice))
+    lowest = np.argwhere(open_nodes & ~_above(open_nodes))
+    for counted in _counted_from_below(counts, places, lowest):
+        search.settle(counted, None, shelves[sum(counted.levels)])
+    for number in _by_height(lattice, search.states == NodeState.UNKNOWN):
+        if search.states[number]:
             continue
         levels = lattice.levels(number)
-        if sum(levels) != height:
-            previous, current = (current if sum(levels) == height + 1 else _Shelf()), _Shelf()
-            height = sum(levels)
-        below = previous.smallest(lattice.number(node) for node in lattice.predecessors(levels))
-        counted = counts.at(counts.bottom if below is None else previous.sets[below], places, levels)
-        reached[number] = below
-        satisfies, implied = judge(counted)
-        states[number] = NodeState.SATISFIES if satisfies else NodeState.FAILS
+        height = sum(levels)
+        shelves[: height - 1] = [_Shelf()] * (height - 1)
+        below = shelves[height - 1].smallest(lattice.number(node) for node in lattice.predecessors(levels))
+        source = counts.bottom if below is None else shelves[height - 1].sets[below]
+        search.settle(counts.at(source, places, levels), below, shelves[height])
+    return Walk(lattice, search.states, search.reached)
+
+
+class _Search:
+    """States of the nodes of one lattice while they are being found."""
+
+    def __init__(self, lattice: Lattice, candidates: Flags, judge: Judge) -> None:
+        self.lattice = lattice
+        self.states = np.where(candidates, NodeState.UNKNOWN, NodeState.INFERRED_FAILS).astype(np.int8)
+        self.reached: dict[int, int | None] = {}
+        self._judge = judge
+        self._grid = self.states.reshape(_shape(lattice))
+
+    def settle(self, counted: FrequencySet, below: int | None, shelf: _Shelf) -> None:
+        """Judge a node, and keep its frequency set where a node above may need it."""
+        number = self.lattice.number(counted.levels)
+        self.reached[number] = below
+        satisfies, implied = self._judge(counted)
+        self.states[number] = NodeState.SATISFIES if satisfies else NodeState.FAILS
         if implied:
-            above = grid[tuple(slice(level, None) for level in levels)]
+            above = self._grid[tuple(slice(level, None) for level in counted.levels)]
             above[above == NodeState.UNKNOWN] = NodeState.INFERRED_SATISFIES
         else:
-            current.keep(number, counted)
-    return Walk(lattice, states, reached)
+            shelf.keep(number, counted)
+
+
+def _counted_from_below(counts: Counts, places: Places, nodes: NDArray[np.int64]) -> Iterator[FrequencySet]:
+    """Count nodes, int64 (r, p), by halving them again and again.
+
+    Every part is rolled up from the levels that all its nodes are above, which the part before it has counted: most of
+    the way up from the records is shared.
+    """
+    parts = [(counts.bottom, nodes)] if len(nodes) else []
+    while parts:
+        source, part = parts.pop()
+        low, high = part.min(axis=0), part.max(axis=0)
+        levels = tuple(low.tolist())
+        counted = source if (source.places, source.levels) == (places, levels) else counts.at(source, places, levels)
+        if len(part) == 1:
+            yield counted
+            continue
+        axis = int(np.argmax(high - low))
+        lower = part[:, axis] <= (low[axis] + high[axis]) // 2
+        parts += [(counted, part[~lower]), (counted, part[lower])]
 
 
 class _Shelf:
@@ -142,6 +187,14 @@ class _Shelf:
 
 def _shape(lattice: Lattice) -> Levels:
     return tuple(height + 1 for height in lattice.heights)
+
+
+def _above(nodes: Flags) -> Flags:
+    """Return the direct generalizations of some nodes. nodes : one axis for each attribute."""
+    above = np.zeros_like(nodes)
+    for axis in range(nodes.ndim):
+        np.moveaxis(above, axis, 0)[1:] |= np.moveaxis(nodes, axis, 0)[:-1]
+    return above
 
 
 def _by_height(lattice: Lattice, candidates: Flags) -> list[int]:

@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 
 from sfumato.anonymizers.domain_levels import DomainLevels
 from sfumato.anonymizers.feasibility import Feasible
-from sfumato.classes.grouping import group_records
+from sfumato.classes.grouping import distinct_records, group_records
 from sfumato.hierarchy.lattice import Levels
-from sfumato.kernels.frequency_sets import climbed, collected, judged
+from sfumato.kernels.frequency_sets import judged, rolled_up
 from sfumato.kernels.predicates import DISTINCT, K_ANONYMITY, RuleArrays
 
 Places = tuple[int, ...]
@@ -85,6 +85,8 @@ class Counts:
         self.rules = start.rules.arrays
         self._lasting = _only(self.rules, UNDISTURBED)
         self._climbs, self._starts = _climbs(domains)
+        self._nodes = [domain.counts.tolist() for domain in domains]
+        self._values = np.diff(self.rules.offsets).tolist()
         self.bottom = _bottom(start, domains)
 
     @property
@@ -99,14 +101,20 @@ class Counts:
             self._starts[place, below.levels[column], level] if below.levels[column] != level else -1
             for place, column, level in zip(places, columns, levels, strict=True)
         ]
-        sensitive = range(len(below.places), below.codes.shape[1])
-        codes = climbed(
+        width = below.codes.shape[1]
+        sensitive = range(len(below.places), width)
+        sizes = [self._nodes[place][level] for place, level in zip(places, levels, strict=True)]
+        worth, cells = _numbering([*sizes, *self._values], 2 * len(below.weights))
+        codes, weights = rolled_up(
             below.codes,
+            below.weights,
             np.array([*columns, *sensitive], dtype=np.int64),
             np.array([*starts, *(-1 for _ in sensitive)], dtype=np.int64),
             self._climbs,
+            worth,
+            cells,
         )
-        return FrequencySet(places, levels, *_collapsed(codes, below.weights))
+        return FrequencySet(places, levels, codes, weights)
 
     def verdict(self, counted: FrequencySet) -> Verdict:
         """Decide every class of a node. Cost O(m) for rules on sizes alone, else what the rules cost."""
@@ -136,17 +144,21 @@ def _only(rules: RuleArrays, kinds: Sequence[int]) -> RuleArrays:
 
 
 def _bottom(start: Feasible, domains: Sequence[DomainLevels]) -> FrequencySet:
-    columns = [start.problem.table.codes.astype(np.int32), start.rules.codes.astype(np.int32)]
-    codes = np.concatenate(columns, axis=1)
-    if start.kept is not None:
-        codes = np.ascontiguousarray(codes[start.kept])
-    places = tuple(range(len(domains)))
-    return FrequencySet(places, (0,) * len(domains), *_collapsed(codes, np.ones(len(codes), dtype=np.int64)))
+    quasi, sensitive = start.problem.table.codes, start.rules.codes
+    codes = np.concatenate([quasi, sensitive], axis=1) if sensitive.shape[1] else quasi
+    distinct, weights, _ = distinct_records(codes if start.kept is None else codes[start.kept])
+    return FrequencySet(tuple(range(len(domains))), (0,) * len(domains), distinct.astype(np.int32), weights)
 
 
-def _collapsed(codes: NDArray[np.int32], weights: NDArray[np.int64]) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
-    group_of, count = group_records(codes)
-    return collected(codes, group_of, count, weights)
+def _numbering(sizes: Sequence[int], most: int) -> tuple[NDArray[np.int64], int]:
+    """Return the worth of each column in the number of a row, int64, and how many numbers; 0 for more than `most`."""
+    worth, cells = [], 1
+    for size in sizes:
+        worth.append(cells)
+        cells *= size
+        if cells > most:
+            return np.zeros(len(sizes), dtype=np.int64), 0
+    return np.array(worth, dtype=np.int64), cells
 
 
 def _climbs(domains: Sequence[DomainLevels]) -> tuple[NDArray[np.int32], NDArray[np.int64]]:

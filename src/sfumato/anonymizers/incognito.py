@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar, Literal
 
 from sfumato.anonymizers.apriori import Walk, search_subsets
@@ -12,9 +12,8 @@ from sfumato.anonymizers.domain_levels import DomainLevels, domain_levels, latti
 from sfumato.anonymizers.feasibility import Feasible, feasible
 from sfumato.anonymizers.frequency_sets import Counts, FrequencySet
 from sfumato.anonymizers.level_losses import LOSS_NAME, LevelLosses
-from sfumato.anonymizers.outcome import settled, unsettled
+from sfumato.anonymizers.outcome import Outcome, best_outcome, levels_in_words, room_of, settled
 from sfumato.anonymizers.protocol import Problem
-from sfumato.anonymizers.selection import least_loss
 from sfumato.classes.partition import Partition
 from sfumato.errors import PolicyError, raise_all
 from sfumato.hierarchy.lattice import Lattice, Levels
@@ -38,9 +37,9 @@ class Incognito:
     ----------
     selection
         Which of the minimal nodes (those with no satisfying node below) is taken. ``"height"``: the lowest, of several
-        the one with the most classes (the paper's measure). ``"classes"``: the one with the most classes, as the UTD
-        Anonymization Toolbox does. ``"loss"``: the one with the least normalized NCP, suppressed records charged. Ties
-        go to the node that generalizes the first attributes less.
+        the one with the most classes (the paper's measure). ``"classes"``: the one with the most classes, of several
+        the lowest, as the UTD Anonymization Toolbox does. ``"loss"``: the one with the least normalized NCP, suppressed
+        records charged. Remaining ties go to the node that generalizes the first attributes less.
 
     Raises
     ------
@@ -89,33 +88,33 @@ class Incognito:
         PolicyError
             When the lattice is too large to search.
         """
-        return _best(problem, self._outcomes(problem))[1]
+        return self._best(problem)[1]
 
     def search(self, problem: Problem) -> LatticeSearch:
         """Return what is found of every node, and the chosen one; errors as :meth:`solve`."""
-        return _best(problem, self._outcomes(problem))[0]
+        return self._best(problem)[0]
 
-    def _outcomes(self, problem: Problem) -> list[tuple[LatticeSearch, Partition]]:
+    def _best(self, problem: Problem) -> Outcome:
         domains = domain_levels(problem.table)
         raise_all(PolicyError, _size_problems(lattice_of(domains)))
-        outcomes = (self._outcome(start, domains) for start in feasible(problem))
-        return [outcome for outcome in outcomes if outcome is not None]
+        return best_outcome(problem, (self._outcome(start, domains) for start in feasible(problem)))
 
-    def _outcome(self, start: Feasible, domains: Sequence[DomainLevels]) -> tuple[LatticeSearch, Partition] | None:
-        limit = start.problem.suppression_limit
-        for allowed in (limit, 0) if limit else (0,):
-            found = _Findings(start, domains, allowed)
-            for number in sorted(found.minimal, key=lambda node: (*self._order(found.measures[node], node), node)):
-                search = found.search(number)
-                partition = settled(start, domains, found.lattice.levels(number), limit, _notes(search, domains))
+    def _outcome(self, start: Feasible, domains: Sequence[DomainLevels]) -> Outcome | None:
+        for room in sorted({room_of(start), 0}, reverse=True):
+            found = _Findings(start, domains, room)
+            for number in sorted(found.minimal, key=lambda node: (*self._order(found.measures[node]), node)):
+                levels = found.lattice.levels(number)
+                partition = settled(start, domains, levels, start.problem.suppression_limit)
                 if partition is not None:
-                    return search, partition
+                    search = found.search(number)
+                    return search, replace(partition, notes=_notes(search, domains))
         return None
 
-    def _order(self, measure: _Measure, number: int) -> tuple[float, ...]:
+    def _order(self, measure: _Measure) -> tuple[float, ...]:
         if self.selection == "height":
             return (measure.height, -measure.classes)
-        return (-measure.classes,) if self.selection == "classes" else (measure.loss,)
+        # Losses that differ in rounding only are equal.
+        return (-measure.classes, measure.height) if self.selection == "classes" else (round(measure.loss, 12),)
 
 
 @dataclass(frozen=True)
@@ -128,20 +127,19 @@ class _Measure:
 
 
 class _Findings:
-    """One search of the lattice under one suppression limit."""
+    """One search of the lattice, with room for some records in classes that break a model."""
 
-    def __init__(self, start: Feasible, domains: Sequence[DomainLevels], limit: int) -> None:
+    def __init__(self, start: Feasible, domains: Sequence[DomainLevels], room: int) -> None:
         self.lattice = lattice_of(domains)
         self.measures: dict[int, _Measure] = {}
         self._names = tuple(domain.attribute.name for domain in domains)
-        self._left_out = 0 if start.kept is None else int((~start.kept).sum())
-        self._limit = max(0, limit - self._left_out)
+        self._room = room
         self._counts = Counts(start, domains)
         self._losses = LevelLosses(domains, start.problem.table.height)
         self._walk, self._projections = search_subsets(
             self._counts, self.lattice, self._passes, self._decides, start.problem.progress
         )
-        self.minimal = _minimal(self._walk, self.measures)
+        self.minimal = self._walk.minimal
 
     def search(self, chosen: int) -> LatticeSearch:
         """Return the search as a value."""
@@ -160,29 +158,17 @@ class _Findings:
 
     def _passes(self, counted: FrequencySet) -> tuple[bool, bool]:
         verdict = self._counts.verdict(counted)
-        passes = (verdict.lost if self._limit else verdict.failing) <= self._limit
+        passes = (verdict.lost if self._room else verdict.failing) <= self._room
         return passes, passes
 
     def _decides(self, counted: FrequencySet) -> tuple[bool, bool]:
         verdict = self._counts.verdict(counted)
-        satisfies = verdict.failing <= self._limit
+        satisfies = verdict.failing <= self._room
         if satisfies:
             loss = self._losses.of(counted, verdict.kept)
             measure = _Measure(sum(counted.levels), verdict.classes, loss)
             self.measures[self.lattice.number(counted.levels)] = measure
         return satisfies, satisfies and (verdict.failing == 0 or self._counts.lasting)
-
-
-def _minimal(walk: Walk, measures: dict[int, _Measure]) -> tuple[int, ...]:
-    """Return the satisfying nodes none of whose specializations satisfies, rising; all were counted."""
-    covered: list[Levels] = []
-    minimal = []
-    for number in sorted(measures):
-        levels = walk.lattice.levels(number)
-        if not any(all(low <= high for low, high in zip(node, levels, strict=True)) for node in covered):
-            covered.append(levels)
-            minimal.append(number)
-    return tuple(minimal)
 
 
 def _path(walk: Walk, chosen: int) -> tuple[Levels, ...]:
@@ -195,24 +181,13 @@ def _path(walk: Walk, chosen: int) -> tuple[Levels, ...]:
     return tuple(reversed(path))
 
 
-def _best(problem: Problem, outcomes: Sequence[tuple[LatticeSearch, Partition]]) -> tuple[LatticeSearch, Partition]:
-    if not outcomes:
-        raise unsettled(problem)
-    if len(outcomes) == 1:
-        return outcomes[0]
-    best = least_loss(problem.table, [partition for _, partition in outcomes])
-    return next(outcome for outcome in outcomes if outcome[1] is best)
-
-
 def _notes(search: LatticeSearch, domains: Sequence[DomainLevels]) -> tuple[str, ...]:
-    assert search.chosen is not None
-    levels = ", ".join(f"{name} {level}" for name, level in zip(search.attributes, search.chosen, strict=True))
     satisfying = search.count(*SATISFYING)
     return (
         f"Incognito counted {search.evaluated:,} of {search.lattice.size:,} generalizations, and "
         f"{search.projections:,} of fewer attributes: {satisfying:,} satisfy the models, {len(search.minimal):,} of "
         f"them minimal.",
-        f"Levels: {levels}.",
+        levels_in_words(search),
         *notes_on(domains),
     )
 

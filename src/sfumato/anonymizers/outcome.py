@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,16 +10,19 @@ from numpy.typing import NDArray
 from sfumato.anonymizers.domain_levels import DomainLevels, full_domain_classes
 from sfumato.anonymizers.feasibility import Feasible
 from sfumato.anonymizers.protocol import Problem
+from sfumato.anonymizers.selection import least_loss
 from sfumato.classes.partition import Partition
 from sfumato.classes.regions import Regions
 from sfumato.classes.statistics import class_statistics
 from sfumato.errors import UnsatisfiableError
 from sfumato.hierarchy.lattice import Levels
+from sfumato.hierarchy.lattice_search import LatticeSearch
+
+Outcome = tuple[LatticeSearch, Partition]
+"""What a search found, and the solution that it chose."""
 
 
-def settled(
-    start: Feasible, domains: Sequence[DomainLevels], levels: Levels, limit: int, notes: tuple[str, ...] = ()
-) -> Partition | None:
+def settled(start: Feasible, domains: Sequence[DomainLevels], levels: Levels, limit: int) -> Partition | None:
     """Generalize to a node and suppress the classes that break a model, or return None when that is not allowed.
 
     Models that compare with the whole table compare with the published one, which is another table whenever classes
@@ -35,8 +38,6 @@ def settled(
         The node.
     limit
         Records that may be suppressed at most.
-    notes
-        For the steward's report.
 
     Notes
     -----
@@ -52,17 +53,41 @@ def settled(
     cover = number[class_of]
     taken = regions.take(np.flatnonzero(kept))
     if start.kept is None:
-        return Partition(cover, int(kept.sum()), regions=taken, notes=notes)
-    return Partition(np.where(among, cover, np.int32(-1)), int(kept.sum()), cover, taken, notes)
+        return Partition(cover, int(kept.sum()), regions=taken)
+    return Partition(np.where(among, cover, np.int32(-1)), int(kept.sum()), cover, taken)
 
 
-def unsettled(problem: Problem) -> UnsatisfiableError:
-    """Return the error for a table of which no node can be published within the limit."""
-    return UnsatisfiableError(
-        f"suppression: records have to be left out, but with no levels can they be left out within the limit of "
-        f"{problem.suppression_limit} so that none or enough are; raise the suppression limit or lower the models' "
-        f"parameters"
-    )
+def room_of(start: Feasible) -> int:
+    """Return how many records may still be suppressed besides those that were left out beforehand."""
+    left_out = 0 if start.kept is None else int(np.count_nonzero(~start.kept))
+    return max(0, start.problem.suppression_limit - left_out)
+
+
+def best_outcome(problem: Problem, outcomes: Iterable[Outcome | None]) -> Outcome:
+    """Return the outcome that loses least among those of all choices of records.
+
+    Raises
+    ------
+    UnsatisfiableError
+        When there is none.
+    """
+    found = [outcome for outcome in outcomes if outcome is not None]
+    if not found:
+        raise UnsatisfiableError(
+            f"suppression: some records have to be left out, and with no levels may they be within the limit of "
+            f"{problem.suppression_limit}; raise the suppression limit or lower the models' parameters"
+        )
+    if len(found) == 1:
+        return found[0]
+    best = least_loss(problem.table, [partition for _, partition in found])
+    return next(outcome for outcome in found if outcome[1] is best)
+
+
+def levels_in_words(search: LatticeSearch) -> str:
+    """Name the chosen levels for the steward's report."""
+    assert search.chosen is not None
+    levels = zip(search.attributes, search.chosen, strict=True)
+    return f"Levels: {', '.join(f'{name} {level}' for name, level in levels)}."
 
 
 def _lasting(

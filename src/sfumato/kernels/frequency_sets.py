@@ -1,4 +1,4 @@
-"""Frequency sets: climb to higher levels, collect what has become equal, and decide every class at once.
+"""Frequency sets: roll up to higher levels, and decide every class at once.
 
 Letters: m rows (distinct combinations), w columns, p of them nodes of attributes and s sensitive values after them,
 c classes, r rules, v values of all sensitive attributes together.
@@ -12,45 +12,71 @@ from numpy.typing import NDArray
 from sfumato.kernels.jit import inlined, kernel
 from sfumato.kernels.predicates import RuleArrays, holds
 
+_MIX = 0x5BD1E995
+_LOW = 0x7FFFFFFF
+
 
 @kernel
-def climbed(
-    codes: NDArray[np.int32], columns: NDArray[np.int64], starts: NDArray[np.int64], climbs: NDArray[np.int32]
-) -> NDArray[np.int32]:
-    """Take some columns and replace their nodes by those of a higher level.
+def rolled_up(
+    codes: NDArray[np.int32],
+    weights: NDArray[np.int64],
+    columns: NDArray[np.int64],
+    starts: NDArray[np.int64],
+    climbs: NDArray[np.int32],
+    places: NDArray[np.int64],
+    cells: int,
+) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+    """Take some columns, replace their nodes by those of a higher level, and add up the weights of equal rows.
 
-    codes : int32 (m, w). columns : int64 (u,), the columns to take. starts : int64 (u,), where the climb of each begins
-    in `climbs`, −1 to copy the column. climbs : int32, number of the higher node for each lower one, climb after climb.
-    Returns int32 (m, u). Cost O(m · u).
+    codes : int32 (m, w), not negative. weights : int64 (m,). columns : int64 (u,), the columns to take. starts : int64
+    (u,), where the climb of each begins in `climbs`, −1 to copy the column. climbs : int32, number of the higher node
+    for each lower one, climb after climb. places : int64 (u,), worth of one step of each new column in a row's number
+    among `cells`; `cells` is 0 when there are too many to number, and rows are hashed (open addressing, linear probing,
+    at most half full).
+    Returns int32 (m', u) in order of first appearance and int64 (m',). Cost O(m · u).
     """
-    higher = np.empty((len(codes), len(columns)), dtype=np.int32)
+    rows = np.empty((len(codes), len(columns)), dtype=np.int32)
+    sums = np.empty(len(codes), dtype=np.int64)
+    size = cells if cells > 0 else 2
+    while cells == 0 and size < 2 * len(codes):
+        size *= 2
+    table = np.full(size, -1, dtype=np.int32)
+    count = 0
     for row in range(len(codes)):
+        # The candidate stands behind the rows that are kept, and stays when it is new.
+        slot = 0
         for place in range(len(columns)):
             code = codes[row, columns[place]]
-            start = starts[place]
-            higher[row, place] = climbs[start + code] if start >= 0 else code
-    return higher
+            if starts[place] >= 0:
+                code = climbs[starts[place] + code]
+            rows[count, place] = code
+            slot = slot + code * places[place] if cells > 0 else _mixed(slot, code)
+        if cells == 0:
+            slot &= size - 1
+            while table[slot] >= 0 and not _equal(rows, table[slot], count):
+                slot = (slot + 1) & (size - 1)
+        if table[slot] >= 0:
+            sums[table[slot]] += weights[row]
+        else:
+            table[slot] = count
+            sums[count] = weights[row]
+            count += 1
+    return rows[:count].copy(), sums[:count].copy()
 
 
-@kernel
-def collected(
-    codes: NDArray[np.int32], group_of: NDArray[np.int32], count: int, weights: NDArray[np.int64]
-) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
-    """Keep one row of each group of equal rows, with the sum of their weights.
+@inlined
+def _mixed(hashed: int, code: int) -> int:
+    # Below 2**31 times below 2**31: never overflows, compiled or not.
+    product = ((hashed ^ code) & _LOW) * _MIX
+    return (product ^ (product >> 31)) & _LOW
 
-    codes : int32 (m, w). group_of : int32 (m,), numbered by first appearance. weights : int64 (m,).
-    Returns int32 (count, w) and int64 (count,). Cost O(m + count · w).
-    """
-    rows = np.empty((count, codes.shape[1]), dtype=np.int32)
-    sums = np.zeros(count, dtype=np.int64)
-    seen = 0
-    for row in range(len(codes)):
-        group = group_of[row]
-        if group == seen:
-            rows[seen] = codes[row]
-            seen += 1
-        sums[group] += weights[row]
-    return rows, sums
+
+@inlined
+def _equal(rows: NDArray[np.int32], one: int, other: int) -> bool:
+    for place in range(rows.shape[1]):  # noqa: SIM110 - all() over a generator does not compile
+        if rows[one, place] != rows[other, place]:
+            return False
+    return True
 
 
 @kernel

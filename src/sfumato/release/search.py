@@ -1,0 +1,69 @@
+"""The lattice of full-domain generalizations of a table, searched but not published."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Protocol, runtime_checkable
+
+from sfumato.anonymizers.incognito import Incognito
+from sfumato.anonymizers.protocol import Anonymizer, Problem, Progress, silent
+from sfumato.errors import PolicyError
+from sfumato.hierarchy.lattice_search import LatticeSearch
+from sfumato.models.protocol import PrivacyModel
+from sfumato.recoding import Recoding
+from sfumato.release.anonymize import check_settings, thread_count
+from sfumato.table.encoding import encode
+from sfumato.table.table import Table
+
+
+@runtime_checkable
+class LatticeSearcher(Anonymizer, Protocol):
+    """An anonymizer that searches the lattice and can say what it found."""
+
+    def search(self, problem: Problem) -> LatticeSearch:
+        """Return what is found of every node, and the chosen one."""
+        ...
+
+
+def search_lattice(
+    table: Table,
+    models: PrivacyModel | Sequence[PrivacyModel],
+    *,
+    anonymizer: Anonymizer | None = None,
+    suppression_limit: float = 0.0,
+    seed: int | None = None,
+    threads: int | None = None,
+    progress: Progress = silent,
+) -> LatticeSearch:
+    """Search the lattice of full-domain generalizations, and return what was found instead of a release.
+
+    The result is for the eyes of the steward: which levels satisfy the models, and what they cost.
+
+    Parameters
+    ----------
+    table
+        From :func:`sfumato.read_table`.
+    models
+        One privacy model or several.
+    anonymizer
+        One that searches the lattice, such as :class:`sfumato.Datafly`; None is :class:`sfumato.Incognito`.
+    suppression_limit
+        Fraction of the records, 0 to 1, that may be left out.
+    seed, threads, progress
+        As for :func:`sfumato.anonymize`.
+
+    Raises
+    ------
+    UnsatisfiableError
+        When not even the top of the lattice satisfies the models within the suppression limit.
+    PolicyError
+        Contradictory or unknown settings, or an anonymizer that searches no lattice.
+    """
+    searcher = Incognito() if anonymizer is None else anonymizer
+    wanted = check_settings(table, models, searcher, Recoding(), suppression_limit, seed)
+    if not isinstance(searcher, LatticeSearcher):
+        raise PolicyError(f"anonymizer: {searcher.name} searches no lattice; give one that does, such as Incognito()")
+    encoded = encode(table)
+    limit = math.floor(suppression_limit * encoded.height + 1e-9)
+    return searcher.search(Problem(encoded, wanted, limit, seed, thread_count(threads), progress))
