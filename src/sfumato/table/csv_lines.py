@@ -94,11 +94,15 @@ def label_lines(frame: pl.DataFrame) -> LabelLines | None:
     Cost O(length of the labels), and O(n) for each column that is no Enum; making the lines costs O(bytes) and memory
     for a few blocks.
     """
-    if not frame.width or not all(map(_has_labels, frame)):
+    columns = []
+    for column in frame:
+        if (numbered := _numbered(column)) is None:
+            return None
+        columns.append(numbered)
+    if not columns:
         return None
     missing = '""' if frame.width == 1 else ""
     ends = [","] * (frame.width - 1) + ["\n"]
-    columns = [_numbered(column) for column in frame]
     texts = [_cells(labels, missing, end) for (labels, _), end in zip(columns, ends, strict=True)]
     sizes = [column.str.len_bytes().to_numpy().astype(np.int64) for column in texts]
     longest = sum(int(column.max()) for column in sizes)
@@ -118,23 +122,21 @@ def label_lines(frame: pl.DataFrame) -> LabelLines | None:
     )
 
 
-def _has_labels(column: pl.Series) -> bool:
-    if isinstance(column.dtype, pl.Enum) or column.dtype == pl.Boolean:
-        return True
-    if not column.dtype.is_integer() and column.dtype != pl.Date:
-        return False
-    numbers = column.to_physical()
-    low, high = numbers.min(), numbers.max()
-    return low is None or int(high) - int(low) < _WIDEST  # type: ignore[arg-type]
-
-
-def _numbered(column: pl.Series) -> tuple[pl.Series, NDArray[np.integer]]:
+def _numbered(column: pl.Series) -> tuple[pl.Series, NDArray[np.integer]] | None:
     """Return the labels of a column, and the number of each cell's; the missing value's is one past the last."""
-    if not isinstance(column.dtype, pl.Enum):
+    dtype = column.dtype  # asked for once: a type that lists many labels is slow to make
+    if isinstance(dtype, pl.Enum):
+        labels, numbers = dtype.categories, column.to_physical()
+        return labels, (numbers.cast(pl.UInt32).fill_null(len(labels)) if numbers.has_nulls() else numbers).to_numpy()
+    if dtype == pl.Boolean or ((dtype.is_integer() or dtype == pl.Date) and _is_narrow(column.to_physical())):
         distinct = distinct_of(column)
         return distinct.values.cast(pl.String), distinct.rank_of[distinct.raw]
-    labels, numbers = column.dtype.categories, column.to_physical()
-    return labels, (numbers.cast(pl.UInt32).fill_null(len(labels)) if numbers.has_nulls() else numbers).to_numpy()
+    return None
+
+
+def _is_narrow(numbers: pl.Series) -> bool:
+    low, high = numbers.min(), numbers.max()
+    return low is None or int(high) - int(low) < _WIDEST  # type: ignore[arg-type]
 
 
 def _cells(labels: pl.Series, missing: str, end: str) -> pl.Series:
