@@ -19,6 +19,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from sfumato.anonymizers.cell_suppression import CellSuppression as CellSuppression
     from sfumato.anonymizers.datafly import Datafly as Datafly
     from sfumato.anonymizers.incognito import Incognito as Incognito
     from sfumato.anonymizers.mondrian import Mondrian as Mondrian
@@ -61,6 +62,7 @@ if TYPE_CHECKING:
     from sfumato.table.table import Table as Table
 
 _HOMES = {
+    "anonymizers.cell_suppression": ("CellSuppression",),
     "anonymizers.datafly": ("Datafly",),
     "anonymizers.incognito": ("Incognito",),
     "anonymizers.mondrian": ("Mondrian",),

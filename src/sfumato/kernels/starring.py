@@ -1,0 +1,410 @@
+"""Which cells to star: every record chooses a pattern of starred attributes, every group of equals needs k records.
+
+Letters: m distinct records, p patterns in rising order of cost, g groups, z memberships.
+
+A *pattern* says which attributes are starred; a *group* is the records that are equal on what a pattern keeps. Only
+groups with k records in all are numbered. A group is *open* when records are assigned to it, which must then be at
+least k: facility location with lower bounds. All changes are written into a log, so that a move which turns out badly
+is taken back.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.kernels.jit import inlined, kernel
+
+NEVER = 1e300
+SLACK = 1e-9
+
+CONTENT = 0.8
+"""Share of the draws of a record that cannot fare better which are passed over while annealing."""
+
+REACH = 4
+"""Patterns dearer than the present one, this one included, that a record may lead to while annealing."""
+
+
+class Choices(NamedTuple):
+    """What a record may be assigned to.
+
+    Attributes
+    ----------
+    cost : numpy.ndarray
+        float64 (p,): cost of one record under each pattern, rising; 0 for the first.
+    group_of : numpy.ndarray
+        int32 (m, p): group of each record under each pattern, −1 where it has fewer than k records. The last pattern
+        has a group for every record.
+    pattern_of : numpy.ndarray
+        int32 (g,): the pattern of each group, rising.
+    starts : numpy.ndarray
+        int64 (g + 1,): group ``i`` has the members ``starts[i] .. starts[i+1]-1``.
+    members : numpy.ndarray
+        int32 (z,): distinct records.
+    k : int
+        Fewest records of a group.
+    """
+
+    cost: NDArray[np.float64]
+    group_of: NDArray[np.int32]
+    pattern_of: NDArray[np.int32]
+    starts: NDArray[np.int64]
+    members: NDArray[np.int32]
+    k: int
+
+
+class Assigned(NamedTuple):
+    """What the records are assigned to.
+
+    Attributes
+    ----------
+    counts : numpy.ndarray
+        int32 (m, p): records of each distinct one that take each pattern.
+    sizes : numpy.ndarray
+        int64 (g,): records in each group, 0 or at least k between moves.
+    log : numpy.ndarray
+        int64 (l, 4): distinct record, pattern left, pattern taken, records.
+    broken : numpy.ndarray
+        int64 (l,): groups that a move left with too few records.
+    work : numpy.ndarray
+        int64 (1,): members looked at so far.
+    """
+
+    counts: NDArray[np.int32]
+    sizes: NDArray[np.int64]
+    log: NDArray[np.int64]
+    broken: NDArray[np.int64]
+    work: NDArray[np.int64]
+
+
+@kernel
+def group_members(group_of: NDArray[np.int32], count: int) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+    """List the members of each group, in rising order. group_of : int32 (m, p), −1 for none. Cost O(m · p)."""
+    starts = np.zeros(count + 1, dtype=np.int64)
+    for record in range(group_of.shape[0]):
+        for pattern in range(group_of.shape[1]):
+            starts[group_of[record, pattern] + 1] += 1
+    starts[0] = 0
+    for group in range(count):
+        starts[group + 1] += starts[group]
+    ends = starts.copy()
+    members = np.empty(starts[count], dtype=np.int32)
+    for record in range(group_of.shape[0]):
+        for pattern in range(group_of.shape[1]):
+            group = group_of[record, pattern]
+            if group >= 0:
+                members[ends[group]] = record
+                ends[group] += 1
+    return starts, members
+
+
+@kernel
+def first_assignment(weights: NDArray[np.int64], choices: Choices, assigned: Assigned) -> None:
+    """Open groups from the cheapest pattern on wherever k records are left; what is left over takes the last pattern.
+
+    weights : int64 (m,). `assigned` must be empty. Cost O(z), and filling up the groups of the last pattern.
+    """
+    left = np.ones(len(weights), dtype=np.bool_)
+    for group in range(len(choices.pattern_of)):
+        waiting = 0
+        for place in range(choices.starts[group], choices.starts[group + 1]):
+            if left[choices.members[place]]:
+                waiting += weights[choices.members[place]]
+        if waiting >= choices.k:
+            for place in range(choices.starts[group], choices.starts[group + 1]):
+                _assign(choices.members[place], choices.pattern_of[group], left, weights, choices, assigned)
+    for record in range(len(weights)):
+        _assign(record, len(choices.cost) - 1, left, weights, choices, assigned)
+    for group in range(len(choices.pattern_of)):
+        if 0 < assigned.sizes[group] < choices.k:
+            _fill_up(group, choices, assigned)
+
+
+@inlined
+def _assign(
+    record: int,
+    pattern: int,
+    left: NDArray[np.bool_],
+    weights: NDArray[np.int64],
+    choices: Choices,
+    assigned: Assigned,
+) -> None:
+    if left[record]:
+        left[record] = False
+        assigned.counts[record, pattern] = weights[record]
+        assigned.sizes[choices.group_of[record, pattern]] += weights[record]
+
+
+@inlined
+def _fill_up(group: int, choices: Choices, assigned: Assigned) -> None:
+    """Bring a group of the last pattern to k records: those that others can spare, else whole groups."""
+    moves, _, filled = _fill(group, NEVER, 0, choices, assigned)
+    if filled:
+        return
+    _take_back(0, moves, choices, assigned)
+    last = len(choices.cost) - 1
+    for pattern in range(last - 1, -1, -1):
+        for place in range(choices.starts[group], choices.starts[group + 1]):
+            record = choices.members[place]
+            if assigned.counts[record, pattern] == 0 or assigned.sizes[group] >= choices.k:
+                continue
+            source = choices.group_of[record, pattern]
+            for other in range(choices.starts[source], choices.starts[source + 1]):
+                member = choices.members[other]
+                if assigned.counts[member, pattern] > 0:
+                    _move(member, pattern, last, assigned.counts[member, pattern], 0, choices, assigned)
+
+
+@inlined
+def _move(record: int, source: int, target: int, count: int, moves: int, choices: Choices, assigned: Assigned) -> int:
+    assigned.counts[record, source] -= count
+    assigned.counts[record, target] += count
+    assigned.sizes[choices.group_of[record, source]] -= count
+    assigned.sizes[choices.group_of[record, target]] += count
+    assigned.log[moves, 0] = record
+    assigned.log[moves, 1] = source
+    assigned.log[moves, 2] = target
+    assigned.log[moves, 3] = count
+    return moves + 1
+
+
+@inlined
+def _take_back(kept: int, moves: int, choices: Choices, assigned: Assigned) -> None:
+    for move in range(moves - 1, kept - 1, -1):
+        record, source, target, count = assigned.log[move]
+        _move(record, target, source, count, move, choices, assigned)
+
+
+@inlined
+def _fill(group: int, budget: float, moves: int, choices: Choices, assigned: Assigned) -> tuple[int, float, bool]:
+    """Bring a group to k records with those that other groups can spare, cheapest first; below `budget`."""
+    target = choices.pattern_of[group]
+    need = choices.k - assigned.sizes[group]
+    change = 0.0
+    for source in range(len(choices.cost) - 1, -1, -1):
+        price = choices.cost[target] - choices.cost[source]
+        if source == target:
+            continue
+        if change + price * need >= budget:
+            return moves, change, False
+        assigned.work[0] += choices.starts[group + 1] - choices.starts[group]
+        for place in range(choices.starts[group], choices.starts[group + 1]):
+            record = choices.members[place]
+            there = np.int64(assigned.counts[record, source])
+            if there == 0:
+                continue
+            spare = assigned.sizes[choices.group_of[record, source]] - choices.k
+            count = min(need, min(there, spare))
+            if count > 0:
+                if moves >= len(assigned.log):
+                    return moves, change, False
+                moves = _move(record, source, target, count, moves, choices, assigned)
+                change += price * count
+                need -= count
+                if need == 0:
+                    return moves, change, True
+    return moves, change, False
+
+
+@inlined
+def _dissolve(group: int, moves: int, choices: Choices, assigned: Assigned) -> tuple[int, float, bool]:
+    """Send every record of a group to the cheapest other group that is open."""
+    pattern = choices.pattern_of[group]
+    change = 0.0
+    assigned.work[0] += choices.starts[group + 1] - choices.starts[group]
+    for place in range(choices.starts[group], choices.starts[group + 1]):
+        record = choices.members[place]
+        count = np.int64(assigned.counts[record, pattern])
+        if count == 0:
+            continue
+        target = _cheapest_open(record, group, choices, assigned)
+        if target < 0 or moves >= len(assigned.log):
+            return moves, change, False
+        moves = _move(record, pattern, target, count, moves, choices, assigned)
+        change += (choices.cost[target] - choices.cost[pattern]) * count
+    return moves, change, True
+
+
+@inlined
+def _cheapest_open(record: int, but: int, choices: Choices, assigned: Assigned) -> int:
+    for pattern in range(len(choices.cost)):
+        group = choices.group_of[record, pattern]
+        if group >= 0 and group != but and assigned.sizes[group] >= choices.k:
+            return pattern
+    return -1
+
+
+@inlined
+def _mend(group: int, budget: float, moves: int, choices: Choices, assigned: Assigned) -> tuple[int, float, bool]:
+    """Dissolve a group with too few records or fill it up, whichever is cheaper, below `budget`."""
+    after, dissolving, possible = _dissolve(group, moves, choices, assigned)
+    if possible and dissolving <= 0.0:
+        return after, dissolving, True
+    if not possible:
+        dissolving = NEVER
+    _take_back(moves, after, choices, assigned)
+    after, filling, possible = _fill(group, min(dissolving, budget), moves, choices, assigned)
+    if possible:
+        return after, filling, True
+    _take_back(moves, after, choices, assigned)
+    if dissolving >= budget:
+        return moves, 0.0, False
+    return _dissolve(group, moves, choices, assigned)
+
+
+@inlined
+def _open(group: int, slack: float, choices: Choices, assigned: Assigned) -> float:
+    """Bring all records that gain by it into a group, fill it up, mend what broke; keep it if it costs below `slack`.
+
+    Returns the change of the total cost, 0.0 when everything was taken back.
+    """
+    moves, change, broken = _gather(group, choices, assigned)
+    possible = moves < len(assigned.log)
+    if possible and assigned.sizes[group] < choices.k:
+        moves, filling, possible = _fill(group, slack - change, moves, choices, assigned)
+        change += filling
+    for place in range(broken):
+        other = assigned.broken[place]
+        if possible and 0 < assigned.sizes[other] < choices.k:
+            moves, mending, possible = _mend(other, slack - change, moves, choices, assigned)
+            change += mending
+    if possible and change < slack - SLACK:
+        return change
+    _take_back(0, moves, choices, assigned)
+    return 0.0
+
+
+@inlined
+def _gather(group: int, choices: Choices, assigned: Assigned) -> tuple[int, float, int]:
+    pattern = choices.pattern_of[group]
+    moves = 0
+    broken = 0
+    change = 0.0
+    dearer = len(choices.cost) - pattern
+    assigned.work[0] += (choices.starts[group + 1] - choices.starts[group]) * (1 + dearer // 16)
+    for place in range(choices.starts[group], choices.starts[group + 1]):
+        record = choices.members[place]
+        for source in range(len(choices.cost) - 1, pattern, -1):
+            if choices.cost[source] <= choices.cost[pattern]:
+                break
+            count = np.int64(assigned.counts[record, source])
+            if count == 0 or moves >= len(assigned.log):
+                continue
+            moves = _move(record, source, pattern, count, moves, choices, assigned)
+            change += (choices.cost[pattern] - choices.cost[source]) * count
+            if assigned.sizes[choices.group_of[record, source]] < choices.k:
+                assigned.broken[broken] = choices.group_of[record, source]
+                broken += 1
+    return moves, change, broken
+
+
+@inlined
+def _close(group: int, slack: float, choices: Choices, assigned: Assigned) -> float:
+    moves, change, possible = _dissolve(group, 0, choices, assigned)
+    if possible and change < slack - SLACK:
+        return change
+    _take_back(0, moves, choices, assigned)
+    return 0.0
+
+
+@inlined
+def _dearest(record: int, choices: Choices, assigned: Assigned) -> int:
+    for pattern in range(len(choices.cost) - 1, 0, -1):
+        if assigned.counts[record, pattern] > 0:
+            return pattern
+    return 0
+
+
+@inlined
+def _least(record: int, choices: Choices) -> float:
+    for pattern in range(len(choices.cost)):
+        if choices.group_of[record, pattern] >= 0:
+            return choices.cost[pattern]
+    return NEVER
+
+
+@kernel
+def descend(choices: Choices, assigned: Assigned, most_work: int) -> float:
+    """Open and close groups one at a time as long as that lowers the cost; returns the change of the total cost.
+
+    Groups are tried in the order of the records that would gain. Stops early when `most_work` is reached.
+    """
+    tried = np.zeros(len(choices.pattern_of), dtype=np.int64)
+    total = 0.0
+    change = -1.0
+    sweep = 0
+    while change < -SLACK and assigned.work[0] < most_work:
+        change = 0.0
+        sweep += 1
+        for record in range(len(choices.group_of)):
+            for pattern in range(_dearest(record, choices, assigned)):
+                group = choices.group_of[record, pattern]
+                if group >= 0 and tried[group] < sweep and assigned.work[0] < most_work:
+                    tried[group] = sweep
+                    change += _open(group, 0.0, choices, assigned)
+        for group in range(len(choices.pattern_of)):
+            if assigned.sizes[group] > 0 and choices.pattern_of[group] > 0 and assigned.work[0] < most_work:
+                change += _close(group, 0.0, choices, assigned)
+        total += change
+    return total
+
+
+@kernel
+def anneal(
+    choices: Choices,
+    assigned: Assigned,
+    restless: NDArray[np.int64],
+    hot: float,
+    cold: float,
+    most_work: int,
+) -> float:
+    """Open and close groups at random, also where that costs a little more, ever less so; keep the best.
+
+    restless : int64 (r,), the distinct records that cannot all stay as they are, r ≥ 1. hot, cold : the first and the
+    last temperature, in units of cost. The random numbers are the same on every call: the result depends on nothing but
+    the arguments. Returns the change of the total cost. Ends when the work is done, O(most_work).
+    """
+    best_counts = assigned.counts.copy()
+    best_sizes = assigned.sizes.copy()
+    state = np.array([88172645463325252], dtype=np.uint64)
+    total = 0.0
+    best = 0.0
+    start = assigned.work[0]
+    while assigned.work[0] < most_work:
+        assigned.work[0] += 1
+        share = (assigned.work[0] - start) / (most_work - start)
+        slack = -hot * (cold / hot) ** share * math.log(1.0 - _random(state))
+        record = restless[int(_random(state) * len(restless))]
+        dearest = _dearest(record, choices, assigned)
+        # Records that have what is the least for them seldom lead anywhere.
+        if choices.cost[dearest] <= _least(record, choices) + SLACK and _random(state) < CONTENT:
+            continue
+        reach = min(len(choices.cost), dearest + REACH)
+        group = choices.group_of[record, int(_random(state) * reach)]
+        if group < 0:
+            continue
+        if assigned.sizes[group] > 0:
+            total += _close(group, slack, choices, assigned)
+        else:
+            total += _open(group, slack, choices, assigned)
+        if total < best - SLACK:
+            best = total
+            best_counts[:] = assigned.counts
+            best_sizes[:] = assigned.sizes
+    assigned.counts[:] = best_counts
+    assigned.sizes[:] = best_sizes
+    return best
+
+
+@inlined
+def _random(state: NDArray[np.uint64]) -> float:
+    """Draw from [0, 1): xorshift of 64 bits (Marsaglia 2003)."""
+    bits = state[0]
+    bits ^= bits << np.uint64(13)
+    bits ^= bits >> np.uint64(7)
+    bits ^= bits << np.uint64(17)
+    state[0] = bits
+    return float(bits >> np.uint64(11)) / 9007199254740992.0
