@@ -9,22 +9,21 @@ from typing import Any
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
-from sfumato.classes.grouping import group_records
 from sfumato.classes.statistics import ClassStatistics, class_statistics
 from sfumato.errors import VerificationError
 from sfumato.figures import counted
 from sfumato.models.protocol import Achieved, PrivacyModel
-from sfumato.table.distinct import as_categories, private_categorical, texts_of
+from sfumato.release.rows import group_rows
+from sfumato.table.distinct import as_categories, texts_of
 from sfumato.table.encoding import encode
 from sfumato.table.reading import read_table
 from sfumato.table.schema import Attribute, Kind, Schema
 from sfumato.table.table import Table
 from sfumato.table.text_order import FEW
 
-_BLOCK = 1 << 15
-"""Records whose numbers are written at a time."""
+LONG_TEXT = 16
+"""Bytes from which on comparing the texts of a column beats numbering them."""
 
 
 class Outcome(StrEnum):
@@ -155,7 +154,7 @@ def published_statistics(
 ) -> ClassStatistics:
     """Class statistics of a published table, from nothing but its values."""
     quasi, private = _parts(data, quasi_identifying, sensitive)
-    class_of, count = group_records(_numbered(quasi))
+    class_of, count = group_rows(quasi)
     if private is None:
         return class_statistics(class_of, count, np.empty((len(class_of), 0), dtype=np.uint8), ())
     encoded = encode(private, order="name")
@@ -194,25 +193,34 @@ def _parts(
 def _with_categories(
     data: pl.DataFrame, quasi_identifying: Sequence[str], sensitive: Mapping[str, Attribute]
 ) -> pl.DataFrame:
-    """Make categories of the columns that are taken as text: only the distinct texts of those are ever read."""
+    """Make categories of the columns that are taken as text, but for long texts that only have to be compared."""
+    compared = [name for name in quasi_identifying if not _is_long(data, name)]
     categorical = [name for name, attribute in sensitive.items() if attribute.kind is Kind.CATEGORICAL]
-    wanted = dict.fromkeys([*quasi_identifying, *categorical])
+    wanted = dict.fromkeys([*compared, *categorical])
     return data.with_columns(as_categories([data[name] for name in wanted if data.schema.get(name) == pl.String]))
 
 
+def _is_long(data: pl.DataFrame, name: str) -> bool:
+    return data.schema.get(name) == pl.String and int(data[name].str.len_bytes().sum()) >= LONG_TEXT * data.height
+
+
 def _labels(data: pl.DataFrame, names: Sequence[str]) -> list[pl.Series]:
-    """Take the columns of categories as they are, and read the others."""
-    coded = data.select(name for name in names if isinstance(data.schema.get(name), (pl.Categorical, pl.Enum)))
-    found = {column.name: column for column in coded if _readable(column)}
+    """Take the columns of text as they are, and read the others."""
+    texts = [data[name] for name in names if isinstance(data.schema.get(name), (pl.String, pl.Categorical, pl.Enum))]
+    found = {column.name: column for column in texts if _readable(column)}
     unread = [name for name in names if name not in found]
     read = read_published(data, unread, {}).frame if unread else pl.DataFrame()
     return [found[name] if name in found else read.get_column(name) for name in names]
 
 
 def _readable(column: pl.Series) -> bool:
-    """Tell whether categories may be taken as they are; else the reader has to tell what their values are."""
+    """Tell whether texts may be taken as they are; else the reader has to tell what their values are."""
     dtype = column.dtype
-    distinct = dtype.categories if isinstance(dtype, pl.Enum) else texts_of(column)
+    if dtype == pl.String:
+        # Blank texts are empty or begin with a blank, and blanks come before or after all that ASCII can print.
+        distinct = column.filter((column < "!") | (column > "~"))
+    else:
+        distinct = dtype.categories if isinstance(dtype, pl.Enum) else texts_of(column)
     # A blank text is a missing value to the reader; and it has something to say about a table without records.
     return not (column.is_empty() or _some_blank(distinct))
 
@@ -221,25 +229,6 @@ def _some_blank(texts: pl.Series) -> bool:
     if len(texts) > FEW:
         return bool((texts.str.strip_chars() == "").any())
     return any(text is not None and not text.strip() for text in texts.to_list())
-
-
-def _numbered(columns: Sequence[pl.Series]) -> NDArray[np.uint32]:
-    """Give equal texts of a column one number, the missing value too; uint32 (n, q)."""
-    numbers = [_numbers(column) for column in columns]
-    codes = np.empty((len(numbers[0]), len(numbers)), dtype=np.uint32)
-    for start in range(0, len(codes), _BLOCK):
-        # Block by block the row-major target stays in the cache while its columns are filled one after the other.
-        for index, column in enumerate(numbers):
-            codes[start : start + _BLOCK, index] = column[start : start + _BLOCK]
-    return codes
-
-
-def _numbers(column: pl.Series) -> NDArray[np.unsignedinteger]:
-    numbers = (column.cast(private_categorical()) if column.dtype == pl.String else column).to_physical()
-    if numbers.has_nulls():
-        highest = numbers.max()
-        numbers = numbers.cast(pl.UInt32).fill_null(0 if highest is None else int(highest) + 1)  # type: ignore[arg-type]
-    return numbers.to_numpy()
 
 
 def _check(model: PrivacyModel, statistics: ClassStatistics) -> Check:

@@ -101,7 +101,8 @@ def as_categories(columns: Sequence[pl.Series]) -> list[pl.Series]:
     ]
     threads = worth_starting(pl.thread_pool_size(), max(map(len, columns), default=0))
     pieces = iter(each(lambda part: part[0].cast(part[1]), parts, threads))
-    return [pl.concat(islice(pieces, max(1, -(-len(column) // _PIECE)))) for column in columns]
+    # In one chunk each: frames align the chunks of their columns, and would copy long texts for that.
+    return [pl.concat(islice(pieces, max(1, -(-len(column) // _PIECE))), rechunk=True) for column in columns]
 
 
 def texts_of(column: pl.Series) -> pl.Series:
