@@ -38,8 +38,9 @@ class Incognito:
     selection
         Which of the minimal nodes (those with no satisfying node below) is taken. ``"height"``: the lowest, of several
         the one with the most classes (the paper's measure). ``"classes"``: the one with the most classes, of several
-        the lowest, as the UTD Anonymization Toolbox does. ``"loss"``: the one with the least normalized NCP, suppressed
-        records charged. Remaining ties go to the node that generalizes the first attributes less.
+        the lowest, as the UTD Anonymization Toolbox does. ``"loss"``: the one with the least normalized NCP; where
+        records may be suppressed, which are charged in full, of all nodes that satisfy. Remaining ties go to the node
+        that generalizes the first attributes less.
 
     Raises
     ------
@@ -56,9 +57,8 @@ class Incognito:
     too; pruning then rests only on what is monotone, the number of records in classes that have fewer than k records
     or fewer than l distinct values, and for other models all nodes that are left are counted, but for those above a
     node where nothing has to be suppressed. The chosen node is judged again with its suppressed classes gone, until all
-    others satisfy every model as parts of the published table; a node that takes more records than the limit for this,
-    or for complementary suppression, is passed over for the next. When all minimal nodes are, the search is repeated
-    without suppression.
+    others satisfy every model as parts of the published table. When that, or complementary suppression, takes more
+    records than the limit, the node cannot be published, and the first that can is taken of all nodes that satisfy.
 
     *Complexity.* Exponential in the number of attributes in the worst case; only the first frequency set visits the
     records.
@@ -100,14 +100,21 @@ class Incognito:
         return best_outcome(problem, (self._outcome(start, domains) for start in feasible(problem)))
 
     def _outcome(self, start: Feasible, domains: Sequence[DomainLevels]) -> Outcome | None:
-        for room in sorted({room_of(start), 0}, reverse=True):
-            found = _Findings(start, domains, room)
-            for number in sorted(found.minimal, key=lambda node: (*self._order(found.measures[node]), node)):
-                levels = found.lattice.levels(number)
-                partition = settled(start, domains, levels, start.problem.suppression_limit)
-                if partition is not None:
-                    search = found.search(number)
-                    return search, replace(partition, notes=_notes(search, domains))
+        if self.selection != "loss" or not room_of(start):
+            found = _Findings(start, domains, exhaustive=False)
+            outcome = self._first(found, found.minimal, most=1)
+            if outcome is not None:
+                return outcome
+        found = _Findings(start, domains, exhaustive=True)
+        return self._first(found, tuple(found.measures), most=len(found.measures))
+
+    def _first(self, found: _Findings, numbers: Sequence[int], most: int) -> Outcome | None:
+        """Return the first node that can be published, of the `most` that are best."""
+        for number in sorted(numbers, key=lambda node: (*self._order(found.measures[node]), node))[:most]:
+            partition = found.settled(number)
+            if partition is not None:
+                search = found.search(number)
+                return search, replace(partition, notes=_notes(search, found.domains))
         return None
 
     def _order(self, measure: _Measure) -> tuple[float, ...]:
@@ -127,19 +134,27 @@ class _Measure:
 
 
 class _Findings:
-    """One search of the lattice, with room for some records in classes that break a model."""
+    """One search of the lattice; an exhaustive one also counts what satisfies by inference and may lose less."""
 
-    def __init__(self, start: Feasible, domains: Sequence[DomainLevels], room: int) -> None:
+    def __init__(self, start: Feasible, domains: Sequence[DomainLevels], *, exhaustive: bool) -> None:
+        self.domains = domains
         self.lattice = lattice_of(domains)
         self.measures: dict[int, _Measure] = {}
         self._names = tuple(domain.attribute.name for domain in domains)
-        self._room = room
+        self._start = start
+        self._room = room_of(start)
+        self._exhaustive = exhaustive
         self._counts = Counts(start, domains)
         self._losses = LevelLosses(domains, start.problem.table.height)
         self._walk, self._projections = search_subsets(
             self._counts, self.lattice, self._passes, self._decides, start.problem.progress
         )
         self.minimal = self._walk.minimal
+
+    def settled(self, number: int) -> Partition | None:
+        """Return the solution of a node, None when it cannot be published within the limit."""
+        limit = self._start.problem.suppression_limit
+        return settled(self._start, self.domains, self.lattice.levels(number), limit)
 
     def search(self, chosen: int) -> LatticeSearch:
         """Return the search as a value."""
@@ -168,7 +183,8 @@ class _Findings:
             loss = self._losses.of(counted, verdict.kept)
             measure = _Measure(sum(counted.levels), verdict.classes, loss)
             self.measures[self.lattice.number(counted.levels)] = measure
-        return satisfies, satisfies and (verdict.failing == 0 or self._counts.lasting)
+        implied = satisfies and self._counts.lasting and not self._exhaustive
+        return satisfies, implied or verdict.failing == 0
 
 
 def _path(walk: Walk, chosen: int) -> tuple[Levels, ...]:
