@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from sfumato.anonymizers.cell_suppression import CellSuppression as CellSuppression
     from sfumato.anonymizers.datafly import Datafly as Datafly
     from sfumato.anonymizers.incognito import Incognito as Incognito
+    from sfumato.anonymizers.k_member import KMember as KMember
     from sfumato.anonymizers.mondrian import Mondrian as Mondrian
     from sfumato.attacks.linkage import linking_attack as linking_attack
     from sfumato.errors import HierarchyError as HierarchyError
@@ -65,6 +66,7 @@ _HOMES = {
     "anonymizers.cell_suppression": ("CellSuppression",),
     "anonymizers.datafly": ("Datafly",),
     "anonymizers.incognito": ("Incognito",),
+    "anonymizers.k_member": ("KMember",),
     "anonymizers.mondrian": ("Mondrian",),
     "attacks.linkage": ("linking_attack",),
     "errors": (

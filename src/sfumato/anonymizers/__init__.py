@@ -5,15 +5,17 @@ from typing import Any
 from sfumato.anonymizers.cell_suppression import CellSuppression
 from sfumato.anonymizers.datafly import Datafly
 from sfumato.anonymizers.incognito import Incognito
+from sfumato.anonymizers.k_member import KMember
 from sfumato.anonymizers.mondrian import Mondrian
 from sfumato.anonymizers.protocol import Anonymizer, Problem
 
-__all__ = ["ANONYMIZERS", "Anonymizer", "CellSuppression", "Datafly", "Incognito", "Mondrian", "Problem"]
+__all__ = ["ANONYMIZERS", "Anonymizer", "CellSuppression", "Datafly", "Incognito", "KMember", "Mondrian", "Problem"]
 
 ANONYMIZERS: dict[str, Any] = {
     "mondrian": Mondrian,
     "cell-suppression": CellSuppression,
     "datafly": Datafly,
     "incognito": Incognito,
+    "k-member": KMember,
 }
 """Name in policies and on the command line → class."""

@@ -1,0 +1,96 @@
+"""What a class of records loses, attribute by attribute, from the range of its codes.
+
+Letters: q attributes, M codes of all attributes together (the missing values included), p powers of two.
+
+A common ancestor costs as much as the dearest gap between neighboring leaves of its range: leaves are numbered depth
+first. Trees are therefore tables of gaps, and the largest of any range is found in two steps.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.kernels.jit import inlined, kernel
+from sfumato.kernels.space import NUMERIC, SET
+
+
+class ClassLoss(NamedTuple):
+    """A loss of classes as arrays; every attribute's weight is in the figures.
+
+    Attributes
+    ----------
+    offsets : numpy.ndarray
+        int64 (q + 1,): attribute ``j`` owns global codes ``offsets[j] .. offsets[j+1]-1``.
+    kinds : numpy.ndarray
+        int64 (q,): NUMERIC, SET or TREE.
+    places : numpy.ndarray
+        float64 (M,): numeric attributes: where each code lies, in units of loss; infinity for the missing value.
+    gaps : numpy.ndarray
+        float64 (p, M): trees: entry ``[i, code]`` is the largest loss of a common ancestor of neighbors among
+        ``code .. code + 2**i``.
+    powers : numpy.ndarray
+        int64: largest i with ``2**i`` up to the index, 0 at index 0; as long as the largest attribute, and one more.
+    tops : numpy.ndarray
+        float64 (q,): loss of the whole domain.
+    units, bases : numpy.ndarray
+        float64 (q,): a set of m > 1 values costs ``m units - bases``.
+    """
+
+    offsets: NDArray[np.int64]
+    kinds: NDArray[np.int64]
+    places: NDArray[np.float64]
+    gaps: NDArray[np.float64]
+    powers: NDArray[np.int64]
+    tops: NDArray[np.float64]
+    units: NDArray[np.float64]
+    bases: NDArray[np.float64]
+
+
+@inlined
+def range_loss(attribute: int, low: int, high: int, loss: ClassLoss) -> float:
+    """Loss of the codes ``low .. high`` of a numeric attribute or a tree; of a set of just those two otherwise."""
+    if low == high:
+        return 0.0
+    start = loss.offsets[attribute]
+    if loss.kinds[attribute] == NUMERIC:
+        return min(loss.places[start + high] - loss.places[start + low], loss.tops[attribute])
+    if loss.kinds[attribute] == SET:
+        return 2.0 * loss.units[attribute] - loss.bases[attribute]
+    power = loss.powers[high - low]
+    return max(loss.gaps[power, start + low], loss.gaps[power, start + high - (1 << power)])
+
+
+@inlined
+def pair_loss(codes: Any, first: int, second: int, loss: ClassLoss) -> float:
+    """Loss that two records have as one class, for each of them; codes : unsigned (m, q)."""
+    total = 0.0
+    for attribute in range(len(loss.kinds)):
+        one = np.int64(codes[first, attribute])
+        other = np.int64(codes[second, attribute])
+        total += range_loss(attribute, min(one, other), max(one, other), loss)
+    return total
+
+
+@inlined
+def set_loss(attribute: int, distinct: int, loss: ClassLoss) -> float:
+    """Loss of a set of `distinct` values."""
+    return 0.0 if distinct < 2 else distinct * loss.units[attribute] - loss.bases[attribute]
+
+
+@kernel
+def doubled_gaps(gaps: NDArray[np.float64], offsets: NDArray[np.int64], powers: int) -> NDArray[np.float64]:
+    """Return the largest gap of every range of 2**i neighbors; float64 (powers, M).
+
+    gaps : float64 (M,), between each code and the next; the last one of each attribute is not read.
+    """
+    table = np.zeros((powers, len(gaps)))
+    table[0] = gaps
+    for attribute in range(len(offsets) - 1):
+        for power in range(1, powers):
+            half = 1 << (power - 1)
+            for code in range(offsets[attribute], offsets[attribute + 1] - 2 * half):
+                table[power, code] = max(table[power - 1, code], table[power - 1, code + half])
+    return table

@@ -1,0 +1,70 @@
+"""Small mixed tables for the clustering tests, and what their classes lose, counted by the plain twins."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import polars as pl
+from hypothesis import strategies as st
+
+import sfumato as sf
+from naive.k_member import numeric_loss, set_loss, tree_loss
+from sfumato.anonymizers.protocol import Problem
+from sfumato.models.protocol import PrivacyModel
+from sfumato.table.encoding import EncodedTable, encode
+
+PATHS = {
+    leaf: (leaf, group, "*")
+    for leaf, group in {"aa": "a", "ab": "a", "ba": "b", "bb": "b", "bc": "b", "ca": "c"}.items()
+}
+COLOURS = ["red", "blue", "green", "grey"]
+
+Row = tuple[float | None, str | None, str | None]
+
+rows = st.tuples(
+    st.sampled_from([0.0, 1.0, 2.0, 5.0, 9.0, None]),
+    st.sampled_from([*PATHS, "aa", None]),
+    st.sampled_from([*COLOURS, "red", None]),
+)
+
+
+def tables(least: int = 1, most: int = 14) -> st.SearchStrategy[list[Row]]:
+    return st.lists(rows, min_size=least, max_size=most)
+
+
+def encoded(data: Sequence[Row], secret: Sequence[str] | None = None, weight: float = 1.0) -> EncodedTable:
+    frame = pl.DataFrame(
+        {
+            "number": pl.Series([row[0] for row in data], dtype=pl.Float64),
+            "place": pl.Series([row[1] for row in data], dtype=pl.String),
+            "colour": pl.Series([row[2] for row in data], dtype=pl.String),
+            "secret": pl.Series(secret or ["x"] * len(data), dtype=pl.String),
+        }
+    )
+    tree = sf.groups({"a": ["aa", "ab"], "b": ["ba", "bb", "bc"], "c": ["ca"]})
+    schema = sf.Schema(
+        quasi_identifying={
+            "number": sf.Attribute(kind="numeric", domain=(0, 10), weight=weight),
+            "place": tree,
+            "colour": None,
+        },
+        sensitive=["secret"],
+    )
+    return encode(sf.read_table(frame, schema))
+
+
+def problem(table: EncodedTable, *models: PrivacyModel, **settings: Any) -> Problem:
+    return Problem(table, models, **{"seed": 1, **settings})
+
+
+def class_loss(data: Sequence[Row], measure: str, weight: float = 1.0) -> Callable[[Sequence[Any]], float]:
+    """What a class of rows loses, by the definitions."""
+    domain = len({row[2] for row in data})
+
+    def loss(members: Sequence[Any]) -> float:
+        numbers, places, colours = zip(*members, strict=True)
+        total = weight * numeric_loss(numbers, 0, 10) + set_loss(colours, domain, measure)
+        return total + tree_loss(places, PATHS, measure)
+
+    return loss
