@@ -10,7 +10,7 @@ import math
 from collections.abc import Sequence
 
 from naive.metrics import z_scores
-from naive.mixed import Class, Predicate, need
+from naive.mixed import Class, Predicate, need, satisfied
 
 Point = Sequence[float]
 
@@ -58,18 +58,16 @@ def cluster(
     return [clusters[index] for index in kept], [centres[index] for index in kept]
 
 
-def merge(
-    points: Sequence[Point], clusters: Sequence[Class], centres: Sequence[Point], satisfied: Predicate
-) -> list[Class]:
+def merge(points: Sequence[Point], clusters: Sequence[Class], centres: Sequence[Point], done: Predicate) -> list[Class]:
     """The smallest unsatisfied cluster joins the one with the nearest centre, whose centre then moves; and again."""
     clusters, centres = [list(members) for members in clusters], list(centres)
-    while len(clusters) > 1 and not all(map(satisfied, clusters)):
-        small = min((i for i, members in enumerate(clusters) if not satisfied(members)), key=lambda i: len(clusters[i]))
+    while len(clusters) > 1 and not all(map(done, clusters)):
+        small = min((i for i, members in enumerate(clusters) if not done(members)), key=lambda i: len(clusters[i]))
         members, centre = clusters.pop(small), centres.pop(small)
         into = nearest(centre, centres)
         clusters[into] = sorted(clusters[into] + members)
         centres[into] = mean([points[record] for record in clusters[into]])
-    if not all(map(satisfied, clusters)):
+    if not all(map(done, clusters)):
         raise ValueError("not even the whole table satisfies")
     return clusters
 
@@ -87,7 +85,7 @@ def kmeans(
     need(points, k)
     on_scale = scaled(points, scale)
     clusters, centres = cluster(on_scale, [on_scale[record] for record in start], max_iter, tol)
-    return merge(on_scale, clusters, centres, lambda members: len(members) >= k and (ok is None or ok(members)))
+    return merge(on_scale, clusters, centres, lambda members: satisfied(members, k, ok))
 
 
 def means(points: Sequence[Point], classes: Sequence[Class]) -> list[list[float]]:

@@ -140,6 +140,10 @@ def need(rows: Sequence[Row], k: int) -> None:
         raise ValueError(f"{len(rows)} records are fewer than k = {k}")
 
 
+def satisfied(members: Class, k: int, ok: Predicate | None) -> bool:
+    return len(members) >= k and (ok is None or ok(members))
+
+
 def in_order(classes: Sequence[Class]) -> list[Class]:
     """Records rising inside the classes, classes by their first record."""
     return sorted(sorted(members) for members in classes)

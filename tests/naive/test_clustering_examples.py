@@ -4,14 +4,21 @@ from __future__ import annotations
 
 import csv
 import os
+from fractions import Fraction
 from functools import cache
 from pathlib import Path
 
 import pytest
 
+from naive.caat import caat
+from naive.caat import distance as caat_distance
 from naive.kmeans import cluster, kmeans, means, scaled, squared_distance
+from naive.kmember import increase as kmember_increase
+from naive.kmember import kmember
 from naive.mdav import mdav, v_mdav
 from naive.metrics import Attribute, dm, gcp, sse_sst
+from naive.mixed import Category, Number, Tree, kinds_of
+from naive.recoding import class_texts
 
 
 def numbered(classes: list[list[int]]) -> list[set[int]]:
@@ -138,3 +145,103 @@ def test_v_mdav_extends_by_the_record_between() -> None:
 def test_v_mdav_stays_below_2k() -> None:
     assert sorted(len(members) for members in v_mdav([(1,)] * 10, 3, 1.1)) == [3, 3, 4]
     assert max(len(members) for members in v_mdav([(x,) for x in range(10)], 3, 9.0)) == 5
+
+
+# ------------------------------------------------------------------------------------ CAAT, section 7
+
+EDUCATION = Tree(
+    (
+        ("HS", "Sec", "Any"),
+        ("Voc", "Sec", "Any"),
+        ("BSc", "High", "Any"),
+        ("MSc", "High", "Any"),
+        ("PhD", "High", "Any"),
+    )
+)
+PEOPLE = [(20, "HS"), (22, "Voc"), (21, "HS"), (40, "MSc"), (42, "PhD"), (45, "BSc"), (23, "BSc")]
+PEOPLE_KINDS = kinds_of(PEOPLE, [Number, EDUCATION])
+RULES = ["widen", "midpoint", "nearest", "mean"]
+
+
+def caat_apart(record: int, members: list[int], interval: str = "widen") -> float:
+    """Distance of 1-based records."""
+    zero_based = [member - 1 for member in members]
+    return float(caat_distance(PEOPLE, PEOPLE_KINDS, record - 1, zero_based, interval))
+
+
+@pytest.mark.parametrize("interval", RULES)
+def test_caat_distances_of_two_records(interval: str) -> None:
+    found = [caat_apart(1, [other], interval) for other in range(2, 8)]
+    assert found == [0.29, 0.02, 0.9, 0.94, 1.0, 0.56]
+    assert found == [caat_apart(other, [1], interval) for other in range(2, 8)]
+
+
+def test_caat_distances_to_classes() -> None:
+    assert (caat_apart(2, [1, 3]), caat_apart(2, [1, 3], "nearest")) == (0.28, 0.27)
+    assert (caat_apart(6, [1, 3, 2]), caat_apart(6, [1, 3, 2], "nearest")) == (0.98, 0.96)
+    assert caat_apart(5, [6]) == 0.31
+    assert (caat_apart(4, [6, 5]), caat_apart(4, [6, 5], "nearest")) == (0.195, 0.165)
+    assert (caat_apart(7, [1, 3, 2]), caat_apart(7, [6, 5, 4])) == (0.54, 0.515)
+    assert (caat_apart(7, [1, 3, 2], "nearest"), caat_apart(7, [6, 5, 4], "nearest")) == (0.52, 0.465)
+
+
+@pytest.mark.parametrize("interval", RULES)
+@pytest.mark.parametrize("ties", ["all", "first"])
+@pytest.mark.parametrize("frozen", [False, True])
+def test_caat_example(interval: str, ties: str, frozen: bool) -> None:
+    classes = caat(PEOPLE, PEOPLE_KINDS, 3, 0, interval, ties, frozen)
+    assert [[record + 1 for record in members] for members in classes] == [[1, 3, 2], [6, 5, 4, 7]]
+    ages, degrees = map(list, zip(*PEOPLE, strict=True))
+    assert class_texts(ages, classes, "interval") == ["[20..22]", "[23..45]"]
+    assert class_texts(degrees, classes, "ancestor", {path[0]: path for path in EDUCATION.paths}) == ["Sec", "High"]
+
+
+def test_caat_moves_all_ties_at_once() -> None:
+    same = [("a",)] * 10
+    assert [len(members) for members in caat(same, kinds_of(same, [Category]), 3, 0)] == [10]
+    assert [len(members) for members in caat(same, kinds_of(same, [Category]), 3, 0, ties="first")] == [4, 3, 3]
+
+
+def test_caat_frozen_leftovers_do_not_follow_each_other() -> None:
+    rows = [(x,) for x in (0, 1, 2, 10, 12, 20, 21, 22)]
+    kinds = kinds_of(rows, [Number])
+    assert caat(rows, kinds, 3, 0, "nearest") == [[0, 1, 2, 3, 4], [7, 6, 5]]
+    assert caat(rows, kinds, 3, 0, "nearest", frozen=True) == [[0, 1, 2, 3], [7, 6, 5, 4]]
+
+
+def test_caat_grows_until_ok() -> None:
+    illness = "aaabbab"
+    classes = caat(PEOPLE, PEOPLE_KINDS, 2, 0, ok=lambda members: len({illness[record] for record in members}) > 1)
+    assert [[record + 1 for record in members] for members in classes] == [[1, 3, 2, 7], [6, 5, 4]]
+    with pytest.raises(ValueError, match="whole table"):
+        caat(PEOPLE, PEOPLE_KINDS, 2, 0, ok=lambda members: len(members) > 7)
+
+
+def test_missing_values_are_far_from_all_others() -> None:
+    rows = [(1, "HS"), (2, "HS"), (5, "Voc"), (None, None), (None, None)]
+    kinds = kinds_of(rows, [Number, EDUCATION])
+    for interval in RULES:
+        assert caat_distance(rows, kinds, 3, [4], interval) == 0
+        assert caat_distance(rows, kinds, 3, [0], interval) == 1
+        assert caat_distance(rows, kinds, 0, [3, 4], interval) == 1
+
+
+# ------------------------------------------------------------------------------------ k-member, section 9
+
+AGES = [(20,), (21,), (22,), (40,), (41,), (42,), (60,)]
+AGES_KINDS = kinds_of(AGES, [Number])
+
+
+def test_kmember_example() -> None:
+    classes = kmember(AGES, AGES_KINDS, 3, 0)
+    assert [[AGES[record][0] for record in members] for members in classes] == [[60, 42, 41, 40], [20, 21, 22]]
+    assert kmember_increase(AGES, AGES_KINDS, [6, 5, 4], 3) == Fraction(575, 1000)
+    assert kmember_increase(AGES, AGES_KINDS, [0, 1, 2], 3) == Fraction(185, 100)
+
+
+def test_kmember_on_trees() -> None:
+    classes = kmember(PEOPLE, PEOPLE_KINDS, 3, 0)
+    assert [[record + 1 for record in members] for members in classes] == [[6, 5, 4], [1, 3, 2, 7]]
+    # By hand: 4 * (3/25 + 1) - 3 * (2/25 + 1/2) against 4 * (22/25 + 1/2) - 3 * (5/25 + 1/2)
+    assert kmember_increase(PEOPLE, PEOPLE_KINDS, [0, 2, 1], 6) == Fraction(274, 100)
+    assert kmember_increase(PEOPLE, PEOPLE_KINDS, [5, 4, 3], 6) == Fraction(342, 100)
