@@ -49,7 +49,9 @@ if TYPE_CHECKING:
     from sfumato.models import KAnonymity as KAnonymity
     from sfumato.models import ProbabilisticLDiversity as ProbabilisticLDiversity
     from sfumato.models import RecursiveLDiversity as RecursiveLDiversity
+    from sfumato.models import SubsetKAnonymity as SubsetKAnonymity
     from sfumato.models import TCloseness as TCloseness
+    from sfumato.models import WildcardKAnonymity as WildcardKAnonymity
     from sfumato.policy.policy import Policy as Policy
     from sfumato.recoding import Recoding as Recoding
     from sfumato.release.anonymize import anonymize as anonymize
@@ -98,7 +100,9 @@ _HOMES = {
         "KAnonymity",
         "ProbabilisticLDiversity",
         "RecursiveLDiversity",
+        "SubsetKAnonymity",
         "TCloseness",
+        "WildcardKAnonymity",
     ),
     "recoding": ("Recoding",),
     "release.anonymize": ("anonymize",),

@@ -76,6 +76,8 @@ PARAMETERS: Mapping[str, Mapping[str, st.SearchStrategy[Any]]] = {
     "basic-beta-likeness": {"beta": BOUNDS},
     "enhanced-beta-likeness": {"beta": BOUNDS},
     "delta-disclosure": {"delta": BOUNDS},
+    "subset-k-anonymity": {"k": SMALL, "m": SMALL},
+    "wildcard-k-anonymity": {"k": SMALL},
 }
 
 
@@ -83,7 +85,7 @@ PARAMETERS: Mapping[str, Mapping[str, st.SearchStrategy[Any]]] = {
 def models(draw: st.DrawFn, name: str, sensitive: Mapping[str, Sensitive]) -> PrivacyModel:
     """One model with parameters, on all sensitive columns or on one of them."""
     parameters = {key: draw(values) for key, values in PARAMETERS[name].items()}
-    if name != "k-anonymity":
+    if "attribute" in {field.name for field in dataclasses.fields(MODELS[name])}:  # type: ignore[arg-type]
         parameters["attribute"] = draw(st.sampled_from([None, *sensitive]))
     if name == "t-closeness" and draw(st.booleans()):
         parameters["distance"] = draw(st.sampled_from(_distances(parameters["attribute"], sensitive)))

@@ -22,6 +22,8 @@ TWIN_OF = {
     "basic-beta-likeness": "basic-beta",
     "enhanced-beta-likeness": "enhanced-beta",
     "delta-disclosure": "delta",
+    "subset-k-anonymity": "subset-k",
+    "wildcard-k-anonymity": "wildcard-k",
 }
 
 
@@ -52,6 +54,8 @@ def holds(
     sensitive: Mapping[str, Sensitive],
 ) -> bool:
     """Tell whether every class of the published columns satisfies a model, given as release.json writes it."""
+    if TWIN_OF[model["name"]] in naive.ROW_MODELS:
+        return _row_support(model, columns, quasi) >= model["k"]
     return all(
         naive.holds_per_class(TWIN_OF[model["name"]], _classes(columns, quasi), values, **parameters)
         == [True] * len(_classes(columns, quasi))
@@ -66,6 +70,8 @@ def achieved(
     sensitive: Mapping[str, Sensitive],
 ) -> list[float]:
     """Return the worst value of the model's measure on each attribute that it protects."""
+    if TWIN_OF[model["name"]] in naive.ROW_MODELS:
+        return [_row_support(model, columns, quasi)]
     twin = naive.MODELS[TWIN_OF[model["name"]]]
     found = []
     for values, parameters in _cases(model, columns, sensitive):
@@ -88,6 +94,12 @@ def one_class_holds(
     """Tell whether all records as one class satisfy a model: if not, no partition of them does."""
     height = len(next(iter(columns.values())))
     return holds(model, {**columns, "\0everybody": [None] * height}, ["\0everybody"], sensitive)
+
+
+def _row_support(model: Mapping[str, Any], columns: Mapping[str, Sequence[Any]], quasi: Sequence[str]) -> float:
+    rows = list(zip(*(columns[name] for name in quasi), strict=True))
+    settings = {key: value for key, value in model.items() if key not in ("name", "k")}
+    return naive.ROW_MODELS[TWIN_OF[model["name"]]](rows, **settings)
 
 
 def _classes(columns: Mapping[str, Sequence[Any]], quasi: Sequence[str]) -> list[list[int]]:

@@ -30,8 +30,11 @@ GOOD: list[PrivacyModel] = [
     models.BasicBetaLikeness(1),
     models.EnhancedBetaLikeness(1.5),
     models.DeltaDisclosure(0.7),
+    models.SubsetKAnonymity(5, 2),
+    models.WildcardKAnonymity(5),
 ]
-SENSITIVE = [model for model in GOOD if not isinstance(model, models.KAnonymity)]
+SIZES = (models.KAnonymity, models.SubsetKAnonymity, models.WildcardKAnonymity)
+SENSITIVE = [model for model in GOOD if not isinstance(model, SIZES)]
 
 
 def name_of(model: PrivacyModel) -> str:

@@ -14,6 +14,7 @@ import math
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
+from itertools import combinations
 from typing import Any, NamedTuple
 
 Value = Any
@@ -250,6 +251,32 @@ def achieves_delta(values: Sequence[Value], whole: Sequence[Value]) -> float:
 
 def holds_delta(values: Sequence[Value], whole: Sequence[Value], *, delta: float) -> bool:
     return below(achieves_delta(values, whole), delta)
+
+
+# --- about single published values ---------------------------------------------------------------------------------
+
+STAR = "*"
+
+
+def supports_subsets(rows: Sequence[Sequence[Value]], *, m: int) -> float:
+    """Records that have the rarest combination of up to `m` values without a star; infinite where there is none."""
+    least = math.inf
+    for row in rows:
+        shown = [place for place, value in enumerate(row) if value != STAR]
+        for size in range(1, min(m, len(row)) + 1):
+            for chosen in combinations(shown, size):
+                least = min(least, sum(all(other[place] == row[place] for place in chosen) for other in rows))
+    return least
+
+
+def supports_wildcards(rows: Sequence[Sequence[Value]]) -> float:
+    """Records that the loneliest record is compatible with, itself included, when a star may be any value."""
+    return min(
+        sum(all(x == y or STAR in (x, y) for x, y in zip(row, other, strict=True)) for other in rows) for row in rows
+    )
+
+
+ROW_MODELS: dict[str, Callable[..., float]] = {"subset-k": supports_subsets, "wildcard-k": supports_wildcards}
 
 
 # --- over a whole table --------------------------------------------------------------------------------------------

@@ -60,10 +60,14 @@ class ClassStatistics:
         int64 (c,): records in each class.
     sensitive : mapping of str to SensitiveCounts
         One entry per sensitive attribute.
+    published : numpy.ndarray or None
+        int32 (c, q): for models that look at single values, a number for what each class publishes for each
+        quasi-identifying attribute, −1 for ``*``. None: not known, or not asked for.
     """
 
     sizes: NDArray[np.int64]
     sensitive: Mapping[str, SensitiveCounts]
+    published: NDArray[np.int32] | None = None
 
     @property
     def count(self) -> int:

@@ -12,7 +12,9 @@ from sfumato.models.k_anonymity import KAnonymity
 from sfumato.models.probabilistic_l_diversity import ProbabilisticLDiversity
 from sfumato.models.protocol import PrivacyModel
 from sfumato.models.recursive_l_diversity import RecursiveLDiversity
+from sfumato.models.subset_k_anonymity import SubsetKAnonymity
 from sfumato.models.t_closeness import TCloseness
+from sfumato.models.wildcard_k_anonymity import WildcardKAnonymity
 
 MODELS: dict[str, type[PrivacyModel]] = {
     "k-anonymity": KAnonymity,
@@ -25,6 +27,8 @@ MODELS: dict[str, type[PrivacyModel]] = {
     "basic-beta-likeness": BasicBetaLikeness,
     "enhanced-beta-likeness": EnhancedBetaLikeness,
     "delta-disclosure": DeltaDisclosure,
+    "subset-k-anonymity": SubsetKAnonymity,
+    "wildcard-k-anonymity": WildcardKAnonymity,
 }
 
 __all__ = [
@@ -38,5 +42,7 @@ __all__ = [
     "KAnonymity",
     "ProbabilisticLDiversity",
     "RecursiveLDiversity",
+    "SubsetKAnonymity",
     "TCloseness",
+    "WildcardKAnonymity",
 ]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any
 
@@ -14,6 +14,8 @@ from sfumato.classes.statistics import ClassStatistics, class_statistics
 from sfumato.errors import VerificationError
 from sfumato.figures import counted
 from sfumato.models.protocol import Achieved, PrivacyModel
+from sfumato.models.published import PublishedModel
+from sfumato.release.published_values import numbered_values
 from sfumato.release.rows import group_rows
 from sfumato.table.distinct import as_categories, texts_of
 from sfumato.table.encoding import encode
@@ -144,21 +146,28 @@ def verify_table(
     -----
     Cost O(n · q). Suppressed records that are published as ``*`` are one class and must satisfy the models too.
     """
-    statistics = published_statistics(data, quasi_identifying, sensitive)
+    looked_at = any(isinstance(model, PublishedModel) for model in models)
+    statistics = published_statistics(data, quasi_identifying, sensitive, values=looked_at)
     checks = tuple(_check(model, statistics) for model in models)
     return Verification(checks, statistics.height, statistics.count)
 
 
 def published_statistics(
-    data: pl.DataFrame | str, quasi_identifying: Sequence[str], sensitive: Mapping[str, Attribute]
+    data: pl.DataFrame | str,
+    quasi_identifying: Sequence[str],
+    sensitive: Mapping[str, Attribute],
+    *,
+    values: bool = False,
 ) -> ClassStatistics:
-    """Class statistics of a published table, from nothing but its values."""
+    """Class statistics of a published table, from nothing but its values; with each class's own where `values`."""
     quasi, private = _parts(data, quasi_identifying, sensitive)
     class_of, count = group_rows(quasi)
+    published = numbered_values(quasi, class_of, count) if values else None
     if private is None:
-        return class_statistics(class_of, count, np.empty((len(class_of), 0), dtype=np.uint8), ())
+        nothing = np.empty((len(class_of), 0), dtype=np.uint8)
+        return replace(class_statistics(class_of, count, nothing, ()), published=published)
     encoded = encode(private, order="name")
-    return class_statistics(class_of, count, encoded.codes, encoded.attributes)
+    return replace(class_statistics(class_of, count, encoded.codes, encoded.attributes), published=published)
 
 
 def read_published(

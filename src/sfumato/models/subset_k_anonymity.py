@@ -1,0 +1,72 @@
+"""Subset k-anonymity: what can be read about a few keys at a time is shared by k records."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from itertools import combinations
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.classes.grouping import group_records
+from sfumato.models.parameters import Limit
+from sfumato.models.published import STARRED, PublishedModel
+
+
+@dataclass(frozen=True)
+class SubsetKAnonymity(PublishedModel):
+    """Every combination of up to `m` published values without ``*`` is had by at least `k` records.
+
+    Guarantee: an attacker who knows up to `m` quasi-identifying values of a person, and looks for records that show
+    them all, finds none or at least `k`. A suppressed cell counts not at all: it matches no value, and combinations
+    with it are not looked for. So the model is weaker than k-anonymity, also where `m` is the number of attributes:
+    who finds no record that shows a person's values may find fewer than `k` whose stars could hide them.
+
+    Parameters
+    ----------
+    k
+        Fewest records that share a combination, a whole number ≥ 1.
+    m
+        Most attributes of a combination, a whole number ≥ 1; more than there are means all of them.
+
+    Notes
+    -----
+    Classes of `k` records satisfy it whatever they publish. Cost O(c q s) for s sets of up to `m` attributes.
+
+    References
+    ----------
+    After the subsets of key variables in M. Templ, A. Kowarik, B. Meindl, "Statistical disclosure control for
+    micro-data using the R package sdcMicro", 2015, where a suppressed cell matches every value.
+    """
+
+    k: int
+    m: int
+
+    name: ClassVar[str] = "subset-k-anonymity"
+    limits: ClassVar = {"k": Limit(1, whole=True), "m": Limit(1, whole=True)}
+
+    def support(self, published: NDArray[np.int32], sizes: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Return the records that share the rarest combination of each class; infinite where all is starred."""
+        least = np.full(len(sizes), math.inf)
+        shown = published != STARRED
+        most = min(self.m, published.shape[1])
+        for size in range(1, most + 1):
+            for chosen in combinations(range(published.shape[1]), size):
+                # Where more is shown, a larger combination tells more; it is counted in its turn.
+                asked = shown[:, chosen].all(axis=1) & ((size == most) | (shown.sum(axis=1) == size))
+                if asked.any():
+                    least[asked] = np.minimum(
+                        least[asked], _shared(published[:, chosen], shown[:, chosen], sizes)[asked]
+                    )
+        return least
+
+
+def _shared(values: NDArray[np.int32], shown: NDArray[np.bool_], sizes: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Count the records that show what each class does; float64 (c,), 0 where it shows not all."""
+    complete = shown.all(axis=1)
+    groups, count = group_records(np.ascontiguousarray(values[complete]))
+    shared = np.zeros(len(sizes))
+    shared[complete] = np.bincount(groups, weights=sizes[complete], minlength=count)[groups]
+    return shared
