@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from sfumato.anonymizers.incognito import Incognito as Incognito
     from sfumato.anonymizers.k_member import KMember as KMember
     from sfumato.anonymizers.mondrian import Mondrian as Mondrian
+    from sfumato.anonymizers.optimal import Optimal as Optimal
     from sfumato.attacks.linkage import linking_attack as linking_attack
     from sfumato.errors import HierarchyError as HierarchyError
     from sfumato.errors import InputError as InputError
@@ -70,6 +71,7 @@ _HOMES = {
     "anonymizers.incognito": ("Incognito",),
     "anonymizers.k_member": ("KMember",),
     "anonymizers.mondrian": ("Mondrian",),
+    "anonymizers.optimal": ("Optimal",),
     "attacks.linkage": ("linking_attack",),
     "errors": (
         "HierarchyError",

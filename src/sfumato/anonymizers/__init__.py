@@ -7,12 +7,14 @@ from sfumato.anonymizers.datafly import Datafly
 from sfumato.anonymizers.incognito import Incognito
 from sfumato.anonymizers.k_member import KMember
 from sfumato.anonymizers.mondrian import Mondrian
+from sfumato.anonymizers.optimal import Optimal
 from sfumato.anonymizers.protocol import Anonymizer, Problem
 
-__all__ = ["ANONYMIZERS", "Anonymizer", "CellSuppression", "Datafly", "Incognito", "KMember", "Mondrian", "Problem"]
+__all__ = ["ANONYMIZERS", "Anonymizer", "CellSuppression", "Datafly", "Incognito", "KMember", "Mondrian", "Optimal", "Problem"]
 
 ANONYMIZERS: dict[str, Any] = {
     "mondrian": Mondrian,
+    "optimal": Optimal,
     "cell-suppression": CellSuppression,
     "datafly": Datafly,
     "incognito": Incognito,
