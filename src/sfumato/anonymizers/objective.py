@@ -67,7 +67,8 @@ class CellObjective:
 
     def terms(self, sums: NDArray[np.int64]) -> NDArray[np.float64]:
         """Return parts that add up, over attributes, to something that grows with the value; float64 (q, levels)."""
-        losses = (sums - self.known[:, None]) / self.most[:, None]
+        # Above the height of an attribute there are no sums.
+        losses = np.maximum(sums - self.known[:, None], 0) / self.most[:, None]
         parts: NDArray[np.float64] = (np.log1p(losses) if self.geometric else losses) * self.shares[:, None]
         return parts
 

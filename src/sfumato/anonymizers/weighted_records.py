@@ -131,11 +131,18 @@ def weighted_records(
     bottom = (0,) * codes.shape[1]
     if not values.shape[1]:
         distinct, weights, record_of = distinct_records(codes)
-        return WeightedRecords(bottom, distinct, weights, values[: len(distinct)], NONE), record_of
-    joined = np.column_stack([codes, values])
-    distinct, weights, record_of = distinct_records(joined)
-    quasi, sensitive = (np.ascontiguousarray(part) for part in np.split(distinct, [codes.shape[1]], axis=1))
-    return WeightedRecords(bottom, quasi, weights, sensitive, group_records(sensitive)[0]), record_of
+        return WeightedRecords(
+            bottom, _plain(distinct), weights, np.zeros((len(distinct), 0), np.uint32), NONE
+        ), record_of
+    distinct, weights, record_of = distinct_records(np.column_stack([codes, values]))
+    quasi, sensitive = np.split(distinct, [codes.shape[1]], axis=1)
+    vectors = np.ascontiguousarray(sensitive, dtype=np.uint32)
+    return WeightedRecords(bottom, _plain(quasi), weights, vectors, group_records(vectors)[0]), record_of
+
+
+def _plain(codes: NDArray[np.unsignedinteger]) -> NDArray[np.unsignedinteger]:
+    """Return codes in one of two widths: every width has kernels of its own, which take long to compile."""
+    return np.ascontiguousarray(codes, dtype=np.uint32 if codes.itemsize > 2 else np.uint16)
 
 
 def grouped(records: WeightedRecords, tables: LevelTables, levels: Levels) -> Grouping:
