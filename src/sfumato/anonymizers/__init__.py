@@ -10,7 +10,17 @@ from sfumato.anonymizers.mondrian import Mondrian
 from sfumato.anonymizers.optimal import Optimal
 from sfumato.anonymizers.protocol import Anonymizer, Problem
 
-__all__ = ["ANONYMIZERS", "Anonymizer", "CellSuppression", "Datafly", "Incognito", "KMember", "Mondrian", "Optimal", "Problem"]
+__all__ = [
+    "ANONYMIZERS",
+    "Anonymizer",
+    "CellSuppression",
+    "Datafly",
+    "Incognito",
+    "KMember",
+    "Mondrian",
+    "Optimal",
+    "Problem",
+]
 
 ANONYMIZERS: dict[str, Any] = {
     "mondrian": Mondrian,

@@ -78,11 +78,14 @@ class Evaluated:
         Under the objective; None when the node is no solution.
     suppressed : int
         Records that it has to suppress.
+    hopeless : bool
+        Whether it is known that no specialization is a solution either.
     """
 
     levels: Levels
     value: float | None
     suppressed: int
+    hopeless: bool
 
     def beats(self, other: Evaluated | None) -> bool:
         """Tell whether this solution is to be preferred: it costs less, or as much and stands first in the lattice."""
@@ -102,8 +105,8 @@ class Found:
     ----------
     evaluated : list of Evaluated
         In the order in which they were looked at.
-    best : Evaluated or None
-        The first of the best solutions, None without any.
+    path : list of Evaluated
+        The solutions that were the best so far, one after the other; the last is the best, empty without any.
     bound : float
         What every solution costs at least: the value of `best` when that is proven.
     proven : bool
@@ -111,9 +114,14 @@ class Found:
     """
 
     evaluated: list[Evaluated]
-    best: Evaluated | None
+    path: list[Evaluated]
     bound: float
     proven: bool
+
+    @property
+    def best(self) -> Evaluated | None:
+        """The best solution, None without any."""
+        return self.path[-1] if self.path else None
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -135,7 +143,7 @@ class _Search:
     budget: Budget
     heap: list[tuple[float, int, _Box]] = field(default_factory=list)
     evaluated: list[Evaluated] = field(default_factory=list)
-    best: Evaluated | None = None
+    path: list[Evaluated] = field(default_factory=list)
     cut: float = math.inf
     pushed: int = 0
     started: float = field(default_factory=time.monotonic)
@@ -158,10 +166,10 @@ class _Search:
         """Evaluate the high corner of a box."""
         ground, outcome = self.ground, box.outcome
         value = ground.loss.value(box.records, box.groups, outcome, box.high) if outcome.holds else None
-        node = Evaluated(box.high, value, outcome.suppressed)
+        node = Evaluated(box.high, value, outcome.suppressed, ground.rule.hopeless(outcome))
         self.evaluated.append(node)
-        if value is not None and node.beats(self.best):
-            self.best = node
+        if value is not None and node.beats(self.path[-1] if self.path else None):
+            self.path.append(node)
             self.cut = ground.loss.cut(value)
 
     def push(self, box: _Box) -> None:
@@ -247,12 +255,12 @@ def search(ground: Ground, budget: Budget, progress: Callable[[int], None]) -> F
 
 
 def _found(ended: _Search) -> Found:
-    best = ended.best
+    best = ended.path[-1] if ended.path else None
     proven = not ended.heap or ended.heap[0][0] > ended.cut
     if best is not None and best.value is not None and proven:
-        return Found(ended.evaluated, best, best.value, True)
+        return Found(ended.evaluated, ended.path, best.value, True)
     bound = ended.ground.loss.bound_of(ended.heap[0][0]) if ended.heap else math.inf
-    return Found(ended.evaluated, best, bound, proven)
+    return Found(ended.evaluated, ended.path, bound, proven)
 
 
 def _condensed(box: _Box, ground: Ground) -> _Box:

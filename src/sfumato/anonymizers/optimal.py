@@ -18,6 +18,7 @@ from sfumato.anonymizers.domain_levels import (
 )
 from sfumato.anonymizers.feasibility import feasible
 from sfumato.anonymizers.lattice_boxes import Budget, Found, Ground, search
+from sfumato.anonymizers.lattice_states import as_lattice_search
 from sfumato.anonymizers.node_loss import node_loss
 from sfumato.anonymizers.node_suppression import suppression_rule
 from sfumato.anonymizers.objective import Mean, ObjectiveName
@@ -27,6 +28,7 @@ from sfumato.classes.partition import Partition
 from sfumato.errors import PolicyError, UnsatisfiableError, raise_all
 from sfumato.figures import figure
 from sfumato.hierarchy.lattice import Lattice, Levels
+from sfumato.hierarchy.lattice_search import LatticeSearch
 
 LISTABLE = 1 << 22
 """Largest lattice that is searched to the end unless a budget is given."""
@@ -106,11 +108,24 @@ class Optimal:
         """
         domains = domain_levels(problem.table)
         ground, record_of = self._ground(problem, domains)
-        found = search(ground, self._budget(lattice_of(domains)), _told(problem, lattice_of(domains)))
-        if found.best is None:
-            raise _unsatisfiable(problem, found)
+        found = self._found(problem, ground)
+        assert found.best is not None
         notes = (*notes_on(domains), *_notes(self, domains, found))
         return _partition(ground, record_of, domains, found.best.levels, notes)
+
+    def search(self, problem: Problem) -> LatticeSearch:
+        """Return what is found of every node, and the best one; errors as :meth:`solve`."""
+        domains = domain_levels(problem.table)
+        found = self._found(problem, self._ground(problem, domains)[0])
+        names = tuple(domain.attribute.name for domain in domains)
+        return as_lattice_search(found, lattice_of(domains), names, _measure(self))
+
+    def _found(self, problem: Problem, ground: Ground) -> Found:
+        lattice = Lattice(ground.tables.heights)
+        found = search(ground, self._budget(lattice), _told(problem, lattice))
+        if found.best is None:
+            raise _unsatisfiable(problem, found)
+        return found
 
     def _ground(self, problem: Problem, domains: tuple[DomainLevels, ...]) -> tuple[Ground, Numbers]:
         rule, tables = suppression_rule(problem), level_tables(domains)
@@ -167,12 +182,16 @@ def _partition(
     return without_classes(groups.class_of[record_of], kept, regions, notes)
 
 
+def _measure(options: Optimal) -> str:
+    return options.objective + (f", {options.mean} mean" if options.objective in OF_CELLS else "")
+
+
 def _notes(options: Optimal, domains: tuple[DomainLevels, ...], found: Found) -> tuple[str, ...]:
     best = found.best
     assert best is not None
     assert best.value is not None
     levels = ", ".join(f"{domain.attribute.name} {level}" for domain, level in zip(domains, best.levels, strict=True))
-    measure = options.objective + (f", {options.mean} mean" if options.objective in OF_CELLS else "")
+    measure = _measure(options)
     counted = f"{len(found.evaluated):,} of {lattice_of(domains).size:,} nodes of the lattice were counted"
     if found.proven:
         proof = f"{counted}; it is proven that no node loses less ({measure}: {figure(best.value)})."
