@@ -16,7 +16,7 @@ from sfumato.anonymizers.mondrian import Mondrian
 from sfumato.anonymizers.protocol import Anonymizer, Problem, Progress, silent
 from sfumato.classes.generalized import Form, GeneralizedTable
 from sfumato.classes.partition import Partition
-from sfumato.errors import PolicyError, raise_all
+from sfumato.errors import PolicyError, UnsatisfiableError, raise_all
 from sfumato.metrics import Losses, measure_losses
 from sfumato.models.protocol import PrivacyModel
 from sfumato.parallel import both, worth_starting
@@ -100,7 +100,7 @@ def anonymize(
     raise_all(PolicyError, _misfits(encoded, wanted, recoding, anonymizer))
     limit = math.floor(suppression_limit * encoded.height + 1e-9)
     problem = Problem(encoded, wanted, limit, seed, thread_count(threads), progress)
-    partition = settle_suppression(anonymizer.solve(problem), problem, recoding)
+    partition = _solution(anonymizer, problem, recoding)
     progress("recoding", 3, STEPS)
     beside = worth_starting(problem.threads, encoded.height)
     generalized, order = both(
@@ -120,6 +120,22 @@ def anonymize(
     report = replace(report, notes=partition.notes)
     progress("done", STEPS, STEPS)
     return Release(data, report, _description(table, encoded, data, wanted, suppression_limit), written.published())
+
+
+def _solution(anonymizer: Anonymizer, problem: Problem, recoding: Recoding) -> Partition:
+    """Solve; where what is left out may not be published as the recoding says, solve without leaving anybody out.
+
+    Anonymizers do not know whether suppressed records will stand in the table as one more class.
+    """
+    partition = anonymizer.solve(problem)
+    try:
+        return settle_suppression(partition, problem, recoding)
+    except UnsatisfiableError as error:
+        strict = replace(problem, suppression_limit=0)
+        try:
+            return settle_suppression(anonymizer.solve(strict), strict, recoding)
+        except UnsatisfiableError:
+            raise error from None
 
 
 def check_settings(
