@@ -86,7 +86,7 @@ def records_of(
         weights = kept.astype(np.int32)
     rows = np.arange(len(codes), dtype=np.int32)
     if order is not None:
-        codes, rows = codes[order], order.astype(np.int32)
+        codes, weights, rows = codes[order], weights[order], order.astype(np.int32)
     per_word = 8 // codes.dtype.itemsize
     padded = np.zeros((len(codes), -(-codes.shape[1] // per_word) * per_word), dtype=codes.dtype)
     padded[:, : codes.shape[1]] = codes

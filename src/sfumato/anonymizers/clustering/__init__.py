@@ -1,0 +1,1 @@
+"""Anonymizers that cluster records, and what they share."""

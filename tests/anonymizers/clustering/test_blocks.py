@@ -1,0 +1,129 @@
+"""Blocks: what they hold, that models hold in each, and that a solution does not depend on threads."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import polars as pl
+import pytest
+
+from sfumato.anonymizers.clustering.blocks import block_size_problems, blocks_of, solve_in_blocks
+from sfumato.anonymizers.feasibility import Feasible, feasible
+from sfumato.anonymizers.protocol import Problem
+from sfumato.classes.partition import Partition
+from sfumato.classes.statistics import class_statistics
+from sfumato.errors import UnsatisfiableError
+from sfumato.models import DistinctLDiversity, KAnonymity, ProbabilisticLDiversity, TCloseness
+from sfumato.models.protocol import PrivacyModel
+from sfumato.table.encoding import encode
+from sfumato.table.schema import Kind, Schema
+from sfumato.table.table import Table
+
+
+def table(rows: int, *, values: int = 1000) -> Table:
+    draw = np.random.default_rng(5)
+    frame = pl.DataFrame(
+        {
+            "a": draw.integers(0, values, rows),
+            "b": draw.integers(0, values, rows),
+            "s": pl.Series(draw.choice(["x", "y", "z"], rows, p=[0.6, 0.3, 0.1]), dtype=pl.Categorical),
+        }
+    )
+    kinds = {"a": Kind.NUMERIC, "b": Kind.NUMERIC, "s": Kind.CATEGORICAL}
+    return Table(frame, Schema(quasi_identifying=["a", "b"], sensitive=["s"]), kinds)
+
+
+def problem(rows: int, models: Sequence[PrivacyModel], threads: int = 1, limit: int = 0, values: int = 1000) -> Problem:
+    return Problem(encode(table(rows, values=values)), models, limit, seed=3, threads=threads)
+
+
+def one_class(start: Feasible) -> Partition:
+    height = start.problem.table.height
+    return start.partition(np.zeros(height, dtype=np.int32), 1)
+
+
+def quarters(start: Feasible) -> Partition:
+    """Four classes by rank in the first attribute, which depend on no order of records."""
+    codes = start.problem.table.codes[:, 0].astype(np.int64)
+    class_of = np.searchsorted(np.quantile(codes, [0.25, 0.5, 0.75]), codes).astype(np.int32)
+    return start.partition(class_of, int(class_of.max()) + 1)
+
+
+def test_blocks_are_disjoint_cover_everything_and_are_at_most_as_large_as_asked():
+    (start,) = feasible(problem(5000, [KAnonymity(5)]))
+    blocks = blocks_of(start, 600)
+    assert sorted(np.concatenate([block.rows for block in blocks]).tolist()) == list(range(5000))
+    assert {300 <= len(block.rows) <= 600 for block in blocks} == {True}
+
+
+def test_equal_records_are_halved_too():
+    (start,) = feasible(problem(5000, [KAnonymity(5)], values=1))
+    sizes = [len(block.rows) for block in blocks_of(start, 600)]
+    assert sum(sizes) == 5000
+    assert max(sizes) <= 600
+
+
+@pytest.mark.parametrize("models", [[TCloseness(0.05)], [DistinctLDiversity(3), KAnonymity(4)]])
+def test_every_block_satisfies_the_models_of_the_whole_table(models):
+    whole = problem(3000, models)
+    solution = solve_in_blocks(whole, 200, one_class)
+    assert solution.count > 1
+    codes, attributes = whole.table.sensitive_codes, whole.table.sensitive
+    statistics = class_statistics(solution.class_of, solution.count, codes, attributes)
+    assert all(model.holds(statistics).all() for model in models)
+    assert len(solution.notes) == 1
+    assert f"{solution.count} blocks" in solution.notes[0]
+
+
+def test_rules_of_a_block_compare_with_the_whole_table():
+    (start,) = feasible(problem(3000, [TCloseness(0.3)]))
+    for block in blocks_of(start, 500):
+        assert block.start.rules.arrays.total == 3000
+        assert block.start.rules.arrays.totals.sum() == 3000
+        assert len(block.start.rules.codes) == len(block.rows) == block.start.problem.table.height
+
+
+def test_the_result_is_the_same_on_any_number_of_threads():
+    one, two = (solve_in_blocks(problem(3000, [KAnonymity(3)], threads), 300, quarters) for threads in (1, 3))
+    assert one.class_of.tolist() == two.class_of.tolist()
+    assert one.notes == two.notes
+    assert "estimated" in one.notes[0]
+
+
+@pytest.mark.parametrize("size", [None, 3000])
+def test_tables_that_fit_are_solved_at_once(size):
+    solution = solve_in_blocks(problem(3000, [KAnonymity(3)]), size, one_class)
+    assert solution.count == 1
+    assert solution.notes == ()
+
+
+def test_records_that_are_left_out_stay_covered():
+    # Half of the records may have x, so that some of it has to go.
+    whole = problem(2000, [ProbabilisticLDiversity(2)], limit=900)
+    solution = solve_in_blocks(whole, 300, one_class)
+    assert 0 < solution.suppressed <= 900
+    assert solution.count > 1
+    assert (solution.covered_by >= 0).all()
+
+
+def test_an_algorithm_that_covers_nobody_gets_no_left_out_records():
+    whole = problem(2000, [ProbabilisticLDiversity(2)], limit=900)
+    with pytest.raises(UnsatisfiableError):
+        solve_in_blocks(whole, 300, one_class, may_leave_out=False)
+
+
+def test_progress_counts_records():
+    seen: list[tuple[str, int, int]] = []
+    encoded = encode(table(1000))
+    solve_in_blocks(Problem(encoded, [KAnonymity(2)], progress=lambda *step: seen.append(step)), 200, one_class)
+    assert seen[-1] == ("clustering", 1000, 1000)
+    assert len(seen) > 4
+
+
+def test_block_size_is_checked():
+    assert block_size_problems("x", None) == block_size_problems("x", 2) == []
+    for wrong in (1, 0, 2.5, True, "many"):
+        assert block_size_problems("x", wrong) == [
+            "x: block_size must be a whole number, 2 or above, or None for no blocks"
+        ]
