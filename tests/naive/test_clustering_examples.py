@@ -12,13 +12,19 @@ import pytest
 
 from naive.caat import caat
 from naive.caat import distance as caat_distance
+from naive.kaca import Group, kaca, whd
+from naive.kaca import distance as kaca_distance
 from naive.kmeans import cluster, kmeans, means, scaled, squared_distance
 from naive.kmember import increase as kmember_increase
 from naive.kmember import kmember
 from naive.mdav import mdav, v_mdav
-from naive.metrics import Attribute, dm, gcp, sse_sst
-from naive.mixed import Category, Number, Tree, kinds_of
+from naive.metrics import Attribute, dm, gcp, ncp, sse_sst
+from naive.mixed import Category, Number, Tree, kinds_of, penalty, total
+from naive.oka import oka, one_pass
 from naive.recoding import class_texts
+from naive.sbc import sbc, similarity_orders
+from naive.toolbox import toolbox_rows
+from naive.xu import bottom_up, halves, split, top_down
 
 
 def numbered(classes: list[list[int]]) -> list[set[int]]:
@@ -245,3 +251,230 @@ def test_kmember_on_trees() -> None:
     # By hand: 4 * (3/25 + 1) - 3 * (2/25 + 1/2) against 4 * (22/25 + 1/2) - 3 * (5/25 + 1/2)
     assert kmember_increase(PEOPLE, PEOPLE_KINDS, [0, 2, 1], 6) == Fraction(274, 100)
     assert kmember_increase(PEOPLE, PEOPLE_KINDS, [5, 4, 3], 6) == Fraction(342, 100)
+
+
+# ------------------------------------------------------------------------------------ KACA, section 8
+
+
+@pytest.mark.parametrize(
+    ("steps", "climb", "weight", "beta", "distance"),
+    [
+        (5, 1, "uniform", 1, 0.2),
+        (5, 1, "height", 1, 0.0875912),
+        (5, 1, "height", 2, 0.0273297),
+        (5, 2, "uniform", 1, 0.4),
+        (5, 2, "height", 1, 0.1970803),
+        (1, 1, "uniform", 1, 1.0),
+        (1, 1, "height", 2, 1.0),
+        (4, 1, "uniform", 1, 0.25),
+        (4, 1, "height", 1, 0.12),
+        (5, 5, "height", 2, 1.0),
+    ],
+)
+def test_kaca_weighted_distances(steps: int, climb: int, weight: str, beta: int, distance: float) -> None:
+    assert float(whd(0, climb, steps, weight, beta)) == pytest.approx(distance, abs=5e-8)
+
+
+DEGREES = [("HS",), ("HS",), ("HS",), ("HS",), ("BSc",), ("MSc",)]
+DEGREES_KINDS = kinds_of(DEGREES, [EDUCATION])
+
+
+def test_kaca_distances_weigh_the_records_of_both_classes() -> None:
+    school, bachelor, master = Group([0, 1, 2, 3], [0, 1, 2, 3]), Group([4], [4]), Group([5], [5])
+    assert kaca_distance(DEGREES, DEGREES_KINDS, bachelor, master) == 1
+    assert kaca_distance(DEGREES, DEGREES_KINDS, bachelor, school) == 5
+    assert kaca_distance(DEGREES, DEGREES_KINDS, Group([4, 5], [4, 5]), school) == 5
+    assert kaca_distance(DEGREES, DEGREES_KINDS, bachelor, master, "height", 1) == Fraction(2, 3)
+
+
+def test_kaca_takes_a_stub_where_both_classes_stay_large() -> None:
+    assert kaca(DEGREES, DEGREES_KINDS, 3, [4, 5]) == [[0, 4, 5], [1, 2, 3]]
+    assert kaca(DEGREES, DEGREES_KINDS, 3, [4, 5], stub=False) == [[0, 1, 2, 3, 4, 5]]
+    assert kaca(DEGREES[1:], DEGREES_KINDS, 3, [3, 4]) == [[0, 1, 2, 3, 4]]  # 2 + 3 records are fewer than 2k
+
+
+def test_kaca_passes_over_records_of_large_classes() -> None:
+    assert kaca(DEGREES, DEGREES_KINDS, 3, range(6)) == kaca(DEGREES, DEGREES_KINDS, 3, [4, 5])
+    with pytest.raises(ValueError, match="picks ran out"):
+        kaca(DEGREES, DEGREES_KINDS, 3, [4])
+
+
+def test_kaca_classes_that_come_to_publish_the_same_merge() -> None:
+    rows = [("MSc",), ("BSc",), ("HS",), ("PhD",)]
+    # BSc and MSc make High, with HS Any. PhD takes one of these three, both classes publish Any, and merge.
+    assert kaca(rows, kinds_of(rows, [EDUCATION]), 2, [1, 2, 3]) == [[0, 1, 2, 3]]
+
+
+def test_kaca_with_numbers_and_another_model() -> None:
+    illness = "aaabbab"
+    for record in range(7):
+        classes = kaca(
+            PEOPLE, PEOPLE_KINDS, 2, [*range(record, 7), *range(7)], ok=lambda some: len({illness[i] for i in some}) > 1
+        )
+        assert sorted(each for members in classes for each in members) == list(range(7))
+        assert all(len({illness[each] for each in members}) > 1 for members in classes)
+    assert kaca(AGES, AGES_KINDS, 3, range(7)) == [[0, 1, 2], [3, 4, 5, 6]]
+
+
+# ------------------------------------------------------------------------------------ OKA, section 9
+
+
+def test_oka_by_hand() -> None:
+    assert one_pass(AGES, AGES_KINDS, [0, 6], range(7)) == [[0, 1, 2, 3, 4, 5], [6]]
+    # 20, 42 and 21 are farthest from the mean 31; 42 is nearer to the mean of 22, 40, 41 than to that of 60, 20, 21.
+    assert oka(AGES, AGES_KINDS, 3, [0, 6]) == [[2, 3, 4, 5], [6, 0, 1]]
+    assert oka(AGES, AGES_KINDS, 3, [0, 6], pool_order=range(6, -1, -1)) == [[2, 3, 4, 0], [6, 5, 1]]
+
+
+def test_oka_takes_the_mode_or_the_common_ancestor() -> None:
+    rows = [("HS",), ("Voc",), ("PhD",), ("HS",)]
+    kinds = kinds_of(rows, [EDUCATION])
+    assert one_pass(rows, kinds, [0, 2], range(4), "mode") == [[0, 1, 3], [2]]
+    colours = [("red",), ("blue",), ("red",)]
+    assert one_pass(colours, kinds_of(colours, [Category]), [0, 1], range(3)) == [[0, 2], [1]]
+
+
+# ------------------------------------------------------------------------------------ Xu, section 9
+
+
+def test_bottom_up_by_hand() -> None:
+    assert bottom_up(AGES, AGES_KINDS, 3, range(7)) == [[0, 1, 2], [3, 4, 5, 6]]
+
+
+def test_bottom_up_splits_what_has_grown_too_large() -> None:
+    rows = [(0,), (1,), (2,), (100,)]
+    kinds = kinds_of(rows, [Number])
+    assert split(rows, kinds, [0, 1, 2, 3], 2) == [[0, 1], [2, 3]]
+    assert bottom_up(rows, kinds, 2, [0, 2, 3]) == [[0, 1], [2, 3]]
+    assert bottom_up(rows, kinds, 2, [0, 2, 3], ok=lambda members: 0 in members) == [[0, 1, 2, 3]]
+
+
+def test_top_down_by_hand() -> None:
+    assert halves(AGES, AGES_KINDS, range(7)) == ([0, 1, 2], [6, 3, 4, 5])
+    assert top_down(AGES, AGES_KINDS, 3, range(7)) == [[0, 1, 2], [3, 4, 5, 6]]
+
+
+@pytest.mark.parametrize(
+    ("values", "classes"),
+    [([0, 1, 2, 50], [[0, 1], [2, 3]]), ([0, 1, 2, 3, 50], [[0, 1], [2, 3, 4]])],
+    ids=["takes what is missing", "merges"],
+)
+def test_top_down_helps_the_undersized(values: list[int], classes: list[list[int]]) -> None:
+    rows = [(value,) for value in values]
+    assert top_down(rows, kinds_of(rows, [Number]), 2, range(len(rows))) == classes
+
+
+# ------------------------------------------------------------------------------------ SBC, section 12
+
+SCHOOLS = ["High School", "Bachelor", "Master", "PhD"]
+TABLE_3_1 = {"Japan": (4, 4), "US": (4, 1), "Iran": (1, 6)}
+TABLE_3_4 = {"Japan": (0, 4, 3, 1), "US": (4, 1, 0, 0), "Iran": (1, 3, 1, 2)}
+
+
+def thesis_rows(gender: str, school: str = "Bachelor") -> list[tuple[str, str, str]]:
+    """Tables 3-1 and 3-4 as twenty records, a Japanese one of that gender and school in front."""
+    found = []
+    for country in TABLE_3_1:
+        genders = [
+            each for each, count in zip(("Male", "Female"), TABLE_3_1[country], strict=True) for _ in range(count)
+        ]
+        schools = [each for each, count in zip(SCHOOLS, TABLE_3_4[country], strict=True) for _ in range(count)]
+        if country == "Japan":
+            genders.remove(gender)
+            schools.remove(school)
+            genders, schools = [gender, *genders], [school, *schools]
+        found += [(each, country, other) for each, other in zip(genders, schools, strict=True)]
+    return found
+
+
+def orders(gender: str, k: int, link: str = "previous") -> list[list[str]]:
+    rows = thesis_rows(gender)
+    return list(similarity_orders(rows, list(range(20)), [0, 1, 2], k, link).values())
+
+
+def test_sbc_tables_3_1_and_3_4() -> None:
+    rows = thesis_rows("Male")
+    assert len(rows) == 20
+    for country in TABLE_3_1:
+        mine = [row for row in rows if row[1] == country]
+        assert tuple(sum(row[0] == each for row in mine) for each in ("Male", "Female")) == TABLE_3_1[country]
+        assert tuple(sum(row[2] == each for row in mine) for each in SCHOOLS) == TABLE_3_4[country]
+
+
+@pytest.mark.parametrize(
+    ("gender", "k", "countries"),
+    [
+        ("Male", 3, ["Japan", "US", "Iran"]),  # figure 3-5
+        ("Female", 3, ["Japan", "Iran", "US"]),
+        ("Male", 10, ["Japan", "Iran", "US"]),  # 9 men are fewer than k: table 3-3
+        ("Female", 10, ["Japan", "Iran", "US"]),
+    ],
+)
+def test_sbc_similarity_of_nationalities(gender: str, k: int, countries: list[str]) -> None:
+    genders, found, _ = orders(gender, k)
+    assert genders == [gender, "Female" if gender == "Male" else "Male"]
+    assert found == countries
+
+
+def test_sbc_similarity_of_degrees_follows_the_previous_attribute() -> None:
+    assert orders("Male", 3)[2] == ["Bachelor", "Master", "PhD", "High School"]
+    # 8 Japanese are fewer than 10: the Iranians come in, not the Americans.
+    assert orders("Male", 10)[2] == ["Bachelor", "Master", "PhD", "High School"]
+
+
+def test_sbc_first_attribute_of_the_chain_goes_by_its_counts() -> None:
+    rows = [row[1:2] for row in thesis_rows("Male")]
+    assert similarity_orders(rows, list(range(20)), [0], 3) == {0: ["Japan", "Iran", "US"]}  # section 3.8
+
+
+def test_sbc_merges_rows_until_there_are_k() -> None:
+    # 5 of row a are too few; row c, more similar by its count, comes before row b.
+    rows = [("a", "x")] * 4 + [("a", "y")] + [("c", "z")] * 4 + [("c", "y")] * 2 + [("b", "y")] * 9
+    assert similarity_orders(rows, list(range(20)), [0, 1], 5)[1] == ["x", "y", "z"]
+    assert similarity_orders(rows, list(range(20)), [0, 1], 6)[1] == ["x", "z", "y"]
+    assert similarity_orders(rows, list(range(20)), [0, 1], 12)[1] == ["x", "z", "y"]
+
+
+def test_sbc_sizes_and_remainders() -> None:
+    rows = [(x, "u" if x % 3 else "v") for x in range(11)]
+    kinds = kinds_of(rows, [Number, Category])
+    assert [len(members) for members in sbc(rows, kinds, 4)] == [4, 7]
+    assert [len(members) for members in sbc(rows, kinds, 4, remainder="suppress")] == [4, 4]
+    assert sorted(record for members in sbc(rows, kinds, 4, remainder="nearest") for record in members) == [*range(11)]
+    assert sbc(rows, kinds, 1, sort=None) == [[record] for record in range(11)]
+
+
+def test_sbc_sort_orders() -> None:
+    rows = [(3, "b"), (1, "b"), (2, "a"), (9, "a")]
+    kinds = kinds_of(rows, [Number, Category])
+    assert sbc(rows, kinds, 2) == [[2, 3], [1, 0]]
+    assert sbc(rows, kinds, 2, sort=[0]) == [[1, 0], [2, 3]]
+    assert sbc(rows, kinds, 2, sort=None) == [[0, 1], [2, 3]]
+
+
+@pytest.mark.parametrize(("k", "sets"), [(50, 100), (100, 50)])
+def test_sbc_unique_sets_on_the_adult_sample(k: int, sets: int) -> None:
+    sample = toolbox_rows(data("adult", "adult.data").read_text().splitlines())
+    rows = [(int(age), sex, country) for age, sex, country in sample]
+    kinds = kinds_of(rows, [Number, Category, Category])
+    classes = sbc(rows, kinds, k)
+    assert {len(members) for members in classes} == {k}
+    columns = dict(zip(("age", "sex", "country"), map(list, zip(*rows, strict=True)), strict=True))
+    texts = [class_texts(columns[name], classes, "interval" if name == "age" else "set") for name in columns]
+    assert len(set(zip(*texts, strict=True))) == sets
+    loss = sum(total(penalty, rows, kinds, members) for members in classes) / (3 * 5000)
+    assert loss < Fraction(1, 5)
+
+
+def test_penalty_is_the_ncp_of_the_metrics() -> None:
+    rows = [*PEOPLE, (None, "HS"), (30, None)]
+    kinds = kinds_of(rows, [Number, EDUCATION])
+    ages, degrees = map(list, zip(*rows, strict=True))
+    tree = {path[0]: path for path in EDUCATION.paths}
+    classes = [[0, 2, 1], [3, 4], [5, 6, 8], [7]]
+    for given, attributes in [
+        (kinds, {"age": Attribute(ages), "degree": Attribute(degrees, tree)}),
+        (kinds_of(rows, [Number, Category]), {"age": Attribute(ages), "degree": Attribute(degrees)}),
+    ]:
+        loss = sum(total(penalty, rows, given, members) for members in classes)
+        assert float(loss) == pytest.approx(ncp(attributes, classes))
