@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 from sfumato.anonymizers.feasibility import Feasible, feasible
 from sfumato.anonymizers.fewest_stars import Found, proof, search
 from sfumato.anonymizers.protocol import Problem
-from sfumato.anonymizers.star_patterns import distinct_in_order, patterns_of
+from sfumato.anonymizers.star_patterns import Distinct, Patterns, distinct_in_order, patterns_of
+from sfumato.anonymizers.star_subsets import shared_combinations
 from sfumato.anonymizers.starred_classes import (
     Chosen,
     Situation,
@@ -24,9 +25,12 @@ from sfumato.anonymizers.starred_classes import (
     covering,
     regions_of,
 )
+from sfumato.classes.grouping import group_records
 from sfumato.classes.partition import Partition
 from sfumato.errors import PolicyError, UnsatisfiableError, raise_all
 from sfumato.figures import counted, figure
+from sfumato.kernels.grouping import first_records
+from sfumato.models.subset_k_anonymity import SubsetKAnonymity
 from sfumato.table.encoding import EncodedAttribute, EncodedTable
 
 Method = Literal["heuristic", "exact"]
@@ -136,13 +140,19 @@ class _Solver:
         distinct = distinct_in_order(within.codes)
         patterns = patterns_of(distinct, weights, starrable, self.start.smallest)
         situation = Situation(within, self.start.problem.models, distinct, patterns)
-        found = search(distinct, patterns)
-        if self.options.method == "exact":
-            found = proof(distinct, patterns, found)
+        found = self._found(distinct, patterns, complete=len(rows) == table.height)
         chosen = self._chosen(situation, found)
         cost = situation.cost(chosen) + float(weights.sum()) * (table.height - int((chosen >= 0).sum()))
         self.start.problem.progress("suppressing cells", 1, 1)
         return cost, self._partition(rows, situation, chosen, found)
+
+    def _found(self, distinct: Distinct, patterns: Patterns, *, complete: bool) -> Found:
+        found = search(distinct, patterns)
+        models = self.start.problem.models
+        # Suppressed records are judged by their classes, which then need k records.
+        if len(models) == 1 and complete and isinstance(models[0], SubsetKAnonymity):
+            return shared_combinations(distinct, patterns, found, models[0].m)
+        return proof(distinct, patterns, found) if self.options.method == "exact" else found
 
     def _rows(self) -> NDArray[np.int64]:
         """Return the records that are kept, without the strata that have too few of them."""
@@ -169,15 +179,15 @@ class _Solver:
 
     def _partition(self, rows: NDArray[np.int64], situation: Situation, chosen: Chosen, found: Found) -> Partition:
         placed = chosen >= 0
-        groups, firsts, numbers = np.unique(situation.group_of(chosen)[placed], return_index=True, return_inverse=True)
+        starred = situation.patterns.starred[chosen[placed]]
+        codes = situation.table.codes[placed]
+        numbers, count = group_records(np.where(starred, 0, codes.astype(np.int32) + 1))
+        firsts = first_records(numbers, count)
         class_of = np.full(self.start.problem.table.height, -1, dtype=np.int32)
         class_of[rows[placed]] = numbers
-        starred = situation.patterns.starred[chosen[placed][firsts]]
         attributes = situation.table.attributes
-        regions = regions_of(attributes, situation.table.codes[placed][firsts], starred)
-        starred_cells = situation.patterns.starred[chosen[placed]].sum(axis=0)
-        notes = (_stars_note(attributes, starred_cells, len(rows)), _cost_note(situation.cost(chosen), found))
-        return Partition(class_of, len(groups), regions=regions, notes=notes)
+        notes = (_stars_note(attributes, starred.sum(axis=0), len(rows)), _cost_note(situation.cost(chosen), found))
+        return Partition(class_of, count, regions=regions_of(attributes, codes[firsts], starred[firsts]), notes=notes)
 
 
 def _restricted(table: EncodedTable, rows: NDArray[np.int64]) -> EncodedTable:
