@@ -48,23 +48,19 @@ class FrequencySet:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Verdict:
-    """What one node of the lattice does to its classes.
+    """What one node of the lattice does to its classes, compared with the table as it is before any suppression.
 
     Attributes
     ----------
     failing : int
-        Records in classes that break a model; each class is compared with the table as it is before any suppression.
-    lost : int
-        Those of them that fail on every generalization of the node at best: a class that satisfies a rule of
-        `UNDISTURBED` satisfies it with whatever is added. Never rises when attributes are generalized or dropped.
+        Records in classes that break a rule.
     classes : int
-        Classes that satisfy every model.
+        Classes that satisfy every rule.
     kept : numpy.ndarray
         bool (m,): rows of the frequency set that are in one of them.
     """
 
     failing: int
-    lost: int
     classes: int
     kept: NDArray[np.bool_]
 
@@ -118,19 +114,25 @@ class Counts:
 
     def verdict(self, counted: FrequencySet) -> Verdict:
         """Decide every class of a node. Cost O(m) for rules on sizes alone, else what the rules cost."""
-        width = len(counted.places)
-        if counted.codes.shape[1] == width:
-            sizes = counted.weights
-            holds = sizes >= self.rules.first.max(initial=1)
-            failing = int(sizes[~holds].sum())
-            return Verdict(failing, failing, int(np.count_nonzero(holds)), holds)
-        class_of, count = group_records(np.ascontiguousarray(counted.codes[:, :width]))
-        sizes, holds = judged(class_of, count, counted.codes, width, counted.weights, self.rules)
-        failing = lost = int(sizes[~holds].sum())
-        if failing and not self.lasting:
-            _, lasting = judged(class_of, count, counted.codes, width, counted.weights, self._lasting)
-            lost = int(sizes[~lasting].sum())
-        return Verdict(failing, lost, int(np.count_nonzero(holds)), holds[class_of])
+        return _verdict(counted, self.rules)
+
+    def lost(self, counted: FrequencySet) -> int:
+        """Count the records in classes that break a rule of `UNDISTURBED`; cost as :meth:`verdict`.
+
+        A class that satisfies such a rule satisfies it with whatever is added, so this number never rises when
+        attributes are generalized or dropped, and no more records fail in the end.
+        """
+        return _verdict(counted, self._lasting).failing
+
+
+def _verdict(counted: FrequencySet, rules: RuleArrays) -> Verdict:
+    width = len(counted.places)
+    if counted.codes.shape[1] == width:
+        holds = counted.weights >= rules.first.max(initial=1)
+        return Verdict(int(counted.weights[~holds].sum()), int(np.count_nonzero(holds)), holds)
+    class_of, count = group_records(np.ascontiguousarray(counted.codes[:, :width]))
+    sizes, holds = judged(class_of, count, counted.codes, width, counted.weights, rules)
+    return Verdict(int(sizes[~holds].sum()), int(np.count_nonzero(holds)), holds[class_of])
 
 
 def _only(rules: RuleArrays, kinds: Sequence[int]) -> RuleArrays:

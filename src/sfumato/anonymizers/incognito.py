@@ -172,8 +172,8 @@ class _Findings:
         )
 
     def _passes(self, counted: FrequencySet) -> tuple[bool, bool]:
-        verdict = self._counts.verdict(counted)
-        passes = (verdict.lost if self._room else verdict.failing) <= self._room
+        failing = self._counts.lost(counted) if self._room else self._counts.verdict(counted).failing
+        passes = failing <= self._room
         return passes, passes
 
     def _decides(self, counted: FrequencySet) -> tuple[bool, bool]:

@@ -46,9 +46,9 @@ def rolled_up(
         # The candidate stands behind the rows that are kept, and stays when it is new.
         slot = 0
         for place in range(len(columns)):
-            code = codes[row, columns[place]]
+            code = np.int64(codes[row, columns[place]])
             if starts[place] >= 0:
-                code = climbs[starts[place] + code]
+                code = np.int64(climbs[starts[place] + code])
             rows[count, place] = code
             slot = slot + code * places[place] if cells > 0 else _mixed(slot, code)
         if cells == 0:
@@ -77,6 +77,23 @@ def _equal(rows: NDArray[np.int32], one: int, other: int) -> bool:
         if rows[one, place] != rows[other, place]:
             return False
     return True
+
+
+@kernel
+def records_of_nodes(
+    codes: NDArray[np.int32], weights: NDArray[np.int64], kept: NDArray[np.bool_], offsets: NDArray[np.int64]
+) -> NDArray[np.int64]:
+    """Count the records of the kept rows by the node that they have, int64 (offsets[p],).
+
+    codes : int32 (m, w). weights : int64 (m,). kept : bool (m,). offsets : int64 (p + 1,), where the nodes of each
+    attribute start. Cost O(m · p).
+    """
+    records = np.zeros(offsets[-1], dtype=np.int64)
+    for row in range(len(codes)):
+        if kept[row]:
+            for place in range(len(offsets) - 1):
+                records[offsets[place] + codes[row, place]] += weights[row]
+    return records
 
 
 @kernel
