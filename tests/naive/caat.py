@@ -15,6 +15,7 @@ from naive.mixed import (
     Predicate,
     Row,
     column,
+    difference,
     farthest,
     height,
     level,
@@ -42,16 +43,16 @@ def gap(kind: Number, x: Value, values: Sequence[Value], interval: str) -> Fract
     if interval == "widen":
         reach = width(kind, [*values, x])
         return (reach + reach - width(kind, values)) / 2
-    present = [value for value in values if value is not None]
+    present = [Fraction(value) for value in values if value is not None]
     if x is None or not present:
         return Fraction(0) if x is None and None in values else Fraction(1)
-    low, high = min(present), max(present)
+    low, high, x = min(present), max(present), Fraction(x)
     apart = {
-        "midpoint": abs(x - Fraction(low + high) / 2),
-        "nearest": max(low - x, x - high, 0),
-        "mean": abs(x - sum(map(Fraction, present)) / len(present)),
+        "midpoint": abs(x - (low + high) / 2),
+        "nearest": max(low - x, x - high, Fraction(0)),
+        "mean": abs(x - sum(present) / len(present)),
     }
-    return ratio(apart[interval], kind.high - kind.low)
+    return ratio(apart[interval], difference(kind.high, kind.low))
 
 
 def distance(
@@ -90,7 +91,8 @@ def caat(
         members = [seed]
         while rest and not satisfied(members, k, ok):
             apart = {record: distance(rows, kinds, record, members, interval) for record in rest}
-            near = [record for record in rest if apart[record] == min(apart.values())]
+            smallest = min(apart.values())
+            near = [record for record in rest if apart[record] == smallest]
             members += near if ties == "all" else near[:1]
             rest = [record for record in rest if record not in members]
         if not satisfied(members, k, ok):

@@ -70,6 +70,10 @@ def ratio(part: Value, whole: Value) -> Fraction:
     return Fraction(part) / Fraction(whole) if whole else Fraction(0)
 
 
+def difference(one: Value, other: Value) -> Fraction:
+    return Fraction(one) - Fraction(other)
+
+
 # --- how much a set of values spans --------------------------------------------------------------------------------
 
 
@@ -91,7 +95,9 @@ def width(kind: Number, values: Sequence[Value]) -> Fraction:
     """Range of the values over that of the domain."""
     if is_mixed(values):
         return Fraction(1)
-    return Fraction(0) if values[0] is None else ratio(max(values) - min(values), kind.high - kind.low)
+    if values[0] is None:
+        return Fraction(0)
+    return ratio(difference(max(values), min(values)), difference(kind.high, kind.low))
 
 
 def climbed(kind: Kind, values: Sequence[Value]) -> Fraction:

@@ -10,7 +10,21 @@ from collections import Counter
 from collections.abc import Sequence
 from fractions import Fraction
 
-from naive.mixed import Class, Kind, Number, Row, Tree, climbed, column, farthest, nearest, need, ratio, sort_key
+from naive.mixed import (
+    Class,
+    Kind,
+    Number,
+    Row,
+    Tree,
+    climbed,
+    column,
+    difference,
+    farthest,
+    nearest,
+    need,
+    ratio,
+    sort_key,
+)
 from naive.recoding import Value
 
 
@@ -31,7 +45,7 @@ def term(kind: Kind, x: Value, values: Sequence[Value], centre: str) -> Fraction
         present = [value for value in values if value is not None]
         if x is None or not present:
             return Fraction(0) if x is None and not present else Fraction(1)
-        return ratio(abs(x - sum(map(Fraction, present)) / len(present)), kind.high - kind.low)
+        return ratio(abs(difference(x, sum(map(Fraction, present)) / len(present))), difference(kind.high, kind.low))
     if isinstance(kind, Tree) and centre == "lca":
         return climbed(kind, [*values, x])
     return climbed(kind, [mode(values), x])

@@ -14,7 +14,20 @@ from fractions import Fraction
 from functools import cache
 from itertools import product
 
-from naive.mixed import Class, Kind, Number, Predicate, Row, column, nearest, need, ratio, satisfied, sort_key
+from naive.mixed import (
+    Class,
+    Kind,
+    Number,
+    Predicate,
+    Row,
+    column,
+    difference,
+    nearest,
+    need,
+    ratio,
+    satisfied,
+    sort_key,
+)
 from naive.recoding import Value
 
 Orders = dict[int, list[Value]]  # similarity order of each categorical attribute
@@ -87,7 +100,7 @@ def similarity_orders(rows: Sequence[Row], rest: Class, chain: Sequence[int], k:
 def apart(kind: Number, one: Value, other: Value) -> Fraction:
     if one is None or other is None:
         return Fraction(one is not other)
-    return ratio(abs(one - other), kind.high - kind.low)
+    return ratio(abs(difference(one, other)), difference(kind.high, kind.low))
 
 
 def distance_from_first(

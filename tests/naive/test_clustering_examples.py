@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import os
+import random
 from fractions import Fraction
 from functools import cache
 from pathlib import Path
@@ -478,3 +479,52 @@ def test_penalty_is_the_ncp_of_the_metrics() -> None:
     ]:
         loss = sum(total(penalty, rows, given, members) for members in classes)
         assert float(loss) == pytest.approx(ncp(attributes, classes))
+
+
+# ------------------------------------------------------------------------------------ all of them, on any table
+
+
+def any_table(records: int, chance: random.Random) -> list[tuple[int | None, str | None, str]]:
+    degrees = [*(path[0] for path in EDUCATION.paths), None]
+    return [(chance.choice([None, *range(6)]), chance.choice(degrees), chance.choice("abc")) for _ in range(records)]
+
+
+@pytest.mark.parametrize(("records", "k"), [(1, 1), (3, 3), (7, 1), (11, 2), (12, 3), (14, 4), (17, 5)])
+@pytest.mark.parametrize("table", range(3))
+def test_every_twin_partitions_any_table(records: int, k: int, table: int) -> None:
+    chance = random.Random(100 * records + table)
+    rows = any_table(records, chance)
+    for given in ([Number, EDUCATION, Category], [Number, Category, Category]):
+        kinds = kinds_of(rows, given)
+        order = chance.sample(range(records), records)
+        first = order[0]
+        found = {
+            **{f"caat {rule}": caat(rows, kinds, k, first, rule) for rule in RULES},
+            "caat first": caat(rows, kinds, k, first, ties="first"),
+            "kaca": kaca(rows, kinds, k, order),
+            "kaca height": kaca(rows, kinds, k, order, "height", 2, stub=False),
+            "k-member": kmember(rows, kinds, k, first),
+            "oka": oka(rows, kinds, k, order[: records // k], order, order),
+            "oka mode": oka(rows, kinds, k, order[: records // k], centre="mode"),
+            "bottom-up": bottom_up(rows, kinds, k, order),
+            "top-down": top_down(rows, kinds, k, order),
+        }
+        if given[1] is Category:
+            found |= {
+                f"sbc {link} {remainder}": sbc(rows, kinds, k, remainder=remainder, link=link, normalize=normalize)
+                for link, remainder, normalize in [("all", "nearest", "by_type"), ("previous", "last", "sum")]
+            }
+        for name, classes in found.items():
+            assert sorted(record for members in classes for record in members) == list(range(records)), name
+            assert min(map(len, classes)) >= k, name
+        assert max(map(len, found["bottom-up"])) < 2 * k
+        assert len(found["oka"]) == len(found["k-member"]) == len(found["caat first"]) == records // k
+
+
+def test_fewer_records_than_k() -> None:
+    for twin in (caat, kaca, kmember, oka, bottom_up, top_down, sbc):
+        with pytest.raises(ValueError, match="7 records are fewer than k = 8"):
+            twin(PEOPLE, PEOPLE_KINDS, 8, [0])
+    for points in (lambda: kmeans(PLAYERS, 8, [0]), lambda: mdav(PLAYERS, 8), lambda: v_mdav(PLAYERS, 8, 0.2)):
+        with pytest.raises(ValueError, match="7 records are fewer than k = 8"):
+            points()
