@@ -21,10 +21,12 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from sfumato.anonymizers.cell_suppression import CellSuppression as CellSuppression
     from sfumato.anonymizers.datafly import Datafly as Datafly
+    from sfumato.anonymizers.global_mondrian import GlobalMondrian as GlobalMondrian
     from sfumato.anonymizers.incognito import Incognito as Incognito
     from sfumato.anonymizers.k_member import KMember as KMember
     from sfumato.anonymizers.mondrian import Mondrian as Mondrian
     from sfumato.anonymizers.optimal import Optimal as Optimal
+    from sfumato.anonymizers.value_generalization import ValueGeneralization as ValueGeneralization
     from sfumato.attacks.linkage import linking_attack as linking_attack
     from sfumato.errors import HierarchyError as HierarchyError
     from sfumato.errors import InputError as InputError
@@ -68,10 +70,12 @@ if TYPE_CHECKING:
 _HOMES = {
     "anonymizers.cell_suppression": ("CellSuppression",),
     "anonymizers.datafly": ("Datafly",),
+    "anonymizers.global_mondrian": ("GlobalMondrian",),
     "anonymizers.incognito": ("Incognito",),
     "anonymizers.k_member": ("KMember",),
     "anonymizers.mondrian": ("Mondrian",),
     "anonymizers.optimal": ("Optimal",),
+    "anonymizers.value_generalization": ("ValueGeneralization",),
     "attacks.linkage": ("linking_attack",),
     "errors": (
         "HierarchyError",

@@ -4,22 +4,26 @@ from typing import Any
 
 from sfumato.anonymizers.cell_suppression import CellSuppression
 from sfumato.anonymizers.datafly import Datafly
+from sfumato.anonymizers.global_mondrian import GlobalMondrian
 from sfumato.anonymizers.incognito import Incognito
 from sfumato.anonymizers.k_member import KMember
 from sfumato.anonymizers.mondrian import Mondrian
 from sfumato.anonymizers.optimal import Optimal
 from sfumato.anonymizers.protocol import Anonymizer, Problem
+from sfumato.anonymizers.value_generalization import ValueGeneralization
 
 __all__ = [
     "ANONYMIZERS",
     "Anonymizer",
     "CellSuppression",
     "Datafly",
+    "GlobalMondrian",
     "Incognito",
     "KMember",
     "Mondrian",
     "Optimal",
     "Problem",
+    "ValueGeneralization",
 ]
 
 ANONYMIZERS: dict[str, Any] = {
@@ -29,5 +33,7 @@ ANONYMIZERS: dict[str, Any] = {
     "datafly": Datafly,
     "incognito": Incognito,
     "k-member": KMember,
+    "global-mondrian": GlobalMondrian,
+    "value-generalization": ValueGeneralization,
 }
 """Name in policies and on the command line → class."""

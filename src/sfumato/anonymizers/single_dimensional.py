@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,33 +11,37 @@ from numpy.typing import NDArray
 from sfumato.anonymizers.feasibility import Feasible
 from sfumato.anonymizers.protocol import Problem
 from sfumato.anonymizers.records import Records, records_of
+from sfumato.anonymizers.selection import least_loss
 from sfumato.anonymizers.space import space_of
 from sfumato.classes.partition import Partition
 from sfumato.classes.regions import Regions
 from sfumato.classes.statistics import class_statistics
 from sfumato.hierarchy.tree import Hierarchy, Level
-from sfumato.kernels.global_cuts import ROOT, Cutting, Nodes, new_sweep
-from sfumato.kernels.product_cells import CUTS, REGIONS, SETTLED, Cells, Layout, one_cell, range_loss, sorted_rows
-from sfumato.kernels.space import Space
+from sfumato.kernels.global_cuts import LEAF, ROOT, Cutting, Nodes, new_sweep
+from sfumato.kernels.product_cells import CUTS, REGIONS, SETTLED, Layout, sorted_rows, start_cells
+from sfumato.kernels.space import TREE, Space
 from sfumato.kernels.specialization import add_region, new_regions, region_of_codes, specialize
 from sfumato.table.encoding import EncodedAttribute, EncodedTable
 
 WORK = 20_000_000
 """Records that a kernel looks at between two reports of progress."""
 
+THRIFT = 256.0
+"""What a cut saves is divided by 1 plus this times the share of the records that it suppresses."""
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Cut:
     """A table cut into regions: the range of codes that each code is published as, and the cell of each record.
 
-    Letters: n records, q attributes.
+    Letters: m distinct records, q attributes.
 
     Attributes
     ----------
     low, stop : tuple of numpy.ndarray
         int64 (cardinality,) for each attribute: codes ``low .. stop-1`` are published together with each code.
     cell_of : numpy.ndarray
-        int32 (n,): −1 for records that are suppressed.
+        int32 (m,): cell of each distinct record, −1 for those that are suppressed.
     cuts : int
         How many cuts were made.
     """
@@ -46,7 +49,13 @@ class Cut:
     low: tuple[NDArray[np.int64], ...]
     stop: tuple[NDArray[np.int64], ...]
     cell_of: NDArray[np.int32]
-    cuts: int
+    cuts: int = 0
+
+    def regions(self) -> Iterator[tuple[int, int, int]]:
+        """Yield attribute, first code and end of every region."""
+        for attribute, (lows, stops) in enumerate(zip(self.low, self.stop, strict=True)):
+            for low in np.unique(lows).tolist():
+                yield attribute, low, int(stops[low])
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -68,44 +77,72 @@ class Grid:
     space: Space
     nodes: Nodes
 
-    def cutting(self, *, limit: int, place: int, widest: bool = False, per_anonymity: bool = False, thrift: float = 0.0) -> Cutting:
-        """Return the options of a search; `limit` is the number of records that may be suppressed."""
-        total = float(self.layout.weights.sum()) * float(self.space.weights.sum())
-        scale = 2.0 ** np.floor(60 - np.log2(max(1.0, total)))
-        start = self.start
-        return Cutting(start.smallest, start.ruled, place, widest, limit > 0, per_anonymity, thrift, float(scale))
+    @property
+    def roots(self) -> Cut:
+        """Every attribute as one region, and all records in one cell."""
+        widths = self.layout.cardinalities.tolist()
+        lows = tuple(np.zeros(width, dtype=np.int64) for width in widths)
+        stops = tuple(np.full(width, width, dtype=np.int64) for width in widths)
+        return Cut(lows, stops, np.zeros(self.records.height, dtype=np.int32))
 
-    def search(self, cutting: Cutting, limit: int) -> Cut:
-        """Cut from the roots down until no cut is allowable."""
-        rules = self.start.rules.arrays
-        cells = one_cell(self.layout, rules, limit)
-        regions = new_regions(self.layout, self.space, self.nodes)
-        for attribute, cardinality in enumerate(self.layout.cardinalities.tolist()):
-            cells.loss[0] += range_loss(attribute, 0, cardinality, self.layout, self.space)
-            add_region(
-                attribute, 0, cardinality, ROOT, self.layout, self.space, self.nodes, cutting, cells, regions
-            )  # fmt: skip
-        sweep = new_sweep(self.space)
-        progress = self.start.problem.progress
+    @property
+    def scale(self) -> float:
+        """A power of 2 so that the loss of the whole table, times it, fits into 60 bits."""
+        total = float(self.layout.weights.sum()) * float(self.space.weights.sum())
+        return float(2.0 ** np.floor(60 - np.log2(max(1.0, total))))
+
+    def cutting(self, *, limit: int, place: int, widest: bool = False, per_anonymity: bool = False) -> Cutting:
+        """Return the options of a search; `limit` is the number of records that may be suppressed."""
+        smallest, ruled = self.start.smallest, self.start.ruled
+        thrift = 0.0 if widest else THRIFT / max(1, int(self.layout.weights.sum()))
+        return Cutting(smallest, ruled, place, widest, limit > 0, per_anonymity, thrift, self.scale)
+
+    def search(self, cutting: Cutting, limit: int, begun: Cut | None = None) -> Cut:
+        """Cut until no cut is allowable.
+
+        Parameters
+        ----------
+        cutting
+            How.
+        limit
+            Records that may be suppressed, those that `begun` suppresses among them.
+        begun
+            Where to start; None: from the roots.
+        """
+        begun = self.roots if begun is None else begun
+        layout, space, nodes, rules = self.layout, self.space, self.nodes, self.start.rules.arrays
+        count = int(begun.cell_of.max(initial=-1)) + 1
+        spent = int(layout.weights[begun.cell_of < 0].sum())
+        low, stop = np.concatenate(begun.low), np.concatenate(begun.stop)
+        cells = start_cells(begun.cell_of.copy(), count, limit - spent, low, stop, layout, space, rules)
+        regions = new_regions(layout, space, nodes)
+        for attribute, first, end in begun.regions():
+            node = self._node(attribute, first, end)
+            add_region(attribute, first, end, node, layout, space, nodes, cutting, cells, regions)
+        sweep = new_sweep(space)
         settled, done = 0, False
         while not done:
-            done = specialize(
-                WORK, self.layout, self.space, self.nodes, rules, cutting, cells, regions, sweep
-            )  # fmt: skip
+            done = specialize(WORK, layout, space, nodes, rules, cutting, cells, regions, sweep)
             settled = max(settled, int(cells.counters[SETTLED]))
-            progress("cutting", settled, max(settled, int(cells.counters[REGIONS])))
-        return self._cut(cells, regions)
-
-    def _cut(self, cells: Cells, regions: Any) -> Cut:
-        region_of = region_of_codes(self.layout, self.space, cells, regions)
-        own = np.split(region_of, self.space.offsets[1:-1])
-        of_record = cells.of_record if self.records.record_of is None else cells.of_record[self.records.record_of]
+            self.start.problem.progress("cutting", settled, max(settled, int(cells.counters[REGIONS])))
+        own = np.split(region_of_codes(layout, space, cells, regions), space.offsets[1:-1])
         return Cut(
             tuple(regions.low[part] for part in own),
             tuple(regions.stop[part] for part in own),
-            of_record,
-            int(cells.counters[CUTS]),
+            cells.of_record,
+            begun.cuts + int(cells.counters[CUTS]),
         )
+
+    def _node(self, attribute: int, low: int, stop: int) -> int:
+        """Find the node that a region is; ROOT for the root and for what is no node, LEAF where nothing can be cut."""
+        if self.space.kinds[attribute] != TREE:
+            return ROOT
+        if low == 0 and stop == self.layout.cardinalities[attribute]:
+            return ROOT
+        begin, end = self.space.tree_starts[attribute], self.space.tree_starts[attribute + 1]
+        found = np.flatnonzero((self.nodes.low[begin:end] == low) & (self.nodes.stop[begin:end] == stop))
+        node = int(begin + found[0]) if len(found) else LEAF
+        return node if node != LEAF and self.nodes.last[node] > self.nodes.first[node] else LEAF
 
 
 def grid_of(start: Feasible, attributes: Sequence[EncodedAttribute]) -> Grid:
@@ -157,16 +194,18 @@ def with_two_levels(attribute: EncodedAttribute) -> EncodedAttribute:
     return replace(attribute, hierarchy=Hierarchy(levels))
 
 
-def partition_of(start: Feasible, cut: Cut, notes: Sequence[str] = ()) -> Partition:
+def partition_of(grid: Grid, cut: Cut, notes: Sequence[str] = ()) -> Partition:
     """Turn a cut table into a solution: classes, and what each one publishes. Cost O(q n)."""
-    table = start.problem.table
-    used, cover = np.unique(cut.cell_of, return_inverse=True)
-    dropped = int(len(used) > 0 and used[0] < 0)
-    cover = (cover - dropped).astype(np.int32)
-    count = len(used) - dropped
-    member = np.zeros(count, dtype=np.int64)
+    used = np.unique(cut.cell_of[cut.cell_of >= 0])
+    number = np.full(int(cut.cell_of.max(initial=-1)) + 2, -1, dtype=np.int32)
+    number[used] = np.arange(len(used), dtype=np.int32)
+    cover = number[cut.cell_of]
+    if grid.records.record_of is not None:
+        cover = cover[grid.records.record_of]
+    member = np.zeros(len(used), dtype=np.int64)
     member[cover[cover >= 0]] = np.flatnonzero(cover >= 0)
-    return replace(start.partition(cover, count), regions=_regions(table, cut, member), notes=tuple(notes))
+    regions = _regions(grid.start.problem.table, cut, member)
+    return replace(grid.start.partition(cover, len(used)), regions=regions, notes=tuple(notes))
 
 
 def _regions(table: EncodedTable, cut: Cut, member: NDArray[np.int64]) -> Regions:
@@ -227,8 +266,32 @@ def settled(partition: Partition, problem: Problem) -> Partition | None:
 
 def _holding(class_of: NDArray[np.int32], count: int, problem: Problem) -> NDArray[np.bool_]:
     statistics = class_statistics(class_of, count, problem.table.sensitive_codes, problem.table.sensitive)
-    return np.logical_and.reduce([model.holds(statistics) for model in problem.models])
+    holding: NDArray[np.bool_] = np.logical_and.reduce([model.holds(statistics) for model in problem.models])
+    return holding
 
 
 def _smallest(problem: Problem) -> int:
     return max([1, *(int(model.parameters().get("k", 1)) for model in problem.models)])
+
+
+def best_of(problem: Problem, solutions: Iterable[Partition]) -> Partition:
+    """Return the solution that loses least; they must not be none."""
+    found = list(solutions)
+    return found[0] if len(found) == 1 else least_loss(problem.table, found)
+
+
+def with_suppression(start: Feasible, solve: Callable[[int], Partition]) -> Iterator[Partition]:
+    """Solve without suppression, and again with it where the limit and the models allow what comes out.
+
+    Parameters
+    ----------
+    start
+        Where records have been left out already, they are all that is suppressed.
+    solve
+        Takes how many records may be suppressed.
+    """
+    yield solve(0)
+    if start.kept is None and start.problem.suppression_limit:
+        found = settled(solve(start.problem.suppression_limit), start.problem)
+        if found is not None:
+            yield found

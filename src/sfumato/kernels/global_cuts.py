@@ -9,7 +9,7 @@ and present values gives the missing value a region of its own when it is cut.
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -147,6 +147,7 @@ def weigh_children(
 ) -> tuple[bool, float, int, int]:  # fmt: skip
     """Weigh the cut of a node into its children: whether it is allowable, what it saves, its smallest cell.
 
+    Last comes how many records it suppresses.
     Cost O(records of the region), plus O(v) per cell that is cut.
     """
     everything = space.weights.sum()
@@ -208,8 +209,9 @@ def weigh_places(
     attribute: int, low: int, stop: int, loss: float, layout: Layout, space: Space, rules: RuleArrays,
     cutting: Cutting, cells: Cells, sweep: Sweep,
 ) -> tuple[int, float, int, int]:  # fmt: skip
-    """Weigh every cut of a region in two: the chosen place (its last code on the left; NO_PLACE), saving, smallest cell.
+    """Weigh every cut of a region in two, and choose a place.
 
+    Returns the last code on the left (NO_PLACE), what the cut saves, its smallest cell, records that it suppresses.
     Each cell of the region says between which codes a cut would break it. Cost O(records and codes of the region), plus
     O(v) per record where a rule looks at sensitive values.
     """
@@ -256,7 +258,7 @@ def _count_present(attribute: int, low: int, touched: int, layout: Layout, cells
 def _places(
     attribute: int, low: int, stop: int, end: int, layout: Layout, space: Space, cutting: Cutting, sweep: Sweep
 ) -> tuple[int, int, int]:
-    """The places of the median rules in the order of their choice, NO_PLACE for none; not read by BEST."""
+    """Return the places of the median rules in the order of their choice, NO_PLACE for none; not read by BEST."""
     if cutting.place == BEST:
         return NO_PLACE, NO_PLACE, NO_PLACE
     size = np.int64(0)
@@ -455,7 +457,7 @@ def _choose(
 def _smallest_at(
     attribute: int, end: int, place: int, touched: int, layout: Layout, cutting: Cutting, cells: Cells
 ) -> int:
-    """Records of the smallest part that a cut leaves; parts below the smallest size are going to be suppressed."""
+    """Count the smallest part that a cut leaves; parts below the smallest size are going to be suppressed."""
     least = np.int64(2**62)
     for index in range(touched):
         cell = cells.touched[index]

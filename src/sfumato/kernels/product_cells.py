@@ -132,20 +132,23 @@ def sorted_rows(codes: NDArray[np.int32], cardinalities: NDArray[np.int64]) -> A
 
 
 @kernel
-def one_cell(layout: Layout, rules: RuleArrays, limit: int) -> Cells:
-    """Put all records into one cell. limit : records that may be suppressed."""
+def start_cells(
+    of_record: NDArray[np.int32], count: int, limit: int, low: NDArray[np.int64], stop: NDArray[np.int64],
+    layout: Layout, space: Space, rules: RuleArrays,
+) -> Cells:  # fmt: skip
+    """Start from cells that hold.
+
+    of_record : int32 (m,), −1 for records that are suppressed already. count : how many cells. limit : records that may
+    be suppressed beside them. low, stop : int64 (M,), the region of each code.
+    """
     m = len(layout.weights)
     v = rules.offsets[-1]
-    counters = np.zeros(COUNTERS, np.int64)
-    counters[CLASSES] = 1
-    counters[LEFT] = limit
-    counters[LEAST] = layout.weights.sum()
     cells = Cells(
-        np.zeros(m, np.int32),
+        of_record,
         np.zeros(2 * m, np.int64),
         np.zeros(2 * m, np.int64),
         np.zeros(2 * m, np.float64),
-        counters,
+        np.zeros(COUNTERS, np.int64),
         np.zeros(m, np.int32),
         np.zeros(2 * m, np.int64),
         np.zeros(2 * m, np.int64),
@@ -158,8 +161,19 @@ def one_cell(layout: Layout, rules: RuleArrays, limit: int) -> Cells:
         np.zeros(v, np.int64),
         np.zeros(rules.scratch_size + 1, np.float64),
     )
-    cells.sizes[0] = layout.weights.sum()
-    cells.records[0] = m
+    cells.counters[CLASSES] = count
+    cells.counters[LEFT] = limit
+    for record in range(m):
+        cell = of_record[record]
+        if cell < 0:
+            continue
+        if cells.records[cell] == 0:
+            for attribute in range(len(space.kinds)):
+                code = space.offsets[attribute] + layout.codes[attribute, record]
+                cells.loss[cell] += range_loss(attribute, low[code], stop[code], layout, space)
+        cells.records[cell] += 1
+        cells.sizes[cell] += layout.weights[record]
+    count_least(cells)
     return cells
 
 
@@ -238,9 +252,9 @@ def judge(
     attribute: int, low: int, stop: int, touched: int, smallest: int, ruled: bool, layout: Layout, space: Space,
     rules: RuleArrays, cells: Cells,
 ) -> None:  # fmt: skip
-    """Decide which cells of a collected part break a rule: fills `fails`. A cell that lies in the part as a whole holds.
+    """Decide which cells of a collected part break a rule: fills `fails`.
 
-    Cost O(records of the part + v · cells that are cut).
+    A cell that lies in the part as a whole holds. Cost O(records of the part + v · cells that are cut).
     """
     if ruled:
         group(attribute, low, stop, touched, layout, space, cells)

@@ -8,7 +8,6 @@ So regions wait in a tournament under a bound, and only the winner is weighed an
 
 from __future__ import annotations
 
-import math
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -169,7 +168,7 @@ def _enter(region: int, regions: Regions) -> None:
 
 @inlined
 def _better(one: int, other: int, regions: Regions) -> int:
-    """The higher key; then the attribute declared first; then the lower codes."""
+    """Prefer the higher key; then the attribute declared first; then the lower codes."""
     if one < 0 or other < 0:
         return max(one, other)
     if regions.key[one] != regions.key[other]:
@@ -201,7 +200,7 @@ def _score(region: int, cutting: Cutting, cells: Cells, regions: Regions) -> flo
 
 @inlined
 def _bound(region: int, space: Space, cutting: Cutting, cells: Cells, regions: Regions) -> float:
-    """A score that the region cannot exceed, whatever was cut since it was weighed."""
+    """Return a score that the region cannot exceed, whatever was cut since it was weighed."""
     if cutting.widest:
         return regions.loss[region]
     if regions.version[region] < 0 or cutting.limited:
@@ -346,7 +345,7 @@ def _revive(space: Space, cutting: Cutting, cells: Cells, regions: Regions) -> N
 
 @kernel
 def region_of_codes(layout: Layout, space: Space, cells: Cells, regions: Regions) -> Any:
-    """The region that each code is published as, int32 (M,)."""
+    """Find the region that each code is published as, int32 (M,)."""
     found = np.zeros(space.offsets[-1], np.int32)
     for region in range(cells.counters[REGIONS]):
         if regions.state[region] != CUT:
