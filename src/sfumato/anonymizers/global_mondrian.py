@@ -34,7 +34,7 @@ class GlobalMondrian:
         made. ``"anywhere"``: every place is weighed, and the allowable one that lowers the loss most is taken.
     attribute_choice
         Which range of which attribute is cut. ``"least-loss"``: the one whose allowable cut lowers the loss of the
-        table most. ``"widest"``: the one with the largest width, normalized by the domain's (the paper's rule carried over);
+        table most. ``"widest"``: the one with the largest width, normalized by the domain's (the paper's rule);
         equally wide ones in declared order of the attributes, low values first.
 
     Raises
@@ -50,8 +50,8 @@ class GlobalMondrian:
     frequency, or ``*`` for all. The missing value becomes a range of its own when the whole domain is cut.
 
     *Guarantee.* Every class satisfies every model of the problem: a cut is allowable when all classes do that it
-    leaves. This needs models that are monotone under merging, as all models of the library are. Equal values of an attribute
-    are published equally. Without suppression no cut of the split rule is allowable in the end.
+    leaves. This needs models that are monotone under merging, as all models of the library are. Equal values of an
+    attribute are published equally. Without suppression no cut of the split rule is allowable in the end.
 
     *Suppression.* Where the limit allows it, a search that may also suppress the records of classes which break a model
     is made beside the one that may not, and what loses less in the end is taken; a suppressed record is charged as

@@ -33,7 +33,9 @@ def climb(grid: Grid, limit: int) -> Cut:
     Notes
     -----
     Gained anonymity is the number of failing cells that there are less, plus 1. What a merge gains is weighed again
-    when its turn comes, and not before. Cost O(records of the nodes that are weighed), about O(q · height · m) as a rule.
+    when its turn comes, and not before.
+
+    Cost O(records of the nodes that are weighed), as a rule about O(q · height · m).
     """
     forest = forest_of(grid.layout, grid.space, grid.nodes)
     leaves = np.flatnonzero(forest.children == 0)

@@ -67,9 +67,9 @@ class ValueGeneralization:
     ICDE 2005; K. Wang, P. S. Yu and S. Chakraborty, "Bottom-up generalization", ICDM 2004. Departures: both score by
     the information gain about a class attribute, we by the loss (NCP), for whatever the table is used; every model
     counts, not k alone; gained anonymity is the number of classes that break a model and vanish, plus 1, as the
-    smallest class hardly ever grows by one generalization; records may be suppressed; only the best allowable place of an
-    interval is scored, whereas Fung takes the best place and gives the interval up when it is not allowable; bottom-up
-    ends with specializations, and starts numbers from at most 256 intervals.
+    smallest class hardly ever grows by one generalization; records may be suppressed; only the best allowable place of
+    an interval is scored, whereas Fung takes the best place and gives the interval up when it is not allowable;
+    bottom-up ends with specializations, and starts numbers from at most 256 intervals.
     """
 
     name: ClassVar[str] = "value-generalization"
