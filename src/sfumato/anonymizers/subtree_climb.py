@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.anonymizers.single_dimensional import WORK, Cut, Grid, partition_of
+from sfumato.anonymizers.single_dimensional import WORK, Cut, Grid
 from sfumato.anonymizers.subtree_forest import forest_of
 from sfumato.classes.grouping import group_records
 from sfumato.classes.statistics import class_statistics
@@ -74,9 +74,11 @@ def _cells(grid: Grid, ranges: Ranges) -> tuple[NDArray[np.int32], int]:
 
 def _without_failing(grid: Grid, cut: Cut) -> Cut:
     """Suppress the cells that break a model."""
-    partition, problem = partition_of(grid, cut), grid.start.problem
+    problem, record_of = grid.start.problem, grid.records.record_of
     table = problem.table
-    statistics = class_statistics(partition.class_of, partition.count, table.sensitive_codes, table.sensitive)
+    class_of = cut.cell_of if record_of is None else cut.cell_of[record_of]
+    count = int(cut.cell_of.max(initial=-1)) + 1
+    statistics = class_statistics(class_of, count, table.sensitive_codes, table.sensitive)
     holding = np.logical_and.reduce([model.holds(statistics) for model in problem.models])
     number = np.where(holding, np.cumsum(holding) - 1, -1).astype(np.int32)
     return Cut(cut.low, cut.stop, number[cut.cell_of], cut.cuts)
