@@ -17,6 +17,7 @@ from sfumato.anonymizers.fewest_stars import Found, proof, search
 from sfumato.anonymizers.protocol import Problem
 from sfumato.anonymizers.star_patterns import Distinct, Patterns, distinct_in_order, patterns_of
 from sfumato.anonymizers.star_subsets import shared_combinations
+from sfumato.anonymizers.star_wildcards import compatible_records
 from sfumato.anonymizers.starred_classes import (
     Chosen,
     Situation,
@@ -31,6 +32,7 @@ from sfumato.errors import PolicyError, UnsatisfiableError, raise_all
 from sfumato.figures import counted, figure
 from sfumato.kernels.grouping import first_records
 from sfumato.models.subset_k_anonymity import SubsetKAnonymity
+from sfumato.models.wildcard_k_anonymity import WildcardKAnonymity
 from sfumato.table.encoding import EncodedAttribute, EncodedTable
 
 Method = Literal["heuristic", "exact"]
@@ -147,11 +149,14 @@ class _Solver:
         return cost, self._partition(rows, situation, chosen, found)
 
     def _found(self, distinct: Distinct, patterns: Patterns, *, complete: bool) -> Found:
-        found = search(distinct, patterns)
         models = self.start.problem.models
-        # Suppressed records are judged by their classes, which then need k records.
-        if len(models) == 1 and complete and isinstance(models[0], SubsetKAnonymity):
-            return shared_combinations(distinct, patterns, found, models[0].m)
+        # Suppressed records are judged by their classes, which then need k records; and so do several models.
+        only = models[0] if len(models) == 1 and complete else None
+        if isinstance(only, WildcardKAnonymity):
+            return compatible_records(distinct, patterns)
+        found = search(distinct, patterns)
+        if isinstance(only, SubsetKAnonymity):
+            return shared_combinations(distinct, patterns, found, only.m)
         return proof(distinct, patterns, found) if self.options.method == "exact" else found
 
     def _rows(self) -> NDArray[np.int64]:
@@ -237,5 +242,7 @@ def _stars_note(attributes: Sequence[EncodedAttribute], stars: NDArray[np.int64]
 def _cost_note(cost: float, found: Found) -> str:
     if cost <= found.bound + 1e-9:
         return f"Cost {figure(cost)}, which is proven to be the least."
+    if not found.bound:
+        return f"Cost {figure(cost)}, not proven to be the least."
     searched = f" after {found.nodes:,} nodes" if found.nodes else ""
     return f"Cost {figure(cost)}, not proven to be the least{searched}; nothing costs less than {figure(found.bound)}."
