@@ -77,7 +77,7 @@ def search_subsets(
     everything = tuple(range(len(lattice.heights)))
     alive: dict[Places, Flags] = {}
     evaluated = done = 0
-    for size in everything[1:]:
+    for size in range(1, len(everything)):
         smaller, alive = alive, {}
         for places in combinations(everything, size):
             part = Lattice(tuple(lattice.heights[place] for place in places))
