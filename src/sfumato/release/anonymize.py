@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import math
-import os
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from functools import partial
 
 import numpy as np
 import polars as pl
@@ -16,13 +13,14 @@ from sfumato.anonymizers.mondrian import Mondrian
 from sfumato.anonymizers.protocol import Anonymizer, Problem, Progress, silent
 from sfumato.classes.generalized import Form, GeneralizedTable
 from sfumato.classes.partition import Partition
-from sfumato.errors import PolicyError, UnsatisfiableError, raise_all
+from sfumato.errors import UnsatisfiableError
 from sfumato.metrics import Losses, measure_losses
 from sfumato.models.protocol import PrivacyModel
 from sfumato.parallel import both, worth_starting
 from sfumato.policy.policy import Policy
-from sfumato.recoding import Recoding, form_problems, publish, recode_as_published
+from sfumato.recoding import Recoding, publish, recode_as_published
 from sfumato.release.description import Description, SensitiveDescription, describe_model, published_hierarchy
+from sfumato.release.problem import check_settings, problem_of
 from sfumato.release.release import Release
 from sfumato.release.report import Report
 from sfumato.release.suppression import settle_suppression, smallest_allowed
@@ -97,9 +95,16 @@ def anonymize(
     written = policy or Policy.of(table.schema, wanted, anonymizer, recoding, suppression_limit)
     progress("encoding", 1, STEPS)
     encoded = encode(table)
-    raise_all(PolicyError, _misfits(encoded, wanted, recoding, anonymizer))
-    limit = math.floor(suppression_limit * encoded.height + 1e-9)
-    problem = Problem(encoded, wanted, limit, seed, thread_count(threads), progress)
+    problem = problem_of(
+        encoded,
+        wanted,
+        anonymizer,
+        recoding,
+        suppression_limit=suppression_limit,
+        seed=seed,
+        threads=threads,
+        progress=progress,
+    )
     partition = _solution(anonymizer, problem, recoding)
     progress("recoding", 3, STEPS)
     beside = worth_starting(problem.threads, encoded.height)
@@ -136,72 +141,6 @@ def _solution(anonymizer: Anonymizer, problem: Problem, recoding: Recoding) -> P
             return settle_suppression(anonymizer.solve(strict), strict, recoding)
         except UnsatisfiableError:
             raise error from None
-
-
-def check_settings(
-    table: Table,
-    models: PrivacyModel | Sequence[PrivacyModel],
-    anonymizer: Anonymizer,
-    recoding: Recoding,
-    suppression_limit: float,
-    seed: int | None,
-) -> tuple[PrivacyModel, ...]:
-    """Return the models as a tuple, or raise PolicyError with every mistake at once."""
-    given = tuple(models) if isinstance(models, Sequence) else (models,)
-    problems = []
-    if not isinstance(table, Table):
-        problems.append("table: is no Table; read it with sfumato.read_table")
-    if isinstance(anonymizer, type) or not isinstance(anonymizer, Anonymizer):
-        problems.append("anonymizer: is not an anonymizer; give one such as Mondrian()")
-    if not isinstance(recoding, Recoding):
-        problems.append("recoding: is not a Recoding; give one such as Recoding(numeric='mean')")
-    if not given:
-        problems.append("models: name at least one privacy model, e.g. KAnonymity(5)")
-    problems.extend(
-        f"models[{place}]: is not a privacy model" for place, model in enumerate(given) if not _is_model(model)
-    )
-    if not (isinstance(suppression_limit, (int, float)) and 0 <= suppression_limit <= 1):
-        problems.append("suppression_limit: must be a fraction from 0 to 1")
-    if seed is not None and (not isinstance(seed, int) or seed < 0):
-        problems.append("seed: must be a whole number, 0 or above, or None")
-    raise_all(PolicyError, problems)
-    return given
-
-
-def _misfits(
-    encoded: EncodedTable, models: Sequence[PrivacyModel], recoding: Recoding, anonymizer: Anonymizer
-) -> list[str]:
-    """Find the models and forms that the columns do not fit, before any work is done."""
-    names = [attribute.name for attribute in encoded.sensitive]
-    checks: list[Callable[[], object]] = [partial(model.rules, names) for model in models]
-    checks.append(partial(recoding.forms_of, encoded.attributes))
-    problems: list[str] = []
-    for check in checks:
-        try:
-            check()
-        except PolicyError as error:
-            problems.extend(error.problems)
-    if anonymizer.decides_regions and not problems:
-        problems.extend(form_problems(encoded.attributes, recoding.forms_of(encoded.attributes)))
-    return problems
-
-
-def _is_model(model: object) -> bool:
-    return isinstance(model, PrivacyModel) and not isinstance(model, type)
-
-
-def thread_count(threads: int | None) -> int:
-    """Resolve the `threads` setting: argument, then ``SFUMATO_THREADS``, then every core that may be used."""
-    if threads is None:
-        given = os.environ.get("SFUMATO_THREADS", "")
-        if not given:
-            return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-        if not given.isdigit() or int(given) < 1:
-            raise PolicyError("SFUMATO_THREADS: must be a whole number, 1 or above")
-        return int(given)
-    if not isinstance(threads, int) or threads < 1:
-        raise PolicyError("threads: must be a whole number, 1 or above")
-    return threads
 
 
 def _order(partition: Partition, recoding: Recoding, problem: Problem) -> NDArray[np.integer]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import Protocol, runtime_checkable
 
@@ -12,7 +11,7 @@ from sfumato.errors import PolicyError
 from sfumato.hierarchy.lattice_search import LatticeSearch
 from sfumato.models.protocol import PrivacyModel
 from sfumato.recoding import Recoding
-from sfumato.release.anonymize import check_settings, thread_count
+from sfumato.release.problem import check_settings, problem_of
 from sfumato.table.encoding import encode
 from sfumato.table.table import Table
 
@@ -64,6 +63,14 @@ def search_lattice(
     wanted = check_settings(table, models, searcher, Recoding(), suppression_limit, seed)
     if not isinstance(searcher, LatticeSearcher):
         raise PolicyError(f"anonymizer: {searcher.name} searches no lattice; give one that does, such as Incognito()")
-    encoded = encode(table)
-    limit = math.floor(suppression_limit * encoded.height + 1e-9)
-    return searcher.search(Problem(encoded, wanted, limit, seed, thread_count(threads), progress))
+    problem = problem_of(
+        encode(table),
+        wanted,
+        searcher,
+        Recoding(),
+        suppression_limit=suppression_limit,
+        seed=seed,
+        threads=threads,
+        progress=progress,
+    )
+    return searcher.search(problem)
