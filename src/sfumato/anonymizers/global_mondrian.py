@@ -55,7 +55,7 @@ class GlobalMondrian:
 
     *Suppression.* Where the limit allows it, a search that may also suppress the records of classes which break a model
     is made beside the one that may not, and what loses less in the end is taken; a suppressed record is charged as
-    ``*`` in all attributes. There, what a cut saves is divided by 1 plus 256 times the share of records it suppresses.
+    ``*`` in all attributes. There, what a cut saves is divided by 1 plus 64 times the share of records it suppresses.
 
     *Complexity.* O(q n + m · weighed ranges of a record) for m distinct records: a cut touches the records of its range
     alone, and ranges that cannot be the next are not weighed. Memory O(q n).
@@ -97,5 +97,5 @@ class GlobalMondrian:
 
     def _solve(self, grid: Grid, limit: int) -> Partition:
         widest = self.attribute_choice == "widest"
-        found = grid.search(grid.cutting(limit=limit, place=_PLACES[self.split_rule], widest=widest), limit)
+        found = grid.search(grid.cutting(place=_PLACES[self.split_rule], widest=widest), limit)
         return partition_of(grid, found, [f"{self.name}: {found.cuts} cuts of the whole table"])

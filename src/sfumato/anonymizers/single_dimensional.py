@@ -26,7 +26,7 @@ from sfumato.table.encoding import EncodedAttribute
 WORK = 20_000_000
 """Records that a kernel looks at between two reports of progress."""
 
-THRIFT = 256.0
+THRIFT = 64.0
 """What a cut saves is divided by 1 plus this times the share of the records that it suppresses."""
 
 
@@ -91,11 +91,11 @@ class Grid:
         total = float(self.layout.weights.sum()) * float(self.space.weights.sum())
         return float(2.0 ** np.floor(60 - np.log2(max(1.0, total))))
 
-    def cutting(self, *, limit: int, place: int, widest: bool = False, per_anonymity: bool = False) -> Cutting:
-        """Return the options of a search; `limit` is the number of records that may be suppressed."""
+    def cutting(self, *, place: int, widest: bool = False, per_anonymity: bool = False) -> Cutting:
+        """Return the options of a search."""
         smallest, ruled = self.start.smallest, self.start.ruled
         thrift = 0.0 if widest else THRIFT / max(1, int(self.layout.weights.sum()))
-        return Cutting(smallest, ruled, place, widest, limit > 0, per_anonymity, thrift, self.scale)
+        return Cutting(smallest, ruled, place, widest, per_anonymity, thrift, self.scale)
 
     def search(self, cutting: Cutting, limit: int, begun: Cut | None = None) -> Cut:
         """Cut until no cut is allowable.

@@ -100,7 +100,7 @@ class ValueGeneralization:
 
     def _solve(self, grid: Grid, limit: int, notes: list[str]) -> Partition:
         begun: Cut | None = climb(grid, limit) if self.direction == "bottom-up" else None
-        found = grid.search(grid.cutting(limit=limit, place=BEST, per_anonymity=not limit), limit, begun)
+        found = grid.search(grid.cutting(place=BEST, per_anonymity=not limit), limit, begun)
         merges = begun.cuts if begun is not None else 0
         counted = [f"{merges} generalizations"] if begun is not None else []
         counted.append(f"{found.cuts - merges} specializations")

@@ -51,8 +51,6 @@ class Cutting(NamedTuple):
         BEST, MEDIAN or FALLBACK.
     widest : bool
         Cut the widest region first instead of the one with the best score.
-    limited : bool
-        Whether records may be suppressed; a cut that is not allowable may then become so.
     per_anonymity : bool
         Divide what a cut saves by what it takes from the smallest cell, plus 1.
     thrift : float
@@ -65,7 +63,6 @@ class Cutting(NamedTuple):
     ruled: bool
     place: int
     widest: bool
-    limited: bool
     per_anonymity: bool
     thrift: float
     scale: float

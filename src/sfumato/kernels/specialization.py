@@ -3,7 +3,9 @@
 Letters: q quasi-identifying attributes, m distinct records, r regions.
 
 What a cut saves and whether it is allowable only gets worse as other cuts are made, as long as nothing is suppressed.
-So regions wait in a tournament under a bound, and only the winner is weighed anew; it is cut when it still wins.
+So regions wait in a tournament under the score of the last time, and only the winner is weighed anew; it is cut when it
+still wins. Where the score of a region has risen (records that stood in its way were suppressed, the place of its cut
+had to be given up for one that leaves a larger smallest cell) it is cut later than it might have been.
 """
 
 from __future__ import annotations
@@ -14,7 +16,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.kernels.global_cuts import (
-    BEST,
     LEAF,
     NO_PLACE,
     ROOT,
@@ -78,11 +79,9 @@ class Regions(NamedTuple):
     state : numpy.ndarray
         int64 (r,): WAITS, GIVEN_UP or CUT.
     key : numpy.ndarray
-        float64 (r,): score or a bound on it.
+        float64 (r,): the score of the last time, or a bound on it.
     winner : numpy.ndarray
         int64 (2 leaves,): the tournament; entry 1 is the best region, −1 stands for none.
-    fresh : numpy.ndarray
-        int64 (r + 1,): regions that were weighed since the last cut, their number first.
     """
 
     attribute: NDArray[np.int64]
@@ -99,7 +98,6 @@ class Regions(NamedTuple):
     state: NDArray[np.int64]
     key: NDArray[np.float64]
     winner: NDArray[np.int64]
-    fresh: NDArray[np.int64]
 
 
 @kernel
@@ -126,7 +124,6 @@ def new_regions(layout: Layout, space: Space, nodes: Nodes) -> Regions:
         np.zeros(room, np.int64),
         np.zeros(room, np.float64),
         np.full(2 * leaves, -1, np.int64),
-        np.zeros(room + 1, np.int64),
     )
 
 
@@ -199,16 +196,11 @@ def _score(region: int, cutting: Cutting, cells: Cells, regions: Regions) -> flo
 
 
 @inlined
-def _bound(region: int, space: Space, cutting: Cutting, cells: Cells, regions: Regions) -> float:
-    """Return a score that the region cannot exceed, whatever was cut since it was weighed."""
-    if cutting.widest:
-        return regions.loss[region]
-    if regions.version[region] < 0 or cutting.limited:
+def _key(region: int, cutting: Cutting, cells: Cells, regions: Regions) -> float:
+    """Return the score of the last time, or before the first time one that the region cannot exceed."""
+    if regions.version[region] < 0 and not cutting.widest:
         return regions.ceiling[region]
-    if is_tree(regions.attribute[region], space):
-        return _score(region, cutting, cells, regions)
-    # Another place may save less and leave a larger smallest cell; the medians' second choice may save more.
-    return regions.saved[region] if cutting.place == BEST else regions.ceiling[region]
+    return _score(region, cutting, cells, regions)
 
 
 @kernel
@@ -222,7 +214,7 @@ def specialize(
         if region < 0:
             if cells.counters[REVIVE] == 0:
                 return True
-            _revive(space, cutting, cells, regions)
+            _revive(cutting, cells, regions)
             continue
         begin, end = bounds_of(
             regions.attribute[region], regions.low[region], regions.stop[region], layout, space
@@ -255,8 +247,6 @@ def _weigh(
     regions.version[region] = cells.counters[VERSION]
     regions.saved[region], regions.least[region], regions.failing[region] = saved, least, failing
     if allowed:
-        regions.fresh[0] += 1
-        regions.fresh[regions.fresh[0]] = region
         regions.key[region] = _score(region, cutting, cells, regions)
     else:
         regions.state[region] = GIVEN_UP
@@ -291,7 +281,8 @@ def _cut(
     cells.counters[VERSION] += 1
     if cells.counters[LEFT] != left:
         count_least(cells)
-    _renew(cells.counters[LEAST] != least and cutting.per_anonymity, space, cutting, cells, regions)
+    if cells.counters[LEAST] != least and cutting.per_anonymity:
+        _renew(cutting, cells, regions)
 
 
 @kernel
@@ -313,24 +304,16 @@ def _part(
 
 
 @kernel
-def _renew(all_of_them: bool, space: Space, cutting: Cutting, cells: Cells, regions: Regions) -> None:
-    """Give the regions that wait their bounds: all of them, or those that were weighed since the cut before."""
-    if all_of_them:
-        for region in range(cells.counters[REGIONS]):
-            if regions.state[region] == WAITS:
-                regions.key[region] = _bound(region, space, cutting, cells, regions)
-        _play_all(regions, cells.counters[REGIONS])
-    else:
-        for place in range(1, regions.fresh[0] + 1):
-            region = regions.fresh[place]
-            if regions.state[region] == WAITS:
-                regions.key[region] = _bound(region, space, cutting, cells, regions)
-                _enter(region, regions)
-    regions.fresh[0] = 0
+def _renew(cutting: Cutting, cells: Cells, regions: Regions) -> None:
+    """Give all regions that wait their keys anew, as the size of the smallest cell is in them."""
+    for region in range(cells.counters[REGIONS]):
+        if regions.state[region] == WAITS:
+            regions.key[region] = _key(region, cutting, cells, regions)
+    _play_all(regions, cells.counters[REGIONS])
 
 
 @kernel
-def _revive(space: Space, cutting: Cutting, cells: Cells, regions: Regions) -> None:
+def _revive(cutting: Cutting, cells: Cells, regions: Regions) -> None:
     """Let the regions wait again that were given up: with fewer records some of them may be cut."""
     cells.counters[REVIVE] = 0
     for region in range(cells.counters[REGIONS]):
@@ -338,7 +321,7 @@ def _revive(space: Space, cutting: Cutting, cells: Cells, regions: Regions) -> N
         if regions.state[region] == GIVEN_UP and can_be_cut and regions.version[region] >= 0:
             regions.state[region] = WAITS
             regions.version[region] = -1
-            regions.key[region] = _bound(region, space, cutting, cells, regions)
+            regions.key[region] = _key(region, cutting, cells, regions)
             cells.counters[SETTLED] -= 1
     _play_all(regions, cells.counters[REGIONS])
 
