@@ -11,6 +11,9 @@ from hypothesis import strategies as st
 
 import sfumato as sf
 from anonymizers.single_dimensional_checks import allowable, check, cut_of, encoded, solve, subtree_parts, tables
+from naive.full_domain import Problem as Plain
+from naive.full_domain import arithmetic, collapse, model
+from naive.single_dimensional import best_cuts
 from sfumato.anonymizers import subtree_forest
 from sfumato.anonymizers.value_generalization import ValueGeneralization
 from sfumato.errors import PolicyError, UnsatisfiableError
@@ -123,6 +126,32 @@ def test_suppression_never_loses_more(table, direction):
         for limit in (0, table.height // 3)
     ]
     assert losses[1] <= losses[0] + 1e-9
+
+
+LETTERS = (("a", "ab", "*"), ("b", "ab", "*"), ("c", "cd", "*"), ("d", "cd", "*"))
+
+
+@given(
+    st.lists(st.tuples(st.sampled_from("abcd"), st.sampled_from("abcd")), min_size=3, max_size=25),
+    st.sampled_from(["top-down", "bottom-up"]),
+    st.integers(1, 3),
+    st.sampled_from([0, 4]),
+)
+@settings(max_examples=80, deadline=None)
+def test_never_better_than_the_best_of_all_cuts_and_best_for_one_attribute(rows, direction, k, limit):
+    quasi = dict.fromkeys(("one", "other"), sf.groups({"ab": ["a", "b"], "cd": ["c", "d"]}))
+    frame = pl.DataFrame(rows, schema=["one", "other"], orient="row")
+    for names in (["one", "other"], ["one"]):
+        schema = sf.Schema(quasi_identifying={name: quasi[name] for name in names})
+        table = encode(sf.read_table(frame.select(names), schema))
+        found = solve(table, [KAnonymity(k)], ValueGeneralization(direction), limit)
+        lost = measure_losses(recode(table, found), k).loss_metric / (table.height * len(names))
+        plain = Plain(collapse(frame.select(names).rows()), [LETTERS] * len(names), [model("k-anonymity", k=k)], limit)
+        best = best_cuts(plain, arithmetic)
+        assert best is not None
+        assert lost >= best[1] - 1e-9
+        if len(names) == 1 and not limit:
+            assert lost == pytest.approx(best[1])
 
 
 def test_bottom_up_starts_numbers_from_few_intervals(monkeypatch):
