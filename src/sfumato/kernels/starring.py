@@ -361,17 +361,17 @@ def anneal(
     cold: float,
     most_work: int,
 ) -> float:
-    """Open and close groups at random, also where that costs a little more, ever less so; keep the best.
+    """Open and close groups at random, also where that costs a little more, ever less so.
 
     restless : int64 (r,), the distinct records that cannot all stay as they are, r ≥ 1. hot, cold : the first and the
     last temperature, in units of cost. The random numbers are the same on every call: the result depends on nothing but
-    the arguments. Returns the change of the total cost. Ends when the work is done, O(most_work).
+    the arguments. What ends dearer than it began is taken back. Returns the change of the total cost. Ends when the
+    work is done, O(most_work).
     """
-    best_counts = assigned.counts.copy()
-    best_sizes = assigned.sizes.copy()
+    counts = assigned.counts.copy()
+    sizes = assigned.sizes.copy()
     state = np.array([88172645463325252], dtype=np.uint64)
     total = 0.0
-    best = 0.0
     start = assigned.work[0]
     while assigned.work[0] < most_work:
         assigned.work[0] += 1
@@ -390,13 +390,11 @@ def anneal(
             total += _close(group, slack, choices, assigned)
         else:
             total += _open(group, slack, choices, assigned)
-        if total < best - SLACK:
-            best = total
-            best_counts[:] = assigned.counts
-            best_sizes[:] = assigned.sizes
-    assigned.counts[:] = best_counts
-    assigned.sizes[:] = best_sizes
-    return best
+    if total < SLACK:
+        return total
+    assigned.counts[:] = counts
+    assigned.sizes[:] = sizes
+    return 0.0
 
 
 @inlined
