@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
+from pathlib import Path
 from typing import Any, NamedTuple
 
+import numpy as np
 import polars as pl
 import pytest
 from hypothesis import given, settings
@@ -11,8 +14,10 @@ from hypothesis import strategies as st
 
 import sfumato as sf
 from naive import full_domain as naive
+from sfumato.anonymizers import leftovers
 from sfumato.anonymizers.optimal import Optimal
 from sfumato.anonymizers.protocol import Problem
+from sfumato.hierarchy.lattice_search import NodeState
 from sfumato.hierarchy.level_table import HierarchyTable
 from sfumato.metrics import Losses, measure_losses
 from sfumato.recoding import RecodingKind, recode, recoding_kind
@@ -137,3 +142,187 @@ def test_equal_to_trying_every_node(objective, models, drawn):
     if objective != "entropy":
         levels = ", ".join(f"{name} {level}" for name, level in zip(NAMES, expected[0], strict=True))
         assert f"Levels: {levels}." in found[2].notes
+
+
+@pytest.mark.parametrize("models", ["k=2", "k, t ordered", "entropy l"])
+@given(drawn=drawn_tables(), weights=st.tuples(*[st.sampled_from([0.5, 1.0, 3.0])] * 3))
+@settings(deadline=None, max_examples=20)
+def test_geometric_means_and_weights(models, drawn, weights):
+    models, twins = MODELS[models]
+    table = naive.collapse(drawn.rows, drawn.ills)
+    problem = naive.Problem(table, HIERARCHIES, twins, drawn.limit, weights)
+    for mean, twin in (("arithmetic", naive.arithmetic), ("geometric", naive.geometric)):
+        expected = naive.optimum(problem, twin)
+        try:
+            search = Optimal(mean=mean).search(Problem(encoded(drawn, weights), models, drawn.limit))
+        except sf.UnsatisfiableError:
+            assert expected is None
+            continue
+        assert expected is not None
+        assert search.chosen == expected[0]
+        assert search.loss == search.loss_bound == pytest.approx(expected[1], abs=1e-12)
+
+
+@given(drawn=drawn_tables())
+@quickly
+def test_what_is_said_of_every_node_is_true(drawn):
+    models, twins = MODELS["k, distinct l"]
+    problem = naive.Problem(naive.collapse(drawn.rows, drawn.ills), HIERARCHIES, twins, drawn.limit)
+    satisfying = naive.satisfying(problem)
+    if not satisfying:
+        return
+    search = Optimal().search(Problem(encoded(drawn), models, drawn.limit))
+    assert search.count(NodeState.UNKNOWN) == 0
+    assert search.path[-1] == search.chosen
+    for node in search.lattice.nodes():
+        state = search.state(node)
+        if state in (NodeState.SATISFIES, NodeState.FAILS, NodeState.INFERRED_FAILS):
+            assert (state is NodeState.SATISFIES) == (node in satisfying)
+        elif node in satisfying:
+            assert naive.arithmetic(problem, satisfying[node]) >= search.loss - 1e-9
+
+
+@pytest.mark.parametrize("optimal", [Optimal(), Optimal(objective="average-class-size"), Optimal(local_recoding=True)])
+@given(drawn=drawn_tables(), data=st.data())
+@quickly
+def test_neither_the_order_of_records_nor_threads_change_what_is_published(optimal, drawn, data):
+    order = data.draw(st.permutations(range(len(drawn.rows))))
+    moved = Drawn([drawn.rows[row] for row in order], [drawn.ills[row] for row in order], drawn.limit)
+    models = [sf.KAnonymity(2), sf.TCloseness(0.4)]
+
+    def published(table: EncodedTable, threads: int) -> list[tuple[str | None, ...]] | None:
+        try:
+            solution = optimal.solve(Problem(table, models, drawn.limit, threads=threads))
+        except sf.UnsatisfiableError:
+            return None
+        columns = recode(table, solution).columns
+        labels = [column.labels.gather(column.per_class).to_list() for column in columns]
+        rows = list(zip(*labels, strict=True))
+        return [rows[owner] if owner >= 0 else () for owner in solution.class_of]
+
+    one, other = published(encoded(drawn), 1), published(encoded(moved), 2)
+    assert other == (None if one is None else [one[row] for row in order])
+
+
+@pytest.mark.parametrize("models", MODELS)
+@given(drawn=drawn_tables())
+@settings(deadline=None, max_examples=15)
+def test_local_recoding_satisfies_the_models(models, drawn):
+    models, twins = MODELS[models]
+    try:
+        solution = Optimal(local_recoding=True).solve(Problem(encoded(drawn), models, drawn.limit))
+    except sf.UnsatisfiableError:
+        assert not all(twin.holds(drawn.ills, drawn.ills) for twin in twins)
+        return
+    assert solution.suppressed <= drawn.limit
+    assert solution.suppressed == 0 or solution.suppressed >= max(twin.k for twin in twins)
+    classes = [
+        [ill for ill, own in zip(drawn.ills, solution.class_of, strict=True) if own == c] for c in range(solution.count)
+    ]
+    whole = [ill for values in classes for ill in values]
+    assert all(twin.holds(values, whole) for twin in twins for values in classes)
+    # Every record lies in what its class publishes.
+    regions, codes = solution.regions, encoded(drawn).codes
+    assert regions is not None
+    published = solution.class_of >= 0
+    own = solution.class_of[published]
+    assert np.all((regions.low[own] <= codes[published]) & (codes[published] <= regions.high[own]))
+
+
+def test_local_recoding_loses_less_and_leaves_nobody_behind():
+    # Two classes of two, and a record that fits neither: it joins the one that it makes dearer by less.
+    rows = [("a", "x", "1980")] * 2 + [("e", "z", "1996")] * 3 + [("b", "x", "1980")]
+    table = encoded(Drawn(rows, [1] * 6, 0))
+    solution = Optimal(local_recoding=True).solve(Problem(table, [sf.KAnonymity(2)]))
+    assert solution.class_of.tolist() == [0, 0, 1, 1, 1, 0]
+    assert solution.regions is not None
+    assert solution.regions.level.tolist() == [[1, 0, 0], [0, 0, 0]]
+
+
+def test_many_leftovers_are_taken_together(monkeypatch):
+    monkeypatch.setattr(leftovers, "SINGLY", 1)
+    rows = [("a", "x", "1980"), ("a", "x", "1980"), ("b", "y", "1984"), ("c", "z", "1992"), ("d", "x", "1996")]
+    table = encoded(Drawn(rows, [1, 2, 1, 1, 1], 0))
+    solution = Optimal(local_recoding=True).solve(Problem(table, [sf.DistinctLDiversity(2)]))
+    assert solution.class_of.tolist() == [0] * 5
+
+
+def test_a_node_limit_says_how_far_the_best_may_be():
+    drawn = Drawn([("a", "x", "1980"), ("b", "y", "1984"), ("c", "z", "1992"), ("d", "x", "1996")] * 2, [1, 2] * 4, 2)
+    table = encoded(drawn)
+    proven = Optimal(objective="ncp").solve(Problem(table, [sf.KAnonymity(3)], 2))
+    stopped = Optimal(objective="ncp", node_limit=1).solve(Problem(table, [sf.KAnonymity(3)], 2))
+    assert "it is proven that no node loses less" in proven.notes[-1]
+    assert stopped.notes[-1].startswith("1 of 36 nodes of the lattice were counted")
+    assert "not proven to be the best: it loses 1 " in stopped.notes[-1]
+    search = Optimal(node_limit=1).search(Problem(table, [sf.KAnonymity(3)], 2))
+    assert search.loss == 1.0
+    assert search.loss_bound is not None
+    assert search.loss_bound <= Optimal().search(Problem(table, [sf.KAnonymity(3)], 2)).loss
+
+
+def test_an_unsatisfiable_problem_is_explained():
+    table = encoded(Drawn([("a", "x", "1980")] * 3, [1, 1, 1], 0))
+    for optimal in (Optimal(), Optimal(local_recoding=True)):
+        with pytest.raises(sf.UnsatisfiableError, match="k-anonymity"):
+            optimal.solve(Problem(table, [sf.KAnonymity(4), sf.DistinctLDiversity(2)]))
+
+
+def test_options_are_checked_together():
+    with pytest.raises(sf.PolicyError) as caught:
+        Optimal(objective="best", mean="harmonic", time_limit=0, node_limit=2.5, local_recoding="yes")  # type: ignore[arg-type]
+    assert len(caught.value.problems) == 5
+    with pytest.raises(sf.PolicyError, match="geometric"):
+        Optimal(objective="discernibility", mean="geometric")
+    with pytest.raises(sf.PolicyError, match="objective of cells"):
+        Optimal(objective="average-class-size", local_recoding=True)
+
+
+COLUMNS = [
+    "sex",
+    "age",
+    "race",
+    "marital-status",
+    "education",
+    "native-country",
+    "workclass",
+    "occupation",
+    "salary-class",
+]
+
+
+@pytest.fixture(scope="module")
+def adult() -> EncodedTable:
+    if "SFUMATO_DATA" not in os.environ:
+        pytest.skip("SFUMATO_DATA names no folder with the Adult data")
+    folder = Path(os.environ["SFUMATO_DATA"]) / "adult"
+    frame = pl.read_csv(folder / "arx_adult.csv", separator=";", infer_schema=False)
+    hierarchies = {name: sf.read_hierarchy(folder / "hierarchies" / f"adult_hierarchy_{name}.csv") for name in COLUMNS}
+    return encode(sf.read_table(frame, sf.Schema(quasi_identifying=hierarchies)))
+
+
+@pytest.mark.parametrize(
+    ("limit", "levels", "suppressed", "score"),
+    [
+        (1508, (0, 3, 0, 0, 2, 1, 1, 2, 0), 1346, 0.2419),
+        (30162, (0, 3, 0, 0, 2, 1, 1, 1, 0), 2553, 0.22041192847984292),
+    ],
+)
+def test_the_optima_that_arx_finds_on_adult(adult, limit, levels, suppressed, score):
+    optimal, problem = Optimal(mean="geometric"), Problem(adult, [sf.KAnonymity(5)], limit)
+    search, solution = optimal.search(problem), optimal.solve(problem)
+    assert search.chosen == levels
+    assert solution.suppressed == suppressed
+    # Its scores are sums of rounded parts.
+    assert search.loss == pytest.approx(score, abs=1e-9 if score == 0.22041192847984292 else 5e-5)
+    assert search.loss_bound == search.loss
+    assert search.evaluated < 500
+    assert search.lattice.size == 12_960
+
+
+def test_local_recoding_of_adult_loses_less_than_arx(adult):
+    solution = Optimal(local_recoding=True).solve(Problem(adult, [sf.KAnonymity(5)], 3))
+    losses = measure_losses(recode(adult, solution), 5)
+    assert losses.suppressed == 0
+    assert solution.sizes.min() >= 5
+    assert losses.loss_metric / adult.height / 9 <= 0.0524

@@ -15,7 +15,7 @@ from sfumato.hierarchy.lattice import Levels
 from sfumato.kernels.full_domain import judged, smallest_class, value_totals
 from sfumato.kernels.predicates import DISTINCT, K_ANONYMITY, RECURSIVE, RuleArrays
 from sfumato.models.compiled import CompiledRules, compile_rules, rule_arrays
-from sfumato.models.protocol import Rule
+from sfumato.models.protocol import PrivacyModel, Rule
 
 Marks = NDArray[np.bool_]
 HEREDITARY = (K_ANONYMITY, DISTINCT)
@@ -60,6 +60,7 @@ class SuppressionRule:
     ----------
     rules : CompiledRules
         Against the original table.
+    models : tuple of PrivacyModel
     sources : tuple of Rule
         The rules before they were compiled.
     sensitive : mapping of str to SensitiveCounts
@@ -71,6 +72,7 @@ class SuppressionRule:
     """
 
     rules: CompiledRules
+    models: tuple[PrivacyModel, ...]
     sources: tuple[Rule, ...]
     sensitive: dict[str, SensitiveCounts]
     smallest: int
@@ -85,6 +87,11 @@ class SuppressionRule:
     def relative(self) -> bool:
         """Whether some rule compares with the published table."""
         return bool(np.any(self.rules.arrays.codes > RECURSIVE))
+
+    @property
+    def satisfiable(self) -> bool:
+        """Whether all records as one class satisfy every model."""
+        return all(bool(model.holds(self.rules.whole).all()) for model in self.models)
 
     @property
     def may_suppress(self) -> bool:
@@ -109,6 +116,14 @@ class SuppressionRule:
             suppressed = records.gone + _weight(groups, ~kept)
         doomed = records.gone + _weight(groups, lost)
         return Outcome(kept, lost, doomed, suppressed, bool(kept.any()) and suppressed <= self.limit)
+
+    def holding(self, records: WeightedRecords, groups: Grouping, among: Marks) -> Marks:
+        """Tell which classes satisfy every model when all records of the table are published; bool (c,).
+
+        among : bool (c,), the classes to look at.
+        """
+        large = among & (groups.sizes >= self.smallest)
+        return self._judged(records, groups, large, self.rules.arrays, self._identity) if self.ruled else large
 
     def hopeless(self, outcome: Outcome) -> bool:
         """Tell whether neither the node nor any specialization of it can be a solution."""
@@ -184,7 +199,7 @@ def suppression_rule(problem: Problem) -> SuppressionRule:
     sensitive = {name: counts for name, counts in rules.whole.sensitive.items() if name in used}
     sizes = rules.arrays.first[rules.arrays.codes == K_ANONYMITY]
     smallest = int(max(1, np.ceil(sizes.max(initial=1))))
-    return SuppressionRule(rules, sources, sensitive, smallest, problem.suppression_limit)
+    return SuppressionRule(rules, tuple(problem.models), sources, sensitive, smallest, problem.suppression_limit)
 
 
 def _weight(groups: Grouping, marked: Marks) -> int:

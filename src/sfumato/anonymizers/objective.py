@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Literal
 
 import numpy as np
@@ -45,6 +46,10 @@ class CellObjective:
         Whether the mean over attributes is that of 1 + loss, less 1.
     unsuppressed : numpy.ndarray
         int64 (q, 1 + h): sum of each attribute on each level when no record is suppressed, 0 above its height.
+    sizes : numpy.ndarray
+        int64 (q,): entries of each attribute's level table.
+    records : int
+        Number of original records n.
     """
 
     costs: NDArray[np.int64]
@@ -54,6 +59,19 @@ class CellObjective:
     shares: NDArray[np.float64]
     geometric: bool
     unsuppressed: NDArray[np.int64]
+    sizes: NDArray[np.int64]
+    records: int
+
+    @cached_property
+    def cell_shares(self) -> NDArray[np.float64]:
+        """What a cell adds to the cost of its record, float64 (e,): its share of the full cost, weighted."""
+        parts = self.costs / np.repeat(self.full, self.sizes) * np.repeat(self.shares, self.sizes)
+        return np.asarray(parts, dtype=np.float64)
+
+    @cached_property
+    def level_means(self) -> NDArray[np.float64]:
+        """What the cells of each attribute add on each level on average, float64 (q, 1 + h)."""
+        return self.unsuppressed / (self.full * self.records)[:, None] * self.shares[:, None]
 
     def value(self, sums: NDArray[np.int64]) -> float:
         """Return the loss of a table, 0 to 1. sums : int64 (q,), what the cells of each attribute cost."""
@@ -118,6 +136,8 @@ def cell_objective(
         shares=weights / total if total else np.full(len(domains), 1.0 / len(domains)),
         geometric=mean == "geometric",
         unsuppressed=sums,
+        sizes=np.array([costs.size for costs, _ in rows], dtype=np.int64),
+        records=records,
     )
 
 
