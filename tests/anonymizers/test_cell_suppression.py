@@ -241,7 +241,7 @@ def test_wrong_options_are_all_named() -> None:
     with pytest.raises(sf.PolicyError) as caught:
         CellSuppression(importance={"a": 0, "b": float("inf"), "c": "x"}, strata=3, method="best")  # type: ignore[dict-item, arg-type]
     assert len(caught.value.problems) == 5
-    for wrong in (3, ["a"], {"a": True}, {"a": -1}):
+    for wrong in (3, ["a"], {"a": True}, {"a": -1}, {"a": 1e308}, {"a": float("nan")}):
         with pytest.raises(sf.PolicyError):
             CellSuppression(importance=wrong)  # type: ignore[arg-type]
     with pytest.raises(sf.PolicyError) as caught:

@@ -37,6 +37,8 @@ from sfumato.table.encoding import EncodedAttribute, EncodedTable
 
 Method = Literal["heuristic", "exact"]
 
+MOST_IMPORTANT = 1_000_000_000
+
 
 @dataclass(frozen=True)
 class CellSuppression:
@@ -45,7 +47,8 @@ class CellSuppression:
     Parameters
     ----------
     importance
-        How much a star costs in an attribute, a number above 0 for each name; 1 for those that are not named.
+        How much a star costs in an attribute, a number above 0 and up to 10⁹ for each name; 1 for those that are not
+        named.
     strata
         A quasi-identifying attribute that is never starred: each of its values is a table of its own.
     method
@@ -205,9 +208,9 @@ def _weight_problems(importance: object) -> list[str]:
     if not isinstance(importance, Mapping):
         return ["cell-suppression, importance: give the name of an attribute and a number above 0 for each"]
     return [
-        f"cell-suppression, importance: the weight of {name!r} must be a number above 0"
+        f"cell-suppression, importance: the weight of {name!r} must be a number above 0, up to {MOST_IMPORTANT:,}"
         for name, weight in importance.items()
-        if isinstance(weight, bool) or not isinstance(weight, Real) or not 0 < float(weight) < math.inf
+        if isinstance(weight, bool) or not isinstance(weight, Real) or not 0 < float(weight) <= MOST_IMPORTANT
     ]
 
 
