@@ -261,6 +261,28 @@ def test_a_node_limit_says_how_far_the_best_may_be():
     assert search.loss_bound <= Optimal().search(Problem(table, [sf.KAnonymity(3)], 2)).loss
 
 
+def test_a_lattice_that_nobody_can_list_is_searched_as_far_as_told():
+    draw = np.random.default_rng(5)
+    cells = np.minimum(draw.geometric(0.5, (300, 30)) - 1, 4)
+    names = [f"a{place}" for place in range(30)]
+    frame = pl.DataFrame({name: [TOWNS[cell][0] for cell in cells[:, place]] for place, name in enumerate(names)})
+    schema = sf.Schema(quasi_identifying=dict.fromkeys(names, HierarchyTable(TOWNS)))
+    problem = Problem(encode(sf.read_table(frame, schema)), [sf.KAnonymity(5)], 30)
+    search = Optimal(node_limit=400).search(problem)
+    assert search.lattice.size == 4**30
+    assert 400 <= search.evaluated < 500
+    assert search.loss is not None
+    assert search.loss_bound is not None
+    assert 0 < search.loss_bound < search.loss < 1
+    again = Optimal(node_limit=400).solve(problem)
+    assert "the node is not proven to be the best" in again.notes[-1]
+    assert again.sizes.min() >= 5
+    assert Optimal(time_limit=1e-9).search(problem).chosen == (3,) * 30
+    local = Optimal(local_recoding=True, node_limit=50).solve(problem)
+    assert local.sizes.min() >= 5
+    assert local.suppressed == 0
+
+
 def test_an_unsatisfiable_problem_is_explained():
     table = encoded(Drawn([("a", "x", "1980")] * 3, [1, 1, 1], 0))
     for optimal in (Optimal(), Optimal(local_recoding=True)):

@@ -66,6 +66,11 @@ class Budget:
     nodes: int | None = None
     seconds: float | None = None
 
+    @property
+    def limited(self) -> bool:
+        """Whether there is a limit at all."""
+        return self.nodes is not None or self.seconds is not None
+
 
 @dataclass(frozen=True)
 class Evaluated:
@@ -142,17 +147,17 @@ class _Search:
     ground: Ground
     budget: Budget
     heap: list[tuple[float, int, _Box]] = field(default_factory=list)
-    evaluated: list[Evaluated] = field(default_factory=list)
+    seen: dict[Levels, Evaluated] = field(default_factory=dict)
     path: list[Evaluated] = field(default_factory=list)
     cut: float = math.inf
     pushed: int = 0
     started: float = field(default_factory=time.monotonic)
 
-    def exhausted(self) -> bool:
-        """Tell whether the budget is used up."""
+    def spent(self, share: float) -> bool:
+        """Tell whether that share of the budget is used up."""
         nodes, seconds = self.budget.nodes, self.budget.seconds
-        return (nodes is not None and len(self.evaluated) >= nodes) or (
-            seconds is not None and time.monotonic() - self.started >= seconds
+        return (nodes is not None and len(self.seen) >= share * nodes) or (
+            seconds is not None and time.monotonic() - self.started >= share * seconds
         )
 
     @property
@@ -167,7 +172,7 @@ class _Search:
         ground, outcome = self.ground, box.outcome
         value = ground.loss.value(box.records, box.groups, outcome, box.high) if outcome.holds else None
         node = Evaluated(box.high, value, outcome.suppressed, ground.rule.hopeless(outcome))
-        self.evaluated.append(node)
+        self.seen[node.levels] = node
         if value is not None and node.beats(self.path[-1] if self.path else None):
             self.path.append(node)
             self.cut = ground.loss.cut(value)
@@ -211,6 +216,26 @@ class _Search:
             box = lowered
         return None
 
+    def descend(self, box: _Box) -> None:
+        """Step from the top down to better and better solutions, on at most half of the budget."""
+        while box.outcome.holds:
+            places = [place for place, level in enumerate(box.high) if level > 0]
+            below = [self._step_down(box, place) for place in places if not self.spent(0.5)]
+            better = [lower for lower in below if lower is not None and self._improves(lower, box)]
+            if not better:
+                return
+            box = min(better, key=lambda lower: (self._value(lower), lower.high))
+
+    def _step_down(self, box: _Box, place: int) -> _Box | None:
+        return self.lowered(box, (*box.high[:place], box.high[place] - 1, *box.high[place + 1 :]))
+
+    def _improves(self, lower: _Box, box: _Box) -> bool:
+        return lower.outcome.holds and self.seen[lower.high].beats(self.seen[box.high])
+
+    def _value(self, box: _Box) -> float:
+        value = self.seen[box.high].value
+        return math.inf if value is None else value
+
     def expand(self, box: _Box) -> None:
         """Narrow a box, and cut what is left in two."""
         opened = box if len(box.groups.class_of) else _recounted(box, self.ground)
@@ -239,8 +264,9 @@ def search(ground: Ground, budget: Budget, progress: Callable[[int], None]) -> F
 
     Notes
     -----
-    Best first: the box with the lowest bound is opened next, so that the lowest bound of all open boxes is one for
-    everything not yet seen. Cost O(m · changed attributes) for each evaluated node.
+    A search that may have to end early first steps down from the top, always to the best node below, so that it has
+    something to compare with. Then best first: the box with the lowest bound is opened next, so that the lowest bound
+    of all open boxes is one for everything not yet seen. Cost O(m · changed attributes) for each evaluated node.
     """
     heights = ground.tables.heights
     under_way = _Search(ground, budget)
@@ -248,9 +274,11 @@ def search(ground: Ground, budget: Budget, progress: Callable[[int], None]) -> F
     whole = under_way.judged_box((0,) * len(heights), heights, ground.records, groups, None)
     if whole is not None:
         under_way.push(whole)
-    while under_way.heap and under_way.heap[0][0] <= under_way.cut and not under_way.exhausted():
+        if budget.limited:
+            under_way.descend(whole)
+    while under_way.heap and under_way.heap[0][0] <= under_way.cut and not under_way.spent(1.0):
         under_way.expand(heapq.heappop(under_way.heap)[2])
-        progress(len(under_way.evaluated))
+        progress(len(under_way.seen))
     return _found(under_way)
 
 
@@ -258,9 +286,9 @@ def _found(ended: _Search) -> Found:
     best = ended.path[-1] if ended.path else None
     proven = not ended.heap or ended.heap[0][0] > ended.cut
     if best is not None and best.value is not None and proven:
-        return Found(ended.evaluated, ended.path, best.value, True)
+        return Found(list(ended.seen.values()), ended.path, best.value, True)
     bound = ended.ground.loss.bound_of(ended.heap[0][0]) if ended.heap else math.inf
-    return Found(ended.evaluated, ended.path, bound, proven)
+    return Found(list(ended.seen.values()), ended.path, bound, proven)
 
 
 def _condensed(box: _Box, ground: Ground) -> _Box:
