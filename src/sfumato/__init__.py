@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from sfumato.anonymizers.cell_suppression import CellSuppression as CellSuppression
+    from sfumato.anonymizers.clustering.sbc import SBC as SBC
     from sfumato.anonymizers.datafly import Datafly as Datafly
     from sfumato.anonymizers.global_mondrian import GlobalMondrian as GlobalMondrian
     from sfumato.anonymizers.incognito import Incognito as Incognito
@@ -69,6 +70,7 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "anonymizers.cell_suppression": ("CellSuppression",),
+    "anonymizers.clustering.sbc": ("SBC",),
     "anonymizers.datafly": ("Datafly",),
     "anonymizers.global_mondrian": ("GlobalMondrian",),
     "anonymizers.incognito": ("Incognito",),

@@ -3,6 +3,7 @@
 from typing import Any
 
 from sfumato.anonymizers.cell_suppression import CellSuppression
+from sfumato.anonymizers.clustering.sbc import SBC
 from sfumato.anonymizers.datafly import Datafly
 from sfumato.anonymizers.global_mondrian import GlobalMondrian
 from sfumato.anonymizers.incognito import Incognito
@@ -14,6 +15,7 @@ from sfumato.anonymizers.value_generalization import ValueGeneralization
 
 __all__ = [
     "ANONYMIZERS",
+    "SBC",
     "Anonymizer",
     "CellSuppression",
     "Datafly",
@@ -35,5 +37,6 @@ ANONYMIZERS: dict[str, Any] = {
     "k-member": KMember,
     "global-mondrian": GlobalMondrian,
     "value-generalization": ValueGeneralization,
+    "sbc": SBC,
 }
 """Name in policies and on the command line → class."""

@@ -1,0 +1,378 @@
+"""Distinct records as a tree of common prefixes, records that leave it, and the nearest ones that are left.
+
+Letters: n records, m distinct ones, q attributes, N nodes, V values of all attributes together.
+
+Level ``d`` of the tree branches by attribute ``d``; a node of depth ``d`` stands for all records with the same first
+``d`` values. The distance of two records is a sum over attributes, so that the sum over a prefix bounds it from below.
+Distances are compared as whole multiples of 2**-32: sums of the same parts in another order are then equal.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.kernels.jit import inlined
+
+UNITS = 4294967296.0
+"""Parts into which a distance of 1 is divided where distances are compared."""
+
+
+class PrefixTree(NamedTuple):
+    """The tree, and who is left in it; `alive`, `right`, `left` and `gone` change in place.
+
+    Attributes
+    ----------
+    codes : numpy.ndarray
+        int32 (N,): value by which a node differs from its siblings; rising among siblings. Node 0 is the root; nodes
+        are numbered depth by depth, the last m are the distinct records.
+    first : numpy.ndarray
+        int64 (N + 1,): children of node ``i`` are ``first[i] .. first[i+1]-1``.
+    parents : numpy.ndarray
+        int32 (N,).
+    alive : numpy.ndarray
+        int64 (N,): records left below each node.
+    right, left : numpy.ndarray
+        int64 (N + 1,): where to look for the next node with somebody left; `left` is shifted by one.
+    lowest : numpy.ndarray
+        int64 (N,): smallest place of a record below each node, before anybody left.
+    starts : numpy.ndarray
+        int64 (m + 1,): the records equal to distinct record ``i`` stand at ``starts[i] .. starts[i+1]-1`` of `places`.
+    places : numpy.ndarray
+        int64 (n,): places of the records in the order in which they have their turn, rising among equal records.
+    gone : numpy.ndarray
+        int64 (m,): how many of each distinct record have left; always the first ones.
+    record_at : numpy.ndarray
+        int32 (n,): distinct record at each place.
+    """
+
+    codes: NDArray[np.int32]
+    first: NDArray[np.int64]
+    parents: NDArray[np.int32]
+    alive: NDArray[np.int64]
+    right: NDArray[np.int64]
+    left: NDArray[np.int64]
+    lowest: NDArray[np.int64]
+    starts: NDArray[np.int64]
+    places: NDArray[np.int64]
+    gone: NDArray[np.int64]
+    record_at: NDArray[np.int32]
+
+
+class Measure(NamedTuple):
+    """Distances from one record; `apart` and `own` change from one to the next.
+
+    Attributes
+    ----------
+    categories : int
+        The first attributes, whose distances are in a table; the others are numeric.
+    offsets : numpy.ndarray
+        int64 (q + 1,): where the values of each attribute start.
+    apart : numpy.ndarray
+        float64 (V,): distance of each categorical value.
+    numbers : numpy.ndarray
+        float64 (V,): number behind each numeric value, rising; NaN for the missing one, which is the last.
+    widths : numpy.ndarray
+        float64 (q,): what differences of numbers are divided by.
+    weights : numpy.ndarray
+        float64 (q,).
+    own : numpy.ndarray
+        int64 (q,): values of the record itself.
+    """
+
+    categories: int
+    offsets: NDArray[np.int64]
+    apart: NDArray[np.float64]
+    numbers: NDArray[np.float64]
+    widths: NDArray[np.float64]
+    weights: NDArray[np.float64]
+    own: NDArray[np.int64]
+
+
+class Nearest(NamedTuple):
+    """The nearest so far, a heap with the furthest on top.
+
+    Attributes
+    ----------
+    distances : numpy.ndarray
+        int64 (most,): in parts of `UNITS`.
+    items : numpy.ndarray
+        int64 (most,): places of records, or nodes.
+    size : numpy.ndarray
+        int64 (1,): how many there are.
+    """
+
+    distances: NDArray[np.int64]
+    items: NDArray[np.int64]
+    size: NDArray[np.int64]
+
+
+class Walk(NamedTuple):
+    """Where a walk through the tree stands on each level, all (q + 1,).
+
+    Attributes
+    ----------
+    base : numpy.ndarray
+        float64: distance over the attributes above.
+    low, high, middle, cursor : numpy.ndarray
+        int64: children of the present node, where it started among them, and where it is.
+    leftward : numpy.ndarray
+        bool: whether it has turned to smaller numbers.
+    path : numpy.ndarray
+        int64: nodes from the root to the record itself.
+    """
+
+    base: NDArray[np.float64]
+    low: NDArray[np.int64]
+    high: NDArray[np.int64]
+    middle: NDArray[np.int64]
+    cursor: NDArray[np.int64]
+    leftward: NDArray[np.bool_]
+    path: NDArray[np.int64]
+
+
+@inlined
+def new_nearest(most: int) -> Nearest:
+    """Room for the nearest `most`."""
+    return Nearest(np.empty(most, np.int64), np.empty(most, np.int64), np.zeros(1, np.int64))
+
+
+@inlined
+def new_walk(levels: int) -> Walk:
+    """Room for a walk through a tree of `levels` attributes."""
+    size = levels + 1
+    return Walk(
+        np.zeros(size), np.zeros(size, np.int64), np.zeros(size, np.int64), np.zeros(size, np.int64),
+        np.zeros(size, np.int64), np.zeros(size, np.bool_), np.zeros(size, np.int64),
+    )  # fmt: skip
+
+
+@inlined
+def stand_on(record: int, tree: PrefixTree, measure: Measure, walk: Walk) -> None:
+    """Measure from a distinct record: its path and its values."""
+    levels = len(measure.own)
+    node = len(tree.codes) - len(tree.gone) + record
+    for level in range(levels - 1, -1, -1):
+        walk.path[level + 1] = node
+        measure.own[level] = tree.codes[node]
+        node = np.int64(tree.parents[node])
+    walk.path[0] = 0
+
+
+@inlined
+def leave_tree(record: int, tree: PrefixTree) -> None:
+    """Take out the first of the equal records that are left. Cost O(q)."""
+    tree.gone[record] += 1
+    node = len(tree.codes) - len(tree.gone) + record
+    while node >= 0:
+        tree.alive[node] -= 1
+        if tree.alive[node] == 0:
+            tree.right[node] = node + 1
+            tree.left[node + 1] = node
+        node = np.int64(tree.parents[node])
+
+
+@inlined
+def find_nearest(depth: int, tree: PrefixTree, measure: Measure, walk: Walk, nearest: Nearest) -> None:
+    """Find the nearest records (`depth` = q), or the nearest nodes of a depth, to the record that `walk` stands on.
+
+    Equally near records come in the order of their places, nodes in that of their numbers. As many are found as
+    `nearest` has room for, or as are left; they are sorted, the nearest first. Branches whose prefix is already
+    further away than the furthest found are left out.
+    """
+    nearest.size[0] = 0
+    _offer(walk.path[depth], 0, depth, tree, measure, nearest)
+    for level in range(depth - 1, -1, -1):
+        _walk_below(level, depth, tree, measure, walk, nearest)
+    _sort(nearest)
+
+
+@inlined
+def _walk_below(top: int, depth: int, tree: PrefixTree, measure: Measure, walk: Walk, nearest: Nearest) -> None:
+    """Visit what branches off the record's own path on one level."""
+    own = walk.path[top + 1]
+    _open(top, walk.path[top], 0.0, tree, measure, walk)
+    level = top
+    while level >= top:
+        child = _next_child(level, measure.categories, tree, walk)
+        if child < 0:
+            level -= 1
+            continue
+        if child == own:
+            continue
+        distance = walk.base[level] + step(level, np.int64(tree.codes[child]), measure)
+        units = np.int64(distance * UNITS + 0.5)
+        if _full(nearest) and units > nearest.distances[0]:
+            if level >= measure.categories:
+                _turn(level, walk, tree)
+        elif level + 1 == depth:
+            _offer(child, units, depth, tree, measure, nearest)
+        elif not _full(nearest) or _may_hold(child, units, depth, tree, measure, nearest):
+            level += 1
+            _open(level, child, distance, tree, measure, walk)
+
+
+@inlined
+def step(level: int, code: int, measure: Measure) -> float:
+    """Weighted distance in one attribute of a value from the record's own."""
+    own = measure.own[level]
+    if code == own:
+        return 0.0
+    start = measure.offsets[level]
+    if level < measure.categories:
+        return float(measure.weights[level] * measure.apart[start + code])
+    gap = abs(measure.numbers[start + code] - measure.numbers[start + own])
+    share = gap / measure.widths[level] if gap == gap else 1.0  # noqa: PLR0124 - a missing number makes NaN
+    return float(measure.weights[level] * share)
+
+
+@inlined
+def _may_hold(node: int, units: int, depth: int, tree: PrefixTree, measure: Measure, nearest: Nearest) -> bool:
+    """Whether some record below a node may come before the furthest found."""
+    if units < nearest.distances[0] or depth < len(measure.own):
+        return True
+    return bool(tree.lowest[node] < nearest.items[0])
+
+
+@inlined
+def _open(level: int, node: int, base: float, tree: PrefixTree, measure: Measure, walk: Walk) -> None:
+    """Start with the children of a node: at the own value or the next where they are numbers, else at the first."""
+    low = tree.first[node]
+    high = tree.first[node + 1]
+    walk.base[level] = base
+    walk.low[level] = low
+    walk.high[level] = high
+    walk.leftward[level] = False
+    middle = low
+    if level >= measure.categories:
+        own = measure.own[level]
+        while low < high:
+            half = (low + high) // 2
+            if tree.codes[half] < own:
+                low = half + 1
+            else:
+                high = half
+        middle = low
+    walk.middle[level] = middle
+    walk.cursor[level] = middle
+
+
+@inlined
+def _next_child(level: int, categories: int, tree: PrefixTree, walk: Walk) -> int:
+    """Next child with somebody left, −1 when there is none."""
+    if not walk.leftward[level]:
+        child = _to_the_right(walk.cursor[level], tree)
+        if child < walk.high[level]:
+            walk.cursor[level] = child + 1
+            return child
+        if level < categories:
+            return -1
+        _turn(level, walk, tree)
+    child = _to_the_left(walk.cursor[level], tree)
+    if child < walk.low[level]:
+        return -1
+    walk.cursor[level] = child - 1
+    return child
+
+
+@inlined
+def _turn(level: int, walk: Walk, tree: PrefixTree) -> None:
+    """All further numbers on this side are too far: go to the other side, or to its end."""
+    if walk.leftward[level]:
+        walk.cursor[level] = walk.low[level] - 1
+    else:
+        walk.leftward[level] = True
+        walk.cursor[level] = walk.middle[level] - 1
+
+
+@inlined
+def _to_the_right(node: int, tree: PrefixTree) -> int:
+    right = tree.right
+    while right[node] != node:
+        right[node] = right[right[node]]
+        node = right[node]
+    return node
+
+
+@inlined
+def _to_the_left(node: int, tree: PrefixTree) -> int:
+    left = tree.left
+    slot = node + 1
+    while left[slot] != slot:
+        left[slot] = left[left[slot]]
+        slot = left[slot]
+    return slot - 1
+
+
+@inlined
+def _offer(node: int, units: int, depth: int, tree: PrefixTree, measure: Measure, nearest: Nearest) -> None:
+    if depth < len(measure.own):
+        _push(units, node, nearest)
+        return
+    record = node - (len(tree.codes) - len(tree.gone))
+    for place in range(tree.starts[record] + tree.gone[record], tree.starts[record + 1]):
+        if not _push(units, tree.places[place], nearest):
+            break
+
+
+@inlined
+def _full(nearest: Nearest) -> bool:
+    return bool(nearest.size[0] == len(nearest.items))
+
+
+@inlined
+def _before(units: int, item: int, place: int, nearest: Nearest) -> bool:
+    """Whether an item comes before the one at a place of the heap."""
+    other = nearest.distances[place]
+    return bool(units < other or (units == other and item < nearest.items[place]))
+
+
+@inlined
+def _push(units: int, item: int, nearest: Nearest) -> bool:
+    """Add an item, the furthest making room for it; False when it is further than all."""
+    if _full(nearest):
+        if not _before(units, item, 0, nearest):
+            return False
+        _sink(units, item, len(nearest.items), nearest)
+        return True
+    place = nearest.size[0]
+    nearest.size[0] += 1
+    while place > 0:
+        above = (place - 1) // 2
+        if _before(units, item, above, nearest):
+            break
+        nearest.distances[place] = nearest.distances[above]
+        nearest.items[place] = nearest.items[above]
+        place = above
+    nearest.distances[place] = units
+    nearest.items[place] = item
+    return True
+
+
+@inlined
+def _sink(units: int, item: int, size: int, nearest: Nearest) -> None:
+    """Put an item on top of a heap of `size` items in place of what is there."""
+    place = 0
+    while 2 * place + 1 < size:
+        below = 2 * place + 1
+        if below + 1 < size and _before(nearest.distances[below], nearest.items[below], below + 1, nearest):
+            below += 1
+        if not _before(units, item, below, nearest):
+            break
+        nearest.distances[place] = nearest.distances[below]
+        nearest.items[place] = nearest.items[below]
+        place = below
+    nearest.distances[place] = units
+    nearest.items[place] = item
+
+
+@inlined
+def _sort(nearest: Nearest) -> None:
+    for last in range(nearest.size[0] - 1, 0, -1):
+        units = nearest.distances[last]
+        item = nearest.items[last]
+        nearest.distances[last] = nearest.distances[0]
+        nearest.items[last] = nearest.items[0]
+        _sink(units, item, last, nearest)
