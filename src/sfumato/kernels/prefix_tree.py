@@ -14,10 +14,13 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.kernels.jit import inlined
+from sfumato.kernels.jit import borrowing, inlined
 
 UNITS = 4294967296.0
 """Parts into which a distance of 1 is divided where distances are compared."""
+
+FEW = 32
+"""Distinct records below a node that are looked at one by one rather than by the branches between them."""
 
 
 class PrefixTree(NamedTuple):
@@ -38,6 +41,10 @@ class PrefixTree(NamedTuple):
         int64 (N + 1,): where to look for the next node with somebody left; `left` is shifted by one.
     lowest : numpy.ndarray
         int64 (N,): smallest place of a record below each node, before anybody left.
+    leaf_low, leaf_high : numpy.ndarray
+        int32 (N,): the distinct records below node ``i`` are the nodes ``leaf_low[i] .. leaf_high[i]-1``.
+    values : numpy.ndarray
+        int32 (m, q): all values of each distinct record.
     starts : numpy.ndarray
         int64 (m + 1,): the records equal to distinct record ``i`` stand at ``starts[i] .. starts[i+1]-1`` of `places`.
     places : numpy.ndarray
@@ -55,6 +62,9 @@ class PrefixTree(NamedTuple):
     right: NDArray[np.int64]
     left: NDArray[np.int64]
     lowest: NDArray[np.int64]
+    leaf_low: NDArray[np.int32]
+    leaf_high: NDArray[np.int32]
+    values: NDArray[np.int32]
     starts: NDArray[np.int64]
     places: NDArray[np.int64]
     gone: NDArray[np.int64]
@@ -149,19 +159,19 @@ def new_walk(levels: int) -> Walk:
     )  # fmt: skip
 
 
-@inlined
+@borrowing
 def stand_on(record: int, tree: PrefixTree, measure: Measure, walk: Walk) -> None:
     """Measure from a distinct record: its path and its values."""
     levels = len(measure.own)
     node = len(tree.codes) - len(tree.gone) + record
     for level in range(levels - 1, -1, -1):
         walk.path[level + 1] = node
-        measure.own[level] = tree.codes[node]
+        measure.own[level] = tree.values[record, level]
         node = np.int64(tree.parents[node])
     walk.path[0] = 0
 
 
-@inlined
+@borrowing
 def leave_tree(record: int, tree: PrefixTree) -> None:
     """Take out the first of the equal records that are left. Cost O(q)."""
     tree.gone[record] += 1
@@ -174,7 +184,7 @@ def leave_tree(record: int, tree: PrefixTree) -> None:
         node = np.int64(tree.parents[node])
 
 
-@inlined
+@borrowing
 def find_nearest(depth: int, tree: PrefixTree, measure: Measure, walk: Walk, nearest: Nearest) -> None:
     """Find the nearest records (`depth` = q), or the nearest nodes of a depth, to the record that `walk` stands on.
 
@@ -189,7 +199,7 @@ def find_nearest(depth: int, tree: PrefixTree, measure: Measure, walk: Walk, nea
     _sort(nearest)
 
 
-@inlined
+@borrowing
 def _walk_below(top: int, depth: int, tree: PrefixTree, measure: Measure, walk: Walk, nearest: Nearest) -> None:
     """Visit what branches off the record's own path on one level."""
     own = walk.path[top + 1]
@@ -210,11 +220,32 @@ def _walk_below(top: int, depth: int, tree: PrefixTree, measure: Measure, walk: 
         elif level + 1 == depth:
             _offer(child, units, depth, tree, measure, nearest)
         elif not _full(nearest) or _may_hold(child, units, depth, tree, measure, nearest):
+            if depth == len(measure.own) and tree.leaf_high[child] - tree.leaf_low[child] <= FEW:
+                _scan(child, level + 1, distance, tree, measure, nearest)
+                continue
             level += 1
             _open(level, child, distance, tree, measure, walk)
 
 
-@inlined
+@borrowing
+def _scan(node: int, level: int, base: float, tree: PrefixTree, measure: Measure, nearest: Nearest) -> None:
+    """Offer every record below a node, whose distance over the attributes before `level` is `base`."""
+    leaves = len(tree.codes) - len(tree.gone)
+    leaf = _to_the_right(np.int64(tree.leaf_low[node]), tree)
+    while leaf < tree.leaf_high[node]:
+        distance = base
+        units = np.int64(0)
+        for place in range(level, len(measure.own)):
+            distance += step(place, np.int64(tree.values[leaf - leaves, place]), measure)
+            units = np.int64(distance * UNITS + 0.5)
+            if _full(nearest) and units > nearest.distances[0]:
+                break
+        else:
+            _offer(leaf, units, len(measure.own), tree, measure, nearest)
+        leaf = _to_the_right(leaf + 1, tree)
+
+
+@borrowing
 def step(level: int, code: int, measure: Measure) -> float:
     """Weighted distance in one attribute of a value from the record's own."""
     own = measure.own[level]
@@ -228,7 +259,7 @@ def step(level: int, code: int, measure: Measure) -> float:
     return float(measure.weights[level] * share)
 
 
-@inlined
+@borrowing
 def _may_hold(node: int, units: int, depth: int, tree: PrefixTree, measure: Measure, nearest: Nearest) -> bool:
     """Whether some record below a node may come before the furthest found."""
     if units < nearest.distances[0] or depth < len(measure.own):
@@ -236,7 +267,7 @@ def _may_hold(node: int, units: int, depth: int, tree: PrefixTree, measure: Meas
     return bool(tree.lowest[node] < nearest.items[0])
 
 
-@inlined
+@borrowing
 def _open(level: int, node: int, base: float, tree: PrefixTree, measure: Measure, walk: Walk) -> None:
     """Start with the children of a node: at the own value or the next where they are numbers, else at the first."""
     low = tree.first[node]
@@ -259,7 +290,7 @@ def _open(level: int, node: int, base: float, tree: PrefixTree, measure: Measure
     walk.cursor[level] = middle
 
 
-@inlined
+@borrowing
 def _next_child(level: int, categories: int, tree: PrefixTree, walk: Walk) -> int:
     """Next child with somebody left, −1 when there is none."""
     if not walk.leftward[level]:
@@ -277,7 +308,7 @@ def _next_child(level: int, categories: int, tree: PrefixTree, walk: Walk) -> in
     return child
 
 
-@inlined
+@borrowing
 def _turn(level: int, walk: Walk, tree: PrefixTree) -> None:
     """All further numbers on this side are too far: go to the other side, or to its end."""
     if walk.leftward[level]:
@@ -287,7 +318,7 @@ def _turn(level: int, walk: Walk, tree: PrefixTree) -> None:
         walk.cursor[level] = walk.middle[level] - 1
 
 
-@inlined
+@borrowing
 def _to_the_right(node: int, tree: PrefixTree) -> int:
     right = tree.right
     while right[node] != node:
@@ -296,7 +327,7 @@ def _to_the_right(node: int, tree: PrefixTree) -> int:
     return node
 
 
-@inlined
+@borrowing
 def _to_the_left(node: int, tree: PrefixTree) -> int:
     left = tree.left
     slot = node + 1
@@ -306,7 +337,7 @@ def _to_the_left(node: int, tree: PrefixTree) -> int:
     return slot - 1
 
 
-@inlined
+@borrowing
 def _offer(node: int, units: int, depth: int, tree: PrefixTree, measure: Measure, nearest: Nearest) -> None:
     if depth < len(measure.own):
         _push(units, node, nearest)
@@ -317,19 +348,19 @@ def _offer(node: int, units: int, depth: int, tree: PrefixTree, measure: Measure
             break
 
 
-@inlined
+@borrowing
 def _full(nearest: Nearest) -> bool:
     return bool(nearest.size[0] == len(nearest.items))
 
 
-@inlined
+@borrowing
 def _before(units: int, item: int, place: int, nearest: Nearest) -> bool:
     """Whether an item comes before the one at a place of the heap."""
     other = nearest.distances[place]
     return bool(units < other or (units == other and item < nearest.items[place]))
 
 
-@inlined
+@borrowing
 def _push(units: int, item: int, nearest: Nearest) -> bool:
     """Add an item, the furthest making room for it; False when it is further than all."""
     if _full(nearest):
@@ -351,7 +382,7 @@ def _push(units: int, item: int, nearest: Nearest) -> bool:
     return True
 
 
-@inlined
+@borrowing
 def _sink(units: int, item: int, size: int, nearest: Nearest) -> None:
     """Put an item on top of a heap of `size` items in place of what is there."""
     place = 0
@@ -368,7 +399,7 @@ def _sink(units: int, item: int, size: int, nearest: Nearest) -> None:
     nearest.items[place] = item
 
 
-@inlined
+@borrowing
 def _sort(nearest: Nearest) -> None:
     for last in range(nearest.size[0] - 1, 0, -1):
         units = nearest.distances[last]

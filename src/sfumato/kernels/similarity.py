@@ -144,13 +144,10 @@ def _take(place: int, tree: PrefixTree, chain: Chain, measure: Measure, done: Pr
     done.class_at[place] = done.count[0]
     record = tree.record_at[place]
     leave_tree(record, tree)
-    node = len(tree.codes) - len(tree.gone) + record
-    for level in range(len(measure.own) - 1, -1, -1):
-        if level < measure.categories:
-            chain.counts[measure.offsets[level] + tree.codes[node]] -= 1
-            if level > 0 and not chain.all_before:
-                chain.pair_counts[chain.pair_of[record, level]] -= 1
-        node = np.int64(tree.parents[node])
+    for level in range(measure.categories):
+        chain.counts[measure.offsets[level] + tree.values[record, level]] -= 1
+        if level > 0 and not chain.all_before:
+            chain.pair_counts[chain.pair_of[record, level]] -= 1
 
 
 @kernel
