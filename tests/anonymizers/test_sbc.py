@@ -1,11 +1,13 @@
-"""SBC against the definition, the thesis's examples and figures, and its promises."""
+"""SBC against its plain twin, the thesis's examples and figures, and its promises."""
 
 from __future__ import annotations
 
 import os
-from collections import Counter
 from collections.abc import Sequence
-from fractions import Fraction
+from dataclasses import replace
+from functools import cache
+from itertools import product
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,89 +17,24 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import sfumato as sf
-from anonymizers.clustering_tables import encoded, problem, tables
+from anonymizers.clustering_tables import problem
+from naive import mixed, toolbox
+from naive.sbc import sbc
 from sfumato.anonymizers.clustering.sbc import SBC, similar_classes
 from sfumato.anonymizers.clustering.similarity import similarity_table, value_distances
 from sfumato.anonymizers.feasibility import feasible
+from sfumato.classes.partition import Partition
+from sfumato.metrics import normalized_certainty_penalty
+from sfumato.recoding import recode
+from sfumato.shuffle import permutation
 from sfumato.table.encoding import EncodedTable, encode
 
-ADULT = pytest.mark.skipif("SFUMATO_DATA" not in os.environ, reason="needs the real tables: set SFUMATO_DATA")
 CHAINS = ["previous", "all"]
+NUMERIC = (0, 2)
 
 Record = tuple[Any, ...]
 
-
-def in_order(values: Sequence[Any]) -> list[Any]:
-    return sorted(set(values), key=lambda value: (value is None, value))
-
-
-def similar(rows: Sequence[Record], column: int, counts: Counter[Any], first: Any) -> dict[Any, Fraction]:
-    """Distance of each value of a column from the first record's, the most similar first."""
-    known = in_order([row[column] for row in rows])
-    others = sorted((v for v in known if v != first), key=lambda value: abs(counts[value] - counts[first]))
-    return {value: Fraction(index, max(len(known) - 1, 1)) for index, value in enumerate([first, *others])}
-
-
-def chained(rows: Sequence[Record], first: Record, categories: Sequence[int], k: int, chain: str) -> list[Any]:
-    """Distances of the values of all categorical columns, one after the other."""
-    found: list[dict[Any, Fraction]] = []
-    for place, column in enumerate(categories):
-        before = list(categories[:place]) if chain == "all" else list(categories[max(place - 1, 0) : place])
-        tables = found[place - len(before) : place]
-
-        def key(row: Record, before: list[int] = before) -> Record:
-            return tuple(row[other] for other in before)
-
-        def far(row: Record, before: list[int] = before, tables: list[Any] = tables) -> tuple[Any, ...]:
-            apart = sum((table[row[other]] for other, table in zip(before, tables, strict=True)), Fraction(0))
-            return apart, tuple((row[other] is None, row[other]) for other in before)
-
-        counted: Counter[Any] = Counter()
-        for combination in sorted({key(row): far(row) for row in rows}.items(), key=lambda item: item[1]):
-            counted.update(row[column] for row in rows if key(row) == combination[0])
-            if counted.total() >= k:
-                break
-        found.append(similar(rows, column, counted, first[column]))
-    return found
-
-
-def plain_sbc(
-    rows: Sequence[Record], categories: Sequence[int], k: int, chain: str, normalize: str
-) -> tuple[list[list[int]], list[int]]:
-    """Classes and remainder of rows that stand in their order, as places."""
-    numbers = [column for column in range(len(rows[0])) if column not in categories]
-    ranges = {column: _range([row[column] for row in rows]) for column in numbers}
-    left, classes = list(range(len(rows))), []
-    while len(left) >= k:
-        first = rows[left[0]]
-        apart = chained([rows[place] for place in left], first, categories, k, chain)
-
-        def distance(place: int, first: Record = first, apart: list[Any] = apart) -> Fraction:
-            named = sum((t[rows[place][c]] for c, t in zip(categories, apart, strict=True)), Fraction(0))
-            measured = sum((_gap(rows[place][c], first[c], ranges[c]) for c in numbers), Fraction(0))
-            if normalize == "sum":
-                return named + measured
-            return named / max(len(categories), 1) + measured / max(len(numbers), 1)
-
-        classes.append(sorted(left, key=distance)[:k])
-        left = [place for place in left if place not in classes[-1]]
-    return classes, left
-
-
-def _range(values: Sequence[Any]) -> Fraction:
-    present = [Fraction(value) for value in values if value is not None]
-    return max(present) - min(present) if present else Fraction(0)
-
-
-def _gap(one: Any, other: Any, width: Fraction) -> Fraction:
-    if one == other:
-        return Fraction(0)
-    if one is None or other is None:
-        return Fraction(1)
-    return abs(Fraction(one) - Fraction(other)) / width
-
-
-mixed = st.lists(
+rows_of = st.lists(
     st.tuples(
         st.sampled_from([0, 1, 2, 5, 9, None]),
         st.sampled_from("abcde"),
@@ -110,32 +47,189 @@ mixed = st.lists(
 )
 
 
-def mixed_table(rows: Sequence[Record]) -> EncodedTable:
-    kinds = [pl.Int64, pl.String, pl.Int64, pl.String, pl.String]
+def mixed_table(rows: Sequence[Record], secret: Sequence[str] = ()) -> EncodedTable:
+    types = [pl.Int64, pl.String, pl.Int64, pl.String, pl.String]
     columns = zip(*rows, strict=True)
-    frame = pl.DataFrame([pl.Series(f"q{i}", c, dtype=k) for i, (c, k) in enumerate(zip(columns, kinds, strict=True))])
-    named = {f"q{i}": sf.Attribute(kind="numeric" if i in (0, 2) else "categorical") for i in range(5)}
-    return encode(sf.read_table(frame, sf.Schema(quasi_identifying=named)))
+    frame = pl.DataFrame([pl.Series(f"q{i}", c, dtype=t) for i, (c, t) in enumerate(zip(columns, types, strict=True))])
+    named = {f"q{i}": sf.Attribute(kind="numeric" if i in NUMERIC else "categorical") for i in range(5)}
+    if secret:
+        frame = frame.with_columns(pl.Series("secret", secret))
+    return encode(sf.read_table(frame, sf.Schema(quasi_identifying=named, sensitive=["secret"] if secret else [])))
+
+
+def kinds_of(rows: Sequence[Record]) -> list[mixed.Kind]:
+    kinds: list[mixed.Kind] = []
+    for place, values in enumerate(zip(*rows, strict=True)):
+        present = [value for value in values if value is not None] or [0]
+        kinds.append(
+            mixed.Number(min(present), max(present)) if place in NUMERIC else mixed.Category(sorted(set(present)))
+        )
+    return kinds
+
+
+def twin_of(rows: Sequence[Record], k: int, order: Sequence[int], sort: str, **options: Any) -> list[list[int]]:
+    """Classes of the twin, which is handed the rows in a random order, as rows."""
+    shuffled = [rows[row] for row in order]
+    options["normalize"] = options.get("normalize", "sum").replace("-", "_")
+    classes = sbc(shuffled, kinds_of(rows), k, sort="full" if sort == "values" else None, **options)
+    return [sorted(order[place] for place in members) for members in classes]
+
+
+def rows_by_class(class_of: np.ndarray, count: int) -> list[list[int]]:
+    return [np.flatnonzero(class_of == number).tolist() for number in range(count)]
+
+
+@pytest.mark.parametrize(("chain", "sort"), list(product(CHAINS, ["values", "random"])))
+@given(rows_of, st.integers(1, 6), st.sampled_from(["sum", "by-type"]), st.sampled_from(["last", "nearest"]), st.data())
+@settings(deadline=None, max_examples=60)
+def test_it_equals_the_plain_twin(chain, sort, rows, k, normalize, remainder, data):
+    k = min(k, len(rows))
+    seed = data.draw(st.integers(0, 3))
+    expected = twin_of(
+        rows, k, permutation(len(rows), seed).tolist(), sort, link=chain, normalize=normalize, remainder=remainder
+    )
+    anonymizer = SBC(chain=chain, sort=sort, normalize=normalize, remainder=remainder)
+    found = anonymizer.solve(problem(mixed_table(rows), sf.KAnonymity(k), seed=seed))
+    assert rows_by_class(found.class_of, found.count) == expected
+    sizes = sorted(found.sizes)
+    assert found.count == len(rows) // k
+    assert sum(sizes) == len(rows)
+    if remainder == "last":
+        assert sizes[:-1] == [k] * (found.count - 1)
 
 
 @pytest.mark.parametrize("chain", CHAINS)
-@pytest.mark.parametrize("sort", ["values", "random"])
-@given(mixed, st.integers(1, 6), st.sampled_from(["sum", "by-type"]), st.integers(0, 3))
+@given(rows_of, st.integers(1, 4), st.integers(0, 3), st.data())
 @settings(deadline=None, max_examples=60)
-def test_it_equals_the_search_through_every_record(chain, sort, rows, k, normalize, seed):
+def test_classes_grow_until_every_model_holds(chain, rows, k, seed, data):
+    k = min(k, len(rows))
+    secret = data.draw(st.lists(st.sampled_from("xyz"), min_size=len(rows), max_size=len(rows)))
+    wanted = min(2, len(set(secret)))
+    order = permutation(len(rows), seed).tolist()
+    expected = twin_of(
+        rows, k, order, "values", link=chain, remainder="suppress",
+        ok=lambda members: len({secret[order[place]] for place in members}) >= wanted,
+    )  # fmt: skip
+    table = mixed_table(rows, secret)
+    models = [sf.KAnonymity(k), sf.DistinctLDiversity(wanted)]
+    (start,) = feasible(problem(table, *models))
+    laid = similarity_table(table, np.arange(len(rows)), k, chain=chain, seed=seed)
+    few = data.draw(st.sampled_from([0, 2, 32]))
+    class_at, count = similar_classes(start, replace(laid, tree=laid.tree._replace(few=few)))
+    class_of = np.full(len(rows), -1)
+    class_of[laid.order] = class_at
+    assert rows_by_class(class_of, count) == expected
+    solved = SBC(chain=chain).solve(problem(table, *models, seed=seed))
+    assert all(
+        len({secret[row] for row in members}) >= wanted for members in rows_by_class(solved.class_of, solved.count)
+    )
+
+
+@given(rows_of, st.integers(1, 6), st.booleans())
+@settings(deadline=None, max_examples=60)
+def test_records_are_found_branch_by_branch_as_one_by_one(rows, k, random):
     k = min(k, len(rows))
     table = mixed_table(rows)
     (start,) = feasible(problem(table, sf.KAnonymity(k)))
-    laid = similarity_table(
-        table, np.arange(len(rows)), k, chain=chain, sort=sort, normalize=normalize, seed=seed
-    )  # fmt: skip
-    categories = sorted((1, 3, 4), key=lambda column: len({row[column] for row in rows}))
-    ordered = [rows[row] for row in laid.order]
-    if sort == "values":
-        keys = [tuple((row[c] is None, row[c]) for c in (*categories, 0, 2)) for row in ordered]
-        assert keys == sorted(keys)
-    classes, left = plain_sbc(ordered, categories, k, chain, normalize)
-    class_at, count = similar_classes(start, laid)
-    assert count == len(classes)
-    assert [np.flatnonzero(class_at == number).tolist() for number in range(count)] == [sorted(c) for c in classes]
-    assert np.flatnonzero(class_at < 0).tolist() == left
+    laid = similarity_table(table, np.arange(len(rows)), k, sort="random" if random else "values", seed=1)
+    found = [
+        similar_classes(start, replace(laid.copy(), tree=laid.copy().tree._replace(few=few)))[0].tolist()
+        for few in (0, 3, 32)
+    ]
+    assert found[0] == found[1] == found[2]
+
+
+# ------------------------------------------------------------------------------------------- the thesis's examples
+
+GENDERS = {"Male": {"Japan": 4, "US": 4, "Iran": 1}, "Female": {"Japan": 4, "US": 1, "Iran": 6}}
+DEGREES = {
+    "Japan": {"HS": 0, "BD": 4, "MD": 3, "PhD": 1},
+    "US": {"HS": 4, "BD": 1, "MD": 0, "PhD": 0},
+    "Iran": {"HS": 1, "BD": 3, "MD": 1, "PhD": 2},
+}
+
+
+def example(first: Record) -> EncodedTable:
+    """Tables 3-1 and 3-4: records with these counts, of which one like `first` comes first."""
+    people = [(g, n) for g, row in GENDERS.items() for n, times in row.items() for _ in range(times)]
+    degrees = {n: [d for d, times in row.items() for _ in range(times)] for n, row in DEGREES.items()}
+    if len(first) == 3:
+        degrees[first[1]].remove(first[2])
+        people.remove(first[:2])
+        people = [(g, n, degrees[n].pop()) for g, n in people]
+    else:
+        people.remove(first)
+    names = ["gender", "nationality", "education"][: len(first)]
+    frame = pl.DataFrame([first, *people], schema=names, orient="row")
+    return encode(sf.read_table(frame, sf.Schema(quasi_identifying=names)))
+
+
+@pytest.mark.parametrize(
+    ("gender", "k", "expected"),
+    [
+        ("Male", 3, {"Japan": 0, "US": 1 / 2, "Iran": 1}),
+        ("Female", 3, {"Japan": 0, "Iran": 1 / 2, "US": 1}),
+        ("Male", 10, {"Japan": 0, "Iran": 1 / 2, "US": 1}),
+        ("Female", 10, {"Japan": 0, "Iran": 1 / 2, "US": 1}),
+    ],
+)
+def test_thesis_table_3_1(gender, k, expected):
+    found = value_distances(example((gender, "Japan")), 0, k)
+    other = {"Male": "Female", "Female": "Male"}[gender]
+    assert list(found) == ["gender", "nationality"]
+    assert found["gender"] == {gender: 0, other: 1}
+    assert list(found["nationality"].items()) == list(expected.items())
+
+
+@pytest.mark.parametrize(("k", "expected"), [(3, ["BD", "MD", "PhD", "HS"]), (10, ["BD", "MD", "PhD", "HS"])])
+def test_thesis_table_3_4(k, expected):
+    found = value_distances(example(("Male", "Japan", "BD")), 0, k)
+    assert list(found["education"].items()) == list(zip(expected, [0, 1 / 3, 2 / 3, 1], strict=True))
+
+
+def test_rows_are_merged_in_the_order_of_similarity():
+    # With the row of the US instead of Iran's, which is more similar at k = 10, HS would come before MD.
+    assert list(value_distances(example(("Male", "Japan", "BD")), 0, 10)["nationality"]) == ["Japan", "Iran", "US"]
+
+
+def test_the_first_attribute_goes_by_its_own_frequencies():
+    # 8 Japanese, 5 from the US, 7 from Iran (section 3.8).
+    people = [n for n, row in DEGREES.items() for times in row.values() for _ in range(times)]
+    table = encode(sf.read_table(pl.DataFrame({"nationality": people}), sf.Schema(quasi_identifying=["nationality"])))
+    assert value_distances(table, 0, 3) == {"nationality": {"Japan": 0, "Iran": 1 / 2, "US": 1}}
+
+
+# -------------------------------------------------------------------------------------------- the thesis's figures
+
+SIZES = (2, 5, 10, 20, 30, 40, 50, 60, 70, 80, 90, 100)
+
+
+@cache
+def adult() -> pl.DataFrame:
+    if "SFUMATO_DATA" not in os.environ:
+        pytest.skip("SFUMATO_DATA names no folder with the Adult data")
+    lines = (Path(os.environ["SFUMATO_DATA"]) / "adult" / "adult.data").read_text().splitlines()
+    frame = pl.DataFrame(toolbox.toolbox_rows(lines), schema=["age", "sex", "native-country"], orient="row")
+    return frame.with_columns(pl.col("age").cast(pl.Int64))
+
+
+def without_trees() -> EncodedTable:
+    return encode(sf.read_table(adult(), sf.Schema(quasi_identifying=adult().columns)))
+
+
+def loss(table: EncodedTable, solution: Partition) -> float:
+    return normalized_certainty_penalty(recode(table, solution), "set")
+
+
+def test_thesis_loss_stays_below_a_fifth():
+    table = without_trees()
+    losses = {k: loss(table, SBC().solve(problem(table, sf.KAnonymity(k)))) for k in SIZES}
+    assert max(losses.values()) < 0.2
+    assert losses[2] < losses[10] < losses[100]
+
+
+def test_thesis_unique_sets():
+    release = sf.anonymize(
+        sf.read_table(adult(), sf.Schema(quasi_identifying=adult().columns)), sf.KAnonymity(100), anonymizer=SBC()
+    )
+    assert release.report.classes == release.data.n_unique() == 50

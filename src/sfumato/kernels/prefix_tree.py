@@ -19,15 +19,14 @@ from sfumato.kernels.jit import borrowing, inlined
 UNITS = 4294967296.0
 """Parts into which a distance of 1 is divided where distances are compared."""
 
-FEW = 32
-"""Distinct records below a node that are looked at one by one rather than by the branches between them."""
-
 
 class PrefixTree(NamedTuple):
     """The tree, and who is left in it; `alive`, `right`, `left` and `gone` change in place.
 
     Attributes
     ----------
+    few : int
+        Up to that many distinct records below a node are looked at one by one rather than branch by branch.
     codes : numpy.ndarray
         int32 (N,): value by which a node differs from its siblings; rising among siblings. Node 0 is the root; nodes
         are numbered depth by depth, the last m are the distinct records.
@@ -55,6 +54,7 @@ class PrefixTree(NamedTuple):
         int32 (n,): distinct record at each place.
     """
 
+    few: int
     codes: NDArray[np.int32]
     first: NDArray[np.int64]
     parents: NDArray[np.int32]
@@ -188,7 +188,7 @@ def leave_tree(record: int, tree: PrefixTree) -> None:
 def find_nearest(depth: int, tree: PrefixTree, measure: Measure, walk: Walk, nearest: Nearest) -> None:
     """Find the nearest records (`depth` = q), or the nearest nodes of a depth, to the record that `walk` stands on.
 
-    Equally near records come in the order of their places, nodes in that of their numbers. As many are found as
+    Equally near records come in the order of their places, nodes value by value, the nearer first. As many are found as
     `nearest` has room for, or as are left; they are sorted, the nearest first. Branches whose prefix is already
     further away than the furthest found are left out.
     """
@@ -196,7 +196,7 @@ def find_nearest(depth: int, tree: PrefixTree, measure: Measure, walk: Walk, nea
     _offer(walk.path[depth], 0, depth, tree, measure, nearest)
     for level in range(depth - 1, -1, -1):
         _walk_below(level, depth, tree, measure, walk, nearest)
-    _sort(nearest)
+    _sort(depth, tree, measure, nearest)
 
 
 @borrowing
@@ -220,7 +220,7 @@ def _walk_below(top: int, depth: int, tree: PrefixTree, measure: Measure, walk: 
         elif level + 1 == depth:
             _offer(child, units, depth, tree, measure, nearest)
         elif not _full(nearest) or _may_hold(child, units, depth, tree, measure, nearest):
-            if depth == len(measure.own) and tree.leaf_high[child] - tree.leaf_low[child] <= FEW:
+            if depth == len(measure.own) and tree.leaf_high[child] - tree.leaf_low[child] <= tree.few:
                 _scan(child, level + 1, distance, tree, measure, nearest)
                 continue
             level += 1
@@ -255,7 +255,7 @@ def step(level: int, code: int, measure: Measure) -> float:
     if level < measure.categories:
         return float(measure.weights[level] * measure.apart[start + code])
     gap = abs(measure.numbers[start + code] - measure.numbers[start + own])
-    share = gap / measure.widths[level] if gap == gap else 1.0  # noqa: PLR0124 - a missing number makes NaN
+    share = gap / measure.widths[level] if gap == gap else 1.0
     return float(measure.weights[level] * share)
 
 
@@ -340,11 +340,11 @@ def _to_the_left(node: int, tree: PrefixTree) -> int:
 @borrowing
 def _offer(node: int, units: int, depth: int, tree: PrefixTree, measure: Measure, nearest: Nearest) -> None:
     if depth < len(measure.own):
-        _push(units, node, nearest)
+        _push(units, node, depth, tree, measure, nearest)
         return
     record = node - (len(tree.codes) - len(tree.gone))
     for place in range(tree.starts[record] + tree.gone[record], tree.starts[record + 1]):
-        if not _push(units, tree.places[place], nearest):
+        if not _push(units, tree.places[place], depth, tree, measure, nearest):
             break
 
 
@@ -354,56 +354,87 @@ def _full(nearest: Nearest) -> bool:
 
 
 @borrowing
-def _before(units: int, item: int, place: int, nearest: Nearest) -> bool:
-    """Whether an item comes before the one at a place of the heap."""
-    other = nearest.distances[place]
-    return bool(units < other or (units == other and item < nearest.items[place]))
+def _before(
+    units: int, item: int, other_units: int, other: int, depth: int, tree: PrefixTree, measure: Measure
+) -> bool:  # fmt: skip
+    """Whether an item comes before another: by distance, then records by their place, nodes value by value."""
+    if units != other_units:
+        return bool(units < other_units)
+    if depth == len(measure.own):
+        return bool(item < other)
+    before = False
+    while item != other:
+        depth -= 1
+        start = measure.offsets[depth]
+        one = measure.apart[start + tree.codes[item]]
+        two = measure.apart[start + tree.codes[other]]
+        if one != two:
+            before = bool(one < two)
+        item = np.int64(tree.parents[item])
+        other = np.int64(tree.parents[other])
+    return before
 
 
 @borrowing
-def _push(units: int, item: int, nearest: Nearest) -> bool:
+def _push(units: int, item: int, depth: int, tree: PrefixTree, measure: Measure, nearest: Nearest) -> bool:
     """Add an item, the furthest making room for it; False when it is further than all."""
     if _full(nearest):
-        if not _before(units, item, 0, nearest):
+        if not _before(units, item, nearest.distances[0], nearest.items[0], depth, tree, measure):
             return False
-        _sink(units, item, len(nearest.items), nearest)
+        _sink(units, item, len(nearest.items), depth, tree, measure, nearest)
         return True
     place = nearest.size[0]
     nearest.size[0] += 1
     while place > 0:
         above = (place - 1) // 2
-        if _before(units, item, above, nearest):
+        if _before(units, item, nearest.distances[above], nearest.items[above], depth, tree, measure):
             break
-        nearest.distances[place] = nearest.distances[above]
-        nearest.items[place] = nearest.items[above]
+        _put(nearest.distances[above], nearest.items[above], place, nearest)
         place = above
-    nearest.distances[place] = units
-    nearest.items[place] = item
+    _put(units, item, place, nearest)
     return True
 
 
 @borrowing
-def _sink(units: int, item: int, size: int, nearest: Nearest) -> None:
+def _sink(
+    units: int, item: int, size: int, depth: int, tree: PrefixTree, measure: Measure, nearest: Nearest
+) -> None:  # fmt: skip
     """Put an item on top of a heap of `size` items in place of what is there."""
     place = 0
     while 2 * place + 1 < size:
         below = 2 * place + 1
-        if below + 1 < size and _before(nearest.distances[below], nearest.items[below], below + 1, nearest):
-            below += 1
-        if not _before(units, item, below, nearest):
+        last = below + 1
+        if last < size and _before(
+            nearest.distances[below], nearest.items[below], nearest.distances[last], nearest.items[last],
+            depth, tree, measure,
+        ):  # fmt: skip
+            below = last
+        if not _before(units, item, nearest.distances[below], nearest.items[below], depth, tree, measure):
             break
-        nearest.distances[place] = nearest.distances[below]
-        nearest.items[place] = nearest.items[below]
+        _put(nearest.distances[below], nearest.items[below], place, nearest)
         place = below
+    _put(units, item, place, nearest)
+
+
+@borrowing
+def _put(units: int, item: int, place: int, nearest: Nearest) -> None:
     nearest.distances[place] = units
     nearest.items[place] = item
 
 
 @borrowing
-def _sort(nearest: Nearest) -> None:
+def _sort(depth: int, tree: PrefixTree, measure: Measure, nearest: Nearest) -> None:
     for last in range(nearest.size[0] - 1, 0, -1):
         units = nearest.distances[last]
         item = nearest.items[last]
-        nearest.distances[last] = nearest.distances[0]
-        nearest.items[last] = nearest.items[0]
-        _sink(units, item, last, nearest)
+        _put(nearest.distances[0], nearest.items[0], last, nearest)
+        _sink(units, item, last, depth, tree, measure, nearest)
+
+
+@borrowing
+def units_to(record: int, tree: PrefixTree, measure: Measure) -> int:
+    """Distance of a distinct record in parts of `UNITS`."""
+    distance = 0.0
+    for level in range(len(measure.own)):
+        distance += step(level, np.int64(tree.values[record, level]), measure)
+    return np.int64(distance * UNITS + 0.5)

@@ -23,6 +23,7 @@ from sfumato.kernels.prefix_tree import (
     new_nearest,
     new_walk,
     stand_on,
+    units_to,
 )
 
 NOBODY = -1
@@ -120,6 +121,33 @@ def grow_similar(
             _take(nearest.items[one], tree, chain, measure, done)
         done.count[0] += 1
     return True
+
+
+@kernel
+def nearest_classes(
+    members: NDArray[np.int64], starts: NDArray[np.int64], left: NDArray[np.int64], tree: PrefixTree,
+    measure: Measure, chain: Chain, done: Progressed,
+) -> NDArray[np.int32]:  # fmt: skip
+    """Return the class whose first record, as it measured when the class was made, is nearest to each record left over.
+
+    members : int64, places by class, rising within each; class ``i`` has ``members[starts[i] .. starts[i+1]-1]``.
+    left : int64 (r,), places of those left over. Everything else must be as before the first class. The first class
+    among equals. Returns int32 (r,). Cost O(r q) for each class, and that of its distances.
+    """
+    walk = new_walk(len(measure.own))
+    found = np.zeros(len(left), np.int32)
+    least = np.full(len(left), np.iinfo(np.int64).max)
+    for number in range(len(starts) - 1):
+        stand_on(tree.record_at[members[starts[number]]], tree, measure, walk)
+        chain_distances(tree, measure, chain, walk)
+        for one in range(len(left)):
+            units = units_to(tree.record_at[left[one]], tree, measure)
+            if units < least[one]:
+                least[one] = units
+                found[one] = number
+        for member in range(starts[number], starts[number + 1]):
+            _take(members[member], tree, chain, measure, done)
+    return found
 
 
 @inlined

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.anonymizers.clustering.blocks import block_size_problems, solve_in_blocks
 from sfumato.anonymizers.clustering.similarity import (
     ChainRule,
     Normalize,
@@ -17,15 +19,14 @@ from sfumato.anonymizers.clustering.similarity import (
 )
 from sfumato.anonymizers.distances import DISTANCES
 from sfumato.anonymizers.distinct import distinct_of
-from sfumato.anonymizers.feasibility import Feasible, feasible
+from sfumato.anonymizers.feasibility import Feasible
 from sfumato.anonymizers.protocol import Problem
-from sfumato.anonymizers.selection import least_loss
 from sfumato.classes.partition import Partition
 from sfumato.classes.statistics import class_statistics
 from sfumato.errors import PolicyError, raise_all
 from sfumato.figures import counted
 from sfumato.kernels.boxes import class_boxes
-from sfumato.kernels.similarity import Progressed, grow_similar
+from sfumato.kernels.similarity import Progressed, grow_similar, nearest_classes
 from sfumato.table.encoding import EncodedTable
 
 Remainder = Literal["last", "nearest", "suppress"]
@@ -51,15 +52,17 @@ class SBC:
         ``"all"``: the same with all attributes before together, the nearest combinations of values first.
     remainder
         What becomes of the fewer than k records at the end. ``"last"``: they join the last class. ``"nearest"``: each
-        joins the class whose information loss grows least. ``"suppress"``: they are suppressed where the limit allows
-        it, together with the smallest class, as fewer than k suppressed records would point at somebody; else
-        ``"last"``.
+        joins the class whose first record is nearest, as it was measured when the class was made. ``"suppress"``: they
+        are suppressed where the limit allows it, together with the smallest class, as fewer than k suppressed records
+        would point at somebody; else ``"last"``.
     sort
         Which record is the first. ``"values"``: sorted by categories, by rising number of values, then by numbers.
         ``"random"``: a random order.
     normalize
         How distances are added up. ``"sum"``: every attribute counts the same. ``"by-type"``: all categories together
         count as much as all numbers together.
+    block_size
+        Above that many records a coarse Mondrian cut makes blocks, and each is solved by itself; None for no blocks.
 
     Raises
     ------
@@ -90,10 +93,11 @@ class SBC:
     remainder: Remainder = "last"
     sort: Sort = "values"
     normalize: Normalize = "sum"
+    block_size: int | None = None
 
     def __post_init__(self) -> None:
         """Check the options."""
-        raise_all(PolicyError, _unknown_words(self))
+        raise_all(PolicyError, [*_unknown_words(self), *block_size_problems(self.name, self.block_size)])
 
     def solve(self, problem: Problem) -> Partition:
         """Partition the records.
@@ -104,8 +108,7 @@ class SBC:
             When not even all records together satisfy the models, and leaving some of the most frequent sensitive
             values out within the suppression limit does not change that.
         """
-        solutions = [self._solve(start) for start in feasible(problem)]
-        return solutions[0] if len(solutions) == 1 else least_loss(problem.table, solutions)
+        return solve_in_blocks(problem, self.block_size, self._solve)
 
     def _solve(self, start: Feasible) -> Partition:
         table = start.problem.table
@@ -114,25 +117,23 @@ class SBC:
             table, rows, start.smallest, chain=self.chain, sort=self.sort, normalize=self.normalize,
             seed=start.problem.seed,
         )  # fmt: skip
-        class_at, count = similar_classes(start, laid)
-        class_of = np.full(table.height, -1, dtype=np.int32)
-        class_of[laid.order] = class_at
-        left = laid.order[class_at < 0]
-        notes = (f"{counted(len(left), 'record')} left over after {count:,} classes.",) if len(left) else ()
-        if self.remainder == "suppress" and len(left):
-            suppressed = _suppressed(start, class_of, count)
+        class_at, count = similar_classes(start, laid.copy())
+        left = np.flatnonzero(class_at < 0)
+        notes = (_left_over(len(left)),) if len(left) else ()
+        if self.remainder == "suppress" and len(left) and start.kept is None:
+            suppressed = _suppressed(start, _in_rows(start, laid, class_at), count)
             if suppressed is not None:
                 return Partition(*suppressed, notes=notes)
-        if self.remainder != "nearest" and len(left) < start.smallest:
-            class_of[left] = count - 1
-        if (class_of[rows] >= 0).all() and not start.ruled:
-            return Partition(class_of, count, notes=notes)
-        records = distinct_of(start, DISTANCES["ncp"])
-        return records.partition(*records.completed(class_of[records.rows], count), notes=notes)
+        placed = class_at.copy()
+        if 0 < len(left) < start.smallest:
+            placed[left] = nearest_class(laid, class_at, left, count) if self.remainder == "nearest" else count - 1
+        if not start.ruled and start.kept is None:
+            return Partition(_in_rows(start, laid, placed), count, notes=notes)
+        return _repaired(start, [_in_rows(start, laid, each) for each in (placed, class_at)], count, notes)
 
 
 def similar_classes(start: Feasible, laid: SimilarityTable) -> tuple[NDArray[np.int32], int]:
-    """Make classes until no more can be made.
+    """Make classes until no more can be made; their records leave `laid`.
 
     Returns
     -------
@@ -140,16 +141,66 @@ def similar_classes(start: Feasible, laid: SimilarityTable) -> tuple[NDArray[np.
         int32 (n,): class of the record at each place of ``laid.order``, −1 for those left over.
     count : int
     """
-    done = Progressed(np.full(len(laid.order), -1, np.int32), np.zeros(1, np.int64), np.zeros(1, np.int64))
+    done = _nothing_done(laid)
     values = start.rules.codes[laid.order]
-    report, height = start.problem.progress, len(laid.order)
-    report("clustering", 0, height)
-    while grow_similar(
-        STEP, laid.tree, laid.measure, laid.chain, values, start.ruled, start.rules.arrays, done
-    ):  # fmt: skip
-        report("clustering", height - int(laid.tree.alive[0]), height)
-    report("clustering", height, height)
+    report = start.problem.progress
+    report("clustering", 0, laid.height)
+    while grow_similar(STEP, laid.tree, laid.measure, laid.chain, values, start.ruled, start.rules.arrays, done):
+        report("clustering", laid.height - int(laid.tree.alive[0]), laid.height)
+    report("clustering", laid.height, laid.height)
     return done.class_at, int(done.count[0])
+
+
+def nearest_class(
+    laid: SimilarityTable, class_at: NDArray[np.int32], left: NDArray[np.int64], count: int
+) -> NDArray[np.int32]:
+    """Find the class whose first record is nearest to each record left over, measured as when the class was made.
+
+    Parameters
+    ----------
+    laid
+        As before the first class.
+    class_at, count
+        From :func:`similar_classes`.
+    left
+        int64 (r,): places.
+
+    Returns
+    -------
+    numpy.ndarray
+        int32 (r,).
+    """
+    members = np.argsort(class_at, kind="stable")[len(left) :]
+    starts = np.searchsorted(class_at[members], np.arange(count + 1)).astype(np.int64)
+    again = laid.copy()
+    found: NDArray[np.int32] = nearest_classes(
+        members, starts, left, again.tree, again.measure, again.chain, _nothing_done(again)
+    )
+    return found
+
+
+def _nothing_done(laid: SimilarityTable) -> Progressed:
+    return Progressed(np.full(laid.height, -1, np.int32), np.zeros(1, np.int64), np.zeros(1, np.int64))
+
+
+def _in_rows(start: Feasible, laid: SimilarityTable, class_at: NDArray[np.int32]) -> NDArray[np.int32]:
+    """Class of each row of the table; −1 also for those that are not kept."""
+    class_of = np.full(start.problem.table.height, -1, dtype=np.int32)
+    class_of[laid.order] = class_at
+    return class_of
+
+
+def _repaired(start: Feasible, choices: Sequence[NDArray[np.int32]], count: int, notes: tuple[str, ...]) -> Partition:
+    """Return the first choice that needs no merging of classes, or else the last one after it.
+
+    Records without a class join the one that loses least and still satisfies the models.
+    """
+    records = distinct_of(start, DISTANCES["ncp"])
+    for class_of in choices:
+        completed, remaining = records.completed(class_of[records.rows], count)
+        if remaining == count:
+            break
+    return records.partition(completed, remaining, notes=notes)
 
 
 def _suppressed(start: Feasible, class_of: NDArray[np.int32], count: int) -> tuple[NDArray[np.int32], int] | None:
@@ -179,6 +230,10 @@ def _smallest_first(class_of: NDArray[np.int32], sizes: NDArray[np.int64], table
     lows, highs = class_boxes(class_of, table.codes, len(sizes))
     order: NDArray[np.int64] = np.lexsort((*highs.T[::-1], *lows.T[::-1], sizes))
     return order
+
+
+def _left_over(records: int) -> str:
+    return f"{counted(records, 'record')} left over in the end, which no class could be made of."
 
 
 def _unknown_words(options: SBC) -> list[str]:

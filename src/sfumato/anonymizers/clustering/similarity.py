@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
@@ -20,6 +20,9 @@ from sfumato.table.schema import Kind
 ChainRule = Literal["previous", "all"]
 Sort = Literal["values", "random"]
 Normalize = Literal["sum", "by-type"]
+
+FEW = 32
+"""Distinct records that are looked at one by one: by measurement, of little influence between 16 and 64."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -67,6 +70,21 @@ class SimilarityTable:
     tree: PrefixTree
     measure: Measure
     chain: Chain
+
+    @property
+    def height(self) -> int:
+        """Number of records n."""
+        return len(self.order)
+
+    def copy(self) -> SimilarityTable:
+        """Return a table whose records can leave while they stay in this one."""
+        tree, chain = self.tree, self.chain
+        tree = tree._replace(
+            alive=tree.alive.copy(), right=tree.right.copy(), left=tree.left.copy(), gone=tree.gone.copy()
+        )
+        return replace(
+            self, tree=tree, chain=chain._replace(counts=chain.counts.copy(), pair_counts=chain.pair_counts.copy())
+        )
 
 
 def similarity_table(
@@ -206,6 +224,7 @@ def _planted(ranks: NDArray[np.int32], places: NDArray[np.int64]) -> PrefixTree:
         above, base = nodes, base + len(start)
     ends = [np.append(start[1:], height) for start in starts]
     return PrefixTree(
+        few=FEW,
         codes=np.concatenate([[0], *(ranks[start, level] for level, start in enumerate(starts[1:]))]).astype(np.int32),
         first=np.concatenate([*firsts, np.full(len(starts[-1]) + 1, base)]).astype(np.int64),
         parents=np.concatenate(parents).astype(np.int32),
@@ -250,7 +269,8 @@ def _counted(ranks: NDArray[np.int32], tree: PrefixTree, measure: Measure, k: in
     offsets, size = measure.offsets, int(measure.offsets[-1])
     weights, distinct = np.diff(tree.starts), ranks[tree.starts[:-1]]
     pair_of = np.zeros((len(distinct), max(measure.categories, 1)), dtype=np.int32)
-    befores, values, counts = [np.zeros(0, dtype=np.int64)], [np.zeros(0, dtype=np.int64)], [np.zeros(0)]
+    befores, values = [np.zeros(0, dtype=np.int64)], [np.zeros(0, dtype=np.int64)]
+    counts: list[NDArray[np.number]] = [np.zeros(0, dtype=np.int64)]
     for level in range(1, measure.categories if rule == "previous" else 0):
         wide = offsets[level + 1] - offsets[level]
         pairs, numbers = np.unique(distinct[:, level - 1] * wide + distinct[:, level], return_inverse=True)
