@@ -115,7 +115,7 @@ class SBC:
         rows = np.arange(table.height) if start.kept is None else np.flatnonzero(start.kept)
         laid = similarity_table(
             table, rows, start.smallest, chain=self.chain, sort=self.sort, normalize=self.normalize,
-            seed=start.problem.seed,
+            sensitive=start.rules.codes if start.ruled else None, seed=start.problem.seed,
         )  # fmt: skip
         class_at, count = similar_classes(start, laid.copy())
         left = np.flatnonzero(class_at < 0)

@@ -95,6 +95,7 @@ def similarity_table(
     chain: ChainRule = "previous",
     sort: Sort = "values",
     normalize: Normalize = "sum",
+    sensitive: NDArray[np.unsignedinteger] | None = None,
     seed: int | None = None,
 ) -> SimilarityTable:
     """Sort some rows of a table and count them for the first time.
@@ -107,6 +108,8 @@ def similarity_table(
         Fewest records that frequencies are taken from.
     chain, sort, normalize
         As in :class:`~sfumato.anonymizers.clustering.sbc.SBC`.
+    sensitive
+        unsigned (n, s): sensitive codes of all rows of the table that models look at; None: no model does.
     seed
         For the order of equal records, or of all; None draws it from the operating system.
 
@@ -114,9 +117,13 @@ def similarity_table(
     -----
     Cost O(q n log n) time, O(q n) memory. Nothing depends on the order of the input.
     """
+    levels = _levels(table, rows)
+    if seed is not None and (sensitive is not None or sort == "random"):
+        # What is shuffled by a seed must not depend on the order of the input.
+        known = () if sensitive is None else sensitive[rows].T
+        rows = rows[np.lexsort((*known, *_ranks(levels, table, rows).T[::-1]))]
     shuffled = rows[permutation(len(rows), seed)]
-    levels = _levels(table, shuffled)
-    ranks = np.column_stack([_ranks(level, table, shuffled) for level in levels])
+    ranks = _ranks(levels, table, shuffled)
     by_values = np.lexsort(ranks.T[::-1])
     ranks = ranks[by_values]
     # Sorting is stable, so that equal records keep their random order either way.
@@ -196,11 +203,14 @@ def numbers_of(attribute: EncodedAttribute) -> NDArray[np.float64] | None:
     return None if numbers.null_count() else numbers.to_numpy()
 
 
-def _ranks(level: ValueOrder, table: EncodedTable, rows: NDArray[np.int64]) -> NDArray[np.int32]:
-    place = next(place for place, attribute in enumerate(table.attributes) if attribute is level.attribute)
-    rank_of = np.zeros(level.attribute.size + 1, dtype=np.int32)
-    rank_of[level.codes] = np.arange(len(level.codes))
-    ranks: NDArray[np.int32] = rank_of[table.codes[rows, place]]
+def _ranks(levels: Sequence[ValueOrder], table: EncodedTable, rows: NDArray[np.int64]) -> NDArray[np.int32]:
+    """Return the places of the values of some rows in their order, int32 (n, q), attributes by level."""
+    places = {attribute.name: place for place, attribute in enumerate(table.attributes)}
+    ranks = np.empty((len(rows), len(levels)), dtype=np.int32)
+    for column, level in enumerate(levels):
+        rank_of = np.zeros(level.attribute.size + 1, dtype=np.int32)
+        rank_of[level.codes] = np.arange(len(level.codes))
+        ranks[:, column] = rank_of[table.codes[rows, places[level.attribute.name]]]
     return ranks
 
 
