@@ -121,7 +121,7 @@ def test_the_report_names_the_steps_and_the_levels():
     frame = pl.DataFrame({"age": [1, 2, 3, 4], "sex": ["m", "m", "f", "f"]})
     table = sf.read_table(frame, sf.Schema(quasi_identifying=["age", "sex"]))
     notes = sf.anonymize(table, sf.KAnonymity(2), anonymizer=sf.Datafly()).report.notes
-    assert notes[:2] == ("Datafly took 1 steps through a lattice of 4 generalizations.", "Levels: age 1, sex 0.")
+    assert notes[:2] == ("Datafly took 1 step through a lattice of 4 generalizations.", "Levels: age 1, sex 0.")
     assert "'age', 'sex'" in notes[2]
 
 

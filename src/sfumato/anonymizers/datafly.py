@@ -16,6 +16,7 @@ from sfumato.anonymizers.outcome import Outcome, best_outcome, levels_in_words, 
 from sfumato.anonymizers.protocol import Problem
 from sfumato.classes.partition import Partition
 from sfumato.errors import PolicyError
+from sfumato.figures import counted
 from sfumato.hierarchy.lattice import Levels
 from sfumato.hierarchy.lattice_search import LatticeSearch, NodeState, blank_states
 
@@ -88,9 +89,9 @@ class Datafly:
     def _climbed(self, start: Feasible, domains: Sequence[DomainLevels]) -> Outcome | None:
         climb = _Climb(start, domains)
         allowed = climb.room if self.allowance == "limit" else min(climb.room, start.smallest)
-        for counted in climb.nodes():
-            if climb.failing(counted) <= allowed:
-                partition = settled(start, domains, counted.levels, start.problem.suppression_limit)
+        for node in climb.nodes():
+            if climb.failing(node) <= allowed:
+                partition = settled(start, domains, node.levels, start.problem.suppression_limit)
                 if partition is not None:
                     search = climb.search()
                     return search, replace(partition, notes=_notes(search, domains))
@@ -155,5 +156,6 @@ class _Climb:
 
 
 def _notes(search: LatticeSearch, domains: Sequence[DomainLevels]) -> tuple[str, ...]:
-    steps = f"Datafly took {len(search.path) - 1:,} steps through a lattice of {search.lattice.size:,} generalizations."
-    return (steps, levels_in_words(search), *notes_on(domains))
+    steps = counted(len(search.path) - 1, "step")
+    taken = f"Datafly took {steps} through a lattice of {counted(search.lattice.size, 'generalization')}."
+    return (taken, levels_in_words(search), *notes_on(domains))

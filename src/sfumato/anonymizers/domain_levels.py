@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -69,10 +69,15 @@ def lattice_of(domains: Sequence[DomainLevels]) -> Lattice:
 
 def notes_on(domains: Sequence[DomainLevels]) -> tuple[str, ...]:
     """Say which attributes had no hierarchy and were given two levels."""
-    bare = [repr(domain.attribute.name) for domain in domains if domain.attribute.hierarchy is None]
-    if not bare:
+    return two_level_notes(domain.attribute for domain in domains if domain.attribute.hierarchy is None)
+
+
+def two_level_notes(bare: Iterable[EncodedAttribute]) -> tuple[str, ...]:
+    """Say that attributes without a hierarchy were given two levels; nothing where there are none."""
+    names = ", ".join(repr(attribute.name) for attribute in bare)
+    if not names:
         return ()
-    return (f"No hierarchy for {', '.join(bare)}: published exactly or as *; give one to generalize in smaller steps.",)
+    return (f"No hierarchy for {names}: published exactly or as *; give one to generalize in smaller steps.",)
 
 
 def generalized_codes(

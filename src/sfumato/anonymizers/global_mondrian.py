@@ -11,6 +11,7 @@ from sfumato.anonymizers.protocol import Problem
 from sfumato.anonymizers.single_dimensional import Grid, best_of, grid_of, partition_of, with_suppression
 from sfumato.classes.partition import Partition
 from sfumato.errors import PolicyError, raise_all
+from sfumato.figures import counted
 from sfumato.kernels.global_cuts import BEST, FALLBACK, MEDIAN
 
 SplitRule = Literal["median", "median+fallback", "anywhere"]
@@ -98,4 +99,4 @@ class GlobalMondrian:
     def _solve(self, grid: Grid, limit: int) -> Partition:
         widest = self.attribute_choice == "widest"
         found = grid.search(grid.cutting(place=_PLACES[self.split_rule], widest=widest), limit)
-        return partition_of(grid, found, [f"{self.name}: {found.cuts} cuts of the whole table"])
+        return partition_of(grid, found, [f"Global Mondrian made {counted(found.cuts, 'cut')} across the whole table."])

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
+from sfumato.anonymizers.domain_levels import two_level_notes
 from sfumato.anonymizers.feasibility import Feasible, feasible
 from sfumato.anonymizers.protocol import Problem
 from sfumato.anonymizers.single_dimensional import (
@@ -20,6 +21,7 @@ from sfumato.anonymizers.single_dimensional import (
 from sfumato.anonymizers.subtree_climb import climb
 from sfumato.classes.partition import Partition
 from sfumato.errors import PolicyError, raise_all
+from sfumato.figures import counted
 from sfumato.kernels.global_cuts import BEST
 from sfumato.table.encoding import EncodedAttribute
 
@@ -98,18 +100,18 @@ class ValueGeneralization:
         grid = grid_of(start, [with_two_levels(attribute) for attribute in attributes])
         return with_suppression(start, lambda limit: self._solve(grid, limit, _made_hierarchies(attributes)))
 
-    def _solve(self, grid: Grid, limit: int, notes: list[str]) -> Partition:
+    def _solve(self, grid: Grid, limit: int, notes: tuple[str, ...]) -> Partition:
         begun: Cut | None = climb(grid, limit) if self.direction == "bottom-up" else None
         found = grid.search(grid.cutting(place=BEST, per_anonymity=not limit), limit, begun)
         merges = begun.cuts if begun is not None else 0
-        counted = [f"{merges} generalizations"] if begun is not None else []
-        counted.append(f"{found.cuts - merges} specializations")
-        return partition_of(grid, found, [f"{self.name}: {', then '.join(counted)} of the whole table", *notes])
+        steps = [counted(merges, "generalization")] if begun is not None else []
+        steps.append(counted(found.cuts - merges, "specialization"))
+        return partition_of(grid, found, [f"Value generalization made {', then '.join(steps)}.", *notes])
 
 
-def _made_hierarchies(attributes: tuple[EncodedAttribute, ...]) -> list[str]:
-    return [
-        f"column {attribute.name!r} has no hierarchy and is no number: one of two levels, value and *, is used"
+def _made_hierarchies(attributes: tuple[EncodedAttribute, ...]) -> tuple[str, ...]:
+    return two_level_notes(
+        attribute
         for attribute in attributes
         if attribute.hierarchy is None and not attribute.is_numeric and attribute.size > 1
-    ]
+    )
