@@ -146,10 +146,11 @@ class _Search:
 
     ground: Ground
     budget: Budget
+    interesting: float
+    cut: float
     heap: list[tuple[float, int, _Box]] = field(default_factory=list)
     seen: dict[Levels, Evaluated] = field(default_factory=dict)
     path: list[Evaluated] = field(default_factory=list)
-    cut: float = math.inf
     pushed: int = 0
     started: float = field(default_factory=time.monotonic)
 
@@ -173,7 +174,9 @@ class _Search:
         value = ground.loss.value(box.records, box.groups, outcome, box.high) if outcome.holds else None
         node = Evaluated(box.high, value, outcome.suppressed, ground.rule.hopeless(outcome))
         self.seen[node.levels] = node
-        if value is not None and node.beats(self.path[-1] if self.path else None):
+        if value is None or value > self.interesting:
+            return
+        if node.beats(self.path[-1] if self.path else None):
             self.path.append(node)
             self.cut = ground.loss.cut(value)
 
@@ -250,7 +253,7 @@ class _Search:
         self.push(replace(smaller, low=(*low[:place], level + 1, *low[place + 1 :])))
 
 
-def search(ground: Ground, budget: Budget, progress: Callable[[int], None]) -> Found:
+def search(ground: Ground, budget: Budget, progress: Callable[[int], None], interesting: float = math.inf) -> Found:
     """Find the best node.
 
     Parameters
@@ -261,6 +264,8 @@ def search(ground: Ground, budget: Budget, progress: Callable[[int], None]) -> F
         When to stop before the end.
     progress
         Called with the number of nodes evaluated so far.
+    interesting
+        Largest value that a solution is wanted for; when none is found, none has it.
 
     Notes
     -----
@@ -269,7 +274,7 @@ def search(ground: Ground, budget: Budget, progress: Callable[[int], None]) -> F
     of all open boxes is one for everything not yet seen. Cost O(m · changed attributes) for each evaluated node.
     """
     heights = ground.tables.heights
-    under_way = _Search(ground, budget)
+    under_way = _Search(ground, budget, interesting, ground.loss.cut(interesting))
     groups = grouped(ground.records, ground.tables, heights)
     whole = under_way.judged_box((0,) * len(heights), heights, ground.records, groups, None)
     if whole is not None:

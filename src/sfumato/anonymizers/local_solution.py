@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -26,8 +27,8 @@ def local_solution(
     budget: Budget,
     measure: str,
     progress: Progress,
-) -> Partition | None:
-    """Recode locally; None when no node has a class that holds.
+) -> tuple[Partition, float] | None:
+    """Recode locally, and return what it loses too; None when no node has a class that holds.
 
     Parameters
     ----------
@@ -56,7 +57,7 @@ def local_solution(
         f"Local recoding: {partition.count:,} classes on levels of their own, from {taken.visited:,} visits of nodes "
         f"of the lattice in rising order of their cost ({measure}: {figure(value)}); not proven to be the best."
     )
-    return Partition(partition.class_of, partition.count, regions=partition.regions, notes=(note,))
+    return replace(partition, notes=(note,)), value
 
 
 def _settled(taken: Boxes, ground: Ground, objective: CellObjective, domains: Sequence[DomainLevels]) -> Boxes:

@@ -164,8 +164,8 @@ class SuppressionRule:
         return good if everything or not self.relative else self._settled(records, groups, good)
 
     def _settled(self, records: WeightedRecords, groups: Grouping, kept: Marks) -> Marks:
-        """Judge classes by what is left, again and again, until all of them hold."""
-        while self.relative and kept.any():
+        """Judge classes by what is left, again and again, until all of them hold or too many records are gone."""
+        while self.relative and kept.any() and records.gone + _weight(groups, ~kept) <= self.limit:
             good = self._judged(records, groups, kept, *self._rules_among(records, groups, kept))
             if good.sum() == kept.sum():
                 break

@@ -62,9 +62,10 @@ class Optimal:
     node_limit
         Nodes after which it ends; None is never in a lattice of up to 4 194 304 nodes, else 10 000.
     local_recoding
-        Give each class levels of its own instead: nodes are visited in rising order of their cost, and each takes the
-        records that make up classes there and that no cheaper node has taken; what is left in the end joins the classes
-        that it makes dearer by the least. Only with an objective of cells; not proven to be the best.
+        Give each class levels of its own instead, unless a node of the lattice loses as little. Nodes are visited in
+        rising order of their cost, and each takes the records that make up classes there and that no cheaper node has
+        taken; what is left in the end joins the classes that it makes dearer by the least. Only with an objective of
+        cells; not proven to be the best.
 
     Raises
     ------
@@ -115,10 +116,27 @@ class Optimal:
         domains = domain_levels(problem.table)
         ground, record_of = self._ground(problem, domains)
         if self.local_recoding and ground.rule.satisfiable:
-            local = local_solution(ground, record_of, domains, self._limits, _measure(self), problem.progress)
-            if local is not None:
-                return replace(local, notes=(*notes_on(domains), *local.notes))
-        found = self._found(problem, ground)
+            return self._solve_locally(problem, ground, record_of, domains)
+        return self._solution(ground, record_of, domains, self._found(problem, ground))
+
+    def _solve_locally(
+        self, problem: Problem, ground: Ground, record_of: Numbers, domains: tuple[DomainLevels, ...]
+    ) -> Partition:
+        """Recode locally, and look whether any node loses as little: then that is the solution."""
+        local = local_solution(ground, record_of, domains, self._limits, _measure(self), problem.progress)
+        if local is None:
+            return self._solution(ground, record_of, domains, self._found(problem, ground))
+        partition, value = local
+        lattice = Lattice(ground.tables.heights)
+        found = search(ground, self._budget(lattice), _told(problem, lattice), value)
+        if found.best is not None:
+            return self._solution(ground, record_of, domains, found)
+        compared = ("It is proven that no single node loses as little.",) if found.proven else ()
+        return replace(partition, notes=(*notes_on(domains), *partition.notes, *compared))
+
+    def _solution(
+        self, ground: Ground, record_of: Numbers, domains: tuple[DomainLevels, ...], found: Found
+    ) -> Partition:
         assert found.best is not None
         notes = (*notes_on(domains), *_notes(self, domains, found))
         return _partition(ground, record_of, domains, found.best.levels, notes)
