@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.kernels.jit import inlined, kernel
+from sfumato.kernels.jit import borrowing, kernel
 from sfumato.kernels.space import NUMERIC, SET
 
 
@@ -49,7 +49,7 @@ class ClassLoss(NamedTuple):
     bases: NDArray[np.float64]
 
 
-@inlined
+@borrowing
 def range_loss(attribute: int, low: int, high: int, loss: ClassLoss) -> float:
     """Loss of the codes ``low .. high`` of a numeric attribute or a tree; of a set of just those two otherwise."""
     if low == high:
@@ -63,7 +63,7 @@ def range_loss(attribute: int, low: int, high: int, loss: ClassLoss) -> float:
     return max(loss.gaps[power, start + low], loss.gaps[power, start + high - (1 << power)])
 
 
-@inlined
+@borrowing
 def pair_loss(codes: Any, first: int, second: int, loss: ClassLoss) -> float:
     """Loss that two records have as one class, for each of them; codes : unsigned (m, q)."""
     total = 0.0
@@ -74,7 +74,7 @@ def pair_loss(codes: Any, first: int, second: int, loss: ClassLoss) -> float:
     return total
 
 
-@inlined
+@borrowing
 def set_loss(attribute: int, distinct: int, loss: ClassLoss) -> float:
     """Loss of a set of `distinct` values."""
     return 0.0 if distinct < 2 else distinct * loss.units[attribute] - loss.bases[attribute]

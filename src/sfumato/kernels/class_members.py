@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.kernels.class_loss import ClassLoss, range_loss, set_loss
-from sfumato.kernels.jit import inlined
+from sfumato.kernels.jit import borrowing, inlined
 from sfumato.kernels.predicates import RuleArrays, holds
 from sfumato.kernels.space import SET
 
@@ -87,7 +87,7 @@ def new_members(
     return members
 
 
-@inlined
+@borrowing
 def join(one: int, place: int, members: Members) -> None:
     """Add a record to a class; the class is measured later."""
     first = members.heads[place]
@@ -100,7 +100,7 @@ def join(one: int, place: int, members: Members) -> None:
     members.class_of[one] = place
 
 
-@inlined
+@borrowing
 def leave(one: int, members: Members) -> None:
     """Take a record out of its class; the class is measured later."""
     place = members.class_of[one]
@@ -116,13 +116,13 @@ def leave(one: int, members: Members) -> None:
     members.class_of[one] = NOBODY
 
 
-@inlined
+@borrowing
 def code_of(one: int, attribute: int, members: Members) -> int:
     """Code of a record."""
     return np.int64(members.codes[members.record_of[one], attribute])
 
 
-@inlined
+@borrowing
 def measure(place: int, loss: ClassLoss, members: Members) -> None:
     """Find the ranges and the loss of a class anew. Cost O(members · q)."""
     total = 0.0
@@ -149,7 +149,7 @@ def measure(place: int, loss: ClassLoss, members: Members) -> None:
     members.lost[place] = total
 
 
-@inlined
+@borrowing
 def _distinct(place: int, attribute: int, loss: ClassLoss, members: Members) -> int:
     start = loss.offsets[attribute]
     members.marks[-1] += 1
@@ -165,7 +165,7 @@ def _distinct(place: int, attribute: int, loss: ClassLoss, members: Members) -> 
     return distinct
 
 
-@inlined
+@borrowing
 def changed_loss(place: int, out: int, into: int, loss: ClassLoss, members: Members) -> float:
     """Loss of a class without the member `out` and with the record `into`, either of which may be −1.
 
@@ -191,7 +191,53 @@ def changed_loss(place: int, out: int, into: int, loss: ClassLoss, members: Memb
     return total
 
 
-@inlined
+@borrowing
+def enter(one: int, place: int, loss: ClassLoss, members: Members) -> None:
+    """Add a record to a class that has members, and keep its measures. Cost O(q), where values make sets O(members)."""
+    total = 0.0
+    for attribute in range(len(loss.kinds)):
+        code = code_of(one, attribute, members)
+        if loss.kinds[attribute] == SET:
+            if not _has(place, attribute, code, NOBODY, members):
+                members.high[place, attribute] += 1
+            total += set_loss(attribute, np.int64(members.high[place, attribute]), loss)
+            continue
+        low = min(np.int64(members.low[place, attribute]), code)
+        high = max(np.int64(members.high[place, attribute]), code)
+        members.low[place, attribute] = low
+        members.high[place, attribute] = high
+        total += range_loss(attribute, low, high, loss)
+    members.lost[place] = total
+    join(one, place, members)
+
+
+@borrowing
+def go(one: int, loss: ClassLoss, members: Members) -> None:
+    """Take a record out of its class and keep the class's measures; an empty class loses nothing."""
+    place = members.class_of[one]
+    leave(one, members)
+    total = 0.0
+    if members.heads[place] == NOBODY:
+        members.lost[place] = 0.0
+        return
+    for attribute in range(len(loss.kinds)):
+        code = code_of(one, attribute, members)
+        if loss.kinds[attribute] == SET:
+            if not _has(place, attribute, code, NOBODY, members):
+                members.high[place, attribute] -= 1
+            total += set_loss(attribute, np.int64(members.high[place, attribute]), loss)
+            continue
+        low = np.int64(members.low[place, attribute])
+        high = np.int64(members.high[place, attribute])
+        if low < high and code in (low, high):
+            low, high = _range_without(place, attribute, one, low, high, members)
+            members.low[place, attribute] = low
+            members.high[place, attribute] = high
+        total += range_loss(attribute, low, high, loss)
+    members.lost[place] = total
+
+
+@borrowing
 def _range_without(place: int, attribute: int, out: int, low: int, high: int, members: Members) -> Any:
     left_low = high
     left_high = low
@@ -207,7 +253,7 @@ def _range_without(place: int, attribute: int, out: int, low: int, high: int, me
     return left_low, left_high
 
 
-@inlined
+@borrowing
 def _changed_set(place: int, attribute: int, out: int, into: int, members: Members) -> int:
     distinct = np.int64(members.high[place, attribute])
     if out != NOBODY and not _has(place, attribute, code_of(out, attribute, members), out, members):
@@ -217,7 +263,7 @@ def _changed_set(place: int, attribute: int, out: int, into: int, members: Membe
     return distinct
 
 
-@inlined
+@borrowing
 def _has(place: int, attribute: int, code: int, out: int, members: Members) -> bool:
     one = members.heads[place]
     while one != NOBODY:
@@ -227,7 +273,7 @@ def _has(place: int, attribute: int, code: int, out: int, members: Members) -> b
     return False
 
 
-@inlined
+@borrowing
 def class_holds(place: int, out: int, into: int, rules: RuleArrays, members: Members) -> bool:
     """Tell whether a class satisfies every rule without the member `out` and with the record `into` (−1: nobody)."""
     one = members.heads[place]
@@ -245,7 +291,7 @@ def class_holds(place: int, out: int, into: int, rules: RuleArrays, members: Mem
     return satisfied
 
 
-@inlined
+@borrowing
 def union_holds(first: int, second: int, rules: RuleArrays, members: Members) -> bool:
     """Tell whether two classes as one satisfy every rule."""
     for place in (first, second):
@@ -259,7 +305,7 @@ def union_holds(first: int, second: int, rules: RuleArrays, members: Members) ->
     return satisfied
 
 
-@inlined
+@borrowing
 def _tally(one: int, times: int, rules: RuleArrays, members: Members) -> None:
     record = members.record_of[one]
     for column in range(len(rules.offsets) - 1):

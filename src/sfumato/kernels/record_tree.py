@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.kernels.class_loss import ClassLoss, range_loss, set_loss
-from sfumato.kernels.jit import inlined, kernel
+from sfumato.kernels.jit import borrowing, inlined, kernel
 from sfumato.kernels.space import NUMERIC, SET
 
 BUCKET = 8
@@ -88,7 +88,7 @@ def new_grown(loss: ClassLoss) -> Grown:
     )  # fmt: skip
 
 
-@inlined
+@borrowing
 def start_with(codes: Any, record: int, loss: ClassLoss, grown: Grown) -> None:
     """Forget what was collected and start with one record; codes : unsigned (m, q)."""
     for attribute in range(len(loss.kinds)):
@@ -103,7 +103,7 @@ def start_with(codes: Any, record: int, loss: ClassLoss, grown: Grown) -> None:
         _price(attribute, loss, grown)
 
 
-@inlined
+@borrowing
 def take_in(codes: Any, record: int, loss: ClassLoss, grown: Grown) -> None:
     """Add one record."""
     for attribute in range(len(loss.kinds)):
@@ -120,7 +120,7 @@ def take_in(codes: Any, record: int, loss: ClassLoss, grown: Grown) -> None:
             _price(attribute, loss, grown)
 
 
-@inlined
+@borrowing
 def _price(attribute: int, loss: ClassLoss, grown: Grown) -> None:
     """Fill in what every code of an attribute would cost."""
     start = loss.offsets[attribute]
@@ -153,7 +153,7 @@ def _price(attribute: int, loss: ClassLoss, grown: Grown) -> None:
         grown.costs[place] = cost
 
 
-@inlined
+@borrowing
 def grown_loss(codes: Any, record: int, loss: ClassLoss, grown: Grown) -> float:
     """Loss of the class with one record more."""
     total = 0.0
@@ -162,7 +162,7 @@ def grown_loss(codes: Any, record: int, loss: ClassLoss, grown: Grown) -> float:
     return total
 
 
-@inlined
+@borrowing
 def own_loss(loss: ClassLoss, grown: Grown) -> float:
     """Loss of the class as it is."""
     total = 0.0
@@ -171,8 +171,8 @@ def own_loss(loss: ClassLoss, grown: Grown) -> float:
     return total
 
 
-@inlined
-def _least_loss(node: int, tree: RecordTree, loss: ClassLoss, grown: Grown) -> float:
+@borrowing
+def least_loss(node: int, tree: RecordTree, loss: ClassLoss, grown: Grown) -> float:
     """Lower bound on :func:`grown_loss` of a node's records."""
     total = 0.0
     for attribute in range(len(loss.kinds)):
@@ -187,7 +187,7 @@ def _least_loss(node: int, tree: RecordTree, loss: ClassLoss, grown: Grown) -> f
     return total
 
 
-@inlined
+@borrowing
 def _most_loss(node: int, tree: RecordTree, loss: ClassLoss, grown: Grown) -> float:
     """Upper bound on :func:`grown_loss` of a node's records."""
     total = 0.0
@@ -202,7 +202,7 @@ def _most_loss(node: int, tree: RecordTree, loss: ClassLoss, grown: Grown) -> fl
     return total
 
 
-@inlined
+@borrowing
 def nearest(
     codes: Any, left: Any, alive: Any, wanted: Any, tree: RecordTree, loss: ClassLoss, grown: Grown, stack: Any,
     bounds: Any,
@@ -227,8 +227,8 @@ def nearest(
         while tree.left[node] != NONE:
             first = tree.left[node]
             second = first + 1
-            near = _least_loss(first, tree, loss, grown) if alive[first] > 0 else np.inf
-            far = _least_loss(second, tree, loss, grown) if alive[second] > 0 else np.inf
+            near = least_loss(first, tree, loss, grown) if alive[first] > 0 else np.inf
+            far = least_loss(second, tree, loss, grown) if alive[second] > 0 else np.inf
             if far < near:
                 near, far, first, second = far, near, second, first
             if far < np.inf and (far < best or (far == best and tree.starts[second] < found)):
@@ -250,7 +250,7 @@ def nearest(
     return found, best
 
 
-@inlined
+@borrowing
 def furthest(
     codes: Any, left: Any, alive: Any, tree: RecordTree, loss: ClassLoss, grown: Grown, stack: Any, bounds: Any
 ) -> int:
@@ -288,7 +288,7 @@ def furthest(
     return found
 
 
-@inlined
+@borrowing
 def use_up(record: int, count: int, left: Any, alive: Any, tree: RecordTree) -> None:
     """Take `count` of the records that stand at one place."""
     left[record] -= count
@@ -343,7 +343,7 @@ def near_records(
     return found, distances, reach
 
 
-@inlined
+@borrowing
 def _near_one(
     codes: Any, record: int, tree: RecordTree, loss: ClassLoss, grown: Grown, found: Any, distances: Any, stack: Any,
     bounds: Any,
@@ -362,8 +362,8 @@ def _near_one(
         if tree.left[node] != NONE:
             first = tree.left[node]
             second = first + 1
-            near = _least_loss(first, tree, loss, grown)
-            far = _least_loss(second, tree, loss, grown)
+            near = least_loss(first, tree, loss, grown)
+            far = least_loss(second, tree, loss, grown)
             if far < near:
                 near, far, first, second = far, near, second, first
             if far <= distances[size - 1]:
@@ -441,7 +441,7 @@ def plant(codes: Any, loss: ClassLoss) -> RecordTree:
     )  # fmt: skip
 
 
-@inlined
+@borrowing
 def _measure(codes: Any, order: Any, start: int, stop: int, low: Any, high: Any) -> None:
     for attribute in range(len(low)):
         low[attribute] = codes[order[start], attribute]
@@ -453,7 +453,7 @@ def _measure(codes: Any, order: Any, start: int, stop: int, low: Any, high: Any)
             high[attribute] = max(high[attribute], code)
 
 
-@inlined
+@borrowing
 def _widest(low: Any, high: Any, loss: ClassLoss) -> int:
     widest = NONE
     most = -1.0
@@ -489,7 +489,7 @@ def _best_edge(codes: Any, order: Any, start: int, stop: int, attribute: int, lo
     return edge
 
 
-@inlined
+@borrowing
 def _part(codes: Any, order: Any, start: int, stop: int, attribute: int, edge: int, spare: Any) -> int:
     """Move records up to the edge to the front, keeping their order; return where the others start."""
     middle = start
