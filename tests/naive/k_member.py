@@ -40,12 +40,14 @@ def set_loss(values: Sequence[object], domain: int, measure: str) -> float:
     count = len(set(values))
     if count == 1:
         return 0.0
-    return {"height": 1.0, "ncp": count / domain, "loss": (count - 1) / max(domain - 1, 1)}[measure]
+    # Shares are multiplied, as elsewhere, so that equal losses are equal to the last digit.
+    unit = 1.0 / max(domain - 1, 1)
+    return {"height": 1.0, "ncp": count * (1.0 / domain), "loss": count * unit - unit}[measure]
 
 
 def nearest(records: Sequence[Record], left: Sequence[int], members: Sequence[Record], loss: ClassLoss) -> int:
     costs = {place: loss([*members, records[place]]) for place, count in enumerate(left) if count}
-    return min(costs, key=lambda place: (round(costs[place], 9), place))
+    return min(costs, key=lambda place: (costs[place], place))
 
 
 def k_member(
@@ -65,7 +67,7 @@ def k_member(
             place = next(place for place in seeds if left[place])
         else:
             far = {place: loss([records[last], records[place]]) for place, count in enumerate(left) if count}
-            place = max(far, key=lambda place: (round(far[place], 9), -place))
+            place = max(far, key=lambda place: (far[place], -place))
         taken: dict[int, int] = {}
         while sum(taken.values()) < k:
             taken[place] = min(left[place], k - sum(taken.values()))
@@ -84,7 +86,7 @@ def leftovers(
     for place, count in enumerate(left):
         for _ in range(count):
             grown = [_growth(records, taken, place, loss) for taken in classes]
-            best = min(range(len(classes)), key=lambda number: (round(grown[number], 9), number))
+            best = min(range(len(classes)), key=lambda number: (grown[number], number))
             classes[best][place] = classes[best].get(place, 0) + 1
     return classes
 

@@ -13,6 +13,7 @@ from sfumato.anonymizers.distinct import DistinctRecords, distinct_of
 from sfumato.anonymizers.feasibility import Feasible, feasible
 from sfumato.anonymizers.neighbours import neighbours_of
 from sfumato.anonymizers.protocol import Problem
+from sfumato.anonymizers.refinement import ROUNDS, Classes, Effort, effort_problems, refined
 from sfumato.anonymizers.selection import least_loss
 from sfumato.classes.partition import Partition
 from sfumato.errors import PolicyError, raise_all
@@ -36,17 +37,25 @@ class KMember:
         What is kept low. ``"ncp"``: the normalized certainty penalty. ``"loss"``: the loss metric LM. ``"height"``: the
         height of the common ancestor over that of the hierarchy (the paper's measure).
 
+    refine
+        How many small changes are proposed for each record once the classes are complete: records move to or change
+        places with near ones, classes are dissolved and founded (:mod:`~sfumato.anonymizers.refinement`). 0 leaves the
+        classes as they were grown, as the paper does.
+    refine_seconds
+        Time limit for that instead; the release then depends on the speed of the machine.
+
     Raises
     ------
     PolicyError
-        With every unknown option.
+        With every option that is unknown or out of range.
 
     Notes
     -----
     *Guarantee.* Every class satisfies every model of the problem. A class of k records that does not satisfy the other
     models goes on growing, by the nearest records with sensitive values that it has too little of. Records left over
     join the class that loses least and still satisfies the models; where there is none, classes are merged. With
-    k-anonymity alone every class has k records, but for those that take in the fewer than k left over.
+    k-anonymity alone and without refinement every class has k records, but for those that take in the fewer than k left
+    over.
 
     *Complexity.* One search for every record that is taken. Searches go down a tree of the distinct records and leave
     out branches that are too far; the result is that of looking at every record. O(q n) memory.
@@ -60,10 +69,12 @@ class KMember:
 
     seeds: Seeds = "densest"
     loss: Loss = "ncp"
+    refine: int = ROUNDS
+    refine_seconds: float | None = None
 
     def __post_init__(self) -> None:
         """Check the options."""
-        raise_all(PolicyError, _unknown_words(self))
+        raise_all(PolicyError, [*_unknown_words(self), *effort_problems("k-member", self.refine, self.refine_seconds)])
 
     def solve(self, problem: Problem) -> Partition:
         """Partition the records.
@@ -79,8 +90,9 @@ class KMember:
 
     def _solve(self, start: Feasible) -> Partition:
         records = distinct_of(start, DISTANCES[self.loss])
-        class_of, count = records.completed(*self.classes(records))
-        return records.partition(class_of, count)
+        classes = Classes(*records.completed(*self.classes(records)))
+        better, notes = refined(records, classes, Effort(self.refine, self.refine_seconds))
+        return records.partition(better.class_of, better.count, notes)
 
     def classes(self, records: DistinctRecords) -> tuple[NDArray[np.int32], int]:
         """Return the class of each of the records' rows, int32 (n,), −1 for those left over; and how many there are."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -15,19 +16,23 @@ from sfumato.anonymizers.feasibility import feasible
 from sfumato.anonymizers.neighbours import neighbours_of
 from sfumato.anonymizers.protocol import Problem
 from sfumato.classes.partition import Partition
+from sfumato.errors import PolicyError, raise_all
 from sfumato.kernels.refinement import Surroundings, anneal, total_loss
 from sfumato.parallel import each
 
 NEAR = 16
 """Nearest records of each that proposals are made with."""
 
+ROUNDS = 100
+"""Proposals for each record, unless something else is said."""
+
 STRETCH = 4
 """Proposals for each record between two cuts of the table into pieces."""
 
-PIECE = 8192
+PIECE = 15_000
 """Records of a piece: what one thread works on alone."""
 
-HOT, COLD = 1.0, 0.05
+HOT, COLD = 2.0, 0.02
 """Loss that is accepted with probability 1/e at the start and at the end, over a record's average loss at the start."""
 
 _MODULUS = 2**31 - 1
@@ -43,10 +48,19 @@ class Effort:
         Proposals for each record; 0 for no refinement. Not read when there is a time limit.
     seconds : float or None
         Time limit. The result then depends on the speed of the machine.
+
+    Raises
+    ------
+    PolicyError
+        With every value that is no number of at least 0.
     """
 
     rounds: int
     seconds: float | None = None
+
+    def __post_init__(self) -> None:
+        """Check both."""
+        raise_all(PolicyError, effort_problems("refinement", self.rounds, self.seconds))
 
     @property
     def none(self) -> bool:
@@ -67,6 +81,20 @@ class Effort:
             share, spent = now, now - share
 
 
+def effort_problems(name: str, rounds: object, seconds: object) -> list[str]:
+    """List what is wrong with the options `refine` and `refine_seconds` of the anonymizer `name`."""
+    problems = []
+    if not isinstance(rounds, int) or isinstance(rounds, bool) or rounds < 0:
+        problems.append(f"{name}: refine must be a whole number, 0 or above")
+    if seconds is not None and not _is_duration(seconds):
+        problems.append(f"{name}: refine_seconds must be a finite number of seconds, 0 or above")
+    return problems
+
+
+def _is_duration(seconds: object) -> bool:
+    return isinstance(seconds, (int, float)) and not isinstance(seconds, bool) and 0 <= seconds < math.inf
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class Classes:
     """A partition of the rows of distinct records.
@@ -84,7 +112,7 @@ class Classes:
 
 
 def refine(
-    problem: Problem, partition: Partition, *, loss: Loss = "ncp", rounds: int = 40, seconds: float | None = None
+    problem: Problem, partition: Partition, *, loss: Loss = "ncp", rounds: int = ROUNDS, seconds: float | None = None
 ) -> Partition:
     """Lower the loss of a partition without breaking a model.
 
@@ -145,27 +173,27 @@ def refined(records: DistinctRecords, classes: Classes, effort: Effort) -> tuple
     near = neighbours_of(records, NEAR, 1).near
     better = classes
     for number, (share, until) in enumerate(effort.stretches()):
-        warmth = [HOT * (COLD / HOT) ** part * before / records.height for part in (share, until)]
-        better = _stretch(records, better, near, number, warmth)
+        warm, cold = (HOT * (COLD / HOT) ** part * before / records.height for part in (share, until))
+        better = _stretch(records, better, near, number, warm, cold)
         problem.progress("refining", round(100 * until), 100)
     after = _loss(records, better)
     if after >= before:
         return classes, ()
-    note = f"Refinement lowered the loss by {100 * (1 - after / before):.1f} %, from {classes.count} classes to {better.count}."
-    return better, (note,)
+    saved = 100 * (1 - after / before)
+    return better, (f"Refinement lowered the loss by {saved:.1f} %, from {classes.count} classes to {better.count}.",)
 
 
 def _loss(records: DistinctRecords, classes: Classes) -> float:
+    rules = records.start.rules.arrays
     return float(
         total_loss(
-            records.codes, records.values, records.record_of, classes.class_of, classes.count, records.loss,
-            records.start.rules.arrays,
+            records.codes, records.values, records.record_of, classes.class_of, classes.count, records.loss, rules
         )
-    )  # fmt: skip
+    )
 
 
 def _stretch(
-    records: DistinctRecords, classes: Classes, near: NDArray[np.int32], number: int, warmth: list[float]
+    records: DistinctRecords, classes: Classes, near: NDArray[np.int32], number: int, warm: float, cold: float
 ) -> Classes:
     """Make some proposals for each record, piece by piece."""
     record_of = records.record_of
@@ -176,14 +204,14 @@ def _stretch(
     def work(place: int) -> tuple[NDArray[np.int64], NDArray[np.int32], int]:
         rows = pieces[place]
         own, local = np.unique(class_of[rows], return_inverse=True)
-        local = local.astype(np.int32)
+        number_of = local.astype(np.int32)
         room = max(len(own), len(rows) // start.smallest) + 2
         starts = np.searchsorted(record_of[rows], np.arange(len(records.weights) + 1))
         anneal(
-            records.codes, records.values, record_of[rows], local, room, Surroundings(starts, near), start.smallest,
-            start.ruled, STRETCH * len(rows), *warmth, _seed(number, place), records.loss, start.rules.arrays,
+            records.codes, records.values, record_of[rows], number_of, room, Surroundings(starts, near), start.smallest,
+            start.ruled, STRETCH * len(rows), warm, cold, _seed(number, place), records.loss, start.rules.arrays,
         )  # fmt: skip
-        return rows, local, room
+        return rows, number_of, room
 
     taken = 0
     for rows, local, room in each(work, range(len(pieces)), start.problem.threads):

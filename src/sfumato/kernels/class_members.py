@@ -202,10 +202,12 @@ def enter(one: int, place: int, loss: ClassLoss, members: Members) -> None:
                 members.high[place, attribute] += 1
             total += set_loss(attribute, np.int64(members.high[place, attribute]), loss)
             continue
-        low = min(np.int64(members.low[place, attribute]), code)
-        high = max(np.int64(members.high[place, attribute]), code)
-        members.low[place, attribute] = low
-        members.high[place, attribute] = high
+        if code < members.low[place, attribute]:
+            members.low[place, attribute] = code
+        if code > members.high[place, attribute]:
+            members.high[place, attribute] = code
+        low = np.int64(members.low[place, attribute])
+        high = np.int64(members.high[place, attribute])
         total += range_loss(attribute, low, high, loss)
     members.lost[place] = total
     join(one, place, members)

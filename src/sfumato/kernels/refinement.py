@@ -102,8 +102,10 @@ def anneal(
             warmth = warm * (cold / warm) ** (step / steps)
         one = _draw(state, len(record_of))
         allowed = _slack(state, warmth)
-        if step % RATE == 0:
-            if step % (2 * RATE) == 0:
+        # Few proposals in a small table: which kinds they are must not depend on where the count starts.
+        kind = (step + seed) % (2 * RATE)
+        if kind in (0, RATE):
+            if kind == 0:
                 _dissolve(np.int64(members.class_of[one]), allowed, around, ruled, loss, rules, members, log, state)
             else:
                 if members.sizes[empty] > 0:
@@ -183,18 +185,14 @@ def _exchange(
     cost += members.sizes[here] * changed_loss(here, one, third, loss, members)
     if cost >= allowed + own + others:
         return
-    if ruled and not (
-        class_holds(here, one, third, rules, members) and class_holds(there, third, one, rules, members)
-    ):
+    if ruled and not (class_holds(here, one, third, rules, members) and class_holds(there, third, one, rules, members)):
         return
     _transfer(one, there, loss, members)
     _transfer(third, here, loss, members)
 
 
 @borrowing
-def _move(
-    one: int, there: int, most: float, ruled: bool, loss: ClassLoss, rules: RuleArrays, members: Members
-) -> bool:
+def _move(one: int, there: int, most: float, ruled: bool, loss: ClassLoss, rules: RuleArrays, members: Members) -> bool:
     """Move a record if both classes together then lose less than `most` and satisfy every rule."""
     here = np.int64(members.class_of[one])
     cost = (members.sizes[there] + 1) * changed_loss(there, NOBODY, one, loss, members)
@@ -240,7 +238,7 @@ def _dissolve(
                 break
             other = _one_of(record, around, state)
             there = np.int64(members.class_of[other]) if other != NOBODY else NOBODY
-            if there == NOBODY or there == place or there == found:
+            if there == NOBODY or there in (place, found):
                 continue
             size = members.sizes[there]
             grown = (size + 1) * changed_loss(there, NOBODY, one, loss, members) - size * members.lost[there]
@@ -287,9 +285,8 @@ def _found(
             log.classes[moved] = here
             moved += 1
             _transfer(other, place, loss, members)
-    if moved < k or members.sizes[place] * members.lost[place] - saved >= allowed:
-        _undo(moved, loss, members, log)
-    elif ruled and not class_holds(place, NOBODY, NOBODY, rules, members):
+    pays = moved == k and members.sizes[place] * members.lost[place] - saved < allowed
+    if not pays or (ruled and not class_holds(place, NOBODY, NOBODY, rules, members)):
         _undo(moved, loss, members, log)
 
 

@@ -176,7 +176,7 @@ def _least_limits(
 
 @inlined
 def _weighted_rank(rest: Any, kept: Any, count: int, together: Any, k: int) -> float:
-    """What is still to pay by the record with which k are together, the cheapest first; infinite when they are fewer.
+    """Return what the record with which k are together still has to pay, the cheapest first; infinite without one.
 
     The cheapest are held in a short rising list.
     """
