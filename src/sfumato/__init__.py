@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from sfumato.anonymizers.global_mondrian import GlobalMondrian as GlobalMondrian
     from sfumato.anonymizers.incognito import Incognito as Incognito
     from sfumato.anonymizers.k_member import KMember as KMember
+    from sfumato.anonymizers.lower_bound import lower_bound as lower_bound
     from sfumato.anonymizers.mondrian import Mondrian as Mondrian
     from sfumato.anonymizers.optimal import Optimal as Optimal
     from sfumato.anonymizers.value_generalization import ValueGeneralization as ValueGeneralization
@@ -75,6 +76,7 @@ _HOMES = {
     "anonymizers.global_mondrian": ("GlobalMondrian",),
     "anonymizers.incognito": ("Incognito",),
     "anonymizers.k_member": ("KMember",),
+    "anonymizers.lower_bound": ("lower_bound",),
     "anonymizers.mondrian": ("Mondrian",),
     "anonymizers.optimal": ("Optimal",),
     "anonymizers.value_generalization": ("ValueGeneralization",),

@@ -13,7 +13,8 @@ from sfumato.errors import PolicyError, raise_all
 from sfumato.kernels.region_bound import cheapest_regions
 from sfumato.models.k_anonymity import KAnonymity
 from sfumato.parallel import each
-from sfumato.table.encoding import EncodedTable
+from sfumato.table.encoding import EncodedTable, encode
+from sfumato.table.table import Table
 
 PATIENCE = 2000
 """Choices of limits that are looked at for one record before what is left counts with its own bound."""
@@ -21,13 +22,13 @@ PATIENCE = 2000
 _BLOCK = 256
 
 
-def lower_bound(table: EncodedTable, k: int, *, loss: Loss = "ncp", threads: int = 1) -> float:
+def lower_bound(table: Table | EncodedTable, k: int, *, loss: Loss = "ncp", threads: int = 1) -> float:
     """Return a loss that no k-anonymous local recoding of the table can stay below.
 
     Parameters
     ----------
     table
-        n records; attribute weights count.
+        n records, encoded or not; attribute weights count.
     k
         Size of the smallest class, at least 1.
     loss
@@ -59,6 +60,8 @@ def lower_bound(table: EncodedTable, k: int, *, loss: Loss = "ncp", threads: int
     most `PATIENCE` choices each. O(q n) memory.
     """
     raise_all(PolicyError, _mistakes(k, loss))
+    if isinstance(table, Table):
+        table = encode(table)
     if table.height < k:
         return 1.0
     weight = sum(attribute.weight for attribute in table.attributes)
