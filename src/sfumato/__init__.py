@@ -58,6 +58,10 @@ if TYPE_CHECKING:
     from sfumato.models import TCloseness as TCloseness
     from sfumato.models import WildcardKAnonymity as WildcardKAnonymity
     from sfumato.policy.policy import Policy as Policy
+    from sfumato.ratings.ratings import Ratings as Ratings
+    from sfumato.ratings.reading import read_ratings as read_ratings
+    from sfumato.ratings.scale import Scale as Scale
+    from sfumato.ratings.sensitive import SensitiveIssues as SensitiveIssues
     from sfumato.recoding import Recoding as Recoding
     from sfumato.release.anonymize import anonymize as anonymize
     from sfumato.release.measure import measure as measure
@@ -114,6 +118,10 @@ _HOMES = {
         "TCloseness",
         "WildcardKAnonymity",
     ),
+    "ratings.ratings": ("Ratings",),
+    "ratings.reading": ("read_ratings",),
+    "ratings.scale": ("Scale",),
+    "ratings.sensitive": ("SensitiveIssues",),
     "recoding": ("Recoding",),
     "release.anonymize": ("anonymize",),
     "release.measure": ("measure",),

@@ -87,7 +87,7 @@ def checked_header(names: Sequence[str], schema: Schema, given: Collection[str] 
         )
     is_certain = len(found) > max(1, len(wanted) / 2)
     header = Header(tuple(names), frozenset(names) if is_certain else frozenset((*wanted, *given)))
-    _check_names(header)
+    check_names(header)
     return header
 
 
@@ -96,7 +96,14 @@ def repeated(names: Sequence[str]) -> frozenset[str]:
     return frozenset(name for name, count in Counter(names).items() if count > 1)
 
 
-def _check_names(header: Header) -> None:
+def check_names(header: Header) -> None:
+    """Refuse names that cannot be told apart or shown.
+
+    Raises
+    ------
+    InputError
+        When names repeat, are blank, look like patterns or hold control characters.
+    """
     several = header.where(repeated(header.names).__contains__)
     if several:
         raise InputError(f"several columns have the same name: {header.listed(several)}; rename them")

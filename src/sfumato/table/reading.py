@@ -94,19 +94,20 @@ def read_table(
     with irregular rows or quotes, or blank lines between records, is read again row by row, several times slower; only
     then a carriage return by itself ends a row.
     """
-    label = _label(source)
+    label = label_of(source)
     try:
         _refuse_no_schema(schema)
-        tokens = _tokens(missing)
+        tokens = missing_texts(missing)
         layout = CsvFormat(separator, encoding, quote, header, columns, strip)
-        opened = _open(source, layout)
+        opened = open_source(source, layout)
         header_row = checked_header(opened.names, schema, layout.columns or ())
         return _table(opened, header_row, schema, Reading(tokens, strip, opened.is_text), label)
     except SfumatoError as error:
         raise type(error)(*(f"{label}: {problem}" for problem in error.problems)) from None
 
 
-def _label(source: object) -> str:
+def label_of(source: object) -> str:
+    """Return what messages call a source: the name of the file, or ``table``."""
     return Path(source).name if isinstance(source, (str, os.PathLike)) else "table"
 
 
@@ -115,14 +116,28 @@ def _refuse_no_schema(schema: object) -> None:
         raise SchemaError("schema is not a Schema; make one with sfumato.Schema(quasi_identifying=[...], ...)")
 
 
-def _tokens(missing: object) -> frozenset[str]:
+def missing_texts(missing: object) -> frozenset[str]:
+    """Return the texts that stand for a missing value as a set.
+
+    Raises
+    ------
+    InputError
+        When they are no texts.
+    """
     texts = (missing,) if isinstance(missing, str) else missing
     if not isinstance(texts, Collection) or not all(isinstance(text, str) for text in texts):
         raise InputError("missing must be a text or a list of texts, for example '?' or ['?', 'NA']")
     return frozenset(texts)
 
 
-def _open(source: object, layout: CsvFormat) -> Source:
+def open_source(source: object, layout: CsvFormat) -> Source:
+    """Open a file or frame as named columns; values are read later.
+
+    Raises
+    ------
+    InputError
+        When it is neither, or cannot be opened.
+    """
     if not isinstance(source, (str, os.PathLike)):
         return frame_source(source)
     path = Path(source)
