@@ -1,0 +1,330 @@
+"""A tree of boxes over points that are taken away or moved: nearest and farthest points without looking at all.
+
+Letters: m points, d coordinates, t nodes. Node ``i`` has the children ``2i + 1`` and ``2i + 2``; the last ``(t + 1) / 2``
+nodes are leaves. Every node knows the tight box of its points that are still there, so that boxes shrink as points go.
+
+Distances are squared and summed coordinate by coordinate, bounds of boxes in the same way: rounding keeps the order, so
+that no bound ever cuts off a point that a look at every point would find. Ties go to the lowest item.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.kernels.jit import inlined, kernel
+
+LEAF = 12
+"""Points in a leaf at most."""
+
+DEPTH = 128
+"""Nodes that wait during a search at most; more than two for every level of the deepest tree."""
+
+
+class PointTree(NamedTuple):
+    """Points in the order of the leaves, and the nodes above them.
+
+    Attributes
+    ----------
+    points : numpy.ndarray
+        float64 (m, d), in tree order.
+    items : numpy.ndarray
+        int64 (m,): the caller's number of each point.
+    places : numpy.ndarray
+        int64 (m,): place of each item.
+    left : numpy.ndarray
+        int64 (m,): records at each place that are still there; 0 when the point is gone.
+    leaves : numpy.ndarray
+        int64 (m,): leaf of each place.
+    bounds : numpy.ndarray
+        int64 (t, 2): places of each node, first and one after the last.
+    low, high : numpy.ndarray
+        float64 (t, d): box of the points of each node that are there.
+    lowest : numpy.ndarray
+        int64 (t,): lowest item of each node that is there; one above all items in an empty one.
+    weights : numpy.ndarray
+        int64 (t,): records of each node that are there.
+    sums : numpy.ndarray
+        float64 (t, d): sums of their coordinates.
+    """
+
+    points: NDArray[np.float64]
+    items: NDArray[np.int64]
+    places: NDArray[np.int64]
+    left: NDArray[np.int64]
+    leaves: NDArray[np.int64]
+    bounds: NDArray[np.int64]
+    low: NDArray[np.float64]
+    high: NDArray[np.float64]
+    lowest: NDArray[np.int64]
+    weights: NDArray[np.int64]
+    sums: NDArray[np.float64]
+
+
+@kernel
+def plant_points(points: Any, weights: Any) -> PointTree:
+    """Build the tree over points, float64 (m, d), m >= 1, with weights, int64 (m,), >= 0. O(d m log² m)."""
+    m, d = points.shape
+    leaves = 1
+    while leaves * LEAF < m:
+        leaves *= 2
+    nodes = 2 * leaves - 1
+    order = np.arange(m)
+    bounds = np.empty((nodes, 2), np.int64)
+    bounds[0, 0] = 0
+    bounds[0, 1] = m
+    for node in range(leaves - 1):
+        first = bounds[node, 0]
+        last = bounds[node, 1]
+        middle = (first + last) // 2
+        axis = _widest_axis(points, order, first, last)
+        values = np.empty(last - first, np.float64)
+        for place in range(first, last):
+            values[place - first] = points[order[place], axis]
+        order[first:last] = order[first:last][np.argsort(values, kind="mergesort")]
+        bounds[2 * node + 1, 0] = first
+        bounds[2 * node + 1, 1] = middle
+        bounds[2 * node + 2, 0] = middle
+        bounds[2 * node + 2, 1] = last
+    places = np.empty(m, np.int64)
+    leaf_of = np.empty(m, np.int64)
+    for place in range(m):
+        places[order[place]] = place
+    for node in range(leaves - 1, nodes):
+        leaf_of[bounds[node, 0] : bounds[node, 1]] = node
+    tree = PointTree(
+        points[order], order, places, weights[order], leaf_of, bounds, np.empty((nodes, d)), np.empty((nodes, d)),
+        np.empty(nodes, np.int64), np.empty(nodes, np.int64), np.empty((nodes, d)),
+    )  # fmt: skip
+    for node in range(nodes - 1, -1, -1):
+        _fit(node, tree)
+    return tree
+
+
+@inlined
+def _widest_axis(points: Any, order: Any, first: int, last: int) -> int:
+    widest = 0
+    width = -1.0
+    for axis in range(points.shape[1]):
+        low = np.inf
+        high = -np.inf
+        for place in range(first, last):
+            low = min(low, points[order[place], axis])
+            high = max(high, points[order[place], axis])
+        if high - low > width:
+            widest = axis
+            width = high - low
+    return widest
+
+
+@inlined
+def _fit(node: int, tree: PointTree) -> None:
+    """Measure a node again, from its points or its children."""
+    tree.low[node] = np.inf
+    tree.high[node] = -np.inf
+    tree.sums[node] = 0.0
+    tree.lowest[node] = len(tree.items)
+    tree.weights[node] = 0
+    if 2 * node + 1 < len(tree.bounds):
+        for child in range(2 * node + 1, 2 * node + 3):
+            tree.lowest[node] = min(tree.lowest[node], tree.lowest[child])
+            tree.weights[node] += tree.weights[child]
+            for axis in range(tree.points.shape[1]):
+                tree.low[node, axis] = min(tree.low[node, axis], tree.low[child, axis])
+                tree.high[node, axis] = max(tree.high[node, axis], tree.high[child, axis])
+                tree.sums[node, axis] += tree.sums[child, axis]
+        return
+    for place in range(tree.bounds[node, 0], tree.bounds[node, 1]):
+        weight = tree.left[place]
+        if weight == 0:
+            continue
+        tree.lowest[node] = min(tree.lowest[node], tree.items[place])
+        tree.weights[node] += weight
+        for axis in range(tree.points.shape[1]):
+            value = tree.points[place, axis]
+            tree.low[node, axis] = min(tree.low[node, axis], value)
+            tree.high[node, axis] = max(tree.high[node, axis], value)
+            tree.sums[node, axis] += weight * value
+
+
+@kernel
+def refit(item: int, tree: PointTree) -> None:
+    """Measure all nodes above an item again, after its point or weight has changed. O(d log m)."""
+    node = tree.leaves[tree.places[item]]
+    while True:
+        _fit(node, tree)
+        if node == 0:
+            return
+        node = (node - 1) // 2
+
+
+@inlined
+def distance(point: Any, other: Any) -> float:
+    """Return the squared Euclidean distance."""
+    total = 0.0
+    for axis in range(len(point)):
+        total += (point[axis] - other[axis]) ** 2
+    return total
+
+
+@inlined
+def _at_least(point: Any, node: int, tree: PointTree) -> float:
+    """No point of the node is nearer than that."""
+    if tree.weights[node] == 0:
+        return np.inf
+    total = 0.0
+    for axis in range(len(point)):
+        apart = max(tree.low[node, axis] - point[axis], point[axis] - tree.high[node, axis], 0.0)
+        total += apart**2
+    return total
+
+
+@inlined
+def _at_most(point: Any, node: int, tree: PointTree) -> float:
+    """No point of the node is farther than that."""
+    if tree.weights[node] == 0:
+        return -1.0
+    total = 0.0
+    for axis in range(len(point)):
+        apart = max(abs(tree.low[node, axis] - point[axis]), abs(point[axis] - tree.high[node, axis]))
+        total += apart**2
+    return total
+
+
+@kernel
+def nearest(point: Any, most: float, best: int, tree: PointTree, skipped: int) -> Any:
+    """Find the item nearest to a point, float64 (d,), lowest item on ties.
+
+    Only items nearer than the squared distance `most` count, or as near and lower than `best`; when there is none,
+    `best` comes back. The item `skipped` does not count (−1: all do). Returns the item and its squared distance.
+    """
+    waiting = np.empty(DEPTH, np.int64)
+    least = np.empty(DEPTH, np.float64)
+    waiting[0] = 0
+    least[0] = _at_least(point, 0, tree)
+    count = 1
+    while count > 0:
+        count -= 1
+        node = waiting[count]
+        if tree.weights[node] == 0:
+            continue
+        if least[count] > most or (least[count] == most and tree.lowest[node] > best):
+            continue
+        if 2 * node + 1 < len(tree.bounds):
+            one = _at_least(point, 2 * node + 1, tree)
+            other = _at_least(point, 2 * node + 2, tree)
+            # The nearer child is looked at first, so it is put on top.
+            nearer = 1 if one <= other else 2
+            waiting[count] = 2 * node + 3 - nearer
+            least[count] = max(one, other)
+            waiting[count + 1] = 2 * node + nearer
+            least[count + 1] = min(one, other)
+            count += 2
+            continue
+        for place in range(tree.bounds[node, 0], tree.bounds[node, 1]):
+            item = tree.items[place]
+            if tree.left[place] == 0 or item == skipped:
+                continue
+            found = distance(tree.points[place], point)
+            if found < most or (found == most and item < best):
+                most = found
+                best = item
+    return best, most
+
+
+@kernel
+def farthest(point: Any, tree: PointTree) -> int:
+    """Find the item farthest from a point, float64 (d,), the lowest item on ties; some item must be there."""
+    best = len(tree.items)
+    most = -1.0
+    waiting = np.empty(DEPTH, np.int64)
+    bound = np.empty(DEPTH, np.float64)
+    waiting[0] = 0
+    bound[0] = np.inf
+    count = 1
+    while count > 0:
+        count -= 1
+        node = waiting[count]
+        if bound[count] < most or (bound[count] == most and tree.lowest[node] > best):
+            continue
+        if 2 * node + 1 < len(tree.bounds):
+            one = _at_most(point, 2 * node + 1, tree)
+            other = _at_most(point, 2 * node + 2, tree)
+            farther = 1 if one >= other else 2
+            waiting[count] = 2 * node + 3 - farther
+            bound[count] = min(one, other)
+            waiting[count + 1] = 2 * node + farther
+            bound[count + 1] = max(one, other)
+            count += 2
+            continue
+        for place in range(tree.bounds[node, 0], tree.bounds[node, 1]):
+            if tree.left[place] == 0:
+                continue
+            found = distance(tree.points[place], point)
+            item = tree.items[place]
+            if found > most or (found == most and item < best):
+                most = found
+                best = item
+    return best
+
+
+@kernel
+def nearest_records(point: Any, wanted: int, tree: PointTree, items: Any, distances: Any) -> int:
+    """Find the items that hold the `wanted` nearest records, nearest first, lower items first on ties.
+
+    items : int64 and distances : float64, both (wanted + 1,), are filled. Returns how many items there are; all but the
+    last are needed as a whole. Fewer than `wanted` records come back when there are no more.
+    """
+    found = 0
+    records = 0
+    waiting = np.empty(DEPTH, np.int64)
+    least = np.empty(DEPTH, np.float64)
+    waiting[0] = 0
+    least[0] = _at_least(point, 0, tree)
+    count = 1
+    while count > 0:
+        count -= 1
+        node = waiting[count]
+        if tree.weights[node] == 0:
+            continue
+        if records >= wanted:
+            most = distances[found - 1]
+            if least[count] > most or (least[count] == most and tree.lowest[node] > items[found - 1]):
+                continue
+        if 2 * node + 1 < len(tree.bounds):
+            one = _at_least(point, 2 * node + 1, tree)
+            other = _at_least(point, 2 * node + 2, tree)
+            nearer = 1 if one <= other else 2
+            waiting[count] = 2 * node + 3 - nearer
+            least[count] = max(one, other)
+            waiting[count + 1] = 2 * node + nearer
+            least[count + 1] = min(one, other)
+            count += 2
+            continue
+        for place in range(tree.bounds[node, 0], tree.bounds[node, 1]):
+            weight = tree.left[place]
+            if weight == 0:
+                continue
+            apart = distance(tree.points[place], point)
+            item = tree.items[place]
+            if records >= wanted:
+                last = found - 1
+                if apart > distances[last] or (apart == distances[last] and item > items[last]):
+                    continue
+            slot = found
+            while slot > 0 and (
+                distances[slot - 1] > apart or (distances[slot - 1] == apart and items[slot - 1] > item)
+            ):
+                distances[slot] = distances[slot - 1]
+                items[slot] = items[slot - 1]
+                slot -= 1
+            distances[slot] = apart
+            items[slot] = item
+            found += 1
+            records += weight
+            while records - tree.left[tree.places[items[found - 1]]] >= wanted:
+                found -= 1
+                records -= tree.left[tree.places[items[found]]]
+    return found
