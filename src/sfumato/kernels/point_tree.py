@@ -328,3 +328,12 @@ def nearest_records(point: Any, wanted: int, tree: PointTree, items: Any, distan
                 found -= 1
                 records -= tree.left[tree.places[items[found]]]
     return found
+
+
+@kernel
+def nearest_items(points: Any, tree: PointTree) -> Any:
+    """Find the item nearest to each point, float64 (m, d); int32 (m,)."""
+    found = np.empty(len(points), np.int32)
+    for point in range(len(points)):
+        found[point] = nearest(points[point], np.inf, len(tree.items), tree, -1)[0]
+    return found
