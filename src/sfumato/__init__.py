@@ -20,7 +20,10 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from sfumato.anonymizers.cell_suppression import CellSuppression as CellSuppression
+    from sfumato.anonymizers.clustering.kmeans import KMeans as KMeans
+    from sfumato.anonymizers.clustering.mdav import MDAV as MDAV
     from sfumato.anonymizers.clustering.sbc import SBC as SBC
+    from sfumato.anonymizers.clustering.v_mdav import VMDAV as VMDAV
     from sfumato.anonymizers.datafly import Datafly as Datafly
     from sfumato.anonymizers.global_mondrian import GlobalMondrian as GlobalMondrian
     from sfumato.anonymizers.incognito import Incognito as Incognito
@@ -75,7 +78,10 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "anonymizers.cell_suppression": ("CellSuppression",),
+    "anonymizers.clustering.kmeans": ("KMeans",),
+    "anonymizers.clustering.mdav": ("MDAV",),
     "anonymizers.clustering.sbc": ("SBC",),
+    "anonymizers.clustering.v_mdav": ("VMDAV",),
     "anonymizers.datafly": ("Datafly",),
     "anonymizers.global_mondrian": ("GlobalMondrian",),
     "anonymizers.incognito": ("Incognito",),

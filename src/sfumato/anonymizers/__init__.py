@@ -3,7 +3,10 @@
 from typing import Any
 
 from sfumato.anonymizers.cell_suppression import CellSuppression
+from sfumato.anonymizers.clustering.kmeans import KMeans
+from sfumato.anonymizers.clustering.mdav import MDAV
 from sfumato.anonymizers.clustering.sbc import SBC
+from sfumato.anonymizers.clustering.v_mdav import VMDAV
 from sfumato.anonymizers.datafly import Datafly
 from sfumato.anonymizers.global_mondrian import GlobalMondrian
 from sfumato.anonymizers.incognito import Incognito
@@ -15,12 +18,15 @@ from sfumato.anonymizers.value_generalization import ValueGeneralization
 
 __all__ = [
     "ANONYMIZERS",
+    "MDAV",
     "SBC",
+    "VMDAV",
     "Anonymizer",
     "CellSuppression",
     "Datafly",
     "GlobalMondrian",
     "Incognito",
+    "KMeans",
     "KMember",
     "Mondrian",
     "Optimal",
@@ -35,6 +41,9 @@ ANONYMIZERS: dict[str, Any] = {
     "datafly": Datafly,
     "incognito": Incognito,
     "k-member": KMember,
+    "k-means": KMeans,
+    "mdav": MDAV,
+    "v-mdav": VMDAV,
     "global-mondrian": GlobalMondrian,
     "value-generalization": ValueGeneralization,
     "sbc": SBC,

@@ -22,7 +22,7 @@ def merge_classes(
     """Merge until every class satisfies the rules or one class is left; `class_of` is renumbered in place.
 
     points : float64 (m, d); owners : int64 (n,), the point of each record; values : unsigned (n, s); class_of : int32
-    (n,), none of the `count` classes is empty; smallest : the largest k of the rules; ruled : whether they look at more.
+    (n,), none of the `count` classes is empty; smallest : the largest k of the rules; ruled : whether there are others.
 
     The smallest class that fails (ties: the lowest number) joins the class with the nearest centre, which keeps its
     number and whose centre moves to the mean of all its records. Returns the number of classes left, which are numbered

@@ -40,8 +40,8 @@ def assign_points(
 def move_centres(points: Any, weights: Any, home: Any, centres: Any) -> Any:
     """Move every centre to the mean of its points; one without points stays.
 
-    points : float64 (m, d); weights : int64 (m,); home : int32 (m,); centres : float64 (c, d), set. Returns how far each
-    centre moved, as squared distances, float64 (c,).
+    points : float64 (m, d); weights : int64 (m,); home : int32 (m,); centres : float64 (c, d), set. Returns how far
+    each centre moved, as squared distances, float64 (c,).
     """
     sizes = np.zeros(len(centres), np.int64)
     sums = np.zeros_like(centres)

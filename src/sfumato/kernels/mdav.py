@@ -86,7 +86,7 @@ def v_mdav(points: Any, starts: Any, k: int, gamma: float) -> Any:
     that are left over, fewer than k, join the class with the nearest mean.
     """
     state = _begin(points, starts, k)
-    m, d = points.shape
+    m = len(points)
     centre = state.tree.sums[0] / state.tree.weights[0]
     far = np.empty(m)
     for item in range(m):

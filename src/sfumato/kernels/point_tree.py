@@ -1,7 +1,8 @@
 """A tree of boxes over points that are taken away or moved: nearest and farthest points without looking at all.
 
-Letters: m points, d coordinates, t nodes. Node ``i`` has the children ``2i + 1`` and ``2i + 2``; the last ``(t + 1) / 2``
-nodes are leaves. Every node knows the tight box of its points that are still there, so that boxes shrink as points go.
+Letters: m points, d coordinates, t nodes. Node ``i`` has the children ``2i + 1`` and ``2i + 2``; the last
+``(t + 1) / 2`` nodes are leaves. Every node knows the tight box of its points that are still there, so that boxes
+shrink as points go.
 
 Distances are squared and summed coordinate by coordinate, bounds of boxes in the same way: rounding keeps the order, so
 that no bound ever cuts off a point that a look at every point would find. Ties go to the lowest item.

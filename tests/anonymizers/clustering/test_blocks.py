@@ -91,7 +91,7 @@ def test_the_result_is_the_same_on_any_number_of_threads():
     assert "estimated" in one.notes[0]
 
 
-@pytest.mark.parametrize("size", [None, 3000])
+@pytest.mark.parametrize("size", [None, 0, 3000])
 def test_tables_that_fit_are_solved_at_once(size):
     solution = solve_in_blocks(problem(3000, [KAnonymity(3)]), size, one_class)
     assert solution.count == 1
@@ -122,8 +122,7 @@ def test_progress_counts_records():
 
 
 def test_block_size_is_checked():
-    assert block_size_problems("x", None) == block_size_problems("x", 2) == []
-    for wrong in (1, 0, 2.5, True, "many"):
-        assert block_size_problems("x", wrong) == [
-            "x: block_size must be a whole number, 2 or above, or None for no blocks"
-        ]
+    assert block_size_problems("x", 0) == block_size_problems("x", None) == block_size_problems("x", 2) == []
+    for wrong in (1, -1, 2.5, True, "many"):
+        problems = ["x: block_size must be a whole number, 2 or above, or 0 for no blocks"]
+        assert block_size_problems("x", wrong) == problems

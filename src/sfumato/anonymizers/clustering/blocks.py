@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import pairwise
 from threading import Lock
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,6 +36,9 @@ the totals of the whole table, whatever ``start.problem.table`` has.
 
 UNLIMITED = 2**62
 
+MOST_LOOKED_AT = 4
+"""Blocks that are solved again, with a cut more, to estimate what cuts cost."""
+
 
 def solve_in_blocks(
     problem: Problem, block_size: int | None, solve_one: SolveOne, *, may_leave_out: bool = True
@@ -50,7 +55,8 @@ def solve_in_blocks(
         Models, records, limit; blocks are spread over its threads. Inside a block ``threads`` is 1, nothing more may be
         suppressed and no progress is reported.
     block_size
-        Records of a block at most, 2 or more; None solves every table at once.
+        Records of a block at most, 2 or more; 0 or None solves every table at once. (Options use 0: policy files know
+        no None.)
     solve_one
         The algorithm. It must not depend on the order of records, may run on several threads at a time, and its class
         numbers must not depend on timing.
@@ -61,9 +67,9 @@ def solve_in_blocks(
     Returns
     -------
     Partition
-        Where blocks were made its notes say how many, and what they cost: blocks that lie about the middle by size are
-        cut in two once more; see :func:`blocking_cost`. A block stays larger than `block_size` where no cut of it
-        leaves two sides that satisfy the models.
+        Where blocks were made its notes say how many, and estimate what they cost: a few blocks of middle size are cut
+        once more, and what that adds to their loss is extrapolated to all cuts. A block stays larger than `block_size`
+        where no cut of it leaves two sides that satisfy the models.
 
     Raises
     ------
@@ -80,11 +86,12 @@ def solve_in_blocks(
     return solutions[0] if len(solutions) == 1 else least_loss(problem.table, solutions)
 
 
-def block_size_problems(name: str, block_size: object) -> list[str]:
+def block_size_problems(name: str, block_size: Any) -> list[str]:
     """Say what is wrong with the option ``block_size`` of the anonymizer `name`; empty when nothing is."""
-    if block_size is None or (isinstance(block_size, int) and not isinstance(block_size, bool) and block_size >= 2):
+    whole = isinstance(block_size, int) and not isinstance(block_size, bool)
+    if block_size is None or (whole and (block_size == 0 or block_size >= 2)):
         return []
-    return [f"{name}: block_size must be a whole number, 2 or above, or None for no blocks"]
+    return [f"{name}: block_size must be a whole number, 2 or above, or 0 for no blocks"]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -109,35 +116,9 @@ def blocks_of(start: Feasible, block_size: int) -> list[Block]:
     return [Block(rows, _part_of(start, rows, number)) for number, rows in enumerate(parts)]
 
 
-def blocking_cost(whole: Partition, halves: Partition, start: Feasible, levels: float) -> float:
-    """Estimate which share of the loss all cuts together have added, from what one more cut adds to one block.
-
-    Cuts further up separate fewer neighbours from each other: a part of twice the size has 2^(1/d) times less border
-    for each record, in d dimensions. So one more cut, of the smallest parts, costs most, and `levels` times its cost is
-    an upper estimate of what all of them have cost.
-
-    Parameters
-    ----------
-    whole, halves
-        Solutions of one block: at once, and with a cut more.
-    start
-        The problem of the block.
-    levels
-        Cuts on the way from the whole table to a block.
-
-    Returns
-    -------
-    float
-        Added loss over the loss without blocks, normalized NCP; 0 where one more cut loses nothing.
-    """
-    table = start.problem.table
-    before, after = (normalized_certainty_penalty(recode(table, solution)) for solution in (whole, halves))
-    return max(0.0, levels * (after / before - 1.0)) if before > 0 else 0.0
-
-
 def _solved(start: Feasible, block_size: int | None, solve_one: SolveOne) -> Partition:
     height = start.problem.table.height
-    if block_size is None or height <= block_size:
+    if not block_size or height <= block_size:
         return solve_one(start)
     blocks = blocks_of(start, block_size)
     if len(blocks) == 1:
@@ -235,14 +216,41 @@ def _note(blocks: Sequence[Block], solutions: Sequence[Partition], block_size: i
         f"The table was cut into {len(blocks):,} blocks of {sizes[0]:,} to {sizes[-1]:,} records, and each was solved "
         "by itself"
     )
-    middle = sorted(range(len(blocks)), key=lambda number: (len(blocks[number].rows), number))[len(blocks) // 2]
-    block = blocks[middle]
-    halves = blocks_of(block.start, max(2, min(block_size, len(block.rows)) // 2))
-    if len(halves) == 1:
-        return f"{made}; what that cost in loss cannot be estimated, since no block can be cut further."
-    solved = [solve_one(half.start) for half in halves]
-    cost = blocking_cost(
-        solutions[middle], _joined(len(block.rows), halves, solved), block.start,
-        float(np.log2(len(blocks)) / np.log2(len(halves))),
-    )  # fmt: skip
-    return f"{made}; that raised the information loss by an estimated {percent(cost, 2)} at most."
+    cost = _cost(blocks, solutions, block_size, solve_one)
+    if cost is None:
+        return f"{made}; what that cost in loss cannot be estimated, since blocks cannot be cut further."
+    return f"{made}; that raised the information loss by an estimated {percent(cost, 2)}."
+
+
+def _cost(
+    blocks: Sequence[Block], solutions: Sequence[Partition], block_size: int, solve_one: SolveOne
+) -> float | None:
+    """Estimate which share of the loss all cuts together have added, from what one more cut adds to a few blocks.
+
+    The blocks looked at are those of middle size. A part of twice the size has 2^(1/q) times less border for each
+    record, in q dimensions: cuts cost less by that factor with every level further up.
+    """
+    by_size = sorted(range(len(blocks)), key=lambda number: (len(blocks[number].rows), number))
+    looked_at = max(1, min(MOST_LOOKED_AT, len(blocks) // 4))
+    first = (len(blocks) - looked_at) // 2
+    before = after = 0.0
+    cuts: list[float] = []
+    for number in by_size[first : first + looked_at]:
+        block = blocks[number]
+        parts = blocks_of(block.start, max(2, min(block_size, len(block.rows)) // 2))
+        if len(parts) > 1:
+            again = _joined(len(block.rows), parts, [solve_one(part.start) for part in parts])
+            before += _loss(block, solutions[number])
+            after += _loss(block, again)
+            cuts.append(math.log2(len(parts)))
+    if not cuts:
+        return None
+    levels = math.log2(len(blocks))
+    shrinking = 2.0 ** (-1.0 / len(blocks[0].start.problem.table.attributes))
+    weight = (1.0 - shrinking**levels) / (1.0 - shrinking) / (sum(cuts) / len(cuts))
+    return max(0.0, weight * (after / before - 1.0)) if before > 0 else 0.0
+
+
+def _loss(block: Block, solution: Partition) -> float:
+    """Loss of a block on the scale of the whole table, times its records."""
+    return len(block.rows) * normalized_certainty_penalty(recode(block.start.problem.table, solution))

@@ -24,11 +24,11 @@ from sfumato.anonymizers.protocol import Problem
 from sfumato.classes.partition import Partition
 from sfumato.errors import PolicyError, raise_all
 from sfumato.kernels.kmeans import assign_points, move_centres, spread_start
-from sfumato.kernels.point_tree import plant_points
+from sfumato.kernels.point_tree import PointTree, plant_points
 from sfumato.parallel import each
 from sfumato.shuffle import permutation
 
-Start = Literal["k-means++", "random"]
+Start = Literal["random", "k-means++"]
 
 _CHUNK = 4096
 """Points that one thread assigns at a time."""
@@ -43,8 +43,9 @@ class KMeans:
     Parameters
     ----------
     start
-        Where the centres begin. ``"k-means++"``: records drawn one after the other, with a chance that grows with the
-        squared distance to those before. ``"random"``: any records (the paper's rule).
+        Where the centres begin. ``"random"``: any records (the paper's rule). ``"k-means++"``: records drawn one after
+        the other, with a chance that grows with the squared distance to those before; outsiders then start more
+        clusters, which are too small more often, so that with many small clusters it often loses more.
     starts
         How many beginnings are tried; the result with the least squared error after merging is taken.
     scale
@@ -59,7 +60,7 @@ class KMeans:
     tolerance
         The rounds end when no centre moves further than that, on the scale chosen.
     block_size
-        Records that are clustered at once at most; larger tables are cut into blocks. None: never.
+        Records that are clustered at once at most; larger tables are cut into blocks. 0: never.
 
     Raises
     ------
@@ -72,7 +73,7 @@ class KMeans:
     nearest centre, until all do. Classes have no upper size. Equal records are published equally.
 
     *Complexity.* Each round finds the nearest of n / k centres in a tree, and only looks at centres that moved where
-    that suffices; the result is that of looking at all. Merging takes O(c log c) searches for c clusters. O(d n) memory.
+    that suffices; the result is that of looking at all. Merging c clusters takes O(c log c) steps. O(d n) memory.
 
     *Sources.* The soccer paper's Algorithms 2 and 3, with the merging order that it leaves open: smallest cluster first
     (ties: lowest number), nearest centre, which then moves to the mean. Departures: ``"k-means++"`` (Arthur and
@@ -84,19 +85,19 @@ class KMeans:
     name: ClassVar[str] = "k-means"
     decides_regions: ClassVar[bool] = False
 
-    start: Start = "k-means++"
+    start: Start = "random"
     starts: int = 1
     scale: Scale = "minmax"
     categories: Categories = "ranks"
     max_iterations: int = 300
     tolerance: float = 1e-9
-    block_size: int | None = 50_000
+    block_size: int = 50_000
 
     def __post_init__(self) -> None:
         """Check the options."""
         problems = unknown_words(self.name, self.scale, self.categories)
-        if self.start not in ("k-means++", "random"):
-            problems.append("k-means: start must be one of k-means++, random")
+        if self.start not in ("random", "k-means++"):
+            problems.append("k-means: start must be one of random, k-means++")
         problems += [
             f"k-means: {option} must be a whole number, 1 or above"
             for option in ("starts", "max_iterations")
@@ -180,7 +181,7 @@ def _clustered(
         every = plant_points(centres, np.ones(len(centres), dtype=np.int64))
         moved = plant_points(centres, (moves > 0).astype(np.int64))
 
-        def assign(low: int, every: object = every, moved: object = moved) -> None:
+        def assign(low: int, every: PointTree = every, moved: PointTree = moved) -> None:
             assign_points(points, low, min(low + _CHUNK, len(points)), every, moved, home, apart)
 
         each(assign, range(0, len(points), _CHUNK), records.start.problem.threads)

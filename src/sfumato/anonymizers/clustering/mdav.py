@@ -11,7 +11,6 @@ from sfumato.anonymizers.clustering.numeric_records import numeric_records
 from sfumato.anonymizers.clustering.numeric_space import (
     Categories,
     NumericSpace,
-    Scale,
     numeric_space,
     unknown_words,
 )
@@ -26,7 +25,7 @@ from sfumato.kernels.mdav import mdav
 class MDAV:
     """Make classes of k around the record farthest from the mean of all that are left, and around its opposite.
 
-    A method for numbers and dates; other columns are encoded as numbers, or refused.
+    A method for numbers and dates, on the scale of z-scores; other columns are encoded as numbers, or refused.
 
     Parameters
     ----------
@@ -34,11 +33,8 @@ class MDAV:
         What becomes of columns that hold no numbers. ``"ranks"``: places on a line, in the order of the hierarchy's
         leaves, else of falling frequency. ``"one-hot"``: a coordinate for each category, 64 at most. ``"refuse"``: an
         error that names them.
-    scale
-        ``"zscore"``: every attribute has standard deviation 1 (the paper's). ``"minmax"``: range 1. ``"none"``: as they
-        are; only for columns of one unit.
     block_size
-        Records that are clustered at once at most; larger tables are cut into blocks. None: never.
+        Records that are clustered at once at most; larger tables are cut into blocks. 0: never.
 
     Raises
     ------
@@ -63,12 +59,11 @@ class MDAV:
     decides_regions: ClassVar[bool] = False
 
     categories: Categories = "ranks"
-    scale: Scale = "zscore"
-    block_size: int | None = 20_000
+    block_size: int = 20_000
 
     def __post_init__(self) -> None:
         """Check the options."""
-        problems = unknown_words(self.name, self.scale, self.categories)
+        problems = unknown_words(self.name, "zscore", self.categories)
         raise_all(PolicyError, [*problems, *block_size_problems(self.name, self.block_size)])
 
     def solve(self, problem: Problem) -> Partition:
@@ -82,7 +77,7 @@ class MDAV:
         PolicyError
             When columns hold categories that are refused, or too many for one-hot coordinates.
         """
-        space = numeric_space(problem.table, self.scale, self.categories, name=self.name)
+        space = numeric_space(problem.table, "zscore", self.categories, name=self.name)
         return solve_in_blocks(problem, self.block_size, partial(_solve, space))
 
 

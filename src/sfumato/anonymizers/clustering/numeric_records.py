@@ -105,9 +105,7 @@ class NumericRecords:
         cover[~kept] = self._nearest(self.space.points(table.codes[~kept]), class_of, count)
         return Partition(np.where(kept, cover, np.int32(-1)), count, cover, notes=notes)
 
-    def _nearest(
-        self, points: NDArray[np.float64], class_of: NDArray[np.int32], count: int
-    ) -> NDArray[np.int32]:
+    def _nearest(self, points: NDArray[np.float64], class_of: NDArray[np.int32], count: int) -> NDArray[np.int32]:
         owned = self.points[self.owners]
         sizes = np.bincount(class_of, minlength=count)
         sums = [np.bincount(class_of, weights=owned[:, axis], minlength=count) for axis in range(owned.shape[1])]

@@ -12,7 +12,6 @@ import polars as pl
 from numpy.typing import NDArray
 
 from sfumato.errors import PolicyError
-from sfumato.figures import counted
 from sfumato.table.encoding import EncodedAttribute, EncodedTable
 from sfumato.table.kinds import is_measured
 from sfumato.table.schema import Kind
@@ -114,8 +113,8 @@ def unknown_words(name: str, scale: object, categories: object) -> list[str]:
 def _refusal(name: str, unmeasured: Sequence[EncodedAttribute]) -> str:
     names = ", ".join(attribute.name for attribute in unmeasured)
     return (
-        f"{name}: measures numbers and dates, and {counted(len(unmeasured), 'column')} hold categories: {names}; set "
-        "categories to ranks or one-hot, or choose another anonymizer"
+        f"{name}: measures numbers and dates; these columns hold categories: {names}; set categories to ranks or "
+        "one-hot, or choose another anonymizer"
     )
 
 

@@ -11,7 +11,6 @@ from sfumato.anonymizers.clustering.numeric_records import numeric_records
 from sfumato.anonymizers.clustering.numeric_space import (
     Categories,
     NumericSpace,
-    Scale,
     numeric_space,
     unknown_words,
 )
@@ -26,7 +25,7 @@ from sfumato.kernels.mdav import v_mdav
 class VMDAV:
     """Make classes of k from the outside in, and let each grow while a record is much closer to it than to others.
 
-    A method for numbers and dates; other columns are encoded as numbers, or refused.
+    A method for numbers and dates, on the scale of z-scores; other columns are encoded as numbers, or refused.
 
     Parameters
     ----------
@@ -37,11 +36,8 @@ class VMDAV:
         What becomes of columns that hold no numbers. ``"ranks"``: places on a line, in the order of the hierarchy's
         leaves, else of falling frequency. ``"one-hot"``: a coordinate for each category, 64 at most. ``"refuse"``: an
         error that names them.
-    scale
-        ``"zscore"``: every attribute has standard deviation 1 (the paper's). ``"minmax"``: range 1. ``"none"``: as they
-        are; only for columns of one unit.
     block_size
-        Records that are clustered at once at most; larger tables are cut into blocks. None: never.
+        Records that are clustered at once at most; larger tables are cut into blocks. 0: never.
 
     Raises
     ------
@@ -67,12 +63,11 @@ class VMDAV:
 
     gamma: float = 0.2
     categories: Categories = "ranks"
-    scale: Scale = "zscore"
-    block_size: int | None = 20_000
+    block_size: int = 20_000
 
     def __post_init__(self) -> None:
         """Check the options."""
-        problems = unknown_words(self.name, self.scale, self.categories)
+        problems = unknown_words(self.name, "zscore", self.categories)
         if isinstance(self.gamma, bool) or not isinstance(self.gamma, (int, float)) or not 0 <= self.gamma < 1e9:
             problems.append("v-mdav: gamma must be a number, 0 or above")
         raise_all(PolicyError, [*problems, *block_size_problems(self.name, self.block_size)])
@@ -88,7 +83,7 @@ class VMDAV:
         PolicyError
             When columns hold categories that are refused, or too many for one-hot coordinates.
         """
-        space = numeric_space(problem.table, self.scale, self.categories, name=self.name)
+        space = numeric_space(problem.table, "zscore", self.categories, name=self.name)
         return solve_in_blocks(problem, self.block_size, partial(_solve, space, float(self.gamma)))
 
 
