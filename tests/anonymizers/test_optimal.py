@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 import sfumato as sf
 from naive import full_domain as naive
-from sfumato.anonymizers import leftovers
+from sfumato.anonymizers import lattice_boxes, leftovers
 from sfumato.anonymizers.optimal import Optimal
 from sfumato.anonymizers.protocol import Problem
 from sfumato.hierarchy.lattice_search import NodeState
@@ -287,6 +287,26 @@ def test_a_lattice_that_nobody_can_list_is_searched_as_far_as_told():
     local = Optimal(local_recoding=True, node_limit=50).solve(problem)
     assert local.sizes.min() >= 5
     assert local.suppressed <= 30
+
+
+@pytest.mark.parametrize("models", ["k=2", "k, t ordered", "k, distinct l"])
+@pytest.mark.parametrize("optimal", [Optimal(), Optimal(objective="discernibility"), Optimal(mean="geometric")])
+@given(drawn=drawn_tables())
+@quickly
+def test_what_is_kept_between_nodes_changes_nothing(optimal, models, drawn):
+    problem = Problem(encoded(drawn), MODELS[models][0], drawn.limit)
+    found = []
+    for memory, worthwhile in ((1 << 29, 6), (1 << 29, 1), (-1, 1)):
+        with pytest.MonkeyPatch.context() as patched:
+            patched.setattr(lattice_boxes, "MEMORY", memory)
+            patched.setattr(lattice_boxes, "WORTHWHILE", worthwhile)
+            try:
+                search = optimal.search(problem)
+            except sf.UnsatisfiableError:
+                found.append(None)
+            else:
+                found.append((search.chosen, search.loss, search.loss_bound))
+    assert found[0] == found[1] == found[2]
 
 
 def test_an_unsatisfiable_problem_is_explained():

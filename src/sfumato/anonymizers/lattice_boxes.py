@@ -32,6 +32,10 @@ MEMORY = 1 << 29
 """Bytes that open boxes may keep of records and classes; beyond, classes are counted again when a box is opened."""
 
 
+WORTHWHILE = 6
+"""Bits that keys have to become shorter by before records are put together again; found by trying."""
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class Ground:
     """What a search is about: records, models and objective.
@@ -296,10 +300,16 @@ def _found(ended: _Search) -> Found:
     return Found(list(ended.seen.values()), ended.path, bound, proven)
 
 
+def _bits_saved(box: _Box, ground: Ground) -> int:
+    """Return by how many bits keys are shorter on the low corner than where records were last put together."""
+    levels = zip(ground.tables.bits, box.records.levels, box.low, strict=True)
+    return sum(widths[old] - widths[new] for widths, old, new in levels)
+
+
 def _condensed(box: _Box, ground: Ground) -> _Box:
     """Put records together that are equal on the low corner, and leave out those that are lost anyway."""
     records, class_of, before = box.records, box.groups.class_of, box.before
-    if box.low == records.levels:
+    if _bits_saved(box, ground) < WORTHWHILE:
         return box
     lost = box.outcome.lost[class_of]
     if lost.any():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -78,12 +79,12 @@ class SuppressionRule:
     smallest: int
     limit: int
 
-    @property
+    @cached_property
     def ruled(self) -> bool:
         """Whether some rule looks at more than the class size."""
         return bool(np.any(self.rules.arrays.codes != K_ANONYMITY))
 
-    @property
+    @cached_property
     def relative(self) -> bool:
         """Whether some rule compares with the published table."""
         return bool(np.any(self.rules.arrays.codes > RECURSIVE))
@@ -132,13 +133,18 @@ class SuppressionRule:
         return outcome.doomed > self.limit
 
     def _hereditary(self, records: WeightedRecords, groups: Grouping, large: Marks) -> Marks:
-        codes = self.rules.arrays.codes
-        chosen = np.isin(codes, HEREDITARY)
-        if not np.any(codes[chosen] != K_ANONYMITY):
+        if self._passed_on is None:
             return large
-        return self._judged(records, groups, large, _chosen(self.rules.arrays, chosen), self._identity)
+        return self._judged(records, groups, large, self._passed_on, self._identity)
 
-    @property
+    @cached_property
+    def _passed_on(self) -> RuleArrays | None:
+        """The hereditary rules, None when they are on sizes alone."""
+        arrays = self.rules.arrays
+        chosen = np.isin(arrays.codes, HEREDITARY)
+        return _chosen(arrays, chosen) if np.any(arrays.codes[chosen] != K_ANONYMITY) else None
+
+    @cached_property
     def _identity(self) -> NDArray[np.int64]:
         return np.arange(len(self.rules.arrays.totals), dtype=np.int64)
 

@@ -99,7 +99,8 @@ class WeightedRecords:
         """Return some records with other weights, put together on `levels`."""
         vector_of = self.vector_of[records] if len(self.vector_of) else NONE
         gone = self.gone + int(self.weights.sum()) - int(weights.sum())
-        return WeightedRecords(levels, self.codes[records], weights, self.values[records], vector_of, gone)
+        codes, values = np.take(self.codes, records, axis=0), np.take(self.values, records, axis=0)
+        return WeightedRecords(levels, codes, weights, values, vector_of, gone)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
