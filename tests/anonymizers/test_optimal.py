@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 import sfumato as sf
 from naive import full_domain as naive
-from sfumato.anonymizers import lattice_boxes, leftovers
+from sfumato.anonymizers import lattice_boxes, leftovers, local_levels
 from sfumato.anonymizers.optimal import Optimal
 from sfumato.anonymizers.protocol import Problem
 from sfumato.hierarchy.lattice_search import NodeState
@@ -239,6 +239,17 @@ def test_local_recoding_loses_less_and_leaves_nobody_behind():
     assert solution.regions.level.tolist() == [[0, 0, 0], [2, 0, 0]]
 
 
+def test_of_too_many_nodes_some_are_visited_and_the_top_always(monkeypatch):
+    drawn = Drawn([("a", "x", "1980"), ("b", "y", "1984"), ("c", "z", "1992"), ("d", "x", "1996")] * 2, [1, 2] * 4, 0)
+    problem = Problem(encoded(drawn), [sf.KAnonymity(3)])
+    thorough = Optimal(local_recoding=True).solve(problem)
+    monkeypatch.setattr(local_levels, "WORK", 10)
+    hasty = Optimal(local_recoding=True).solve(problem)
+    for solution in (thorough, hasty):
+        assert solution.sizes.min() >= 3
+        assert solution.suppressed == 0
+
+
 def test_where_a_node_loses_as_little_it_is_taken():
     rows = [("a", "x", "1980")] * 2 + [("e", "z", "1996")] * 3
     solution = Optimal(local_recoding=True).solve(Problem(encoded(Drawn(rows, [1] * 5, 0)), [sf.KAnonymity(2)]))
@@ -261,6 +272,7 @@ def test_a_node_limit_says_how_far_the_best_may_be():
     assert "it is proven that no node loses less" in proven.notes[-1]
     assert stopped.notes[-1].startswith("1 of 36 nodes of the lattice were counted")
     assert "not proven to be the best: it loses 1 " in stopped.notes[-1]
+    assert "none can be better by more than " in stopped.notes[-1]
     search = Optimal(node_limit=1).search(Problem(table, [sf.KAnonymity(3)], 2))
     assert search.loss == 1.0
     assert search.loss_bound is not None

@@ -18,6 +18,9 @@ from sfumato.hierarchy.lattice import Lattice, Levels
 ALL = 1 << 15
 """Largest lattice all of whose nodes are visited."""
 
+WORK = 1 << 31
+"""Records times nodes that a round may look at; of a larger product, every other node is visited, or every third."""
+
 SLACK = 1.25
 """How much dearer than its node a class may be to be taken in the first round."""
 
@@ -57,7 +60,7 @@ def local_classes(
     """
     class_of = np.full(records.height, -1, dtype=np.int32)
     left = np.arange(records.height)
-    nodes, costs = _rising_nodes(Lattice(tables.heights), objective)
+    nodes, costs = _rising_nodes(Lattice(tables.heights), objective, records.height)
     started, count, visited = time.monotonic(), 0, 0
     most = np.concatenate([costs * SLACK, np.full(len(nodes), np.inf)])
     last = 2 * len(nodes) - 1
@@ -108,12 +111,16 @@ def _taken(
     return rule.holding(records, groups, kept) if kept.any() else kept
 
 
-def _rising_nodes(lattice: Lattice, objective: CellObjective) -> tuple[list[Levels], NDArray[np.float64]]:
-    """Return nodes in rising order of the mean cost of a record: all of them, or chains through a large lattice."""
+def _rising_nodes(lattice: Lattice, objective: CellObjective, records: int) -> tuple[list[Levels], NDArray[np.float64]]:
+    """Return nodes in rising order of the mean cost of a record, the top last.
+
+    All of them, or chains through a large lattice; fewer where they are too many for so many records.
+    """
     means = objective.level_means
     nodes = list(lattice.nodes()) if lattice.size <= ALL else sorted(set(_chains(lattice.heights, means)))
     costs = means[np.arange(means.shape[0]), np.array(nodes)].sum(axis=1)
-    order = np.argsort(costs, kind="stable")
+    # The top costs most; counted from there, it is always among those that are visited.
+    order = np.argsort(costs, kind="stable")[:: -max(1, -(-len(nodes) * records // WORK))][::-1]
     return [nodes[number] for number in order.tolist()], costs[order]
 
 

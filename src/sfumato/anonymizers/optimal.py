@@ -58,7 +58,7 @@ class Optimal:
         attribute's loss, less 1, which is what ARX calls its geometric mean.
     time_limit
         Seconds after which the search ends with the best that it has; None is never. What comes out then depends on
-        the machine.
+        the machine. With `local_recoding` each of its two steps may take so long.
     node_limit
         Nodes after which it ends; None is never in a lattice of up to 4 194 304 nodes, else 10 000.
     local_recoding
@@ -233,6 +233,7 @@ def _notes(options: Optimal, domains: tuple[DomainLevels, ...], found: Found) ->
     else:
         proof = (
             f"{counted}, then the search ended at its limit; the node is not proven to be the best: it loses "
-            f"{figure(best.value)} ({measure}) and no node can lose less than {figure(found.bound)}."
+            f"{figure(best.value)} ({measure}), no node can lose less than {figure(found.bound)}, and so none can be "
+            f"better by more than {figure(best.value - found.bound)}."
         )
     return (f"Levels: {levels}.", proof)
