@@ -13,18 +13,8 @@ from numpy.typing import NDArray
 
 from sfumato.kernels.jit import inlined, kernel
 from sfumato.kernels.predicates import RuleArrays, holds
-from sfumato.kernels.prefix_tree import (
-    Measure,
-    Nearest,
-    PrefixTree,
-    Walk,
-    find_nearest,
-    leave_tree,
-    new_nearest,
-    new_walk,
-    stand_on,
-    units_to,
-)
+from sfumato.kernels.prefix_search import Nearest, Walk, find_nearest, new_nearest, new_walk, stand_on
+from sfumato.kernels.prefix_tree import Measure, PrefixTree, leave_tree, units_to
 
 NOBODY = -1
 
