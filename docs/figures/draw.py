@@ -20,6 +20,7 @@ FIGURES: dict[str, Anonymizer] = {
     "k-means": sf.KMeans(),
     "mdav": sf.MDAV(),
     "v-mdav": sf.VMDAV(gamma=1.1),
+    "sbc": sf.SBC(),
 }
 """File name without ending → what is drawn."""
 
