@@ -28,9 +28,6 @@ MOST_CATEGORIES = 64
 APART = 2.0
 """Distance of a missing value from the numbers of its attribute, in ranges: further than any two of them."""
 
-_LARGEST = 400
-"""Binary exponent up to which squares and sums of coordinates cannot overflow."""
-
 Axis = NDArray[np.float64]
 
 
@@ -91,11 +88,10 @@ def numeric_space(table: EncodedTable, scale: Scale, categories: Categories, *, 
     ]
     if categories == "one-hot":
         _check_width(name, table.attributes, occurrences)
-    values = _within_reach([_values(attribute) for attribute in table.attributes])
     axes = []
-    for attribute, numbers, counts in zip(table.attributes, values, occurrences, strict=True):
+    for attribute, counts in zip(table.attributes, occurrences, strict=True):
         as_numbers = is_measured(attribute.kind) or categories == "ranks"
-        axis = _axis(numbers, counts, scale) if as_numbers else _indicators(counts, scale)
+        axis = _axis(_values(attribute), counts, scale) if as_numbers else _indicators(counts, scale)
         axes.append(axis * math.sqrt(attribute.weight))
     return NumericSpace(tuple(axes), _notes(unmeasured, categories))
 
@@ -155,13 +151,6 @@ def _read(labels: pl.Series, kind: Kind) -> pl.Series:
     if kind is Kind.DATE:
         labels = labels.str.to_date("%Y-%m-%d", strict=False).to_physical()
     return labels.cast(pl.Float64, strict=False)
-
-
-def _within_reach(values: list[NDArray[np.float64]]) -> list[NDArray[np.float64]]:
-    """Divide all numbers by one power of two where their squares would overflow; distances keep their order."""
-    largest = max((float(np.abs(numbers).max(initial=0.0)) for numbers in values), default=0.0)
-    exponent = math.frexp(largest)[1]
-    return values if exponent <= _LARGEST else [np.ldexp(numbers, _LARGEST - exponent) for numbers in values]
 
 
 def _axis(values: NDArray[np.float64], counts: NDArray[np.int64], scale: Scale) -> Axis:
