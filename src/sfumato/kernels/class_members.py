@@ -276,6 +276,37 @@ def _has(place: int, attribute: int, code: int, out: int, members: Members) -> b
 
 
 @borrowing
+def union_loss(first: int, second: int, loss: ClassLoss, members: Members) -> float:
+    """Loss that two classes have as one, for each of their records."""
+    total = 0.0
+    for attribute in range(len(loss.kinds)):
+        if loss.kinds[attribute] == SET:
+            total += set_loss(attribute, _union_size(first, second, attribute, loss, members), loss)
+        else:
+            low = min(members.low[first, attribute], members.low[second, attribute])
+            high = max(members.high[first, attribute], members.high[second, attribute])
+            total += range_loss(attribute, np.int64(low), np.int64(high), loss)
+    return total
+
+
+@borrowing
+def _union_size(first: int, second: int, attribute: int, loss: ClassLoss, members: Members) -> int:
+    start = loss.offsets[attribute]
+    members.marks[-1] += 1
+    mark = members.marks[-1]
+    distinct = 0
+    for place in (first, second):
+        one = members.heads[place]
+        while one != NOBODY:
+            code = start + code_of(one, attribute, members)
+            if members.marks[code] != mark:
+                members.marks[code] = mark
+                distinct += 1
+            one = members.after[one]
+    return distinct
+
+
+@borrowing
 def class_holds(place: int, out: int, into: int, rules: RuleArrays, members: Members) -> bool:
     """Tell whether a class satisfies every rule without the member `out` and with the record `into` (−1: nobody)."""
     one = members.heads[place]

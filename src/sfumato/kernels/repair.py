@@ -9,20 +9,20 @@ from typing import Any
 
 import numpy as np
 
-from sfumato.kernels.class_loss import ClassLoss, range_loss, set_loss
+from sfumato.kernels.class_loss import ClassLoss, range_loss
 from sfumato.kernels.class_members import (
     NOBODY,
     Members,
     changed_loss,
     class_holds,
-    code_of,
     join,
     leave,
     measure,
     new_members,
     union_holds,
+    union_loss,
 )
-from sfumato.kernels.jit import inlined, kernel
+from sfumato.kernels.jit import borrowing, inlined, kernel
 from sfumato.kernels.predicates import RuleArrays
 from sfumato.kernels.space import SET
 
@@ -53,7 +53,7 @@ def complete(
     return _renumber(class_of, members)
 
 
-@inlined
+@borrowing
 def _cheapest_class(one: int, count: int, ruled: bool, loss: ClassLoss, rules: RuleArrays, members: Members) -> int:
     found = NOBODY
     least = np.inf
@@ -96,7 +96,7 @@ def _merge_failing(count: int, loss: ClassLoss, rules: RuleArrays, members: Memb
             left += 1
 
 
-@inlined
+@borrowing
 def _cheapest_partner(weakest: int, count: int, loss: ClassLoss, rules: RuleArrays, members: Members) -> int:
     found = NOBODY
     settling = NOBODY
@@ -107,7 +107,7 @@ def _cheapest_partner(weakest: int, count: int, loss: ClassLoss, rules: RuleArra
         other = members.sizes[place]
         if place == weakest or other == 0:
             continue
-        together = (size + other) * _union_loss(weakest, place, loss, members)
+        together = (size + other) * union_loss(weakest, place, loss, members)
         grown = together - size * members.lost[weakest] - other * members.lost[place]
         if grown < least:
             least = grown
@@ -118,37 +118,7 @@ def _cheapest_partner(weakest: int, count: int, loss: ClassLoss, rules: RuleArra
     return settling if settling != NOBODY else found
 
 
-@inlined
-def _union_loss(first: int, second: int, loss: ClassLoss, members: Members) -> float:
-    total = 0.0
-    for attribute in range(len(loss.kinds)):
-        if loss.kinds[attribute] == SET:
-            total += set_loss(attribute, _union_size(first, second, attribute, loss, members), loss)
-        else:
-            low = min(members.low[first, attribute], members.low[second, attribute])
-            high = max(members.high[first, attribute], members.high[second, attribute])
-            total += range_loss(attribute, np.int64(low), np.int64(high), loss)
-    return total
-
-
-@inlined
-def _union_size(first: int, second: int, attribute: int, loss: ClassLoss, members: Members) -> int:
-    start = loss.offsets[attribute]
-    members.marks[-1] += 1
-    mark = members.marks[-1]
-    distinct = 0
-    for place in (first, second):
-        one = members.heads[place]
-        while one != NOBODY:
-            code = start + code_of(one, attribute, members)
-            if members.marks[code] != mark:
-                members.marks[code] = mark
-                distinct += 1
-            one = members.after[one]
-    return distinct
-
-
-@inlined
+@borrowing
 def _merge(gone: int, other: int, loss: ClassLoss, members: Members) -> None:
     one = members.heads[gone]
     while one != NOBODY:
