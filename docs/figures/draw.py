@@ -19,6 +19,7 @@ from sfumato.table.encoding import encode
 FIGURES: dict[str, Anonymizer] = {
     "k-means": sf.KMeans(),
     "mdav": sf.MDAV(),
+    "oka": sf.OKA(),
     "v-mdav": sf.VMDAV(gamma=1.1),
     "sbc": sf.SBC(),
 }

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from sfumato.anonymizers.cell_suppression import CellSuppression as CellSuppression
     from sfumato.anonymizers.clustering.kmeans import KMeans as KMeans
     from sfumato.anonymizers.clustering.mdav import MDAV as MDAV
+    from sfumato.anonymizers.clustering.oka import OKA as OKA
     from sfumato.anonymizers.clustering.sbc import SBC as SBC
     from sfumato.anonymizers.clustering.v_mdav import VMDAV as VMDAV
     from sfumato.anonymizers.datafly import Datafly as Datafly
@@ -82,6 +83,7 @@ _HOMES = {
     "anonymizers.clustering.mdav": ("MDAV",),
     "anonymizers.clustering.sbc": ("SBC",),
     "anonymizers.clustering.v_mdav": ("VMDAV",),
+    "anonymizers.clustering.oka": ("OKA",),
     "anonymizers.datafly": ("Datafly",),
     "anonymizers.global_mondrian": ("GlobalMondrian",),
     "anonymizers.incognito": ("Incognito",),

@@ -5,6 +5,7 @@ from typing import Any
 from sfumato.anonymizers.cell_suppression import CellSuppression
 from sfumato.anonymizers.clustering.kmeans import KMeans
 from sfumato.anonymizers.clustering.mdav import MDAV
+from sfumato.anonymizers.clustering.oka import OKA
 from sfumato.anonymizers.clustering.sbc import SBC
 from sfumato.anonymizers.clustering.v_mdav import VMDAV
 from sfumato.anonymizers.datafly import Datafly
@@ -19,6 +20,7 @@ from sfumato.anonymizers.value_generalization import ValueGeneralization
 __all__ = [
     "ANONYMIZERS",
     "MDAV",
+    "OKA",
     "SBC",
     "VMDAV",
     "Anonymizer",
@@ -44,6 +46,7 @@ ANONYMIZERS: dict[str, Any] = {
     "k-means": KMeans,
     "mdav": MDAV,
     "v-mdav": VMDAV,
+    "oka": OKA,
     "global-mondrian": GlobalMondrian,
     "value-generalization": ValueGeneralization,
     "sbc": SBC,
