@@ -24,7 +24,12 @@ def laid_out(data: Sequence[Row], k: int, distance: Distance) -> tuple[DistinctR
     codes = table.codes[:, 2].tolist()
     colours = [None if code == missing else str(code) for code in codes]
     rows = [(*data[row][:2], colours[row]) for row in records.rows]
-    return records, rows, [Number(0, 10), Tree(list(PATHS.values())), Category(sorted(set(colours), key=sort_key))]
+    low, width = table.attributes[0].domain_low, table.attributes[0].domain_width
+    return (
+        records,
+        rows,
+        [Number(low, low + width), Tree(list(PATHS.values())), Category(sorted(set(colours), key=sort_key))],
+    )
 
 
 def members(class_of: Sequence[int]) -> list[list[int]]:
