@@ -110,7 +110,7 @@ def test_the_order_of_the_input_does_not_matter(data, draw):
         {"seeds": "nearest"},
         {"loss": "area"},
         {"seeds": 3, "loss": None},
-        {"refine": -1, "refine_seconds": float("inf")},
+        {"refine": -1, "refine_seconds": float("inf"), "block_size": 1},
     ],
 )
 def test_wrong_options_are_refused(options):
@@ -127,3 +127,29 @@ def test_equal_records_make_full_classes(height, k):
     partition = KMember(refine=0).solve(problem(table, sf.KAnonymity(k)))
     assert partition.sizes.min() >= k
     assert partition.count == height // k
+
+
+@given(tables(least=12, most=40), st.integers(2, 3))
+@settings(deadline=None, max_examples=30)
+def test_blocks_are_solved_by_themselves(data, k):
+    table = encoded(data)
+    in_blocks = KMember(block_size=8, refine=8)
+    partition = in_blocks.solve(problem(table, sf.KAnonymity(k), threads=2))
+    assert partition.sizes.min() >= k
+    again = in_blocks.solve(problem(table, sf.KAnonymity(k), threads=1))
+    assert np.array_equal(partition.class_of, again.class_of)
+
+
+def test_blocks_share_the_time_limit(monkeypatch):
+    """Two threads: half of the blocks after one another may take the whole time."""
+    table = encoded([(float(place % 7), "aa", "red") for place in range(200)])
+    efforts = []
+
+    def remembered(records, classes, effort):
+        efforts.append((records.height, effort.seconds))
+        return classes, ()
+
+    monkeypatch.setattr(module, "refined", remembered)
+    KMember(block_size=20, refine_seconds=10.0).solve(problem(table, sf.KAnonymity(3), threads=2))
+    assert len(efforts) > 5
+    assert all(seconds == pytest.approx(10.0 * 2 * height / 200) for height, seconds in efforts)

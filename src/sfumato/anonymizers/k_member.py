@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.anonymizers.clustering.blocks import block_size_problems, solve_in_blocks
 from sfumato.anonymizers.distances import DISTANCES, Loss
 from sfumato.anonymizers.distinct import DistinctRecords, distinct_of
-from sfumato.anonymizers.feasibility import Feasible, feasible
+from sfumato.anonymizers.feasibility import Feasible
 from sfumato.anonymizers.neighbours import neighbours_of
 from sfumato.anonymizers.protocol import Problem
 from sfumato.anonymizers.refinement import ROUNDS, Classes, Effort, effort_problems, refined
-from sfumato.anonymizers.selection import least_loss
 from sfumato.classes.partition import Partition
 from sfumato.errors import PolicyError, raise_all
 from sfumato.kernels.k_member import grow_classes
@@ -43,6 +44,8 @@ class KMember:
         classes as they were grown, as the paper does.
     refine_seconds
         Time limit for that instead; the release then depends on the speed of the machine.
+    block_size
+        Above that many records a coarse Mondrian cut makes blocks, and each is solved by itself; 0 for no blocks.
 
     Raises
     ------
@@ -71,10 +74,12 @@ class KMember:
     loss: Loss = "ncp"
     refine: int = ROUNDS
     refine_seconds: float | None = None
+    block_size: int = 50_000
 
     def __post_init__(self) -> None:
         """Check the options."""
-        raise_all(PolicyError, [*_unknown_words(self), *effort_problems("k-member", self.refine, self.refine_seconds)])
+        problems = [*_unknown_words(self), *effort_problems(self.name, self.refine, self.refine_seconds)]
+        raise_all(PolicyError, [*problems, *block_size_problems(self.name, self.block_size)])
 
     def solve(self, problem: Problem) -> Partition:
         """Partition the records.
@@ -85,14 +90,20 @@ class KMember:
             When not even all records together satisfy the models, and leaving some of the most frequent sensitive
             values out within the suppression limit does not change that.
         """
-        solutions = [self._solve(start) for start in feasible(problem)]
-        return solutions[0] if len(solutions) == 1 else least_loss(problem.table, solutions)
+        return solve_in_blocks(problem, self.block_size, partial(self._solve, problem))
 
-    def _solve(self, start: Feasible) -> Partition:
+    def _solve(self, problem: Problem, start: Feasible) -> Partition:
         records = distinct_of(start, DISTANCES[self.loss])
         classes = Classes(*records.completed(*self.classes(records)))
-        better, notes = refined(records, classes, Effort(self.refine, self.refine_seconds))
+        better, notes = refined(records, classes, Effort(self.refine, self._seconds(problem, start)))
         return records.partition(better.class_of, better.count, notes)
+
+    def _seconds(self, problem: Problem, start: Feasible) -> float | None:
+        """Share the time limit out among blocks, of which as many are solved at a time as there are threads."""
+        if self.refine_seconds is None:
+            return None
+        share = start.problem.table.height / problem.table.height
+        return self.refine_seconds * min(1.0, share * problem.threads)
 
     def classes(self, records: DistinctRecords) -> tuple[NDArray[np.int32], int]:
         """Return the class of each of the records' rows, int32 (n,), −1 for those left over; and how many there are."""

@@ -166,6 +166,8 @@ def _exchange(
     """Move `one` to the class of `other`, or `other` to that of `one`, or let `one` and a third change places."""
     here = np.int64(members.class_of[one])
     there = np.int64(members.class_of[other])
+    if members.lost[here] == 0.0 and members.lost[there] == 0.0:
+        return
     own = members.sizes[here] * members.lost[here]
     others = members.sizes[there] * members.lost[there]
     if members.sizes[here] > k and _move(one, there, allowed + own + others, ruled, loss, rules, members):
