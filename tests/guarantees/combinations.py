@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
-import math
 import types
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import product
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
@@ -18,7 +17,7 @@ from sfumato.errors import PolicyError
 from sfumato.models import MODELS
 from sfumato.models.protocol import PrivacyModel
 
-MANY = 80
+MANY = 12
 """Combinations of the options of one anonymizer that are all tried."""
 
 
@@ -34,7 +33,8 @@ def _choices(hint: Any) -> list[Any] | None:
     return None
 
 
-def _settings(described: type[Any]) -> Iterator[Any]:
+def _settings(described: type[Any]) -> list[Any]:
+    """Every combination of options while there are few; else every value of every option beside the defaults."""
     hints = get_type_hints(described)
     listed = {
         field.name: choices
@@ -43,21 +43,20 @@ def _settings(described: type[Any]) -> Iterator[Any]:
     }
     # What refuses every table with categories refuses most of those drawn here; it has tests of its own.
     listed = {name: [value for value in values if value != "refuse"] for name, values in listed.items()}
-    for values in _combinations(described, listed):
+    everything = (dict(zip(listed, values, strict=True)) for values in product(*listed.values()))
+    # Options that were left open may be settled alike, so that several combinations are one.
+    different = {repr(setting): setting for setting in _accepted(described, everything)}
+    if len(different) <= MANY:
+        return list(different.values())
+    return list(_accepted(described, [{}, *({name: value} for name, values in listed.items() for value in values)]))
+
+
+def _accepted(described: type[Any], combinations: Iterable[dict[str, Any]]) -> Iterator[Any]:
+    for values in combinations:
         try:
             yield described(**values)
         except PolicyError:  # options that contradict each other
             continue
-
-
-def _combinations(described: type[Any], listed: Mapping[str, list[Any]]) -> Iterator[dict[str, Any]]:
-    """Every combination while there are few; beyond that, every value of every option beside the defaults."""
-    if math.prod(map(len, listed.values())) <= MANY:
-        yield from (dict(zip(listed, values, strict=True)) for values in product(*listed.values()))
-        return
-    yield {}
-    for name, values in listed.items():
-        yield from ({name: value} for value in values)
 
 
 SETTINGS = {repr(setting): setting for described in ANONYMIZERS.values() for setting in _settings(described)}

@@ -65,13 +65,18 @@ class CellObjective:
     @cached_property
     def cell_shares(self) -> NDArray[np.float64]:
         """What a cell adds to the cost of its record, float64 (e,): its share of the full cost, weighted."""
-        parts = self.costs / np.repeat(self.full, self.sizes) * np.repeat(self.shares, self.sizes)
+        parts = self.costs / np.repeat(self._divisors, self.sizes) * np.repeat(self.shares, self.sizes)
         return np.asarray(parts, dtype=np.float64)
 
     @cached_property
     def level_means(self) -> NDArray[np.float64]:
         """What the cells of each attribute add on each level on average, float64 (q, 1 + h)."""
-        return self.unsuppressed / (self.full * self.records)[:, None] * self.shares[:, None]
+        return self.unsuppressed / (self._divisors * self.records)[:, None] * self.shares[:, None]
+
+    @property
+    def _divisors(self) -> NDArray[np.int64]:
+        # An attribute that has nothing to lose, such as the entropy of a single record, costs nothing anywhere.
+        return np.maximum(self.full, 1)
 
     def value(self, sums: NDArray[np.int64]) -> float:
         """Return the loss of a table, 0 to 1. sums : int64 (q,), what the cells of each attribute cost."""
