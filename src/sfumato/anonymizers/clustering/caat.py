@@ -1,0 +1,182 @@
+"""CAAT: classes of nearest records, each started far away from the one before (Jiang 2014)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.anonymizers.clustering.blocks import block_size_problems, solve_in_blocks
+from sfumato.anonymizers.distances import HeightDistance
+from sfumato.anonymizers.distinct import DistinctRecords, distinct_of
+from sfumato.anonymizers.feasibility import Feasible
+from sfumato.anonymizers.protocol import Problem
+from sfumato.classes.partition import Partition
+from sfumato.errors import PolicyError, raise_all
+from sfumato.kernels.caat import CLASSES, ENDED, LEFT, LOOKED, begin, gaps_to_class, grow, join_nearest
+from sfumato.kernels.class_gap import MEAN, MIDPOINT, NEAREST, WIDEN
+from sfumato.shuffle import permutation
+
+Interval = Literal["widen", "midpoint", "nearest", "mean"]
+Ties = Literal["all", "first"]
+
+INTERVALS = {"widen": WIDEN, "midpoint": MIDPOINT, "nearest": NEAREST, "mean": MEAN}
+"""Name of an interval rule → the kernels' number for it."""
+
+STEP = 200
+"""Classes that are made between two reports of progress."""
+
+
+@dataclass(frozen=True)
+class CAAT:
+    """Move the nearest records into a class until it has k; start the next with the record furthest from it.
+
+    Parameters
+    ----------
+    interval
+        How far a number x is from a class that publishes the interval [a..b], in shares of the domain. ``"widen"``: the
+        mean of what the record and the class would each lose, as with hierarchies. ``"midpoint"``, ``"mean"``: the
+        distance from the middle of the interval, or from the mean of the class. ``"nearest"``: the distance from the
+        nearer end, 0 inside.
+    ties
+        ``"all"``: all records that are nearest join at once (the paper's rule), so that classes may become large.
+        ``"first"``: one at a time.
+    frozen
+        Whether the fewer than k records left over are compared with the classes as they were closed, or as they have
+        become by those who joined before.
+    block_size
+        Records that are clustered at once at most; larger tables are cut into blocks. None: no blocks.
+
+    Raises
+    ------
+    PolicyError
+        With every unknown option.
+
+    Notes
+    -----
+    *Guarantee.* Every class satisfies every model of the problem: a class is closed once it has k records and satisfies
+    them. Records left over join the nearest class; where it does not satisfy the models then, it is merged with others.
+    With k-anonymity alone and ``ties="first"``, classes have k to 2 k - 1 records.
+
+    *Complexity.* A search for all nearest records at a time, and one for every class, down a tree of the distinct
+    records; branches that are too far are left out, and the result is that of looking at every record. O(q n) memory.
+
+    *Sources.* Jiang 2014. The paper leaves open how far a number is from an interval, what becomes of ties between
+    records that are furthest, and whether leftovers change the classes. Here the first record in an order by values
+    decides, which owes nothing to the order of the input. An attribute without a hierarchy that is not numeric has one
+    of two levels: values, and ``*``. A missing number is the whole domain away from others. Attributes count by their
+    weight. Distances that differ by less than 2**-32 are equal.
+    """
+
+    name: ClassVar[str] = "caat"
+    decides_regions: ClassVar[bool] = False
+
+    interval: Interval = "widen"
+    ties: Ties = "all"
+    frozen: bool = False
+    block_size: int | None = 50_000
+
+    def __post_init__(self) -> None:
+        """Check the options."""
+        raise_all(PolicyError, _problems(self))
+
+    def solve(self, problem: Problem) -> Partition:
+        """Partition the records.
+
+        Raises
+        ------
+        UnsatisfiableError
+            When not even all records together satisfy the models, and leaving some of the most frequent sensitive
+            values out within the suppression limit does not change that.
+        """
+        return solve_in_blocks(problem, self.block_size, self._solve)
+
+    def _solve(self, start: Feasible) -> Partition:
+        records = distinct_of(start, HeightDistance())
+        row = int(permutation(records.height, start.problem.seed)[0])
+        clustering = cluster(records, int(records.record_of[row]), self.interval, self.ties, frozen=self.frozen)
+        return records.partition(*records.completed(clustering.class_of, clustering.count))
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Clustering:
+    """What CAAT makes of distinct records.
+
+    Attributes
+    ----------
+    class_of : numpy.ndarray
+        int32 (n,): class of each of the records' rows; −1 for all where no class could be closed.
+    count : int
+        How many classes there are.
+    looked : int
+        Distances that were computed, and bounds on them.
+    """
+
+    class_of: NDArray[np.int32]
+    count: int
+    looked: int
+
+
+def cluster(records: DistinctRecords, first: int, interval: Interval, ties: Ties, *, frozen: bool) -> Clustering:
+    """Cluster records; classes have k of them, and satisfied the rules before those left over joined.
+
+    Parameters
+    ----------
+    records
+        Made with :class:`~sfumato.anonymizers.distances.HeightDistance`.
+    first
+        The distinct record that starts the first class.
+    interval, ties, frozen
+        See :class:`CAAT`.
+    """
+    start, rule, k = records.start, INTERVALS[interval], records.start.smallest
+    rules = start.rules.arrays
+    growth = begin(records.weights, first, k, records.tree, records.loss, rules)
+    while not growth.numbers[ENDED]:
+        grow(
+            records.codes, records.values, k, start.ruled, rule, ties == "first", STEP, records.tree, records.loss,
+            rules, growth,
+        )  # fmt: skip
+        start.problem.progress("clustering", records.height - int(growth.numbers[LEFT]), records.height)
+    join_nearest(records.codes, records.record_of, rule, frozen, records.loss, growth)
+    start.problem.progress("clustering", records.height, records.height)
+    return Clustering(growth.class_of, int(growth.numbers[CLASSES]), int(growth.numbers[LOOKED]))
+
+
+def distances_to_class(
+    records: DistinctRecords, others: NDArray[np.int64], members: NDArray[np.int64], interval: Interval = "widen"
+) -> NDArray[np.float64]:
+    """Return the distances of records to a class; a class of one record gives the distances of two records.
+
+    Parameters
+    ----------
+    records
+        Made with :class:`~sfumato.anonymizers.distances.HeightDistance`.
+    others
+        int64 (o,): distinct records.
+    members
+        int64: distinct records of the class, at least one; one record may occur several times.
+    interval
+        See :class:`CAAT`.
+
+    Returns
+    -------
+    numpy.ndarray
+        float64 (o,): the mean over the attributes by weight, between 0 and 1.
+    """
+    gaps: NDArray[np.float64] = gaps_to_class(records.codes, members, others, INTERVALS[interval], records.loss)
+    return gaps / records.loss.tops.sum()
+
+
+def _problems(options: CAAT) -> list[str]:
+    allowed = {"interval": tuple(INTERVALS), "ties": ("all", "first")}
+    problems = [
+        f"caat: {field} must be one of {', '.join(words)}"
+        for field, words in allowed.items()
+        if getattr(options, field) not in words
+    ]
+    if not isinstance(options.frozen, bool):
+        problems.append("caat: frozen must be true or false")
+    return [*problems, *block_size_problems("caat", options.block_size)]
