@@ -20,6 +20,8 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from sfumato.anonymizers.cell_suppression import CellSuppression as CellSuppression
+    from sfumato.anonymizers.clustering.caat import CAAT as CAAT
+    from sfumato.anonymizers.clustering.kaca import KACA as KACA
     from sfumato.anonymizers.clustering.kmeans import KMeans as KMeans
     from sfumato.anonymizers.clustering.mdav import MDAV as MDAV
     from sfumato.anonymizers.clustering.oka import OKA as OKA
@@ -79,6 +81,8 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "anonymizers.cell_suppression": ("CellSuppression",),
+    "anonymizers.clustering.caat": ("CAAT",),
+    "anonymizers.clustering.kaca": ("KACA",),
     "anonymizers.clustering.kmeans": ("KMeans",),
     "anonymizers.clustering.mdav": ("MDAV",),
     "anonymizers.clustering.sbc": ("SBC",),

@@ -3,6 +3,8 @@
 from typing import Any
 
 from sfumato.anonymizers.cell_suppression import CellSuppression
+from sfumato.anonymizers.clustering.caat import CAAT
+from sfumato.anonymizers.clustering.kaca import KACA
 from sfumato.anonymizers.clustering.kmeans import KMeans
 from sfumato.anonymizers.clustering.mdav import MDAV
 from sfumato.anonymizers.clustering.oka import OKA
@@ -19,6 +21,8 @@ from sfumato.anonymizers.value_generalization import ValueGeneralization
 
 __all__ = [
     "ANONYMIZERS",
+    "CAAT",
+    "KACA",
     "MDAV",
     "OKA",
     "SBC",
@@ -47,6 +51,8 @@ ANONYMIZERS: dict[str, Any] = {
     "mdav": MDAV,
     "v-mdav": VMDAV,
     "oka": OKA,
+    "caat": CAAT,
+    "kaca": KACA,
     "global-mondrian": GlobalMondrian,
     "value-generalization": ValueGeneralization,
     "sbc": SBC,

@@ -76,7 +76,9 @@ def on_grid(gap: float) -> float:
 
 
 @inlined
-def enter(codes: Any, record: int, times: int, place: int, rule: int, loss: ClassLoss, hulls: Hulls, stale: Any) -> None:
+def enter(
+    codes: Any, record: int, times: int, place: int, rule: int, loss: ClassLoss, hulls: Hulls, stale: Any
+) -> None:
     """Add equal records to a class and mark the attributes whose distances change as stale."""
     for attribute in range(len(loss.kinds)):
         code = np.int64(codes[record, attribute])
@@ -154,8 +156,8 @@ def new_hulls(classes: int, loss: ClassLoss) -> Hulls:
     """Return classes that cover nothing."""
     width = len(loss.kinds)
     return Hulls(
-        np.zeros((classes, width), np.int64), np.zeros((classes, width), np.int64), np.zeros((classes, width), np.int64),
-        np.zeros((classes, width), np.bool_), np.zeros((classes, width)),
+        np.zeros((classes, width), np.int64), np.zeros((classes, width), np.int64),
+        np.zeros((classes, width), np.int64), np.zeros((classes, width), np.bool_), np.zeros((classes, width)),
     )  # fmt: skip
 
 

@@ -4,8 +4,9 @@ Letters: n records, m distinct ones, g groups (classes at the start: all records
 of all attributes together, s sensitive attributes that some rule looks at, v values of all those together, t nodes of
 the tree over groups, e shares: a share is a run of equal records in one group.
 
-A group publishes a box: a range of numbers, or of the leaves below a node. It stands at a place of the tree, and its box
-holds the codes of that place, whatever it has taken in. So the codes below a node bound the distance to all its groups.
+A group publishes a box: a range of numbers, or of the leaves below a node. It stands at a place of the tree, and its
+box holds the codes of that place, whatever it has taken in. So the codes below a node of the tree bound the distance to
+all groups there.
 """
 
 from __future__ import annotations
@@ -102,8 +103,8 @@ def begin(
     while size < 2 * count:
         size *= 2
     groups = Groups(
-        np.zeros((count, width), np.int64), np.zeros((count, width), np.int64), np.zeros(count), np.zeros(count, np.int64),
-        np.full(count, NONE, np.int64), np.zeros(count, np.int64), np.full(count, NONE, np.int64),
+        np.zeros((count, width), np.int64), np.zeros((count, width), np.int64), np.zeros(count),
+        np.zeros(count, np.int64), np.full(count, NONE, np.int64), np.zeros(count, np.int64), np.full(count, NONE, np.int64),
         np.full(size, NONE, np.int64), np.full(count, NONE, np.int64), np.zeros(shares, np.int64),
         np.zeros(shares, np.int64), np.zeros(shares, np.int64), np.full(shares, NONE, np.int64),
         np.zeros(len(tree.starts), np.int64), np.zeros(len(tree.starts), np.int64), np.zeros(len(tree.starts)),
@@ -373,10 +374,8 @@ def _twin_of(group: int, groups: Groups) -> int:
     while other != NONE:
         same = True
         for attribute in range(groups.low.shape[1]):
-            if groups.low[other, attribute] != groups.low[group, attribute]:
-                same = False
-            elif groups.high[other, attribute] != groups.high[group, attribute]:
-                same = False
+            same = same and groups.low[other, attribute] == groups.low[group, attribute]
+            same = same and groups.high[other, attribute] == groups.high[group, attribute]
         if same:
             return other
         other = groups.following[other]
@@ -521,9 +520,9 @@ def settle(
 
 @kernel
 def classes_of(groups: Groups, class_of: Any) -> int:
-    """Number the groups that are left by their place and write down the class of each row; returns how many there are.
+    """Write down the class of each row, groups that are left being numbered by their place.
 
-    class_of : int32 (n,), filled in.
+    class_of : int32 (n,), filled in. Returns how many classes there are.
     """
     count = 0
     for group in range(len(groups.sizes)):

@@ -19,14 +19,15 @@ from sfumato.anonymizers.clustering.caat import CAAT, cluster, distances_to_clas
 from sfumato.anonymizers.distances import HeightDistance
 from sfumato.anonymizers.distinct import DistinctRecords, distinct_of
 from sfumato.anonymizers.feasibility import feasible
-from sfumato.table.encoding import encode
+from sfumato.table.encoding import EncodedTable, encode
 
 RULES = ["widen", "midpoint", "nearest", "mean"]
 
 
-def kinds(data: Sequence[Any]) -> list[Kind]:
+def kinds(data: Sequence[Any], table: EncodedTable) -> list[Kind]:
     _, place, colour = kinds_of(data, [Number, Tree(list(PATHS.values())), Category])
-    return [Number(0, 10), place, colour]
+    number = table.attributes[0]
+    return [Number(number.domain_low, number.domain_low + number.domain_width), place, colour]
 
 
 def contents(class_of: np.ndarray, count: int) -> list[list[int]]:
@@ -53,7 +54,7 @@ def test_it_equals_the_row_by_row_search(interval, ties, data, k, frozen, least,
     found = cluster(records, first, interval, ties, frozen=frozen)
     ok = diverse([secrets[row] for row in records.rows], least) if least > 1 else None
     row = int(np.flatnonzero(records.record_of == first)[0])
-    plain = caat(rows, kinds(data), k, row, interval, ties, frozen, ok)
+    plain = caat(rows, kinds(data, start.problem.table), k, row, interval, ties, frozen, ok)
     assert contents(found.class_of, found.count) == [sorted(members) for members in plain]
 
 

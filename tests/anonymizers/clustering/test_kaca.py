@@ -23,12 +23,13 @@ from sfumato.anonymizers.distinct import distinct_of
 from sfumato.anonymizers.feasibility import feasible
 from sfumato.hierarchy import Hierarchy
 from sfumato.hierarchy.tree import hierarchy_from_paths
-from sfumato.table.encoding import encode
+from sfumato.table.encoding import EncodedTable, encode
 
 
-def kinds(data: Sequence[Any]) -> list[Kind]:
+def kinds(data: Sequence[Any], table: EncodedTable) -> list[Kind]:
     _, place, colour = kinds_of(data, [Number, Tree(list(PATHS.values())), Category])
-    return [Number(0, 10), place, colour]
+    number = table.attributes[0]
+    return [Number(number.domain_low, number.domain_low + number.domain_width), place, colour]
 
 
 def contents(class_of: np.ndarray, count: int) -> list[list[int]]:
@@ -53,7 +54,7 @@ def test_it_equals_the_row_by_row_search(weights, beta, stub, data, k, least, se
     rows = [data[row] for row in records.rows]
     ok = diverse([secrets[row] for row in records.rows], least) if least > 1 else None
     found = cluster(records, stub=stub)
-    plain = kaca(rows, kinds(data), k, found.picks.tolist(), weights, beta, stub, ok)
+    plain = kaca(rows, kinds(data, start.problem.table), k, found.picks.tolist(), weights, beta, stub, ok)
     assert sorted(contents(found.class_of, found.count)) == plain
 
 

@@ -65,8 +65,8 @@ class KACA:
     with it, even with the rest of the class that it just took a stub of: the stub is undone then. Departures: numbers
     without a hierarchy are intervals, which cost their width over the domain's (the NCP); other attributes without one
     have two levels, values and ``*``. A missing number is the whole domain away from others. Attributes count by their
-    weight. Classes publish what covers their records, which may be less than what they once shared with the records of a
-    stub. Distances that differ by less than 2**-26 are equal.
+    weight. Classes publish what covers their records, which may be less than what they once shared with the records of
+    a stub. Distances that differ by less than 2**-26 are equal.
     """
 
     name: ClassVar[str] = "kaca"
@@ -100,7 +100,7 @@ class KACA:
     def _solve(self, start: Feasible) -> Partition:
         records = distinct_of(start, self.distance)
         clustering = cluster(records, stub=self.stub)
-        return records.partition(*records.completed(clustering.class_of, clustering.count))
+        return records.partition(*records.completed(clustering.class_of, clustering.count), _notes(start))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -200,6 +200,13 @@ def _climbs(attribute: EncodedAttribute, codes: NDArray[np.int64]) -> NDArray[np
         known = codes[codes < attribute.size]
         climbs[: max(len(known) - 1, 0)] = hierarchy.common_ancestor(known[:-1], known[1:])
     return climbs
+
+
+def _notes(start: Feasible) -> tuple[str, ...]:
+    bare = [repr(attribute.name) for attribute in start.problem.table.attributes if attribute.is_numeric]
+    if not bare:
+        return ()
+    return (f"No hierarchy for {', '.join(bare)}: KACA weighed intervals by their width instead of levels.",)
 
 
 def _problems(options: KACA) -> list[str]:
