@@ -166,8 +166,9 @@ def distances_to_class(
     numpy.ndarray
         float64 (o,): the mean over the attributes by weight, between 0 and 1.
     """
-    gaps: NDArray[np.float64] = gaps_to_class(records.codes, members, others, INTERVALS[interval], records.loss)
-    return gaps / records.loss.tops.sum()
+    gaps = gaps_to_class(records.codes, members, others, INTERVALS[interval], records.loss)
+    means: NDArray[np.float64] = gaps / records.loss.tops.sum()
+    return means
 
 
 def _problems(options: CAAT) -> list[str]:
