@@ -22,6 +22,8 @@ FIGURES: dict[str, Anonymizer] = {
     "oka": sf.OKA(),
     "v-mdav": sf.VMDAV(gamma=1.1),
     "sbc": sf.SBC(),
+    "caat": sf.CAAT(ties="first"),
+    "kaca": sf.KACA(),
 }
 """File name without ending → what is drawn."""
 

@@ -105,7 +105,8 @@ def begin(
     groups = Groups(
         np.zeros((count, width), np.int64), np.zeros((count, width), np.int64), np.zeros(count),
         np.zeros(count, np.int64), np.full(count, NONE, np.int64), np.zeros(count, np.int64),
-        np.full(count, NONE, np.int64), np.full(size, NONE, np.int64), np.full(count, NONE, np.int64), np.zeros(shares, np.int64),
+        np.full(count, NONE, np.int64), np.full(size, NONE, np.int64), np.full(count, NONE, np.int64),
+        np.zeros(shares, np.int64),
         np.zeros(shares, np.int64), np.zeros(shares, np.int64), np.full(shares, NONE, np.int64),
         np.zeros(len(tree.starts), np.int64), np.zeros(len(tree.starts), np.int64), np.zeros(len(tree.starts)),
         np.zeros(loss.offsets[width]), np.zeros(5, np.int64),
