@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from itertools import pairwise
 from threading import Lock
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,8 +36,13 @@ the totals of the whole table, whatever ``start.problem.table`` has.
 
 UNLIMITED = 2**62
 
-MOST_LOOKED_AT = 4
-"""Blocks that are solved again, with a cut more, to estimate what cuts cost."""
+MANY = 8
+"""Blocks from which on two of them may be solved as one to estimate what cuts cost."""
+
+MOST_TRIALS = 4
+"""Pairs of blocks that are solved as one at most."""
+
+Item = TypeVar("Item")
 
 
 def solve_in_blocks(
@@ -67,9 +72,10 @@ def solve_in_blocks(
     Returns
     -------
     Partition
-        Where blocks were made its notes say how many, and estimate what they cost: a few blocks of middle size are cut
-        once more, and what that adds to their loss is extrapolated to all cuts. A block stays larger than `block_size`
-        where no cut of it leaves two sides that satisfy the models.
+        Where blocks were made its notes say how many, and estimate what they cost: a few pairs of neighbouring blocks
+        are solved as one, and what is saved by that is extrapolated to all cuts (with few blocks, one of them is cut
+        once more instead). A block stays larger than `block_size` where no cut of it leaves two sides that satisfy the
+        models.
 
     Raises
     ------
@@ -131,7 +137,7 @@ def _solved(start: Feasible, block_size: int | None, solve_one: SolveOne) -> Par
         return solution
 
     solutions = each(solved, blocks, start.problem.threads)
-    note = _note(blocks, solutions, block_size, solve_one)
+    note = _note(start, blocks, solutions, solve_one)
     return replace(_joined(height, blocks, solutions), notes=(note, *_common_notes(solutions)))
 
 
@@ -210,45 +216,83 @@ def _common_notes(solutions: Sequence[Partition]) -> tuple[str, ...]:
     return tuple(note for note in solutions[0].notes if all(note in solution.notes for solution in solutions))
 
 
-def _note(blocks: Sequence[Block], solutions: Sequence[Partition], block_size: int, solve_one: SolveOne) -> str:
+def _note(start: Feasible, blocks: Sequence[Block], solutions: Sequence[Partition], solve_one: SolveOne) -> str:
     sizes = sorted(len(block.rows) for block in blocks)
     made = (
         f"The table was cut into {len(blocks):,} blocks of {sizes[0]:,} to {sizes[-1]:,} records, and each was solved "
         "by itself"
     )
-    cost = _cost(blocks, solutions, block_size, solve_one)
+    cost = _cost(start, blocks, solutions, solve_one)
     if cost is None:
         return f"{made}; what that cost in loss cannot be estimated, since blocks cannot be cut further."
-    return f"{made}; that raised the information loss by an estimated {percent(cost, 2)}."
+    if cost <= 0.0:
+        return f"{made}; as far as can be estimated, that did not raise the information loss."
+    return f"{made}; that raised the information loss by an estimated {percent(cost, 1)}."
 
 
 def _cost(
-    blocks: Sequence[Block], solutions: Sequence[Partition], block_size: int, solve_one: SolveOne
+    start: Feasible, blocks: Sequence[Block], solutions: Sequence[Partition], solve_one: SolveOne
 ) -> float | None:
-    """Estimate which share of the loss all cuts together have added, from what one more cut adds to a few blocks.
+    """Estimate which share of the loss all cuts together have added, from what the last ones added.
 
-    The blocks looked at are those of middle size. A part of twice the size has 2^(1/q) times less border for each
-    record, in q dimensions: cuts cost less by that factor with every level further up.
+    A part of twice the size has 2^(1/q) times less border for each record, in q dimensions: cuts cost less by that
+    factor with every level further up.
     """
-    by_size = sorted(range(len(blocks)), key=lambda number: (len(blocks[number].rows), number))
-    looked_at = max(1, min(MOST_LOOKED_AT, len(blocks) // 4))
-    first = (len(blocks) - looked_at) // 2
-    before = after = 0.0
-    cuts: list[float] = []
-    for number in by_size[first : first + looked_at]:
+    if len(blocks) >= MANY:
+        tried = _neighbours_together(start, blocks, solutions, solve_one)
+        nearest_level = 0
+    else:
+        tried = _cut_once_more(blocks, solutions, solve_one)
+        nearest_level = 1
+    together = sum(one for one, _, _ in tried)
+    apart = sum(other for _, other, _ in tried)
+    if not tried or not together > 0:
+        return 0.0 if tried else None
+    shrinking = 2.0 ** (-1.0 / len(start.problem.table.attributes))
+    levels = np.arange(round(math.log2(len(blocks)))) + nearest_level
+    cuts = sum(cut for _, _, cut in tried) / len(tried)
+    return float((apart / together - 1.0) / cuts * np.sum(shrinking**levels))
+
+
+Trial = tuple[float, float, float]
+"""Loss of some records solved together and apart, and how many cuts apart they were."""
+
+
+def _neighbours_together(
+    start: Feasible, blocks: Sequence[Block], solutions: Sequence[Partition], solve_one: SolveOne
+) -> list[Trial]:
+    """Solve some pairs of neighbouring blocks as one, those of middle size."""
+    trials = []
+    pairs = [(number, number + 1) for number in range(0, len(blocks) - 1, 2)]
+    for number, pair in enumerate(
+        _middle(pairs, [len(blocks[one].rows) + len(blocks[two].rows) for one, two in pairs])
+    ):
+        parts = [blocks[place] for place in pair]
+        rows = np.concatenate([block.rows for block in parts])
+        both = Block(rows, _part_of(start, rows, len(blocks) + number))
+        inner = np.split(np.arange(len(rows)), [len(parts[0].rows)])
+        placed = [Block(places, block.start) for places, block in zip(inner, parts, strict=True)]
+        apart = _joined(len(rows), placed, [solutions[place] for place in pair])
+        trials.append((_loss(both, solve_one(both.start)), _loss(both, apart), 1.0))
+    return trials
+
+
+def _cut_once_more(blocks: Sequence[Block], solutions: Sequence[Partition], solve_one: SolveOne) -> list[Trial]:
+    """Cut one block of middle size further: together, neighbouring blocks would be most of the table."""
+    for number in _middle(range(len(blocks)), [len(block.rows) for block in blocks])[:1]:
         block = blocks[number]
-        parts = blocks_of(block.start, max(2, min(block_size, len(block.rows)) // 2))
+        parts = blocks_of(block.start, max(2, len(block.rows) // 2))
         if len(parts) > 1:
-            again = _joined(len(block.rows), parts, [solve_one(part.start) for part in parts])
-            before += _loss(block, solutions[number])
-            after += _loss(block, again)
-            cuts.append(math.log2(len(parts)))
-    if not cuts:
-        return None
-    levels = math.log2(len(blocks))
-    shrinking = 2.0 ** (-1.0 / len(blocks[0].start.problem.table.attributes))
-    weight = (1.0 - shrinking**levels) / (1.0 - shrinking) / (sum(cuts) / len(cuts))
-    return max(0.0, weight * (after / before - 1.0)) if before > 0 else 0.0
+            apart = _joined(len(block.rows), parts, [solve_one(part.start) for part in parts])
+            return [(_loss(block, solutions[number]), _loss(block, apart), math.log2(len(parts)))]
+    return []
+
+
+def _middle(items: Sequence[Item], sizes: Sequence[int]) -> list[Item]:
+    """Return a few items of middle size."""
+    taken = max(1, min(MOST_TRIALS, len(items) // MANY))
+    first = (len(items) - taken) // 2
+    return [items[place] for place in np.argsort(sizes, kind="stable")[first : first + taken]]
 
 
 def _loss(block: Block, solution: Partition) -> float:
