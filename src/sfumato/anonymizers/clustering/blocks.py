@@ -19,7 +19,7 @@ from sfumato.anonymizers.records import Records, records_of
 from sfumato.anonymizers.selection import least_loss
 from sfumato.anonymizers.space import space_of
 from sfumato.classes.partition import Partition
-from sfumato.figures import percent
+from sfumato.figures import figure
 from sfumato.kernels.cuts import Options
 from sfumato.kernels.mondrian import partition_range
 from sfumato.metrics import normalized_certainty_penalty
@@ -41,6 +41,9 @@ MANY = 8
 
 MOST_TRIALS = 4
 """Pairs of blocks that are solved as one at most."""
+
+SMALL = 2_000
+"""Records that are solved once more without anybody noticing."""
 
 Item = TypeVar("Item")
 
@@ -137,8 +140,10 @@ def _solved(start: Feasible, block_size: int | None, solve_one: SolveOne) -> Par
         return solution
 
     solutions = each(solved, blocks, start.problem.threads)
-    note = _note(start, blocks, solutions, solve_one)
-    return replace(_joined(height, blocks, solutions), notes=(note, *_common_notes(solutions)))
+    whole = _joined(height, blocks, solutions)
+    total = normalized_certainty_penalty(recode(start.problem.table, whole, threads=start.problem.threads))
+    note = _note(blocks, _cost(start, blocks, solutions, solve_one), total)
+    return replace(whole, notes=(note, *_common_notes(solutions)))
 
 
 class _Count:
@@ -216,24 +221,25 @@ def _common_notes(solutions: Sequence[Partition]) -> tuple[str, ...]:
     return tuple(note for note in solutions[0].notes if all(note in solution.notes for solution in solutions))
 
 
-def _note(start: Feasible, blocks: Sequence[Block], solutions: Sequence[Partition], solve_one: SolveOne) -> str:
+def _note(blocks: Sequence[Block], cost: float | None, total: float) -> str:
+    """Tell of the blocks, and of the loss that they cost of the `total`."""
     sizes = sorted(len(block.rows) for block in blocks)
     made = (
         f"The table was cut into {len(blocks):,} blocks of {sizes[0]:,} to {sizes[-1]:,} records, and each was solved "
         "by itself"
     )
-    cost = _cost(start, blocks, solutions, solve_one)
     if cost is None:
         return f"{made}; what that cost in loss cannot be estimated, since blocks cannot be cut further."
     if cost <= 0.0:
         return f"{made}; as far as can be estimated, that did not raise the information loss."
-    return f"{made}; that raised the information loss by an estimated {percent(cost, 1)}."
+    without = max(total - cost, 0.0)
+    return f"{made}; that raised the information loss from an estimated {figure(without, 3)} to {figure(total, 3)}."
 
 
 def _cost(
     start: Feasible, blocks: Sequence[Block], solutions: Sequence[Partition], solve_one: SolveOne
 ) -> float | None:
-    """Estimate which share of the loss all cuts together have added, from what the last ones added.
+    """Estimate the loss that all cuts together have added, normalized NCP, from what the last ones added.
 
     A part of twice the size has 2^(1/q) times less border for each record, in q dimensions: cuts cost less by that
     factor with every level further up.
@@ -244,23 +250,25 @@ def _cost(
     else:
         tried = _cut_once_more(blocks, solutions, solve_one)
         nearest_level = 1
-    together = sum(one for one, _, _ in tried)
-    apart = sum(other for _, other, _ in tried)
-    if not tried or not together > 0:
-        return 0.0 if tried else None
+    if not tried:
+        return None
     shrinking = 2.0 ** (-1.0 / len(start.problem.table.attributes))
     levels = np.arange(round(math.log2(len(blocks)))) + nearest_level
-    cuts = sum(cut for _, _, cut in tried) / len(tried)
-    return float((apart / together - 1.0) / cuts * np.sum(shrinking**levels))
+    added = sum(trial.added for trial in tried) / sum(trial.cuts for trial in tried)
+    return float(added * np.sum(shrinking**levels))
 
 
-Trial = tuple[float, float, float]
-"""Loss of some records solved together and apart, and how many cuts apart they were."""
+@dataclass(frozen=True)
+class _Trial:
+    """What solving some records apart has added to their loss, times their number, and the cuts, times that."""
+
+    added: float
+    cuts: float
 
 
 def _neighbours_together(
     start: Feasible, blocks: Sequence[Block], solutions: Sequence[Partition], solve_one: SolveOne
-) -> list[Trial]:
+) -> list[_Trial]:
     """Solve some pairs of neighbouring blocks as one, those of middle size."""
     trials = []
     pairs = [(number, number + 1) for number in range(0, len(blocks) - 1, 2)]
@@ -273,24 +281,26 @@ def _neighbours_together(
         inner = np.split(np.arange(len(rows)), [len(parts[0].rows)])
         placed = [Block(places, block.start) for places, block in zip(inner, parts, strict=True)]
         apart = _joined(len(rows), placed, [solutions[place] for place in pair])
-        trials.append((_loss(both, solve_one(both.start)), _loss(both, apart), 1.0))
+        trials.append(_Trial(_loss(both, apart) - _loss(both, solve_one(both.start)), float(len(rows))))
     return trials
 
 
-def _cut_once_more(blocks: Sequence[Block], solutions: Sequence[Partition], solve_one: SolveOne) -> list[Trial]:
-    """Cut one block of middle size further: together, neighbouring blocks would be most of the table."""
-    for number in _middle(range(len(blocks)), [len(block.rows) for block in blocks])[:1]:
+def _cut_once_more(blocks: Sequence[Block], solutions: Sequence[Partition], solve_one: SolveOne) -> list[_Trial]:
+    """Cut blocks of middle size further: together, neighbouring blocks would be most of the table."""
+    trials = []
+    for number in _middle(range(len(blocks)), [len(block.rows) for block in blocks]):
         block = blocks[number]
         parts = blocks_of(block.start, max(2, len(block.rows) // 2))
         if len(parts) > 1:
             apart = _joined(len(block.rows), parts, [solve_one(part.start) for part in parts])
-            return [(_loss(block, solutions[number]), _loss(block, apart), math.log2(len(parts)))]
-    return []
+            cuts = math.log2(len(parts)) * len(block.rows)
+            trials.append(_Trial(_loss(block, apart) - _loss(block, solutions[number]), cuts))
+    return trials
 
 
 def _middle(items: Sequence[Item], sizes: Sequence[int]) -> list[Item]:
-    """Return a few items of middle size."""
-    taken = max(1, min(MOST_TRIALS, len(items) // MANY))
+    """Return a few items of middle size; more of them where they are small."""
+    taken = min(MOST_TRIALS, len(items) if max(sizes) <= SMALL else max(1, len(items) // 4))
     first = (len(items) - taken) // 2
     return [items[place] for place in np.argsort(sizes, kind="stable")[first : first + taken]]
 
