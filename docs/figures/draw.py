@@ -18,6 +18,7 @@ from sfumato.table.encoding import encode
 
 FIGURES: dict[str, Anonymizer] = {
     "k-means": sf.KMeans(),
+    "k-member": sf.KMember(),
     "mdav": sf.MDAV(),
     "oka": sf.OKA(),
     "v-mdav": sf.VMDAV(gamma=1.1),
