@@ -21,6 +21,8 @@ FIGURES: dict[str, Anonymizer] = {
     "k-member": sf.KMember(),
     "mdav": sf.MDAV(),
     "oka": sf.OKA(),
+    "bottom-up": sf.UtilityRecoding("bottom-up"),
+    "top-down": sf.UtilityRecoding("top-down"),
     "v-mdav": sf.VMDAV(gamma=1.1),
     "sbc": sf.SBC(),
     "caat": sf.CAAT(ties="first"),

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from sfumato.anonymizers.clustering.mdav import MDAV as MDAV
     from sfumato.anonymizers.clustering.oka import OKA as OKA
     from sfumato.anonymizers.clustering.sbc import SBC as SBC
+    from sfumato.anonymizers.clustering.utility_recoding import UtilityRecoding as UtilityRecoding
     from sfumato.anonymizers.clustering.v_mdav import VMDAV as VMDAV
     from sfumato.anonymizers.datafly import Datafly as Datafly
     from sfumato.anonymizers.global_mondrian import GlobalMondrian as GlobalMondrian
@@ -86,6 +87,7 @@ _HOMES = {
     "anonymizers.clustering.kmeans": ("KMeans",),
     "anonymizers.clustering.mdav": ("MDAV",),
     "anonymizers.clustering.sbc": ("SBC",),
+    "anonymizers.clustering.utility_recoding": ("UtilityRecoding",),
     "anonymizers.clustering.v_mdav": ("VMDAV",),
     "anonymizers.clustering.oka": ("OKA",),
     "anonymizers.datafly": ("Datafly",),

@@ -9,6 +9,7 @@ from sfumato.anonymizers.clustering.kmeans import KMeans
 from sfumato.anonymizers.clustering.mdav import MDAV
 from sfumato.anonymizers.clustering.oka import OKA
 from sfumato.anonymizers.clustering.sbc import SBC
+from sfumato.anonymizers.clustering.utility_recoding import UtilityRecoding
 from sfumato.anonymizers.clustering.v_mdav import VMDAV
 from sfumato.anonymizers.datafly import Datafly
 from sfumato.anonymizers.global_mondrian import GlobalMondrian
@@ -37,6 +38,7 @@ __all__ = [
     "Mondrian",
     "Optimal",
     "Problem",
+    "UtilityRecoding",
     "ValueGeneralization",
 ]
 
@@ -53,6 +55,7 @@ ANONYMIZERS: dict[str, Any] = {
     "oka": OKA,
     "caat": CAAT,
     "kaca": KACA,
+    "utility-recoding": UtilityRecoding,
     "global-mondrian": GlobalMondrian,
     "value-generalization": ValueGeneralization,
     "sbc": SBC,

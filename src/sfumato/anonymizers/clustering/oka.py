@@ -36,8 +36,8 @@ class OKA:
         What stands for a cluster under a hierarchy. ``"ancestor"``: the common ancestor of its values. ``"mode"``: the
         most frequent one. Numbers have their mean, categories without a hierarchy the most frequent one.
     block_size
-        Tables of more records are cut into blocks of at most so many, which are solved by themselves; None for no
-        blocks. 2 or above.
+        Tables of more records are cut into blocks of at most so many, which are solved by themselves; 0 for no
+        blocks.
 
     Raises
     ------
@@ -70,7 +70,7 @@ class OKA:
     decides_regions: ClassVar[bool] = False
 
     centroid: Centroid = "ancestor"
-    block_size: int | None = 40_000
+    block_size: int = 40_000
 
     def __post_init__(self) -> None:
         """Check the options."""
