@@ -74,6 +74,7 @@ if TYPE_CHECKING:
     from sfumato.release.measure import measure as measure
     from sfumato.release.release import Release as Release
     from sfumato.release.release import verify as verify
+    from sfumato.release.risk import risk as risk
     from sfumato.release.search import search_lattice as search_lattice
     from sfumato.table.reading import read_table as read_table
     from sfumato.table.schema import Attribute as Attribute
@@ -141,6 +142,7 @@ _HOMES = {
     "release.measure": ("measure",),
     "policy.policy": ("Policy",),
     "release.release": ("Release", "verify"),
+    "release.risk": ("risk",),
     "release.search": ("search_lattice",),
     "table.reading": ("read_table",),
     "table.schema": ("Attribute", "Schema"),

@@ -59,4 +59,5 @@ def household_risk(risks: NDArray[np.float64], household_of: NDArray[np.integer]
     # The sum of logarithms is minus infinity where somebody is found for certain.
     with np.errstate(divide="ignore"):
         unfound = np.bincount(household_of, weights=np.log1p(-risks))
-    return -np.expm1(unfound)[household_of]
+    found: NDArray[np.float64] = -np.expm1(unfound)[household_of]
+    return found

@@ -78,16 +78,16 @@ def _theta(counts: SizeCounts, alpha: float) -> float:
 
 
 def _slope_theta(counts: SizeCounts, theta: float, alpha: float) -> float:
-    """Derivative of the log-likelihood by θ: Σ 1 / (θ + i α) − Σ 1 / (θ + i)."""
+    """Return the derivative of the log-likelihood by θ: Σ 1 / (θ + i α) − Σ 1 / (θ + i)."""
     ends = digamma(np.array([theta / alpha + counts.total, theta / alpha + 1, theta + counts.records, theta + 1]))
     return float((ends[0] - ends[1]) / alpha - (ends[2] - ends[3]))
 
 
 def _slope_alpha(counts: SizeCounts, theta: float, alpha: float) -> float:
-    """Derivative of the log-likelihood by α: Σ i / (θ + i α) − Σ over classes of Σ 1 / (i − α)."""
+    """Return that by α: Σ i / (θ + i α) − Σ over classes of Σ 1 / (i − α)."""
     ends = digamma(np.array([theta / alpha + counts.total, theta / alpha + 1, 1 - alpha]))
     inverse = (ends[0] - ends[1]) / alpha
-    inside = counts.classes * (digamma(counts.sizes - alpha) - ends[2])
+    inside = counts.classes * (digamma(counts.sizes.astype(np.float64) - alpha) - ends[2])
     return float((counts.total - 1 - theta * inverse) / alpha - inside.sum())
 
 

@@ -66,8 +66,6 @@ def population_uniqueness(records: NDArray[np.int64], fraction: float) -> Popula
     counts = SizeCounts.of(records)
     by_pitman, by_zayatz = pitman(counts, fraction), zayatz(counts, fraction)
     by_snb = slide_negative_binomial(counts, fraction)
-    if fraction <= SMALL_FRACTION:
-        chosen = "pitman"
-    else:
-        chosen = "zayatz" if by_snb is None or by_zayatz < by_snb else "snb"
+    beyond = "zayatz" if by_snb is None or by_zayatz < by_snb else "snb"
+    chosen = "pitman" if fraction <= SMALL_FRACTION else beyond
     return PopulationUniqueness(fraction, by_pitman, by_zayatz, by_snb, chosen)

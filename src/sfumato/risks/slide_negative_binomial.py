@@ -38,8 +38,8 @@ def slide_negative_binomial(counts: SizeCounts, fraction: float) -> float | None
 
     References
     ----------
-    G. Chen, S. Keller-McNulty, "Estimation of identification disclosure risk in microdata", 1998; P. J. Haas and others,
-    "Sampling-based estimation of the number of distinct values of an attribute", 1995, for K.
+    G. Chen, S. Keller-McNulty, "Estimation of identification disclosure risk in microdata", 1998; for K: P. J. Haas and
+    others, "Sampling-based estimation of the number of distinct values of an attribute", 1995.
     """
     ones, twos = counts.of_size(1), counts.of_size(2)
     if not ones:
@@ -83,7 +83,7 @@ def _alpha(beta: float, fraction: float, ratio: float) -> float:
 
 
 def _excess(beta: float, classes: float, fraction: float, ones: int, twos: int) -> float:
-    """Expected uniques of the sample over the observed ones, less one."""
+    """Return the expected uniques of the sample over the observed ones, less one."""
     alpha = _alpha(beta, fraction, twos / ones)
     kept = (1 - beta) * (1 - fraction)
     rest = 1 - kept
@@ -99,9 +99,7 @@ def _roots(classes: float, fraction: float, ones: int, twos: int) -> list[float]
     return roots
 
 
-def _bisected(
-    low: float, high: float, falling: bool, classes: float, fraction: float, ones: int, twos: int
-) -> float:
+def _bisected(low: float, high: float, falling: bool, classes: float, fraction: float, ones: int, twos: int) -> float:
     for _ in range(80):
         middle = (low + high) / 2
         if (_excess(middle, classes, fraction, ones, twos) > 0) == falling:

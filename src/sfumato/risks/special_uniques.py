@@ -58,7 +58,8 @@ class SpecialUniques:
         A minimal unique of k of the q columns counts (q − k)(q − k − 1) … (q − size): the fewer columns, the more. A
         factor that would be 0, where `size` is q, counts as 1.
         """
-        return np.bincount(self.record, weights=self._values, minlength=self.records)
+        scores: NDArray[np.float64] = np.bincount(self.record, weights=self._values, minlength=self.records)  # type: ignore[assignment]
+        return scores
 
     @cached_property
     def contributions(self) -> NDArray[np.float64]:
@@ -133,8 +134,8 @@ def find_special_uniques(
     and left alone once it holds one distinct record. Cost O(t · m) at most for t sets.
 
     *Departures.* The score is that of the manual of SUDA (Elliot and others, 2005) for a largest size that the user
-    picks. DIS is Skinner and Elliot's θ = π n₁ / (π n₁ + 2 (1 − π) n₂) from the uniques n₁ and pairs n₂ of the table; how
-    it is spread over records is not printed there in full, and is ours: see :attr:`SpecialUniques.dis_scores`.
+    picks. DIS is Skinner and Elliot's θ = π n₁ / (π n₁ + 2 (1 − π) n₂) from the uniques n₁ and pairs n₂ of the table;
+    spreading it over records is ours: see :attr:`SpecialUniques.dis_scores`.
 
     References
     ----------
@@ -147,9 +148,7 @@ def find_special_uniques(
     row_of = np.empty(len(weights), dtype=np.int64)
     row_of[record_of] = np.arange(len(record_of))
     order = np.lexsort((bits, row_of[owner]))
-    return SpecialUniques(
-        names, size, len(record_of), row_of[owner][order], bits[order], _estimate(weights, fraction)
-    )
+    return SpecialUniques(names, size, len(record_of), row_of[owner][order], bits[order], _estimate(weights, fraction))
 
 
 def _estimate(weights: NDArray[np.int64], fraction: float | None) -> float | None:
