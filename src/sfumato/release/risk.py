@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeVar
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from sfumato.errors import PolicyError, raise_all
+from sfumato.errors import PolicyError
 from sfumato.models.wildcard_k_anonymity import WildcardKAnonymity
 from sfumato.release.problem import thread_count
 from sfumato.release.release import Release
@@ -31,6 +32,9 @@ from sfumato.risks.report import RiskReport
 from sfumato.risks.special_uniques import MOST_COLUMNS, SpecialUniques, find_special_uniques
 from sfumato.risks.thresholds import DEFAULT, Threshold, as_thresholds
 from sfumato.table.table import Table
+
+Given = TypeVar("Given")
+Result = TypeVar("Result")
 
 USUAL_SIZE, USUAL_COMBINATIONS = 3, 2000
 """Sizes that are looked at where none is asked for: up to three columns, fewer where there are many."""
@@ -108,14 +112,17 @@ def risk(
     >>> report.rows_above("five").tolist()
     [1, 2, 3, 4, 5]
     """
-    asked = _thresholds(thresholds)
-    count = thread_count(threads)
     known = opened(table, quasi_identifying, [weights, household])
     sizes = _Sizes.of(len(known.names), special_uniques, combinations)
-    problems = [*_setting_problems(sampling_fraction, population, household, weights, wildcards), *sizes.problems]
-    raise_all(PolicyError, problems)
-    seen = measured(known, population=population, weights=weights, household=household, threads=count)
-    return _report(_Found(seen, sampling_fraction, wildcards), asked, sizes, count)
+    problems: list[str] = []
+    asked = _checked(problems, _thresholds, thresholds)
+    count = _checked(problems, thread_count, threads)
+    problems += _setting_problems(sampling_fraction, population, household, weights, wildcards)
+    problems += sizes.problems
+    seen = measured(
+        known, population=population, weights=weights, household=household, threads=count or 1, problems=problems
+    )
+    return _report(_Found(seen, sampling_fraction, wildcards), asked or (), sizes, count or 1)
 
 
 @dataclass(frozen=True)
@@ -171,6 +178,15 @@ class _Found:
         if not self.wildcards or max(self.keys.stars) < 0:
             return sizes
         return WildcardKAnonymity(1).support(self.keys.starred, sizes)  # type: ignore[arg-type]
+
+
+def _checked(problems: list[str], check: Callable[[Given], Result], given: Given) -> Result | None:
+    """Check one option, or note what is wrong with it."""
+    try:
+        return check(given)
+    except PolicyError as error:
+        problems.extend(error.problems)
+        return None
 
 
 def _thresholds(asked: Sequence[str | float]) -> tuple[Threshold, ...]:

@@ -132,16 +132,27 @@ def _published(table: object) -> tuple[object, tuple[str, ...]]:
 
 
 def measured(
-    table: Opened, *, population: object, weights: str | None, household: str | None, threads: int
+    table: Opened,
+    *,
+    population: object,
+    weights: str | None,
+    household: str | None,
+    threads: int,
+    problems: Sequence[str] = (),
 ) -> Measured:
     """Read everything that is known beside a table, and group its records.
 
+    Parameters
+    ----------
+    problems
+        With the options, found before; raised together with those of columns and population.
+
     Raises
     ------
-    InputError
-        With everything that is wrong with columns and population.
+    PolicyError, InputError
+        With everything that is wrong.
     """
-    errors: list[SfumatoError] = []
+    errors: list[SfumatoError] = [PolicyError(*problems)] if problems else []
     weight = _collected(errors, _weights_of, table, weights)
     household_of = _collected(errors, _households_of, table, household)
     others = _collected(errors, _population_columns, table, population)
@@ -236,8 +247,8 @@ def _grouped(
         records, first = int(keys.records[few].sum()), int(keys.first_rows[few].min())
         raise InputError(
             f"population: {counted(records, 'record')} of the table, first in row {first}, have their "
-            "quasi-identifying values more often in the table than in the population; it must hold everybody who is in the table, with "
-            "values written in the same way"
+            "quasi-identifying values more often in the table than in the population; it must hold everybody who is in "
+            "the table, with values written in the same way"
         )
     return keys, population
 

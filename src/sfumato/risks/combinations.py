@@ -64,11 +64,11 @@ class Combinations:
         """Return the number of combinations."""
         return len(self.members)
 
-    def ranked(self) -> list[Combination]:
-        """Return the combinations, those that tell most apart first; small ones first where they tell equally much."""
+    def ranked(self, most: int | None = None) -> list[Combination]:
+        """Return the combinations, or the first `most`: those that tell most apart, of equal ones the small, first."""
         sizes = self.members.sum(axis=1)
         order = np.lexsort((np.arange(len(self)), sizes, -self.separation, -self.distinction))
-        return [self[int(place)] for place in order]
+        return [self[int(place)] for place in order[:most]]
 
     def smallest(self, distinction: float) -> list[Combination]:
         """Return the combinations that reach a distinction while none of their parts does."""

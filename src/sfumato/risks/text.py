@@ -184,7 +184,7 @@ def _special_lines(special: SpecialUniques | None, height: int) -> list[str]:
         return []
     share = percent(special.found / max(1, height), DIGITS)
     lines = [f"special uniques of up to {counted(special.size, 'column')}: {special.found:,} records ({share})"]
-    for size in range(1, special.size + 1):
+    for size in range(1, special.size + 1) if special.found else ():
         uniques, records = special.of_size(size)
         lines.append(f"  {counted(size, 'column')}: {records:,} records, {uniques:,} minimal uniques")
     if not special.found:
@@ -204,7 +204,7 @@ def _combination_lines(combinations: Combinations | None) -> list[str]:
     if combinations is None:
         return []
     rows = [["columns together", "distinction", "separation", "unique records"]]
-    for one in combinations.ranked()[:FIRST_COMBINATIONS]:
+    for one in combinations.ranked(FIRST_COMBINATIONS):
         figures = [percent(one.distinction, DIGITS), percent(one.separation, DIGITS + 2), f"{one.uniques:,}"]
         rows.append([f"  {' + '.join(one.columns)}", *figures])
     left = len(combinations) - FIRST_COMBINATIONS

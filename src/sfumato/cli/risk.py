@@ -1,0 +1,219 @@
+"""``sfumato risk``: who can be found in a table or a release, and by which columns."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from sfumato.cli.options import (
+    OUTPUT,
+    AsJson,
+    Categorical,
+    ColumnNames,
+    Encoding,
+    Identifying,
+    Insensitive,
+    Missing,
+    NoHeader,
+    Others,
+    Overwrite,
+    PolicyFile,
+    Quasi,
+    Sensitive,
+    Separator,
+)
+from sfumato.cli.outcome import complain, say
+from sfumato.errors import PolicyError, SfumatoError, raise_all
+
+if TYPE_CHECKING:
+    from sfumato.cli.words import Words
+    from sfumato.policy.policy import Policy
+    from sfumato.table.table import Table
+
+_ARGUMENT = re.compile(
+    r"^(population|sampling_fraction|weights|household|threshold|special_uniques|combinations|wildcards|threads)\b"
+)
+MEASURES, KNOWN = "What is measured", "What is known beside the table"
+
+EXAMPLE = """\b
+Example:
+  sfumato risk patients.csv --quasi age,sex,zip
+  sfumato risk patients.csv --quasi age,sex,zip \\
+      --sampling-fraction 0.05 --threshold cms
+  sfumato risk patients-release/
+"""
+
+
+def risk(
+    table: Annotated[
+        Path,
+        typer.Argument(metavar="TABLE", show_default=False, help="CSV or Parquet file, or the folder of a release."),
+    ],
+    policy: PolicyFile = None,
+    identifying: Identifying = None,
+    quasi: Quasi = None,
+    sensitive: Sensitive = None,
+    insensitive: Insensitive = None,
+    others: Others = None,
+    categorical: Categorical = None,
+    population: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE", help="Everybody who might be in the table, with the same columns.", rich_help_panel=KNOWN
+        ),
+    ] = None,
+    sampling_fraction: Annotated[
+        float | None, typer.Option(help="Records per person of the population, e.g. 0.05.", rich_help_panel=KNOWN)
+    ] = None,
+    weights: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Column of sampling weights.", rich_help_panel=KNOWN)
+    ] = None,
+    household: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Column that says who lives together.", rich_help_panel=KNOWN)
+    ] = None,
+    threshold: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME|NUMBER",
+            help="Risk not to exceed: ema, health-canada, cms, five or a number; repeatable.",
+            rich_help_panel=MEASURES,
+        ),
+    ] = None,
+    special_uniques: Annotated[
+        int | None,
+        typer.Option(
+            metavar="SIZE", help="Most columns of a minimal sample unique (SUDA2); 0: none.", rich_help_panel=MEASURES
+        ),
+    ] = None,
+    combinations: Annotated[
+        int | None,
+        typer.Option(
+            metavar="SIZE", help="Most columns whose combinations are compared; 0: none.", rich_help_panel=MEASURES
+        ),
+    ] = None,
+    wildcards: Annotated[
+        bool, typer.Option("--wildcards", help="Count '*' as any value, as sdcMicro does.", rich_help_panel=MEASURES)
+    ] = False,
+    threads: Annotated[
+        int | None, typer.Option(help="Threads; all cores unless said.", rich_help_panel=MEASURES)
+    ] = None,
+    separator: Separator = None,
+    encoding: Encoding = None,
+    missing: Missing = None,
+    no_header: NoHeader = False,
+    columns: ColumnNames = None,
+    records: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE", help="Write every record's risks and scores as CSV, by row number.", rich_help_panel=OUTPUT
+        ),
+    ] = None,
+    overwrite: Overwrite = False,
+    as_json: AsJson = False,
+) -> None:
+    """Measure how easily people are found in a table or a release. It is for the data steward: rows are named.
+
+    Only the quasi-identifying columns are looked at; those of a release are known. Lists of columns are separated by
+    commas.
+    """
+    from sfumato.cli.words import ROLES, Words, all_names, source_words
+    from sfumato.release.risk import risk as measure
+    from sfumato.risks.thresholds import DEFAULT
+
+    raise_all(PolicyError, _target_problems(records, overwrite=overwrite))
+    header = not no_header
+    source = source_words(separator=separator, encoding=encoding, missing=missing, header=header, columns=columns)
+    roles = dict(zip(ROLES, (identifying, quasi, sensitive, insensitive), strict=True))
+    words = Words(policy=policy, roles=roles, others=others or "drop", categorical=categorical or (), source=source)
+    beside = [name for name in (weights, household) if name is not None]
+    whole, everybody = _read(table, population, words, beside)
+    with _said_as_options():
+        report = measure(
+            whole,
+            quasi_identifying=all_names(quasi) or None if table.is_dir() else None,
+            population=everybody,
+            sampling_fraction=sampling_fraction,
+            weights=weights,
+            household=household,
+            thresholds=threshold or DEFAULT,
+            special_uniques=special_uniques,
+            combinations=combinations,
+            wildcards=wildcards,
+            threads=threads,
+        )
+    say(json.dumps(report.to_dict(), indent=2) if as_json else str(report))
+    if records is not None:
+        report.to_frame().write_csv(records)
+        complain([f"{records}: one line for each record, for you alone; rows are counted without the header"])
+
+
+@contextmanager
+def _said_as_options() -> Iterator[None]:
+    """Name options, where a problem begins with the argument that they are in Python."""
+    try:
+        yield
+    except SfumatoError as error:
+        raise type(error)(*(_ARGUMENT.sub(_option, problem) for problem in error.problems)) from None
+
+
+def _option(argument: re.Match[str]) -> str:
+    return f"--{argument[1].replace('_', '-')}"
+
+
+def _target_problems(records: Path | None, *, overwrite: bool) -> list[str]:
+    if records is None or overwrite or not records.exists():
+        return []
+    return [f"--records: {records} is there already; name another file or add --overwrite"]
+
+
+def _read(table: Path, population: Path | None, words: Words, beside: Sequence[str]) -> tuple[Any, Any]:
+    """Return what to measure and the population: a table that is read as the words say, or a release as it is."""
+    if table.is_dir():
+        raise_all(PolicyError, _useless(words))
+        return table, population
+    meant = _only_quasi(words, beside)
+    errors: list[SfumatoError] = []
+    read = [_table(meant, path, errors) for path in (table, population)]
+    if errors:
+        raise type(errors[0])(*(problem for error in errors for problem in error.problems))
+    return read[0], read[1]
+
+
+def _table(meant: Policy, path: Path | None, errors: list[SfumatoError]) -> Table | None:
+    try:
+        return None if path is None else meant.read(path)
+    except SfumatoError as error:
+        errors.append(error)
+        return None
+
+
+def _only_quasi(words: Words, beside: Sequence[str]) -> Policy:
+    """Make the policy that reads the quasi-identifying columns, and those that are needed beside them."""
+    from sfumato.cli.words import ModelWord, policy_of
+    from sfumato.policy.parts import Columns
+
+    # A policy promises something; of that nothing is looked at here.
+    models = () if words.policy else (ModelWord("-k", "k-anonymity", {"k": 1}),)
+    policy = policy_of(replace(words, models=models))
+    quasi = policy.columns.quasi_identifying
+    kept = tuple(name for name in dict.fromkeys(beside) if name not in quasi)
+    columns = Columns.model_construct(quasi_identifying=quasi, insensitive=kept, others="drop")
+    return policy.model_copy(update={"columns": columns})
+
+
+def _useless(words: Words) -> list[str]:
+    """Name the words that say what a release says by itself."""
+    said: Mapping[str, object] = {
+        "--policy": words.policy,
+        **{f"--{role}": words.roles.get(role) for role in ("identifying", "sensitive", "insensitive")},
+        "--categorical": words.categorical,
+        **{f"--{key}": value for key, value in words.source.items()},
+    }
+    return [f"{option}: a release folder says it itself; leave it out" for option, value in said.items() if value]
