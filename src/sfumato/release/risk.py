@@ -230,7 +230,7 @@ def _is_number(value: object) -> bool:
 
 def _report(found: _Found, thresholds: tuple[Threshold, ...], sizes: _Sizes, threads: int) -> RiskReport:
     keys, alike = found.keys, found.alike
-    fraction = _fraction(found)
+    fraction, counts = _fraction(found), found.seen.population
     by_prosecutor = prosecutor(keys.records, alike)
     by_journalist = _journalist(found, alike)
     weights = found.weight_sums
@@ -248,7 +248,8 @@ def _report(found: _Found, thresholds: tuple[Threshold, ...], sizes: _Sizes, thr
         marketer=_marketer(found, by_journalist, by_prosecutor),
         household=home,
         sample_uniques=int(keys.records[alike == 1].sum()),
-        population=None if fraction is None else population_uniqueness(keys.records, fraction),
+        population_uniques=None if counts is None else int(keys.records[counts == 1].sum()),
+        population=None if fraction is None or counts is not None else population_uniqueness(keys.records, fraction),
         special_uniques=_special(keys, sizes.special, fraction),
         combinations=_combinations(keys, sizes.combinations, threads),
     )
@@ -257,6 +258,8 @@ def _report(found: _Found, thresholds: tuple[Threshold, ...], sizes: _Sizes, thr
 def _fraction(found: _Found) -> float | None:
     if found.sampling_fraction is not None:
         return float(found.sampling_fraction)
+    if found.seen.everybody is not None:
+        return found.keys.height / found.seen.everybody
     if found.seen.weight is not None:
         return min(1.0, found.keys.height / float(found.seen.weight.sum()))
     return None

@@ -43,12 +43,15 @@ class Measured:
         Integers (n,): household of each record, from 0.
     population : numpy.ndarray or None
         int64 (c,): records of the population in each class, never fewer than the table's.
+    everybody : int or None
+        Records of the population.
     """
 
     keys: Keys
     weight: NDArray[np.float64] | None
     household_of: NDArray[np.integer] | None
     population: NDArray[np.int64] | None
+    everybody: int | None
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -157,8 +160,8 @@ def measured(
     household_of = _collected(errors, _households_of, table, household)
     others = _collected(errors, _population_columns, table, population)
     raise_together(errors)
-    keys, everybody = _grouped([table.frame[name] for name in table.names], others, threads)
-    return Measured(keys, weight, household_of, everybody)
+    keys, counts = _grouped([table.frame[name] for name in table.names], others, threads)
+    return Measured(keys, weight, household_of, counts, None if others is None else len(others[0]))
 
 
 def _collected(

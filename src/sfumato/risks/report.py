@@ -39,8 +39,10 @@ class RiskReport:
         float64 (n,): risk that somebody of the record's household is found; None without households.
     sample_uniques : int
         Records that are the only one with their values.
+    population_uniques : int or None
+        Those of them that are the only one in the population table, too; None without one.
     population : PopulationUniqueness or None
-        None without a population table, sampling fraction or weights.
+        Estimated, without a population table; None without a sampling fraction or weights.
     special_uniques : SpecialUniques or None
     combinations : Combinations or None
     """
@@ -53,6 +55,7 @@ class RiskReport:
     marketer: float
     household: NDArray[np.float64] | None
     sample_uniques: int
+    population_uniques: int | None
     population: PopulationUniqueness | None
     special_uniques: SpecialUniques | None
     combinations: Combinations | None

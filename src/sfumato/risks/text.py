@@ -59,7 +59,8 @@ def plain_values(report: RiskReport) -> dict[str, Any]:
             "above": _plain_above(report, "household"),
         },
         "sample_uniques": {"records": report.sample_uniques, "share": report.sample_uniques / report.keys.height},
-        "population_uniques": _plain_population(report.population),
+        "population_uniques": report.population_uniques,
+        "population_uniqueness": _plain_population(report.population),
         "special_uniques": _plain_special(report.special_uniques),
         "combinations": None
         if report.combinations is None
@@ -151,6 +152,9 @@ def _records(above: Above) -> str:
 def _uniqueness_rows(report: RiskReport) -> list[list[str]]:
     share = percent(report.sample_uniques / report.keys.height, DIGITS)
     rows = [["unique in the table", f"{report.sample_uniques:,} ({share})"]]
+    if report.population_uniques is not None:
+        share = percent(report.population_uniques / report.keys.height, DIGITS)
+        rows.append(["  and in the population", f"{report.population_uniques:,} ({share})"])
     if (found := report.population) is not None:
         snb = "no fit" if found.snb is None else percent(found.snb, DIGITS)
         models = f"pitman {percent(found.pitman, DIGITS)}, zayatz {percent(found.zayatz, DIGITS)}, snb {snb}"
