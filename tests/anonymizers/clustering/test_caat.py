@@ -58,6 +58,30 @@ def test_it_equals_the_row_by_row_search(interval, ties, data, k, frozen, least,
     assert contents(found.class_of, found.count) == [sorted(members) for members in plain]
 
 
+def many(seed: int, count: int = 110) -> list[Any]:
+    """Enough different records for a tree with many nodes, some of them equal, some values missing."""
+    draw = np.random.default_rng(seed)
+    numbers, places, colours = [*map(float, range(17)), None], [*PATHS, None], ["red", "blue", "green", None]
+    return [
+        (numbers[draw.integers(18)], places[draw.integers(len(places))], colours[draw.integers(4)])
+        for _ in range(count)
+    ]
+
+
+@pytest.mark.parametrize("interval", RULES)
+@pytest.mark.parametrize("ties", ["all", "first"])
+def test_searches_that_leave_out_branches_find_the_same(interval, ties):
+    data = many(RULES.index(interval))
+    (start,) = feasible(problem(encoded(data), sf.KAnonymity(3)))
+    records = distinct_of(start, HeightDistance())
+    found = cluster(records, 5, interval, ties, frozen=False)
+    row = int(np.flatnonzero(records.record_of == 5)[0])
+    rows = [data[row] for row in records.rows]
+    plain = caat(rows, kinds(data, start.problem.table), 3, row, interval, ties)
+    assert contents(found.class_of, found.count) == [sorted(members) for members in plain]
+    assert found.looked < len(data) ** 2 / 2
+
+
 # ------------------------------------------------------------------------------------ the example of section 7
 
 PEOPLE = [(20, "HS"), (22, "Voc"), (21, "HS"), (40, "MSc"), (42, "PhD"), (45, "BSc"), (23, "BSc")]
@@ -147,6 +171,29 @@ def test_ten_equal_records_are_one_class_or_several():
     table = encoded([(1.0, "aa", "red")] * 10)
     assert CAAT().solve(problem(table, sf.KAnonymity(3))).sizes.tolist() == [10]
     assert sorted(CAAT(ties="first").solve(problem(table, sf.KAnonymity(3))).sizes.tolist()) == [3, 3, 4]
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        [(None, None, None)] * 7,
+        [(1.0, "aa", "red")] * 7,
+        [(1.0, "aa", "red"), (None, None, None)] * 4,
+        [(float(number), "ba", None) for number in range(9)],
+    ],
+    ids=["all missing", "all equal", "half missing", "one attribute varies"],
+)
+@pytest.mark.parametrize("k", [1, 3, "all"])
+def test_odd_tables(rows, k):
+    k = len(rows) if k == "all" else k
+    solution = CAAT().solve(problem(encoded(rows), sf.KAnonymity(k)))
+    assert solution.sizes.min() >= k
+    assert solution.suppressed == 0
+
+
+def test_more_records_asked_for_than_there_are():
+    with pytest.raises(sf.UnsatisfiableError):
+        CAAT().solve(problem(encoded([(1.0, "aa", "red")] * 3), sf.KAnonymity(4)))
 
 
 def test_blocks_progress_and_threads():

@@ -58,6 +58,28 @@ def test_it_equals_the_row_by_row_search(weights, beta, stub, data, k, least, se
     assert sorted(contents(found.class_of, found.count)) == plain
 
 
+def many(seed: int, count: int = 110) -> list[Any]:
+    """Enough different records for a tree with many nodes, some of them equal, some values missing."""
+    draw = np.random.default_rng(seed)
+    numbers, places, colours = [*map(float, range(17)), None], [*PATHS, None], ["red", "blue", "green", None]
+    return [
+        (numbers[draw.integers(18)], places[draw.integers(len(places))], colours[draw.integers(4)])
+        for _ in range(count)
+    ]
+
+
+@pytest.mark.parametrize("stub", [True, False])
+@pytest.mark.parametrize("weights", ["uniform", "height"])
+def test_searches_that_leave_out_branches_find_the_same(stub, weights):
+    data = many(int(stub))
+    (start,) = feasible(problem(encoded(data), sf.KAnonymity(4)))
+    records = distinct_of(start, KACA(weights=weights).distance)
+    found = cluster(records, stub=stub)
+    rows = [data[row] for row in records.rows]
+    plain = kaca(rows, kinds(data, start.problem.table), 4, found.picks.tolist(), weights, 1, stub)
+    assert sorted(contents(found.class_of, found.count)) == plain
+
+
 # ------------------------------------------------------------------------------------ the figures of section 8
 
 
@@ -166,6 +188,29 @@ def test_the_order_of_the_input_does_not_matter(data, draw):
 def test_every_class_has_k_records(data, k):
     k = min(k, len(data))
     assert KACA().solve(problem(encoded(data), sf.KAnonymity(k))).sizes.min() >= k
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        [(None, None, None)] * 7,
+        [(1.0, "aa", "red")] * 7,
+        [(1.0, "aa", "red"), (None, None, None)] * 4,
+        [(float(number), "ba", None) for number in range(9)],
+    ],
+    ids=["all missing", "all equal", "half missing", "one attribute varies"],
+)
+@pytest.mark.parametrize("k", [1, 3, "all"])
+def test_odd_tables(rows, k):
+    k = len(rows) if k == "all" else k
+    solution = KACA().solve(problem(encoded(rows), sf.KAnonymity(k)))
+    assert solution.sizes.min() >= k
+    assert solution.suppressed == 0
+
+
+def test_more_records_asked_for_than_there_are():
+    with pytest.raises(sf.UnsatisfiableError):
+        KACA().solve(problem(encoded([(1.0, "aa", "red")] * 3), sf.KAnonymity(4)))
 
 
 def test_blocks_progress_and_threads():
