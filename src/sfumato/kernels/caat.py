@@ -197,10 +197,10 @@ def _nearest(
             near = np.inf
             far = np.inf
             if growth.alive[first] > 0:
-                near = least_gap(tree.low[first], tree.high[first], loss, growth.prices)
+                near = least_gap(first, tree, loss, growth.prices)
                 looked += 1
             if growth.alive[second] > 0:
-                far = least_gap(tree.low[second], tree.high[second], loss, growth.prices)
+                far = least_gap(second, tree, loss, growth.prices)
                 looked += 1
             if far < near:
                 near, far, first, second = far, near, second, first
@@ -250,8 +250,8 @@ def _furthest(codes: Any, tree: RecordTree, loss: ClassLoss, growth: Growth, sta
         if tree.left[node] != NONE:
             first = np.int64(tree.left[node])
             second = first + 1
-            far = most_gap(tree.low[first], tree.high[first], loss, growth.prices)
-            near = most_gap(tree.low[second], tree.high[second], loss, growth.prices)
+            far = most_gap(first, tree, loss, growth.prices)
+            near = most_gap(second, tree, loss, growth.prices)
             looked += 2
             if near > far:
                 near, far, first, second = far, near, second, first

@@ -14,7 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.kernels.class_loss import ClassLoss, range_loss
-from sfumato.kernels.jit import inlined
+from sfumato.kernels.jit import borrowing, inlined
+from sfumato.kernels.record_tree import RecordTree
 from sfumato.kernels.space import NUMERIC
 
 WIDEN = 0
@@ -69,13 +70,13 @@ class Prices(NamedTuple):
     stale: NDArray[np.bool_]
 
 
-@inlined
+@borrowing
 def on_grid(gap: float) -> float:
     """Round a distance, in units of the grid."""
     return np.floor(gap * GRID + 0.5)
 
 
-@inlined
+@borrowing
 def enter(
     codes: Any, record: int, times: int, place: int, rule: int, loss: ClassLoss, hulls: Hulls, stale: Any
 ) -> None:
@@ -101,7 +102,7 @@ def enter(
             stale[attribute] = True
 
 
-@inlined
+@borrowing
 def gap(attribute: int, code: int, place: int, rule: int, loss: ClassLoss, hulls: Hulls) -> float:
     """Distance of a code to a class on one attribute, between 0 and the attribute's weight."""
     if loss.kinds[attribute] == NUMERIC:
@@ -116,7 +117,7 @@ def gap(attribute: int, code: int, place: int, rule: int, loss: ClassLoss, hulls
     return (meeting + climbed) / 2.0
 
 
-@inlined
+@borrowing
 def _number_gap(attribute: int, code: int, place: int, rule: int, loss: ClassLoss, hulls: Hulls) -> float:
     start = loss.offsets[attribute]
     number = loss.places[start + code]
@@ -142,7 +143,7 @@ def _number_gap(attribute: int, code: int, place: int, rule: int, loss: ClassLos
     return abs(number - hulls.totals[place, attribute] / present)
 
 
-@inlined
+@borrowing
 def class_gap(codes: Any, record: int, place: int, rule: int, loss: ClassLoss, hulls: Hulls) -> float:
     """Distance of a record to a class, summed over the attributes."""
     total = 0.0
@@ -170,7 +171,7 @@ def new_prices(loss: ClassLoss) -> Prices:
     )  # fmt: skip
 
 
-@inlined
+@borrowing
 def price(place: int, rule: int, loss: ClassLoss, hulls: Hulls, prices: Prices) -> None:
     """Find the distance of every code of the attributes that are stale."""
     for attribute in range(len(loss.kinds)):
@@ -191,7 +192,7 @@ def price(place: int, rule: int, loss: ClassLoss, hulls: Hulls, prices: Prices) 
         prices.centers[attribute] = best
 
 
-@inlined
+@borrowing
 def record_gap(codes: Any, record: int, loss: ClassLoss, prices: Prices) -> float:
     """Distance of a record, on the grid."""
     total = 0.0
@@ -200,13 +201,13 @@ def record_gap(codes: Any, record: int, loss: ClassLoss, prices: Prices) -> floa
     return on_grid(total)
 
 
-@inlined
-def least_gap(lows: Any, highs: Any, loss: ClassLoss, prices: Prices) -> float:
-    """Lower bound on :func:`record_gap` of records with codes in a box; lows, highs : int32 (q,)."""
+@borrowing
+def least_gap(node: int, tree: RecordTree, loss: ClassLoss, prices: Prices) -> float:
+    """Lower bound on :func:`record_gap` of a node's records."""
     total = 0.0
     for attribute in range(len(loss.kinds)):
-        low = np.int64(lows[attribute])
-        high = np.int64(highs[attribute])
+        low = np.int64(tree.low[node, attribute])
+        high = np.int64(tree.high[node, attribute])
         start = loss.offsets[attribute]
         if prices.split[attribute] and start + high == loss.offsets[attribute + 1] - 1:
             continue
@@ -214,13 +215,13 @@ def least_gap(lows: Any, highs: Any, loss: ClassLoss, prices: Prices) -> float:
     return on_grid(total)
 
 
-@inlined
-def most_gap(lows: Any, highs: Any, loss: ClassLoss, prices: Prices) -> float:
-    """Upper bound on :func:`record_gap` of records with codes in a box."""
+@borrowing
+def most_gap(node: int, tree: RecordTree, loss: ClassLoss, prices: Prices) -> float:
+    """Upper bound on :func:`record_gap` of a node's records."""
     total = 0.0
     for attribute in range(len(loss.kinds)):
-        low = np.int64(lows[attribute])
-        high = np.int64(highs[attribute])
+        low = np.int64(tree.low[node, attribute])
+        high = np.int64(tree.high[node, attribute])
         start = loss.offsets[attribute]
         if prices.split[attribute] and low < high and start + high == loss.offsets[attribute + 1] - 1:
             high -= 1

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.kernels.class_loss import ClassLoss, range_loss
-from sfumato.kernels.jit import inlined, kernel
+from sfumato.kernels.jit import borrowing, inlined, kernel
 from sfumato.kernels.predicates import RuleArrays, holds
 from sfumato.kernels.record_tree import NONE, RecordTree
 from sfumato.kernels.space import NUMERIC
@@ -143,7 +143,7 @@ def _judge_all(values: Any, k: int, ruled: bool, rules: RuleArrays, groups: Grou
         _list(group, not _satisfied(group, values, k, ruled, rules, groups, counts, scratch), groups)
 
 
-@inlined
+@borrowing
 def _list(group: int, small: bool, groups: Groups) -> None:
     """Enter a group among the small ones, or strike it off."""
     at = groups.small_at[group]
@@ -214,7 +214,7 @@ def _stub_suffices(
 # --- finding the nearest group -------------------------------------------------------------------------------------
 
 
-@inlined
+@borrowing
 def _sum_up(node: int, tree: RecordTree, groups: Groups) -> None:
     alive = 0
     fewest = MANY
@@ -235,7 +235,7 @@ def _sum_up(node: int, tree: RecordTree, groups: Groups) -> None:
     groups.dearest[node] = dearest
 
 
-@inlined
+@borrowing
 def _refresh(group: int, tree: RecordTree, groups: Groups) -> None:
     """Sum up anew what is above a group that has changed."""
     node = np.int64(tree.bucket_of[group])
@@ -244,7 +244,7 @@ def _refresh(group: int, tree: RecordTree, groups: Groups) -> None:
         node = np.int64(tree.parent[node])
 
 
-@inlined
+@borrowing
 def _price(group: int, loss: ClassLoss, groups: Groups) -> None:
     for attribute in range(len(loss.kinds)):
         start = loss.offsets[attribute]
@@ -254,7 +254,7 @@ def _price(group: int, loss: ClassLoss, groups: Groups) -> None:
             groups.costs[start + code] = range_loss(attribute, min(low, code), max(high, code), loss)
 
 
-@inlined
+@borrowing
 def _distance(small: int, other: int, loss: ClassLoss, groups: Groups) -> float:
     """Distortion of all records of both groups when they come to share a box, on the grid."""
     total = 0.0
@@ -273,7 +273,7 @@ def _distance(small: int, other: int, loss: ClassLoss, groups: Groups) -> float:
     return np.floor((mine + groups.sizes[other] * (total - groups.own[other])) * GRID + 0.5)
 
 
-@inlined
+@borrowing
 def _least_distance(small: int, node: int, tree: RecordTree, loss: ClassLoss, groups: Groups) -> float:
     """Lower bound on :func:`_distance` of a node's groups; infinite when it has none."""
     if groups.alive[node] == 0:
@@ -288,7 +288,7 @@ def _least_distance(small: int, node: int, tree: RecordTree, loss: ClassLoss, gr
     return np.floor((mine + theirs) * GRID + 0.5)
 
 
-@inlined
+@borrowing
 def _nearest(small: int, tree: RecordTree, loss: ClassLoss, groups: Groups, stack: Any, bounds: Any) -> int:
     """Find the group nearest to another, among equals the one with the first row."""
     _price(small, loss, groups)
@@ -332,7 +332,7 @@ def _nearest(small: int, tree: RecordTree, loss: ClassLoss, groups: Groups, stac
     return found
 
 
-@inlined
+@borrowing
 def _first_row(group: int, groups: Groups) -> int:
     return groups.rows[groups.heads[group]]
 
@@ -340,7 +340,7 @@ def _first_row(group: int, groups: Groups) -> int:
 # --- joining -------------------------------------------------------------------------------------------------------
 
 
-@inlined
+@borrowing
 def _hash(group: int, groups: Groups) -> int:
     mixed = 0
     for attribute in range(groups.low.shape[1]):
@@ -349,14 +349,14 @@ def _hash(group: int, groups: Groups) -> int:
     return mixed & (len(groups.buckets) - 1)
 
 
-@inlined
+@borrowing
 def _file(group: int, groups: Groups) -> None:
     bucket = _hash(group, groups)
     groups.following[group] = groups.buckets[bucket]
     groups.buckets[bucket] = group
 
 
-@inlined
+@borrowing
 def _unfile(group: int, groups: Groups) -> None:
     bucket = _hash(group, groups)
     other = groups.buckets[bucket]
@@ -368,7 +368,7 @@ def _unfile(group: int, groups: Groups) -> None:
     groups.following[other] = groups.following[group]
 
 
-@inlined
+@borrowing
 def _twin_of(group: int, groups: Groups) -> int:
     """Find another group with the same box; −1 when there is none."""
     other = groups.buckets[_hash(group, groups)]
@@ -383,7 +383,7 @@ def _twin_of(group: int, groups: Groups) -> int:
     return NONE
 
 
-@inlined
+@borrowing
 def _cover(group: int, other: int, steps: Any, loss: ClassLoss, groups: Groups) -> None:
     """Widen the box of a group to all that the common ancestors with another cover."""
     total = 0.0
@@ -397,7 +397,7 @@ def _cover(group: int, other: int, steps: Any, loss: ClassLoss, groups: Groups) 
     groups.own[group] = total
 
 
-@inlined
+@borrowing
 def _whole(attribute: int, low: int, high: int, steps: Any, loss: ClassLoss) -> Any:
     """Range of all that is published alike: everything below the common ancestor, or all where `*` is."""
     start = loss.offsets[attribute]
@@ -416,7 +416,7 @@ def _whole(attribute: int, low: int, high: int, steps: Any, loss: ClassLoss) -> 
     return low, high
 
 
-@inlined
+@borrowing
 def _split(group: int, stub: int, groups: Groups) -> int:
     """Take the first `stub` records out of a group; returns their first share."""
     head = groups.heads[group]
@@ -441,7 +441,7 @@ def _split(group: int, stub: int, groups: Groups) -> int:
     return head
 
 
-@inlined
+@borrowing
 def _merged(one: int, other: int, groups: Groups) -> int:
     """Join two lists of shares in the order of their rows; returns the first share."""
     if one == NONE or (other != NONE and groups.rows[other] < groups.rows[one]):
@@ -456,7 +456,7 @@ def _merged(one: int, other: int, groups: Groups) -> int:
     return head
 
 
-@inlined
+@borrowing
 def _absorb(group: int, gone: int, groups: Groups) -> None:
     """Put all records of one group into another; boxes are left to the caller."""
     groups.heads[group] = _merged(groups.heads[group], groups.heads[gone], groups)
