@@ -65,8 +65,11 @@ if TYPE_CHECKING:
     from sfumato.models import TCloseness as TCloseness
     from sfumato.models import WildcardKAnonymity as WildcardKAnonymity
     from sfumato.policy.policy import Policy as Policy
+    from sfumato.ratings.check import check_ratings as check_ratings
+    from sfumato.ratings.model import RatingAnonymity as RatingAnonymity
     from sfumato.ratings.ratings import Ratings as Ratings
     from sfumato.ratings.reading import read_ratings as read_ratings
+    from sfumato.ratings.satisfaction import Satisfaction as Satisfaction
     from sfumato.ratings.scale import Scale as Scale
     from sfumato.ratings.sensitive import SensitiveIssues as SensitiveIssues
     from sfumato.recoding import Recoding as Recoding
@@ -133,9 +136,12 @@ _HOMES = {
         "TCloseness",
         "WildcardKAnonymity",
     ),
+    "ratings.check": ("check_ratings",),
+    "ratings.model": ("RatingAnonymity",),
     "ratings.ratings": ("Ratings",),
     "ratings.reading": ("read_ratings",),
     "ratings.scale": ("Scale",),
+    "ratings.satisfaction": ("Satisfaction",),
     "ratings.sensitive": ("SensitiveIssues",),
     "recoding": ("Recoding",),
     "release.anonymize": ("anonymize",),

@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar, Protocol, runtime_checkable
 
 from sfumato.classes.partition import Partition
 from sfumato.models.protocol import PrivacyModel
+from sfumato.running import Progress as Progress
+from sfumato.running import silent as silent
 from sfumato.table.encoding import EncodedTable
-
-Progress = Callable[[str, int, int], None]
-"""Called with what is being done, how much is done, and the total."""
-
-
-def silent(what: str, done: int, total: int) -> None:
-    """Report nothing."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)

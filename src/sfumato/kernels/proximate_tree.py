@@ -1,0 +1,255 @@
+"""Finding ε-proximate vectors among those that rate the same issues: trees cut where a query reaches fewest of them.
+
+Letters: b masks, v vectors, w issues of a mask, z ratings of all vectors, s ratings on the scale, t nodes.
+
+The vectors of a mask lie one after the other, row by row. A node that is no leaf sends codes of one column up to
+`low_end` to the left and those from `high_start` on to the right; its left child is the next node.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.kernels.jit import inlined, kernel
+
+LEAF = 12
+"""Vectors that are compared one by one rather than cut again."""
+
+COLUMN, LOW_END, HIGH_START, RIGHT, FIRST, LAST = 0, 1, 2, 3, 4, 5
+"""What is told of each node: column −1 is a leaf; its vectors are ``first .. last-1``."""
+
+_WORTH = 0.95  # of the pairs of a query and a vector that are left by a cut
+
+
+@kernel
+def order_columns(
+    codes: NDArray[np.unsignedinteger], starts: NDArray[np.int64], widths: NDArray[np.int64], steps: int, size: int
+) -> NDArray[np.unsignedinteger]:
+    """Put the columns of each mask first in which fewest pairs of vectors are within `steps`.
+
+    codes : (z,). starts : int64 (b + 1,), the first vector of each mask. widths : int64 (b,). size : s.
+    Returns the codes in the same order of vectors. Cost O(z + b · s · w).
+    """
+    ordered = np.empty_like(codes)
+    counts = np.zeros(size, dtype=np.int64)
+    base = 0
+    for mask in range(len(widths)):
+        width, height = widths[mask], starts[mask + 1] - starts[mask]
+        pairs = np.empty(width, dtype=np.float64)
+        for column in range(width):
+            counts[:] = 0
+            for row in range(height):
+                counts[codes[base + row * width + column]] += 1
+            pairs[column] = _pairs_within(counts, steps)
+        order = np.argsort(pairs, kind="mergesort")
+        for row in range(height):
+            for column in range(width):
+                ordered[base + row * width + column] = codes[base + row * width + order[column]]
+        base += width * height
+    return ordered
+
+
+@kernel
+def grow_trees(
+    codes: NDArray[np.unsignedinteger], starts: NDArray[np.int64], widths: NDArray[np.int64], steps: int, size: int
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int32]]:
+    """Grow a tree over the vectors of each mask.
+
+    codes, starts, widths, size : as for :func:`order_columns`. Returns the vectors in the order of the leaves, int64
+    (v,), the root of each mask, int64 (b,), and the nodes, int32 (t, 6). Cost O(z log v).
+    """
+    order = np.arange(starts[-1])
+    roots = np.empty(len(widths), dtype=np.int64)
+    nodes = np.empty((2 * starts[-1] + 1, 6), dtype=np.int32)
+    pending = np.empty((starts[-1] + 2, 3), dtype=np.int64)
+    counts = np.zeros(size, dtype=np.int64)
+    known, base = 0, 0
+    for mask in range(len(widths)):
+        width = widths[mask]
+        origin = base - starts[mask] * width
+        roots[mask] = known
+        pending[0, 0], pending[0, 1], pending[0, 2] = starts[mask], starts[mask + 1], -1
+        left = 1
+        while left:
+            left -= 1
+            first, last, parent = pending[left, 0], pending[left, 1], pending[left, 2]
+            node, known = known, known + 1
+            if parent >= 0:
+                nodes[parent, RIGHT] = node
+            nodes[node, COLUMN], nodes[node, FIRST], nodes[node, LAST] = -1, first, last
+            if last - first <= LEAF:
+                continue
+            column, low_end, high_start = _best_cut(codes, order, first, last, origin, width, steps, counts)
+            if column < 0:
+                continue
+            middle = _parted(codes, order, first, last, origin + column, width, low_end)
+            nodes[node, COLUMN], nodes[node, LOW_END], nodes[node, HIGH_START] = column, low_end, high_start
+            pending[left, 0], pending[left, 1], pending[left, 2] = middle, last, node
+            pending[left + 1, 0], pending[left + 1, 1], pending[left + 1, 2] = first, middle, -1
+            left += 2
+        base += width * (starts[mask + 1] - starts[mask])
+    return order, roots, nodes[:known].copy()
+
+
+@kernel
+def in_leaf_order(
+    codes: NDArray[np.unsignedinteger], order: NDArray[np.int64], starts: NDArray[np.int64], widths: NDArray[np.int64]
+) -> NDArray[np.unsignedinteger]:
+    """Return the codes with the vectors of each mask in the order of its leaves."""
+    ordered = np.empty_like(codes)
+    base = 0
+    for mask in range(len(widths)):
+        width = widths[mask]
+        for row in range(starts[mask], starts[mask + 1]):
+            here, there = base + (row - starts[mask]) * width, base + (order[row] - starts[mask]) * width
+            ordered[here : here + width] = codes[there : there + width]
+        base += width * (starts[mask + 1] - starts[mask])
+    return ordered
+
+
+@kernel
+def tree_balls(
+    first: int,
+    last: int,
+    mask_of: NDArray[np.int32],
+    codes: NDArray[np.unsignedinteger],
+    places: NDArray[np.int64],
+    widths: NDArray[np.int64],
+    roots: NDArray[np.int64],
+    nodes: NDArray[np.int32],
+    weights: NDArray[np.int64],
+    steps: int,
+    enough: int,
+    members: NDArray[np.int64],
+    largest: int,
+) -> tuple[NDArray[np.int64], NDArray[np.int64], int]:
+    """Find the vectors around the vectors ``first .. last-1``, numbered by leaves, as far as `members` has room.
+
+    mask_of : int32 (v,). codes : (z,), in the order of the leaves. places : int64 (v,), first code of each vector.
+    widths, roots : int64 (b,). nodes : int32 (t, 6). weights : int64 (v,), records behind each vector. enough : stop at
+    that many records, and do not tell which; 0 finds and tells all. members : int64, filled here. largest : vectors of
+    the largest mask.
+    Returns compressed rows of `members` (as many as were done, and one), the records found, int64 (done,), and the
+    number of evaluations: of codes against codes, and of codes against nodes.
+    """
+    ball_starts = np.zeros(last - first + 1, dtype=np.int64)
+    sizes = np.zeros(last - first, dtype=np.int64)
+    pending = np.empty(len(nodes) + 1, dtype=np.int32)
+    filled, evaluations, done = 0, 0, 0
+    for vector in range(first, last):
+        if enough == 0 and filled + largest > len(members):
+            break
+        width, mine = widths[mask_of[vector]], places[vector]
+        origin = mine - vector * width
+        size = np.int64(0)
+        pending[0] = roots[mask_of[vector]]
+        left = 1
+        while left and (enough == 0 or size < enough):
+            left -= 1
+            node = pending[left]
+            column = nodes[node, COLUMN]
+            if column >= 0:
+                evaluations += 1
+                code = np.int64(codes[mine + column])
+                if code + steps >= nodes[node, HIGH_START]:
+                    pending[left] = nodes[node, RIGHT]
+                    left += 1
+                if code - steps <= nodes[node, LOW_END]:
+                    pending[left] = node + 1
+                    left += 1
+                continue
+            for other in range(nodes[node, FIRST], nodes[node, LAST]):
+                theirs = origin + other * width
+                compared = 0
+                while (
+                    compared < width
+                    and abs(np.int64(codes[mine + compared]) - np.int64(codes[theirs + compared])) <= steps
+                ):
+                    compared += 1
+                evaluations += min(compared + 1, width)
+                if compared == width:
+                    size += weights[other]
+                    if enough == 0:
+                        members[filled] = other
+                        filled += 1
+        sizes[done] = size
+        done += 1
+        ball_starts[done] = filled
+    return ball_starts[: done + 1], sizes[:done], evaluations
+
+
+@inlined
+def _pairs_within(counts: Any, steps: int) -> float:
+    """Return how many pairs of vectors are at most `steps` apart."""
+    near, pairs = 0, 0.0
+    for code in range(min(steps, len(counts))):
+        near += counts[code]
+    for code in range(len(counts)):
+        if code + steps < len(counts):
+            near += counts[code + steps]
+        if code - steps - 1 >= 0:
+            near -= counts[code - steps - 1]
+        pairs += float(counts[code]) * near
+    return pairs
+
+
+@inlined
+def _best_cut(
+    codes: Any, order: Any, first: int, last: int, origin: int, width: int, steps: int, counts: Any
+) -> tuple[int, int, int]:
+    """Return the column and the codes on both sides of the cut that leaves fewest pairs of query and vector.
+
+    Queries are as the vectors are. A cut after `low_end` sends queries up to ``low_end + steps`` to the left, and those
+    from ``high_start - steps`` on to the right. Column −1: no cut is worth it.
+    """
+    height = last - first
+    best, best_column, best_low, best_high = _WORTH * float(height) * float(height), -1, 0, 0
+    for column in range(width):
+        counts[:] = 0
+        lowest, highest = len(counts), -1
+        for place in range(first, last):
+            code = np.int64(codes[origin + order[place] * width + column])
+            counts[code] += 1
+            lowest, highest = min(lowest, code), max(highest, code)
+        if highest - lowest <= steps:
+            continue
+        below, reaching = 0, 0
+        for code in range(lowest, min(lowest + steps, highest + 1)):
+            reaching += counts[code]
+        beyond, tail = 0, lowest
+        low_end = lowest
+        while low_end < highest:
+            below += counts[low_end]
+            if low_end + steps <= highest:
+                reaching += counts[low_end + steps]
+            high_start = low_end + 1
+            while counts[high_start] == 0:
+                high_start += 1
+                if high_start - 1 + steps <= highest:
+                    reaching += counts[high_start - 1 + steps]
+            # Queries below `tail` do not reach the right side.
+            while tail < high_start - steps:
+                beyond += counts[tail]
+                tail += 1
+            # Counted for the last empty code, which none on the left has: at most too many.
+            reached = float(below) * reaching + float(height - below) * (height - beyond)
+            if reached < best:
+                best, best_column, best_low, best_high = reached, column, low_end, high_start
+            low_end = high_start
+    return best_column, best_low, best_high
+
+
+@inlined
+def _parted(codes: Any, order: Any, first: int, last: int, origin: int, width: int, low_end: int) -> int:
+    """Move the vectors up to `low_end` of a column to the front; the first place of the others."""
+    middle = first
+    for place in range(first, last):
+        vector = order[place]
+        if codes[origin + vector * width] <= low_end:
+            order[place] = order[middle]
+            order[middle] = vector
+            middle += 1
+    return middle
