@@ -20,8 +20,8 @@ def long_tailed(users: int, issues: int, ratings: int, seed: int = 1) -> sf.Rati
     """Make sparse ratings: few users rate thousands of issues, few issues have most ratings.
 
     The number of ratings of a user is log-normal, and the popularity of the issues falls off like that of films: the
-    chance of issue ``i`` goes with ``1 / (i + c)``. What a user draws twice is counted once, and the numbers of draws are
-    raised until about `ratings` are left.
+    chance of issue ``i`` goes with ``1 / (i + c)``. What a user draws twice is counted once, so that a little
+    less or more than `ratings` are left.
     """
     drawn = np.random.default_rng(seed)
     counts = _counts(drawn, users, issues, ratings)
@@ -52,8 +52,8 @@ def bootstrapped(survey: pl.DataFrame, records: int, seed: int = 1, moved: float
 def _counts(drawn: np.random.Generator, users: int, issues: int, ratings: int) -> NDArray[np.int64]:
     weights = drawn.lognormal(0, _SPREAD, users)
     extra = weights / weights.sum() * max(ratings - _FEWEST * users, 0)
-    # Draws that repeat an issue are lost: most for those who rate much of what there is.
-    counts = (_FEWEST + extra) * 1.12
+    # Draws that repeat an issue are lost.
+    counts = (_FEWEST + extra) * 1.02
     return np.minimum(counts, issues // 3).astype(np.int64) + 1
 
 
