@@ -66,7 +66,7 @@ LOSS_BARS = ((0.0524, 10.0, "0.0524 in 55 s"), (0.059, 2.0, "0.0591 in 6 s"))
 
 def run(settings: Settings) -> Iterator[Figure]:
     """Measure everything on the complete Adult records."""
-    frame, hierarchies = _adult(settings)
+    frame, hierarchies = adult_with_hierarchies(settings)
     yield from compare(frame, hierarchies)
 
 
@@ -83,7 +83,8 @@ def compare(frame: pl.DataFrame, hierarchies: Any, rows: int = MILLION, repeats:
     yield from _local(table, yardstick, repeats)
 
 
-def _adult(settings: Settings) -> tuple[pl.DataFrame, Any]:
+def adult_with_hierarchies(settings: Settings) -> tuple[pl.DataFrame, Any]:
+    """Return the complete Adult records as ARX ships them, and the hierarchy of each column, or raise SkippedJob."""
     folder = None if settings.data is None else settings.data / "adult"
     path = None if folder is None else folder / "arx_adult.csv"
     if folder is None or path is None or not path.is_file():

@@ -293,3 +293,10 @@ def test_the_policy_that_words_mean_can_be_written_and_used_again(tmp_path):
     again = policy_of(Words(policy=tmp_path / "deep" / "policy.toml"))
     assert again.to_schema() == policy.to_schema()
     assert again.to_models() == policy.to_models()
+
+
+def test_the_help_page_names_every_anonymizer():
+    from sfumato.anonymizers import ANONYMIZERS
+    from sfumato.cli.options import ANONYMIZERS as NAMED
+
+    assert set(NAMED.split(", ")) == set(ANONYMIZERS)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Literal, get_args
 import typer
 
 from sfumato.cli.options import (
+    ANONYMIZERS,
     METHOD,
     OUTPUT,
     PRIVACY,
@@ -89,12 +90,29 @@ def anonymize(
         typer.Option(help="Fraction of the records that may be suppressed, e.g. 0.02.", rich_help_panel=PRIVACY),
     ] = None,
     anonymizer: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Algorithm; mondrian unless said.", rich_help_panel=METHOD)
+        str | None,
+        typer.Option(
+            metavar="NAME", help=f"Algorithm; mondrian unless said. One of {ANONYMIZERS}.", rich_help_panel=METHOD
+        ),
     ] = None,
     settings: Annotated[
         list[str] | None,
         typer.Option("--set", metavar="NAME=VALUE", help="Its options; repeatable.", rich_help_panel=METHOD),
     ] = None,
+    refine: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N",
+            help="Then move records between near classes while the loss falls, with N tries a record, e.g. 100.",
+            rich_help_panel=METHOD,
+        ),
+    ] = None,
+    bound: Annotated[
+        bool,
+        typer.Option(
+            "--bound", help="Also work out how little any release with this k must lose.", rich_help_panel=METHOD
+        ),
+    ] = False,
     threads: Annotated[int | None, typer.Option(help="Threads; all cores unless said.", rich_help_panel=METHOD)] = None,
     seed: Annotated[
         int | None,
@@ -139,13 +157,13 @@ def anonymize(
         anonymizer=anonymizer,
         options=settings or (),
         source=source,
-        top={"suppression-limit": suppression, "threads": threads},
+        top={"suppression-limit": suppression, "refine": refine, "threads": threads},
         format=format,
         problems=(*problems, *_target_problems(out, save_policy, overwrite=overwrite)),
     )
     meant = policy_of(words)
     if out is not None:
-        release = _release(table, meant, seed, quiet=quiet or as_json)
+        release = _release(table, meant, seed, bound=bound, quiet=quiet or as_json)
         release.save(out, format=meant.output.format, overwrite=overwrite)
         _report(release, out, quiet=quiet, as_json=as_json)
     if save_policy is not None:
@@ -167,7 +185,7 @@ def _target_problems(out: Path | None, save_policy: Path | None, *, overwrite: b
     return problems
 
 
-def _release(table: Path, policy: Policy, seed: int | None, *, quiet: bool) -> Release:
+def _release(table: Path, policy: Policy, seed: int | None, *, bound: bool, quiet: bool) -> Release:
     from sfumato.release.anonymize import anonymize as make_release
 
     if seed is not None and seed < 0:
@@ -180,6 +198,8 @@ def _release(table: Path, policy: Policy, seed: int | None, *, quiet: bool) -> R
             anonymizer=policy.to_anonymizer(),
             recoding=policy.to_recoding(),
             suppression_limit=policy.suppression_limit,
+            refine=policy.refine or 0,
+            bound=bound,
             seed=seed,
             threads=policy.threads,
             progress=progress,

@@ -9,6 +9,12 @@ import typer
 
 READING, COLUMNS, PRIVACY, METHOD, OUTPUT = "Reading the table", "Columns", "Privacy", "Method", "Output"
 
+ANONYMIZERS = (
+    "mondrian, optimal, k-member, global-mondrian, value-generalization, cell-suppression, k-means, mdav, v-mdav, sbc, "
+    "datafly, incognito, caat, kaca, oka, utility-recoding"
+)
+"""Names for the help page; the anonymizers themselves are only loaded when one is needed."""
+
 Original = Annotated[Path, typer.Argument(metavar="TABLE", show_default=False, help="CSV or Parquet file.")]
 ReleaseFolder = Annotated[Path, typer.Argument(metavar="RELEASE", show_default=False, help="Folder of a release.")]
 PolicyFile = Annotated[

@@ -22,7 +22,7 @@ ROLES = {
     "sensitive": "--sensitive",
     "insensitive": "--insensitive",
 }
-TOP = {"suppression-limit": "--suppression", "threads": "--threads"}
+TOP = {"suppression-limit": "--suppression", "refine": "--refine", "threads": "--threads"}
 SEPARATORS = {"tab": "\t", "\\t": "\t"}
 ANY_MODEL = "privacy model (-k, -l, -t, --model)"
 ADVICE = {

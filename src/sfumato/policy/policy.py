@@ -68,6 +68,8 @@ class Policy(Part):
     anonymizer, recoding : Entry
     suppression_limit : float
         Fraction of the records that may be suppressed, 0 to 1.
+    refine : int or None
+        Small changes that are proposed for each record once the anonymizer is done; None: none.
     threads : int or None
         None: all cores. It never changes the result.
     output : Output
@@ -76,6 +78,7 @@ class Policy(Part):
     purpose: str | None = None
     recipient: str | None = None
     suppression_limit: Annotated[float, Field(ge=0, le=1)] = 0.0
+    refine: Annotated[int, Field(ge=0)] | None = None
     threads: Annotated[int, Field(ge=1)] | None = None
     source: Source = Source()
     columns: Columns
@@ -125,6 +128,7 @@ class Policy(Part):
         anonymizer: Anonymizer,
         recoding: Recoding,
         suppression_limit: float,
+        refine: int = 0,
     ) -> Policy:
         """Describe the arguments of a call, so that a program's release records its policy like any other.
 
@@ -144,7 +148,12 @@ class Policy(Part):
         with describing("recoding"):
             forms = RecodingEntry.model_validate_json(as_json(described_as_mapping(recoding)))
         return cls.model_construct(
-            columns=columns, models=promised, anonymizer=way, recoding=forms, suppression_limit=suppression_limit
+            columns=columns,
+            models=promised,
+            anonymizer=way,
+            recoding=forms,
+            suppression_limit=suppression_limit,
+            refine=refine or None,
         )
 
     @staticmethod

@@ -9,8 +9,10 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from sfumato.anonymizers.lower_bound import lower_bound
 from sfumato.anonymizers.mondrian import Mondrian
 from sfumato.anonymizers.protocol import Anonymizer, Problem, Progress, silent
+from sfumato.anonymizers.refinement import refine as refined_partition
 from sfumato.classes.generalized import Form, GeneralizedTable
 from sfumato.classes.partition import Partition
 from sfumato.errors import UnsatisfiableError
@@ -41,6 +43,8 @@ def anonymize(
     anonymizer: Anonymizer | None = None,
     recoding: Recoding | None = None,
     suppression_limit: float = 0.0,
+    refine: int = 0,
+    bound: bool = False,
     seed: int | None = None,
     threads: int | None = None,
     progress: Progress = silent,
@@ -60,6 +64,13 @@ def anonymize(
         How classes are published; None is intervals, common ancestors and value sets.
     suppression_limit
         Fraction of the original records, 0 to 1, that may be left out over the whole run.
+    refine
+        Small changes of classes that are proposed for each record after the anonymizer is done, such as 100: records
+        move to near classes or change places while the loss falls and every model holds. 0 for none. Solutions that
+        suppress records or decide themselves what is published are left as they are.
+    bound
+        Work out a loss that no release of this table with this k can stay below, for the report; takes a while. It is
+        for the steward, and not written into a release.
     seed
         For tests and studies: the same input and seed give the same release. None draws from the operating system. A
         seed is never written anywhere.
@@ -91,8 +102,8 @@ def anonymize(
     """
     anonymizer = Mondrian() if anonymizer is None else anonymizer
     recoding = Recoding() if recoding is None else recoding
-    wanted = check_settings(table, models, anonymizer, recoding, suppression_limit, seed)
-    written = policy or Policy.of(table.schema, wanted, anonymizer, recoding, suppression_limit)
+    wanted = check_settings(table, models, anonymizer, recoding, suppression_limit, seed, refine)
+    written = policy or Policy.of(table.schema, wanted, anonymizer, recoding, suppression_limit, refine)
     progress("encoding", 1, STEPS)
     encoded = encode(table)
     problem = problem_of(
@@ -105,7 +116,7 @@ def anonymize(
         threads=threads,
         progress=progress,
     )
-    partition = _solution(anonymizer, problem, recoding)
+    partition = _solution(anonymizer, problem, recoding, refine)
     progress("recoding", 3, STEPS)
     beside = worth_starting(problem.threads, encoded.height)
     generalized, order = both(
@@ -122,17 +133,20 @@ def anonymize(
     )
     progress("measuring", 5, STEPS)
     report = _report(generalized, losses, verification, anonymizer, suppression_limit, written)
-    report = replace(report, notes=partition.notes)
+    least = lower_bound(encoded, smallest_allowed(wanted), threads=problem.threads) if bound else None
+    report = replace(report, notes=partition.notes, lower_bound=least)
     progress("done", STEPS, STEPS)
     return Release(data, report, _description(table, encoded, data, wanted, suppression_limit), written.published())
 
 
-def _solution(anonymizer: Anonymizer, problem: Problem, recoding: Recoding) -> Partition:
+def _solution(anonymizer: Anonymizer, problem: Problem, recoding: Recoding, rounds: int) -> Partition:
     """Solve; where what is left out may not be published as the recoding says, solve without leaving anybody out.
 
     Anonymizers do not know whether suppressed records will stand in the table as one more class.
     """
     partition = anonymizer.solve(problem)
+    if rounds:
+        partition = refined_partition(problem, partition, rounds=rounds)
     try:
         return settle_suppression(partition, problem, recoding)
     except UnsatisfiableError as error:

@@ -53,6 +53,7 @@ def check_settings(
     recoding: Recoding,
     suppression_limit: float,
     seed: int | None,
+    refine: int = 0,
 ) -> tuple[PrivacyModel, ...]:
     """Return the models as a tuple, or raise PolicyError with every mistake at once."""
     given = tuple(models) if isinstance(models, Sequence) else (models,)
@@ -70,6 +71,8 @@ def check_settings(
     )
     if not (isinstance(suppression_limit, (int, float)) and 0 <= suppression_limit <= 1):
         problems.append("suppression_limit: must be a fraction from 0 to 1")
+    if not isinstance(refine, int) or isinstance(refine, bool) or refine < 0:
+        problems.append("refine: must be a whole number, 0 or above")
     if seed is not None and (not isinstance(seed, int) or seed < 0):
         problems.append("seed: must be a whole number, 0 or above, or None")
     raise_all(PolicyError, problems)

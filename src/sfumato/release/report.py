@@ -43,6 +43,8 @@ class Report:
         What the release is for and who gets it, as the policy says.
     publishes_means : bool
         Whether some attribute is published as class means, which do not show how far a class reaches.
+    lower_bound : float or None
+        Normalized NCP that no release of this table with this k can stay below, where it was asked for.
     """
 
     anonymizer: str
@@ -59,16 +61,17 @@ class Report:
     purpose: str | None = None
     recipient: str | None = None
     publishes_means: bool = False
+    lower_bound: float | None = None
 
     def for_release(self) -> Report:
         """Return the edition that goes into a release.
 
-        It leaves out what depends on values that the classes hide: an attacker who knows all records but one could try
-        every value for that one, and see which gives the same non-uniform entropy, ILoss or squared error. The other
-        losses can be worked out from the published table, or are rounded.
+        It leaves out the lower bound and what depends on values that the classes hide: an attacker who knows all
+        records but one could try every value for that one, and see which gives the same non-uniform entropy, ILoss or
+        squared error. The other losses can be worked out from the published table, or are rounded.
         """
         kept = dataclasses.replace(self.losses, entropy=None, iloss=None, squared_error=None, classification=None)
-        return dataclasses.replace(self, losses=kept, notes=(WITHHELD,))
+        return dataclasses.replace(self, losses=kept, notes=(WITHHELD,), lower_bound=None)
 
     @property
     def highest_risk(self) -> float:
@@ -103,6 +106,7 @@ class Report:
                 "average_prosecutor": round(self.average_risk, 6),
             },
             "losses": loss_figures(self.losses, self.digits),
+            **({} if self.lower_bound is None else {"lower_bound": {"normalized_ncp": round(self.lower_bound, 6)}}),
             "verification": self.verification.to_dict(),
             "notes": list(self.notes),
         }
@@ -138,11 +142,21 @@ class Report:
                 *achieved,
                 "Losses",
                 *("  " + line for line in self.losses.lines(self.digits)),
+                *self._distance_from_best(),
                 *(["Notes", *("  " + note for note in self.notes)] if self.notes else []),
                 "Limits",
                 *("  " + limit for limit in LIMITS),
             ]
         )
+
+    def _distance_from_best(self) -> list[str]:
+        if self.lower_bound is None:
+            return []
+        least = percent(self.lower_bound)
+        if not self.lower_bound:
+            return [f"  no release of this table with this k can lose less than {least} (NCP)"]
+        ratio = self.losses.normalized_ncp / self.lower_bound
+        return [f"  {ratio:.2f} times the lower bound: no release of this table with this k can lose less than {least}"]
 
     def _occasion(self) -> list[str]:
         # On one line each, so that free text cannot pass for lines of the report.
