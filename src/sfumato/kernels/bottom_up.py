@@ -12,15 +12,26 @@ import numpy as np
 from sfumato.kernels.class_loss import ClassLoss, pair_loss
 from sfumato.kernels.class_span import Span, new_span, open_with, take_nearest
 from sfumato.kernels.jit import inlined, kernel
-from sfumato.kernels.local_classes import LocalClasses, add_class, drop_class, rows_of, union_up_to
+from sfumato.kernels.local_classes import (
+    CHUNK,
+    LocalClasses,
+    add_class,
+    drop_class,
+    least_with,
+    rows_of,
+    union_up_to,
+)
 from sfumato.kernels.ties import cell, upper_edge
 
 
 @kernel
-def join_undersized(codes: Any, record_of: Any, picks: Any, k: int, loss: ClassLoss, classes: LocalClasses) -> None:
+def join_undersized(
+    codes: Any, record_of: Any, picks: Any, k: int, low: Any, high: Any, loss: ClassLoss, classes: LocalClasses
+) -> None:
     """Let the class of each picked row, if it has fewer than k records, join the one that makes the smallest loss.
 
-    codes : unsigned (m, q); record_of : int32 (n,); picks : int64. What has 2 k records or more is cut. The loss of a
+    codes : unsigned (m, q); record_of : int32 (n,); picks : int64; low, high : int32, the boxes of all chunks of rows,
+    see :func:`sfumato.kernels.local_classes.boxes_of`. What has 2 k records or more is cut. The loss of a
     class is that of all its records; the class with the lowest row goes first among equals. Cost O(c q) for each pick,
     most of it cut short, and O(k² q) for each cut.
     """
@@ -28,7 +39,7 @@ def join_undersized(codes: Any, record_of: Any, picks: Any, k: int, loss: ClassL
     for row in picks:
         small = np.int64(classes.class_of[row])
         if classes.sizes[small] < k:
-            near = _nearest(codes, record_of, small, loss, classes)
+            near = _nearest(codes, record_of, small, low, high, loss, classes)
             rows = rows_of(small, near, classes)
             drop_class(small, classes)
             drop_class(near, classes)
@@ -36,7 +47,9 @@ def join_undersized(codes: Any, record_of: Any, picks: Any, k: int, loss: ClassL
 
 
 @inlined
-def _nearest(codes: Any, record_of: Any, small: int, loss: ClassLoss, classes: LocalClasses) -> int:
+def _nearest(
+    codes: Any, record_of: Any, small: int, low: Any, high: Any, loss: ClassLoss, classes: LocalClasses
+) -> int:
     end = len(classes.sizes)
     # Rows lie near those that are like them: a good class to begin with leaves little to sum for the others.
     found = classes.after[small] if classes.after[small] != end else classes.before[small]
@@ -48,19 +61,23 @@ def _nearest(codes: Any, record_of: Any, small: int, loss: ClassLoss, classes: L
             found = other
             best = cell(lost)
     limit = upper_edge(best)
-    one = classes.after[end]
-    while one != end:
-        if best == 0 and one >= found:
+    for chunk in range(len(classes.alive)):
+        start = chunk * CHUNK
+        if best == 0 and start >= found:
             break
-        if one != small:
-            lost = _lost(codes, record_of, small, one, limit, loss, classes)
-            if lost < np.inf:
-                near = cell(lost)
-                if near < best or (near == best and one < found):
-                    found = one
-                    best = near
+        if classes.alive[chunk] == 0:
+            continue
+        # Every class has the record that gives it its number, and that record lies in the box of its chunk.
+        least = (classes.sizes[small] + 1) * least_with(small, low[chunk], high[chunk], loss, classes)
+        if least > limit:
+            continue
+        for one in range(start, min(start + CHUNK, end)):
+            if classes.sizes[one] > 0 and one != small:
+                lost = _lost(codes, record_of, small, one, limit, loss, classes)
+                if lost < np.inf and (cell(lost) < best or (cell(lost) == best and one < found)):
+                    found = np.int64(one)
+                    best = cell(lost)
                     limit = upper_edge(best)
-        one = classes.after[one]
     return found
 
 

@@ -14,6 +14,9 @@ from sfumato.kernels.class_loss import ClassLoss, range_loss, set_loss
 from sfumato.kernels.jit import inlined, kernel
 from sfumato.kernels.space import SET
 
+CHUNK = 32
+"""Neighbouring rows that are looked at together."""
+
 
 class LocalClasses(NamedTuple):
     """Classes, changed in place; those that exist are linked in rising order.
@@ -32,6 +35,8 @@ class LocalClasses(NamedTuple):
         int32 (n,).
     after, before : numpy.ndarray
         int64 (n + 1,): next and previous class; entry n is both ends.
+    alive : numpy.ndarray
+        int64: classes with a number in each chunk of rows.
     marks : numpy.ndarray
         int64 (M + 1,): scratch; the last entry is the newest mark.
     """
@@ -44,6 +49,7 @@ class LocalClasses(NamedTuple):
     class_of: NDArray[np.int32]
     after: NDArray[np.int64]
     before: NDArray[np.int64]
+    alive: NDArray[np.int64]
     marks: NDArray[np.int64]
 
 
@@ -56,7 +62,7 @@ def no_classes(height: int, loss: ClassLoss) -> LocalClasses:
     return LocalClasses(
         np.zeros((height, width), np.int32), np.zeros((height, width), np.int32), np.ones((height, width), np.int32),
         np.zeros(height, np.int64), np.full(height, -1, np.int64), np.full(height, -1, np.int32), ends, ends.copy(),
-        np.zeros(loss.offsets[width] + 1, np.int64),
+        np.zeros((height + CHUNK - 1) // CHUNK, np.int64), np.zeros(loss.offsets[width] + 1, np.int64),
     )  # fmt: skip
 
 
@@ -83,6 +89,7 @@ def add_class(codes: Any, record_of: Any, rows: Any, loss: ClassLoss, classes: L
     classes.before[classes.after[one]] = one
     classes.after[before] = one
     classes.sizes[one] = len(rows)
+    classes.alive[one // CHUNK] += 1
     for place in range(len(rows)):
         classes.class_of[rows[place]] = one
         classes.following[rows[place]] = rows[place + 1] if place + 1 < len(rows) else -1
@@ -116,6 +123,7 @@ def drop_class(one: int, classes: LocalClasses) -> None:
     classes.after[classes.before[one]] = classes.after[one]
     classes.before[classes.after[one]] = classes.before[one]
     classes.sizes[one] = 0
+    classes.alive[one // CHUNK] -= 1
 
 
 @inlined
@@ -190,3 +198,32 @@ def _together(
                 distinct += 1
             row = classes.following[row]
     return distinct
+
+
+@inlined
+def least_with(small: int, low: Any, high: Any, loss: ClassLoss, classes: LocalClasses) -> float:
+    """Lower bound on the loss of a class with a record whose codes lie within ``low .. high``; int32 (q,)."""
+    total = 0.0
+    for attribute in range(len(loss.kinds)):
+        if loss.kinds[attribute] == SET:
+            total += set_loss(attribute, np.int64(classes.distinct[small, attribute]), loss)
+        else:
+            start, stop = classes.low[small, attribute], classes.high[small, attribute]
+            near = min(max(start, low[attribute]), high[attribute])
+            total += range_loss(attribute, np.int64(min(start, near)), np.int64(max(stop, near)), loss)
+    return total
+
+
+@kernel
+def boxes_of(codes: Any, record_of: Any) -> Any:
+    """Return the smallest and largest codes of each chunk of rows; two int32, chunks x q."""
+    chunks = (len(record_of) + CHUNK - 1) // CHUNK
+    low = np.full((chunks, codes.shape[1]), 2**31 - 1, np.int32)
+    high = np.zeros((chunks, codes.shape[1]), np.int32)
+    for row in range(len(record_of)):
+        chunk = row // CHUNK
+        for attribute in range(codes.shape[1]):
+            code = np.int32(codes[record_of[row], attribute])
+            low[chunk, attribute] = min(low[chunk, attribute], code)
+            high[chunk, attribute] = max(high[chunk, attribute], code)
+    return low, high

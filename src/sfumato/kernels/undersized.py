@@ -9,19 +9,19 @@ from typing import Any
 
 import numpy as np
 
-from sfumato.kernels.class_loss import ClassLoss, range_loss
+from sfumato.kernels.class_loss import ClassLoss
 from sfumato.kernels.class_span import Span, new_span, open_with, span_loss, take_nearest, widen
 from sfumato.kernels.jit import inlined, kernel
 from sfumato.kernels.local_classes import (
     LocalClasses,
     add_class,
     drop_class,
+    least_with,
     no_classes,
     own_loss,
     rows_of,
     union_up_to,
 )
-from sfumato.kernels.space import SET
 from sfumato.kernels.ties import cell, upper_edge
 
 
@@ -102,7 +102,7 @@ def _cheapest_donor(
         if donor != small and classes.sizes[donor] >= 2 * k - size:
             own = classes.sizes[donor] * own_loss(donor, loss, classes)
             bound = (upper_edge(best) + own) / k
-            if _least_with(small, donor, loss, classes) <= bound:
+            if least_with(small, classes.low[donor], classes.high[donor], loss, classes) <= bound:
                 rows = rows_of(donor, np.int64(-1), classes)
                 taken = np.zeros(len(rows), np.bool_)
                 _span_of(codes, record_of, small, loss, classes, span)
@@ -116,18 +116,6 @@ def _cheapest_donor(
                         giving = taken
         donor = classes.after[donor]
     return found, giving
-
-
-@inlined
-def _least_with(small: int, donor: int, loss: ClassLoss, classes: LocalClasses) -> float:
-    """Lower bound on the loss of a class with any record of another one."""
-    total = 0.0
-    for attribute in range(len(loss.kinds)):
-        if loss.kinds[attribute] != SET:
-            low, high = classes.low[small, attribute], classes.high[small, attribute]
-            near = min(max(low, classes.low[donor, attribute]), classes.high[donor, attribute])
-            total += range_loss(attribute, np.int64(min(low, near)), np.int64(max(high, near)), loss)
-    return total
 
 
 @inlined

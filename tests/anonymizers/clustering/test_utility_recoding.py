@@ -47,6 +47,22 @@ def test_top_down_equals_the_twin_record_by_record(data, k, draw):
     assert members(found) == twin_top_down(rows, kinds, k, order)
 
 
+@pytest.mark.parametrize("direction", DIRECTIONS)
+def test_larger_tables_equal_the_twins_too(direction):
+    """Rows are looked at in chunks, so that a few of them are no test of what is left out."""
+    rng = np.random.default_rng(11)
+    texts = [["aa", "ab", "ba", "bb", "bc", "ca", None], ["red", "blue", "green", None]]
+    data = [
+        (float(rng.integers(0, 17)), *(choices[rng.integers(len(choices))] for choices in texts)) for _ in range(110)
+    ]
+    records, rows, kinds = laid_out(data, 3, PenaltyDistance())
+    order = rng.permutation(len(data))
+    if direction == "bottom-up":
+        assert members(bottom_up_classes(records, 3, order)) == twin.bottom_up(rows, kinds, 3, order.tolist())
+    else:
+        assert members(top_down_classes(records, 3, order)) == twin_top_down(rows, kinds, 3, order.tolist())
+
+
 def twin_top_down(
     rows: Sequence[Sequence[object]], kinds: Sequence[Kind], k: int, order: Sequence[int]
 ) -> list[list[int]]:

@@ -17,7 +17,7 @@ from sfumato.anonymizers.protocol import Problem
 from sfumato.classes.partition import Partition
 from sfumato.errors import PolicyError, raise_all
 from sfumato.kernels.bottom_up import join_undersized
-from sfumato.kernels.local_classes import single_rows
+from sfumato.kernels.local_classes import boxes_of, single_rows
 from sfumato.kernels.top_down import halved
 from sfumato.kernels.undersized import help_undersized, listed
 from sfumato.shuffle import permutation
@@ -115,8 +115,10 @@ def bottom_up_classes(records: DistinctRecords, k: int, picks: NDArray[np.int64]
     """
     record_of = records.record_of
     classes = single_rows(records.codes, record_of, records.loss)
+    least, largest = boxes_of(records.codes, record_of)
     for low in range(0, len(picks), _STEP):
-        join_undersized(records.codes, record_of, picks[low : low + _STEP], k, records.loss, classes)
+        some = picks[low : low + _STEP]
+        join_undersized(records.codes, record_of, some, k, least, largest, records.loss, classes)
         _say(records, min(low + _STEP, len(picks)))
     return classes.class_of
 
