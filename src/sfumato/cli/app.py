@@ -12,7 +12,7 @@ from typing import Annotated
 
 import typer
 
-from sfumato.cli import anonymize, demo, hierarchy, measure, risk, verify
+from sfumato.cli import anonymize, demo, hierarchy, measure, ratings, risk, verify
 from sfumato.cli.outcome import Guarded
 
 TOUR = """
@@ -29,6 +29,7 @@ A short tour:
   sfumato measure patients.csv patients-release/
   sfumato risk patients.csv --quasi age,sex,zip
   sfumato hierarchy patients.csv zip --out zip.csv
+  sfumato ratings check ratings.csv -k 20 --epsilon 1
 
 Every command has its own --help with an example.
 
@@ -57,6 +58,10 @@ def _help(command: Callable[..., None]) -> str:
 for module in (demo, anonymize, verify, measure, risk, hierarchy):
     command = getattr(module, module.__name__.rpartition(".")[2])
     app.command(help=_help(command), epilog=module.EXAMPLE)(command)
+
+_on_ratings = typer.Typer(help=ratings.HELP, no_args_is_help=True, rich_markup_mode="rich")
+_on_ratings.command(help=_help(ratings.check), epilog=ratings.EXAMPLE)(ratings.check)
+app.add_typer(_on_ratings, name="ratings")
 
 
 def _show_version(asked: bool) -> None:

@@ -1,0 +1,142 @@
+"""``sfumato ratings``: commands on survey ratings."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+from sfumato.cli.options import METHOD, OUTPUT, PRIVACY, AsJson, ColumnNames, Encoding, Missing, NoHeader, Separator
+from sfumato.cli.outcome import say
+from sfumato.cli.progress import progress_bar
+from sfumato.cli.rating_options import (
+    Form,
+    Issue,
+    Issues,
+    Rating,
+    RatingScale,
+    RatingsFile,
+    Seed,
+    SensitiveDrawn,
+    SensitiveFile,
+    SensitiveNames,
+    SensitiveShare,
+    SensitiveWords,
+    User,
+    ratings_of,
+)
+
+if TYPE_CHECKING:
+    from sfumato.ratings.satisfaction import Satisfaction
+
+HELP = "Survey ratings, sparse and identifying: sfumato ratings COMMAND --help"
+
+EXAMPLE = """\b
+Example:
+  sfumato ratings check ratings.csv -k 20 --epsilon 1 -l 1 \\
+      --scale 0.5,5,0.5 --sensitive-share 0.1
+  sfumato ratings check survey.csv --form wide --user id \\
+      --sensitive 'N*' --scale 1,6 -k 5 --epsilon 1 --how-far
+"""
+
+
+def check(
+    ratings: RatingsFile,
+    k: Annotated[int, typer.Option("-k", help="Records around each, itself counted.", rich_help_panel=PRIVACY)],
+    epsilon: Annotated[
+        float, typer.Option(help="Largest difference of ratings that are alike.", rich_help_panel=PRIVACY)
+    ],
+    l: Annotated[  # noqa: E741
+        float, typer.Option("-l", help="Smallest deviation of each sensitive issue.", rich_help_panel=PRIVACY)
+    ] = 0,
+    group: Annotated[
+        Literal["ball", "trimmed"],
+        typer.Option(metavar="KIND", help="Who is around a record: ball or trimmed.", rich_help_panel=PRIVACY),
+    ] = "ball",
+    nulls: Annotated[
+        Literal["skip", "g", "literal"],
+        typer.Option(
+            metavar="KIND", help="Deviation with missing ratings: skip, g or literal.", rich_help_panel=PRIVACY
+        ),
+    ] = "skip",
+    sensitive: SensitiveNames = None,
+    sensitive_file: SensitiveFile = None,
+    sensitive_share: SensitiveShare = None,
+    sensitive_drawn: SensitiveDrawn = "random",
+    seed: Seed = None,
+    form: Form = "long",
+    user: User = None,
+    issue: Issue = None,
+    rating: Rating = None,
+    issues: Issues = None,
+    scale: RatingScale = None,
+    separator: Separator = None,
+    encoding: Encoding = None,
+    missing: Missing = None,
+    no_header: NoHeader = False,
+    columns: ColumnNames = None,
+    search: Annotated[
+        Literal["masks", "slicing", "pairwise"],
+        typer.Option(
+            metavar="NAME", help="masks; or the paper's, for study: slicing, pairwise.", rich_help_panel=METHOD
+        ),
+    ] = "masks",
+    threads: Annotated[int | None, typer.Option(help="Threads; all cores unless said.", rich_help_panel=METHOD)] = None,
+    how_far: Annotated[
+        bool,
+        typer.Option(
+            "--how-far", help="Find the largest k, smallest epsilon and largest l too.", rich_help_panel=OUTPUT
+        ),
+    ] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Decide whether ratings are (k, epsilon, l)-anonymous as they are, and say why not.
+
+    Around every record there must be k records whose ratings of every non-sensitive issue differ by at most epsilon,
+    and the standard deviation of their ratings of every sensitive issue must be at least l. Exit code 0: so it is. 1: it
+    is not.
+    """
+    from sfumato.ratings.check import check_ratings
+    from sfumato.ratings.model import RatingAnonymity
+
+    model = RatingAnonymity(k, epsilon, l, group, nulls)
+    read = ratings_of(
+        ratings,
+        SensitiveWords(sensitive, sensitive_file, sensitive_share, sensitive_drawn, seed),
+        form=form,
+        user=user,
+        issue=issue,
+        rating=rating,
+        issues=issues,
+        scale=scale,
+        separator=separator,
+        encoding=encoding,
+        missing=missing,
+        header=not no_header,
+        columns=columns,
+    )
+    with progress_bar(quiet=as_json) as progress:
+        answer = check_ratings(read, model, search=search, threads=threads, progress=progress)
+        limits = _limits(answer) if how_far else {}
+    say(json.dumps({**answer.to_dict(), **limits}, indent=2) if as_json else _page(answer, limits))
+    if not answer.holds:
+        raise typer.Exit(1)
+
+
+def _limits(answer: Satisfaction) -> dict[str, float | None]:
+    return {
+        "largest_k": answer.largest_k,
+        "smallest_epsilon": answer.smallest_epsilon,
+        "largest_l": answer.largest_l,
+    }
+
+
+def _page(answer: Satisfaction, limits: dict[str, float | None]) -> str:
+    from sfumato.figures import figure
+
+    told = [
+        f"  {name.replace('_', ' ')} with the other two as they are: {'none' if limit is None else figure(limit)}"
+        for name, limit in limits.items()
+    ]
+    return "\n".join([str(answer), *told])
