@@ -95,6 +95,22 @@ def test_a_release(patients, tmp_path):
     assert (code, len(err.splitlines())) == (2, 2)
 
 
+def test_a_release_and_a_population_of_original_values(patients, tmp_path):
+    release, population = tmp_path / "release", tmp_path / "everybody.csv"
+    words = ["anonymize", patients, *QUASI, "--others", "drop", "-k", 5, "--out", release]
+    assert CliRunner().invoke(app, [str(word) for word in words]).exit_code == 0
+    header, *rows = patients.read_text().splitlines()
+    population.write_text("\n".join([header, *rows, *rows]))
+    code, out, _ = run(release, "--population", population, "--json")
+    assert code == 0
+    told = json.loads(out)
+    assert told["journalist"]["highest"] <= told["prosecutor"]["highest"] / 2
+    code, _, err = run(release, "--population", population, "--separator", ";")
+    assert code == 2
+    assert "everybody.csv" in err
+    assert run(tmp_path, "--population", population)[0] == 2
+
+
 def test_mistakes_are_told_at_once_and_by_the_names_of_the_options(patients):
     code, out, err = run(
         patients, *QUASI, "--special-uniques", 4, "--sampling-fraction", 2, "--threshold", "fda", "--weights", "zip"

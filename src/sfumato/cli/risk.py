@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -18,6 +18,7 @@ from sfumato.cli.options import (
     Categorical,
     ColumnNames,
     Encoding,
+    Hierarchies,
     Identifying,
     Insensitive,
     Missing,
@@ -30,7 +31,7 @@ from sfumato.cli.options import (
     Separator,
 )
 from sfumato.cli.outcome import complain, say
-from sfumato.errors import PolicyError, SfumatoError, raise_all
+from sfumato.errors import InputError, PolicyError, SfumatoError, raise_all
 
 if TYPE_CHECKING:
     from sfumato.cli.words import Words
@@ -63,6 +64,7 @@ def risk(
     insensitive: Insensitive = None,
     others: Others = None,
     categorical: Categorical = None,
+    hierarchies: Hierarchies = None,
     population: Annotated[
         Path | None,
         typer.Option(
@@ -120,8 +122,9 @@ def risk(
 ) -> None:
     """Measure how easily people are found in a table or a release. It is for the data steward: rows are named.
 
-    Only the quasi-identifying columns are looked at; those of a release are known. Lists of columns are separated by
-    commas.
+    Only the quasi-identifying columns are looked at; those of a release are known. The population of a release holds
+    original values; --policy names the policy that made the release where its own withholds hierarchies. Lists of
+    columns are separated by commas.
     """
     from sfumato.cli.words import ROLES, Words, all_names, source_words
     from sfumato.release.risk import risk as measure
@@ -131,7 +134,14 @@ def risk(
     header = not no_header
     source = source_words(separator=separator, encoding=encoding, missing=missing, header=header, columns=columns)
     roles = dict(zip(ROLES, (identifying, quasi, sensitive, insensitive), strict=True))
-    words = Words(policy=policy, roles=roles, others=others or "drop", categorical=categorical or (), source=source)
+    words = Words(
+        policy=policy,
+        roles=roles,
+        others=others or "drop",
+        categorical=categorical or (),
+        hierarchies=hierarchies,
+        source=source,
+    )
     beside = [name for name in (weights, household) if name is not None]
     whole, everybody = _read(table, population, words, beside)
     with _said_as_options():
@@ -176,8 +186,8 @@ def _target_problems(records: Path | None, *, overwrite: bool) -> list[str]:
 def _read(table: Path, population: Path | None, words: Words, beside: Sequence[str]) -> tuple[Any, Any]:
     """Return what to measure and the population: a table that is read as the words say, or a release as it is."""
     if table.is_dir():
-        raise_all(PolicyError, _useless(words))
-        return table, population
+        raise_all(PolicyError, _useless(words, population))
+        return table, None if population is None else _original_people(table, population, words)
     meant = _only_quasi(words, beside)
     errors: list[SfumatoError] = []
     read = [_table(meant, path, errors) for path in (table, population)]
@@ -208,12 +218,25 @@ def _only_quasi(words: Words, beside: Sequence[str]) -> Policy:
     return policy.model_copy(update={"columns": columns})
 
 
-def _useless(words: Words) -> list[str]:
+def _original_people(release: Path, population: Path, words: Words) -> Table:
+    """Read a population of original values as the policy says that made the release."""
+    from sfumato.cli.words import Words, policy_of
+    from sfumato.release.folder import no_release
+
+    if problem := no_release(release):
+        raise InputError(problem)
+    policy = words.policy or release / "policy.toml"
+    meant = policy_of(Words(policy=policy, hierarchies=words.hierarchies, source=words.source))
+    return meant.without_sensitive().read(population)
+
+
+def _useless(words: Words, population: Path | None) -> list[str]:
     """Name the words that say what a release says by itself."""
-    said: Mapping[str, object] = {
-        "--policy": words.policy,
+    said: dict[str, object] = {
         **{f"--{role}": words.roles.get(role) for role in ("identifying", "sensitive", "insensitive")},
         "--categorical": words.categorical,
-        **{f"--{key}": value for key, value in words.source.items()},
     }
+    if population is None:
+        read = {f"--{key}": value is not None for key, value in words.source.items()}
+        said |= {"--policy": words.policy, "--hierarchies": words.hierarchies, **read}
     return [f"{option}: a release folder says it itself; leave it out" for option, value in said.items() if value]

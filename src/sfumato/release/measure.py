@@ -68,7 +68,7 @@ def _opened(published: Release | str | Path | pl.DataFrame) -> tuple[pl.DataFram
     if isinstance(published, pl.DataFrame):
         return published, None, 1
     if isinstance(published, Release):
-        return published.data, _recoding(published.policy), _promised_k(published.description)
+        return published.data, published_recoding(published.policy), _promised_k(published.description)
     path = Path(published)
     if len(path.name) > LONGEST_NAME or "\0" in str(path):
         raise InputError("the name of the release folder is none that a folder can have")
@@ -78,11 +78,11 @@ def _opened(published: Release | str | Path | pl.DataFrame) -> tuple[pl.DataFram
         raise InputError(f"{problem}; name a release or a published file")
     description, facts = read_description((path / MARK).read_text(encoding="utf-8", errors="replace"))
     policy = path / "policy.toml"
-    recoding = _recoding(policy.read_text(encoding="utf-8", errors="replace")) if policy.is_file() else None
+    recoding = published_recoding(policy.read_text(encoding="utf-8", errors="replace")) if policy.is_file() else None
     return str(path / facts.file), recoding, _promised_k(description)
 
 
-def _recoding(policy: str) -> Recoding:
+def published_recoding(policy: str) -> Recoding:
     """Read how a release was published off its policy; other parts of it may be unknown here or withheld."""
     try:
         return Recoding.from_policy(tomllib.loads(policy).get("recoding", {}))

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from sfumato.errors import PolicyError
 from sfumato.models.wildcard_k_anonymity import WildcardKAnonymity
+from sfumato.recoding import Recoding
 from sfumato.release.problem import thread_count
 from sfumato.release.release import Release
 from sfumato.release.risk_inputs import Measured, measured, opened
@@ -52,6 +53,7 @@ def risk(
     special_uniques: int | None = None,
     combinations: int | None = None,
     wildcards: bool = False,
+    recoding: Recoding | None = None,
     threads: int | None = None,
 ) -> RiskReport:
     """Measure how easily people are found in a table by its quasi-identifying columns.
@@ -66,8 +68,10 @@ def risk(
         Which columns an attacker may know. None takes those of the table's schema or of the release; a published file
         or frame needs them named.
     population
-        Everybody who might be in the table, the records of the table included: a table, frame or file with the same
-        quasi-identifying columns, published in the same way where the table is. For the journalist.
+        Everybody who might be in the table, the records of the table included, for the journalist. A frame or file is
+        compared value by value: where the table is published, it must be published in the same way. A table from
+        :func:`sfumato.read_table` holds original values; where the table is published, they are counted under the
+        values that cover them, with the hierarchies of its schema.
     sampling_fraction
         Records of the table per record of the population, above 0 to 1, where there is no population table.
     weights
@@ -83,6 +87,9 @@ def risk(
     wildcards
         Count ``*`` as any value, as sdcMicro does, in class sizes and what follows from them; special uniques,
         combinations and population uniqueness still take it as a value of its own.
+    recoding
+        How a published table was published, for a population of original values; None takes what a release says, else
+        the defaults.
     threads
         None reads ``SFUMATO_THREADS``, else takes all cores. It never changes the result.
 
@@ -112,7 +119,7 @@ def risk(
     >>> report.rows_above("five").tolist()
     [1, 2, 3, 4, 5]
     """
-    known = opened(table, quasi_identifying, [weights, household])
+    known = opened(table, quasi_identifying, [weights, household], recoding)
     sizes = _Sizes.of(len(known.names), special_uniques, combinations)
     problems: list[str] = []
     asked = _checked(problems, _thresholds, thresholds)

@@ -14,9 +14,12 @@ from numpy.typing import NDArray
 
 from sfumato.errors import InputError, PolicyError, SfumatoError, raise_all
 from sfumato.figures import counted
+from sfumato.recoding import Recoding
 from sfumato.release.description import read_description
 from sfumato.release.folder import MARK, no_release
+from sfumato.release.measure import published_recoding
 from sfumato.release.release import Release
+from sfumato.release.risk_population import covered_population, population_problems
 from sfumato.risks.keys import Keys, counted_in, keys_of
 from sfumato.table.distinct import distinct_of
 from sfumato.table.problems import raise_together
@@ -65,14 +68,22 @@ class Opened:
         Quasi-identifying columns.
     attributes : mapping of str to Attribute
         How a population is read alike.
+    recoding : Recoding or None
+        How it was published; None for an original table.
     """
 
     frame: pl.DataFrame
     names: tuple[str, ...]
     attributes: Mapping[str, Attribute]
+    recoding: Recoding | None
 
 
-def opened(table: object, quasi_identifying: Sequence[str] | None, beside: Sequence[str | None]) -> Opened:
+def opened(
+    table: object,
+    quasi_identifying: Sequence[str] | None,
+    beside: Sequence[str | None],
+    recoding: Recoding | None,
+) -> Opened:
     """Read a table, or take one that was read.
 
     Parameters
@@ -83,6 +94,8 @@ def opened(table: object, quasi_identifying: Sequence[str] | None, beside: Seque
         None takes what the schema or the release says.
     beside
         Names of other columns that are needed of a published table.
+    recoding
+        How a published table was published; None takes what a release says, else the defaults.
 
     Raises
     ------
@@ -91,7 +104,7 @@ def opened(table: object, quasi_identifying: Sequence[str] | None, beside: Seque
     """
     if isinstance(table, Table):
         return _opened_table(table, quasi_identifying)
-    data, known = _published(table)
+    data, known, said = _published(table)
     names = tuple(known if quasi_identifying is None else quasi_identifying)
     if not names:
         raise PolicyError("quasi_identifying: name the columns that an attacker may know")
@@ -99,7 +112,7 @@ def opened(table: object, quasi_identifying: Sequence[str] | None, beside: Seque
     attributes = dict.fromkeys(names, Attribute(kind=Kind.CATEGORICAL))
     others = [name for name in dict.fromkeys(beside) if name is not None and name not in attributes]
     schema = Schema(quasi_identifying=attributes, insensitive=others, others="drop")
-    return Opened(read_table(data, schema, strip=False).frame, names, attributes)
+    return Opened(read_table(data, schema, strip=False).frame, names, attributes, recoding or said)
 
 
 def _opened_table(table: Table, quasi_identifying: Sequence[str] | None) -> Opened:
@@ -111,7 +124,7 @@ def _opened_table(table: Table, quasi_identifying: Sequence[str] | None) -> Open
         raise PolicyError("quasi_identifying: the schema has no quasi-identifying column; name some")
     # Neither hierarchies nor domains matter to who equals whom.
     attributes = {name: Attribute(kind=table.kinds.get(name, Kind.CATEGORICAL)) for name in names}
-    return Opened(table.frame, names, attributes)
+    return Opened(table.frame, names, attributes, None)
 
 
 def _refuse_repeated(names: Sequence[str]) -> None:
@@ -119,19 +132,21 @@ def _refuse_repeated(names: Sequence[str]) -> None:
         raise PolicyError("quasi_identifying: names a column twice; name each once")
 
 
-def _published(table: object) -> tuple[object, tuple[str, ...]]:
-    """Return what to read of a published table, and the columns that it says are quasi-identifying."""
+def _published(table: object) -> tuple[object, tuple[str, ...], Recoding]:
+    """Return what to read of a published table, and what it says of its columns and of how it was published."""
     if isinstance(table, Release):
-        return table.data, table.description.quasi_identifying
+        return table.data, table.description.quasi_identifying, published_recoding(table.policy)
     if not isinstance(table, (str, Path)):
-        return table, ()
+        return table, (), Recoding()
     path = Path(table)
     if not path.is_dir():
-        return path, ()
+        return path, (), Recoding()
     if problem := no_release(path):
         raise InputError(f"{problem}; name a release, a published file or a table")
     description, facts = read_description((path / MARK).read_text(encoding="utf-8", errors="replace"))
-    return path / facts.file, description.quasi_identifying
+    policy = path / "policy.toml"
+    text = policy.read_text(encoding="utf-8", errors="replace") if policy.is_file() else ""
+    return path / facts.file, description.quasi_identifying, published_recoding(text)
 
 
 def measured(
@@ -158,10 +173,18 @@ def measured(
     errors: list[SfumatoError] = [PolicyError(*problems)] if problems else []
     weight = _collected(errors, _weights_of, table, weights)
     household_of = _collected(errors, _households_of, table, household)
-    others = _collected(errors, _population_columns, table, population)
+    people = _collected(errors, _population_of, table, population)
     raise_together(errors)
-    keys, counts = _grouped([table.frame[name] for name in table.names], others, threads)
-    return Measured(keys, weight, household_of, counts, None if others is None else len(others[0]))
+    columns = [table.frame[name] for name in table.names]
+    if people is None:
+        return Measured(keys_of(columns, threads), weight, household_of, None, None)
+    if isinstance(people, Table):
+        keys, counts = keys_of(columns, threads), _covered(table, people)
+    else:
+        stacked = [_stacked(column, people[column.name]) for column in columns]
+        keys, counts = counted_in(keys_of(stacked, threads), table.frame.height)
+    _refuse_missing_people(keys, counts)
+    return Measured(keys, weight, household_of, counts, people.height)
 
 
 def _collected(
@@ -217,34 +240,36 @@ def _column(table: Opened, name: str, option: str) -> pl.Series:
     return table.frame[name]
 
 
-def _population_columns(table: Opened, population: object) -> list[pl.Series]:
-    """Read the columns of a population as those of the table were read."""
-    if isinstance(population, Table):
-        population = population.frame
+def _population_of(table: Opened, population: object) -> Table | pl.DataFrame:
+    """Return a population of original values to be covered by published ones, or one of values to be compared."""
     if isinstance(population, Release):
         population = population.data
-    try:
-        frame = read_table(population, Schema(quasi_identifying=table.attributes, others="drop")).frame
-    except SfumatoError as error:
-        raise InputError(*(f"population: {problem}" for problem in error.problems)) from None
-    height = table.frame.height
-    if frame.height < height:
+    if isinstance(population, Table) and table.recoding is None:
+        population = population.frame
+    people: Table | pl.DataFrame
+    if isinstance(population, Table):
+        people = population
+    else:
+        try:
+            people = read_table(population, Schema(quasi_identifying=table.attributes, others="drop")).frame
+        except SfumatoError as error:
+            raise population_problems(error) from None
+    if people.height < table.frame.height:
         raise InputError(
-            f"population: has {counted(frame.height, 'record')} and the table {height:,}; it must hold everybody who "
-            "might be in the table, and those who are"
+            f"population: has {counted(people.height, 'record')} and the table {table.frame.height:,}; it must hold "
+            "everybody who might be in the table, and those who are"
         )
-    return [frame[name] for name in table.names]
+    return people
 
 
-def _grouped(
-    columns: Sequence[pl.Series], others: Sequence[pl.Series] | None, threads: int
-) -> tuple[Keys, NDArray[np.int64] | None]:
-    if others is None:
-        return keys_of(columns, threads), None
-    height = len(columns[0])
-    keys, population = counted_in(
-        keys_of([_stacked(*pair) for pair in zip(columns, others, strict=True)], threads), height
-    )
+def _covered(table: Opened, people: Table) -> NDArray[np.int64]:
+    try:
+        return covered_population(table.frame, table.names, people, table.recoding or Recoding())
+    except SfumatoError as error:
+        raise population_problems(error) from None
+
+
+def _refuse_missing_people(keys: Keys, population: NDArray[np.int64]) -> None:
     few = population < keys.records
     if few.any():
         records, first = int(keys.records[few].sum()), int(keys.first_rows[few].min())
@@ -253,7 +278,6 @@ def _grouped(
             "quasi-identifying values more often in the table than in the population; it must hold everybody who is in "
             "the table, with values written in the same way"
         )
-    return keys, population
 
 
 def _stacked(column: pl.Series, other: pl.Series) -> pl.Series:

@@ -1,0 +1,70 @@
+"""How many people each published class covers.
+
+Letters: m distinct people, q attributes, c classes, g labels of all attributes together, r runs of all labels together,
+z codes of all attributes together, w words of 64 classes.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.kernels.bits import EMPTY, lowest, single, without_lowest
+from sfumato.kernels.jit import inlined, kernel
+
+
+@kernel
+def covered_people(
+    people: NDArray[np.unsignedinteger],
+    weights: NDArray[np.int64],
+    label_of: NDArray[np.int64],
+    runs: NDArray[np.int64],
+    low: NDArray[np.int32],
+    high: NDArray[np.int32],
+    rows: NDArray[np.int64],
+    words: int,
+) -> NDArray[np.int64]:
+    """Count the people whose every code is covered by the labels of a class; int64 (c,).
+
+    people : unsigned (m, q). weights : int64 (m,), people behind each. label_of : int64 (c, q), labels numbered through
+    all attributes. runs : int64 (g + 1,), label ``i`` covers the codes ``low .. high`` of the runs
+    ``runs[i] .. runs[i+1]-1``, int32 (r,) twice, empty where high is below low; the runs of a label share no code.
+    rows : int64 (q + 1,), before the codes of each attribute. words : w at a time, so that memory stays at 8 z w bytes.
+    Cost O(m · q · c / 64 + covered pairs of a class and a code + covered pairs of a class and a person).
+    """
+    counted = np.zeros(len(label_of), dtype=np.int64)
+    table = np.empty((rows[-1], words), dtype=np.uint64)
+    for first in range(0, len(label_of), 64 * words):
+        beyond = min(first + 64 * words, len(label_of))
+        _tabulate(table, first, beyond, label_of, runs, low, high, rows)
+        for person in range(len(people)):
+            for word in range((beyond - first + 63) // 64):
+                fitting = table[rows[0] + people[person, 0], word]
+                for attribute in range(1, people.shape[1]):
+                    fitting = fitting & table[rows[attribute] + people[person, attribute], word]
+                while fitting != EMPTY:
+                    counted[first + 64 * word + lowest(fitting)] += weights[person]
+                    fitting = without_lowest(fitting)
+    return counted
+
+
+@inlined
+def _tabulate(
+    table: NDArray[np.uint64],
+    first: int,
+    beyond: int,
+    label_of: NDArray[np.int64],
+    runs: NDArray[np.int64],
+    low: NDArray[np.int32],
+    high: NDArray[np.int32],
+    rows: NDArray[np.int64],
+) -> None:
+    """Set, for every code, the bits of the classes ``first .. beyond-1`` that cover it."""
+    table[:] = EMPTY
+    for owner in range(first, beyond):
+        word, bit = (owner - first) >> 6, single((owner - first) & 63)
+        for attribute in range(label_of.shape[1]):
+            label = label_of[owner, attribute]
+            for run in range(runs[label], runs[label + 1]):
+                for code in range(low[run], high[run] + 1):
+                    table[rows[attribute] + code, word] |= bit
