@@ -19,23 +19,23 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from sfumato.anonymizers.cell_suppression import CellSuppression as CellSuppression
+    from sfumato.anonymizers.cell_suppression.cell_suppression import CellSuppression as CellSuppression
     from sfumato.anonymizers.clustering.caat import CAAT as CAAT
+    from sfumato.anonymizers.clustering.k_member import KMember as KMember
     from sfumato.anonymizers.clustering.kaca import KACA as KACA
     from sfumato.anonymizers.clustering.kmeans import KMeans as KMeans
+    from sfumato.anonymizers.clustering.lower_bound import lower_bound as lower_bound
     from sfumato.anonymizers.clustering.mdav import MDAV as MDAV
     from sfumato.anonymizers.clustering.oka import OKA as OKA
     from sfumato.anonymizers.clustering.sbc import SBC as SBC
     from sfumato.anonymizers.clustering.utility_recoding import UtilityRecoding as UtilityRecoding
     from sfumato.anonymizers.clustering.v_mdav import VMDAV as VMDAV
-    from sfumato.anonymizers.datafly import Datafly as Datafly
-    from sfumato.anonymizers.global_mondrian import GlobalMondrian as GlobalMondrian
-    from sfumato.anonymizers.incognito import Incognito as Incognito
-    from sfumato.anonymizers.k_member import KMember as KMember
-    from sfumato.anonymizers.lower_bound import lower_bound as lower_bound
+    from sfumato.anonymizers.full_domain.datafly import Datafly as Datafly
+    from sfumato.anonymizers.full_domain.incognito import Incognito as Incognito
+    from sfumato.anonymizers.full_domain.optimal import Optimal as Optimal
     from sfumato.anonymizers.mondrian import Mondrian as Mondrian
-    from sfumato.anonymizers.optimal import Optimal as Optimal
-    from sfumato.anonymizers.value_generalization import ValueGeneralization as ValueGeneralization
+    from sfumato.anonymizers.single_dimensional.global_mondrian import GlobalMondrian as GlobalMondrian
+    from sfumato.anonymizers.single_dimensional.value_generalization import ValueGeneralization as ValueGeneralization
     from sfumato.attacks.linkage import linking_attack as linking_attack
     from sfumato.errors import HierarchyError as HierarchyError
     from sfumato.errors import InputError as InputError
@@ -85,7 +85,7 @@ if TYPE_CHECKING:
     from sfumato.table.table import Table as Table
 
 _HOMES = {
-    "anonymizers.cell_suppression": ("CellSuppression",),
+    "anonymizers.cell_suppression.cell_suppression": ("CellSuppression",),
     "anonymizers.clustering.caat": ("CAAT",),
     "anonymizers.clustering.kaca": ("KACA",),
     "anonymizers.clustering.kmeans": ("KMeans",),
@@ -94,14 +94,14 @@ _HOMES = {
     "anonymizers.clustering.utility_recoding": ("UtilityRecoding",),
     "anonymizers.clustering.v_mdav": ("VMDAV",),
     "anonymizers.clustering.oka": ("OKA",),
-    "anonymizers.datafly": ("Datafly",),
-    "anonymizers.global_mondrian": ("GlobalMondrian",),
-    "anonymizers.incognito": ("Incognito",),
-    "anonymizers.k_member": ("KMember",),
-    "anonymizers.lower_bound": ("lower_bound",),
+    "anonymizers.full_domain.datafly": ("Datafly",),
+    "anonymizers.single_dimensional.global_mondrian": ("GlobalMondrian",),
+    "anonymizers.full_domain.incognito": ("Incognito",),
+    "anonymizers.clustering.k_member": ("KMember",),
+    "anonymizers.clustering.lower_bound": ("lower_bound",),
     "anonymizers.mondrian": ("Mondrian",),
-    "anonymizers.optimal": ("Optimal",),
-    "anonymizers.value_generalization": ("ValueGeneralization",),
+    "anonymizers.full_domain.optimal": ("Optimal",),
+    "anonymizers.single_dimensional.value_generalization": ("ValueGeneralization",),
     "attacks.linkage": ("linking_attack",),
     "errors": (
         "HierarchyError",

@@ -2,8 +2,9 @@
 
 from typing import Any
 
-from sfumato.anonymizers.cell_suppression import CellSuppression
+from sfumato.anonymizers.cell_suppression.cell_suppression import CellSuppression
 from sfumato.anonymizers.clustering.caat import CAAT
+from sfumato.anonymizers.clustering.k_member import KMember
 from sfumato.anonymizers.clustering.kaca import KACA
 from sfumato.anonymizers.clustering.kmeans import KMeans
 from sfumato.anonymizers.clustering.mdav import MDAV
@@ -11,14 +12,13 @@ from sfumato.anonymizers.clustering.oka import OKA
 from sfumato.anonymizers.clustering.sbc import SBC
 from sfumato.anonymizers.clustering.utility_recoding import UtilityRecoding
 from sfumato.anonymizers.clustering.v_mdav import VMDAV
-from sfumato.anonymizers.datafly import Datafly
-from sfumato.anonymizers.global_mondrian import GlobalMondrian
-from sfumato.anonymizers.incognito import Incognito
-from sfumato.anonymizers.k_member import KMember
+from sfumato.anonymizers.full_domain.datafly import Datafly
+from sfumato.anonymizers.full_domain.incognito import Incognito
+from sfumato.anonymizers.full_domain.optimal import Optimal
 from sfumato.anonymizers.mondrian import Mondrian
-from sfumato.anonymizers.optimal import Optimal
 from sfumato.anonymizers.protocol import Anonymizer, Problem
-from sfumato.anonymizers.value_generalization import ValueGeneralization
+from sfumato.anonymizers.single_dimensional.global_mondrian import GlobalMondrian
+from sfumato.anonymizers.single_dimensional.value_generalization import ValueGeneralization
 
 __all__ = [
     "ANONYMIZERS",

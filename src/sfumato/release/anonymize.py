@@ -9,10 +9,10 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from sfumato.anonymizers.lower_bound import lower_bound
+from sfumato.anonymizers.clustering.lower_bound import lower_bound
+from sfumato.anonymizers.clustering.refinement import refine as refined_partition
 from sfumato.anonymizers.mondrian import Mondrian
 from sfumato.anonymizers.protocol import Anonymizer, Problem, Progress, silent
-from sfumato.anonymizers.refinement import refine as refined_partition
 from sfumato.classes.generalized import Form, GeneralizedTable
 from sfumato.classes.partition import Partition
 from sfumato.errors import UnsatisfiableError

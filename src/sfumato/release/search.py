@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol, runtime_checkable
 
-from sfumato.anonymizers.incognito import Incognito
+from sfumato.anonymizers.full_domain.incognito import Incognito
 from sfumato.anonymizers.protocol import Anonymizer, Problem, Progress, silent
 from sfumato.errors import PolicyError
 from sfumato.hierarchy.lattice_search import LatticeSearch

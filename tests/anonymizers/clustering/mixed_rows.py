@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from anonymizers.clustering_tables import PATHS, Row, encoded, problem
+from anonymizers.clustering.clustering_tables import PATHS, Row, encoded, problem
 from naive.mixed import Category, Kind, Number, Tree, sort_key
-from sfumato.anonymizers.distances import Distance
-from sfumato.anonymizers.distinct import DistinctRecords, distinct_of
+from sfumato.anonymizers.clustering.distances import Distance
+from sfumato.anonymizers.clustering.distinct import DistinctRecords, distinct_of
 from sfumato.anonymizers.feasibility import feasible
 from sfumato.models import KAnonymity
 

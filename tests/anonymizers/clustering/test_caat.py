@@ -12,12 +12,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import sfumato as sf
-from anonymizers.clustering_tables import PATHS, encoded, problem, tables
+from anonymizers.clustering.clustering_tables import PATHS, encoded, problem, tables
 from naive.caat import caat
 from naive.mixed import Category, Kind, Number, Tree, kinds_of
 from sfumato.anonymizers.clustering.caat import CAAT, cluster, distances_to_class
-from sfumato.anonymizers.distances import HeightDistance
-from sfumato.anonymizers.distinct import DistinctRecords, distinct_of
+from sfumato.anonymizers.clustering.distances import HeightDistance
+from sfumato.anonymizers.clustering.distinct import DistinctRecords, distinct_of
 from sfumato.anonymizers.feasibility import feasible
 from sfumato.table.encoding import EncodedTable, encode
 

@@ -12,8 +12,8 @@ import pytest
 
 import sfumato as sf
 from sfumato.anonymizers.clustering import caat, kaca
-from sfumato.anonymizers.distances import HeightDistance
-from sfumato.anonymizers.distinct import distinct_of
+from sfumato.anonymizers.clustering.distances import HeightDistance
+from sfumato.anonymizers.clustering.distinct import distinct_of
 from sfumato.anonymizers.feasibility import feasible
 from sfumato.anonymizers.protocol import Problem
 from sfumato.table.encoding import EncodedTable, encode

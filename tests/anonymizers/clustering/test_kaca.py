@@ -14,12 +14,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import sfumato as sf
-from anonymizers.clustering_tables import PATHS, encoded, problem, tables
+from anonymizers.clustering.clustering_tables import PATHS, encoded, problem, tables
 from naive.kaca import kaca
 from naive.mixed import Category, Kind, Number, Tree, kinds_of
+from sfumato.anonymizers.clustering.distances import WeightedHierarchyDistance
+from sfumato.anonymizers.clustering.distinct import distinct_of
 from sfumato.anonymizers.clustering.kaca import KACA, class_distance, cluster
-from sfumato.anonymizers.distances import WeightedHierarchyDistance
-from sfumato.anonymizers.distinct import distinct_of
 from sfumato.anonymizers.feasibility import feasible
 from sfumato.hierarchy import Hierarchy
 from sfumato.hierarchy.tree import hierarchy_from_paths

@@ -11,13 +11,13 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import sfumato as sf
+from anonymizers.clustering.clustering_tables import Row, encoded, problem, tables
 from anonymizers.clustering.mixed_rows import contents, laid_out, members
-from anonymizers.clustering_tables import Row, encoded, problem, tables
 from naive.oka import oka
+from sfumato.anonymizers.clustering.distances import HeightDistance
+from sfumato.anonymizers.clustering.distinct import distinct_of
 from sfumato.anonymizers.clustering.oka import OKA, one_pass_classes
 from sfumato.anonymizers.clustering.sizes import least_size
-from sfumato.anonymizers.distances import HeightDistance
-from sfumato.anonymizers.distinct import distinct_of
 from sfumato.anonymizers.feasibility import feasible
 from sfumato.table.encoding import encode
 

@@ -12,12 +12,12 @@ from hypothesis import strategies as st
 
 import naive.xu as twin
 import sfumato as sf
+from anonymizers.clustering.clustering_tables import encoded, problem, tables
 from anonymizers.clustering.mixed_rows import contents, laid_out, members
-from anonymizers.clustering_tables import encoded, problem, tables
 from naive.mixed import Kind
+from sfumato.anonymizers.clustering.distances import PenaltyDistance
+from sfumato.anonymizers.clustering.distinct import DistinctRecords, distinct_of
 from sfumato.anonymizers.clustering.utility_recoding import UtilityRecoding, bottom_up_classes, top_down_classes
-from sfumato.anonymizers.distances import PenaltyDistance
-from sfumato.anonymizers.distinct import DistinctRecords, distinct_of
 from sfumato.anonymizers.feasibility import feasible
 from sfumato.metrics import normalized_certainty_penalty
 from sfumato.recoding import recode

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.anonymizers.clustering.blocks import block_size_problems, solve_in_blocks
-from sfumato.anonymizers.distances import HeightDistance
-from sfumato.anonymizers.distinct import DistinctRecords, distinct_of
+from sfumato.anonymizers.clustering.distances import HeightDistance
+from sfumato.anonymizers.clustering.distinct import DistinctRecords, distinct_of
 from sfumato.anonymizers.feasibility import Feasible
 from sfumato.anonymizers.protocol import Problem
 from sfumato.classes.partition import Partition
@@ -125,7 +125,7 @@ def cluster(records: DistinctRecords, first: int, interval: Interval, ties: Ties
     Parameters
     ----------
     records
-        Made with :class:`~sfumato.anonymizers.distances.HeightDistance`.
+        Made with :class:`~sfumato.anonymizers.clustering.distances.HeightDistance`.
     first
         The distinct record that starts the first class.
     interval, ties, frozen
@@ -153,7 +153,7 @@ def distances_to_class(
     Parameters
     ----------
     records
-        Made with :class:`~sfumato.anonymizers.distances.HeightDistance`.
+        Made with :class:`~sfumato.anonymizers.clustering.distances.HeightDistance`.
     others
         int64 (o,): distinct records.
     members

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.anonymizers.clustering.blocks import block_size_problems, solve_in_blocks
-from sfumato.anonymizers.distances import WeightedHierarchyDistance
-from sfumato.anonymizers.distinct import DistinctRecords, distinct_of
+from sfumato.anonymizers.clustering.distances import WeightedHierarchyDistance
+from sfumato.anonymizers.clustering.distinct import DistinctRecords, distinct_of
 from sfumato.anonymizers.feasibility import Feasible
 from sfumato.anonymizers.protocol import Problem
 from sfumato.classes.partition import Partition
@@ -131,7 +131,7 @@ def cluster(records: DistinctRecords, *, stub: bool) -> Clustering:
     Parameters
     ----------
     records
-        Made with :class:`~sfumato.anonymizers.distances.WeightedHierarchyDistance`.
+        Made with :class:`~sfumato.anonymizers.clustering.distances.WeightedHierarchyDistance`.
     stub
         See :class:`KACA`.
     """
@@ -165,7 +165,7 @@ def class_distance(records: DistinctRecords, members: NDArray[np.int64], others:
     Parameters
     ----------
     records
-        Made with :class:`~sfumato.anonymizers.distances.WeightedHierarchyDistance`.
+        Made with :class:`~sfumato.anonymizers.clustering.distances.WeightedHierarchyDistance`.
     members, others
         int64: distinct records of the classes, at least one each; one record may occur several times.
 

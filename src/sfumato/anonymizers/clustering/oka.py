@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.anonymizers.clustering.blocks import block_size_problems, solve_in_blocks
+from sfumato.anonymizers.clustering.distances import HeightDistance
+from sfumato.anonymizers.clustering.distinct import DistinctRecords, distinct_of
 from sfumato.anonymizers.clustering.sizes import least_size
-from sfumato.anonymizers.distances import HeightDistance
-from sfumato.anonymizers.distinct import DistinctRecords, distinct_of
 from sfumato.anonymizers.feasibility import Feasible
 from sfumato.anonymizers.protocol import Problem
 from sfumato.classes.partition import Partition
@@ -108,7 +108,7 @@ def one_pass_classes(
     Parameters
     ----------
     records
-        With :class:`~sfumato.anonymizers.distances.HeightDistance`.
+        With :class:`~sfumato.anonymizers.clustering.distances.HeightDistance`.
     k
         Records of a class at least.
     seeds

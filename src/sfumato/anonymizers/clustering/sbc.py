@@ -10,6 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.anonymizers.clustering.blocks import block_size_problems, solve_in_blocks
+from sfumato.anonymizers.clustering.distances import DISTANCES
+from sfumato.anonymizers.clustering.distinct import distinct_of
 from sfumato.anonymizers.clustering.similarity import (
     ChainRule,
     Normalize,
@@ -17,8 +19,6 @@ from sfumato.anonymizers.clustering.similarity import (
     Sort,
     similarity_table,
 )
-from sfumato.anonymizers.distances import DISTANCES
-from sfumato.anonymizers.distinct import distinct_of
 from sfumato.anonymizers.feasibility import Feasible
 from sfumato.anonymizers.protocol import Problem
 from sfumato.classes.partition import Partition

@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.anonymizers.clustering.blocks import block_size_problems, solve_in_blocks
+from sfumato.anonymizers.clustering.distances import PenaltyDistance
+from sfumato.anonymizers.clustering.distinct import DistinctRecords, distinct_of
 from sfumato.anonymizers.clustering.sizes import least_size
-from sfumato.anonymizers.distances import PenaltyDistance
-from sfumato.anonymizers.distinct import DistinctRecords, distinct_of
 from sfumato.anonymizers.feasibility import Feasible
 from sfumato.anonymizers.protocol import Problem
 from sfumato.classes.partition import Partition
@@ -107,7 +107,7 @@ def bottom_up_classes(records: DistinctRecords, k: int, picks: NDArray[np.int64]
     Parameters
     ----------
     records
-        With :class:`~sfumato.anonymizers.distances.PenaltyDistance`.
+        With :class:`~sfumato.anonymizers.clustering.distances.PenaltyDistance`.
     k
         Records of a class at least.
     picks

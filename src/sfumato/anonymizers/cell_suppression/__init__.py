@@ -1,0 +1,1 @@
+"""Cell suppression: single values are starred, the others published as they are."""

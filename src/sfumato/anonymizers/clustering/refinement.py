@@ -1,0 +1,246 @@
+"""Refinement: a last step for any partition that moves records between neighbouring classes while the loss falls."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.anonymizers.clustering.distances import DISTANCES, Loss
+from sfumato.anonymizers.clustering.distinct import DistinctRecords, distinct_of
+from sfumato.anonymizers.clustering.neighbours import neighbours_of
+from sfumato.anonymizers.feasibility import feasible
+from sfumato.anonymizers.protocol import Problem
+from sfumato.classes.partition import Partition
+from sfumato.errors import PolicyError, raise_all
+from sfumato.kernels.refinement import Surroundings, anneal, total_loss
+from sfumato.parallel import each
+
+NEAR = 16
+"""Nearest records of each that proposals are made with."""
+
+ROUNDS = 100
+"""Proposals for each record, unless something else is said."""
+
+STRETCH = 4
+"""Proposals for each record between two cuts of the table into pieces."""
+
+PIECE = 15_000
+"""Records of a piece: what one thread works on alone."""
+
+HOT, COLD = 2.0, 0.02
+"""Loss that is accepted with probability 1/e at the start and at the end, over a record's average loss at the start."""
+
+_MODULUS = 2**31 - 1
+
+
+@dataclass(frozen=True)
+class Effort:
+    """How long to refine.
+
+    Attributes
+    ----------
+    rounds : int
+        Proposals for each record; 0 for no refinement. Not read when there is a time limit.
+    seconds : float or None
+        Time limit. The result then depends on the speed of the machine.
+
+    Raises
+    ------
+    PolicyError
+        With every value that is no number of at least 0.
+    """
+
+    rounds: int
+    seconds: float | None = None
+
+    def __post_init__(self) -> None:
+        """Check both."""
+        raise_all(PolicyError, effort_problems("refinement", self.rounds, self.seconds))
+
+    @property
+    def none(self) -> bool:
+        """Whether nothing is to be done."""
+        return not self.seconds if self.seconds is not None else self.rounds == 0
+
+    def stretches(self) -> Iterator[tuple[float, float]]:
+        """Yield for each stretch of proposals where it starts and ends, as shares of the whole effort."""
+        if self.seconds is None:
+            count = -(-self.rounds // STRETCH)
+            yield from ((number / count, (number + 1) / count) for number in range(count))
+            return
+        begun = time.monotonic()
+        share = spent = 0.0
+        while share < 1.0:
+            yield share, min(1.0, share + spent)
+            now = (time.monotonic() - begun) / self.seconds
+            share, spent = now, now - share
+
+
+def effort_problems(name: str, rounds: object, seconds: object) -> list[str]:
+    """List what is wrong with the options `refine` and `refine_seconds` of the anonymizer `name`."""
+    problems = []
+    if not isinstance(rounds, int) or isinstance(rounds, bool) or rounds < 0:
+        problems.append(f"{name}: refine must be a whole number, 0 or above")
+    if seconds is not None and not _is_duration(seconds):
+        problems.append(f"{name}: refine_seconds must be a finite number of seconds, 0 or above")
+    return problems
+
+
+def _is_duration(seconds: object) -> bool:
+    return isinstance(seconds, (int, float)) and not isinstance(seconds, bool) and 0 <= seconds < math.inf
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Classes:
+    """A partition of the rows of distinct records.
+
+    Attributes
+    ----------
+    class_of : numpy.ndarray
+        int32 (n,): class of each row, ``0 .. count-1``.
+    count : int
+        Number of classes.
+    """
+
+    class_of: NDArray[np.int32]
+    count: int
+
+
+def refine(
+    problem: Problem, partition: Partition, *, loss: Loss = "ncp", rounds: int = ROUNDS, seconds: float | None = None
+) -> Partition:
+    """Lower the loss of a partition without breaking a model.
+
+    Parameters
+    ----------
+    problem
+        What the partition solves.
+    partition
+        Every class satisfies every model. One that suppresses records or decides what classes publish comes back as it
+        is, with a note.
+    loss
+        What is lowered: ``"ncp"``, ``"loss"`` (LM) or ``"height"``.
+    rounds
+        Proposals for each record.
+    seconds
+        Time limit instead of `rounds`; the result then depends on the speed of the machine.
+
+    Returns
+    -------
+    Partition
+        Never with a higher loss.
+
+    Notes
+    -----
+    See :func:`refined`.
+    """
+    if partition.regions is not None or partition.suppressed:
+        note = "Refinement left out: it needs a partition without suppressed records that leaves publishing open."
+        return replace(partition, notes=(*partition.notes, note))
+    start = feasible(problem)[0]
+    records = distinct_of(start, DISTANCES[loss])
+    classes = Classes(partition.class_of[records.rows], partition.count)
+    better, notes = refined(records, classes, Effort(rounds, seconds))
+    return records.partition(better.class_of, better.count, (*partition.notes, *notes))
+
+
+def refined(records: DistinctRecords, classes: Classes, effort: Effort) -> tuple[Classes, tuple[str, ...]]:
+    """Lower the loss by simulated annealing over small changes; returns the classes and what to tell the steward.
+
+    A record moves to the class of a record near it, or changes places with a member of that class; a whole class is
+    dissolved into those around; a class is founded of near records that their classes can spare. A change that makes
+    the loss grow is accepted now and then, ever more rarely. Every class satisfies every model all the time.
+
+    The table is cut into pieces of neighbouring classes, which share nothing, so that threads can take one each; after
+    every stretch of proposals it is cut elsewhere. Where it is cut and what is proposed does not depend on the threads.
+
+    Notes
+    -----
+    With `rounds` the result is the same on every machine. Cost O(q) for most proposals, O(q g k) with g near records
+    where classes are dissolved; O((q + g) n) memory. The result is never worse than what was handed in.
+    """
+    if effort.none or records.height == 0:
+        return classes, ()
+    problem = records.start.problem
+    before = _loss(records, classes)
+    if before <= 0.0:
+        return classes, ()
+    near = neighbours_of(records, NEAR, 1).near
+    better = classes
+    for number, (share, until) in enumerate(effort.stretches()):
+        warm, cold = (HOT * (COLD / HOT) ** part * before / records.height for part in (share, until))
+        better = _stretch(records, better, near, number, warm, cold)
+        problem.progress("refining", round(100 * until), 100)
+    after = _loss(records, better)
+    if after >= before:
+        return classes, ()
+    saved = 100 * (1 - after / before)
+    return better, (f"Refinement lowered the loss by {saved:.1f} %, from {classes.count} classes to {better.count}.",)
+
+
+def _loss(records: DistinctRecords, classes: Classes) -> float:
+    rules = records.start.rules.arrays
+    return float(
+        total_loss(
+            records.codes, records.values, records.record_of, classes.class_of, classes.count, records.loss, rules
+        )
+    )
+
+
+def _stretch(
+    records: DistinctRecords, classes: Classes, near: NDArray[np.int32], number: int, warm: float, cold: float
+) -> Classes:
+    """Make some proposals for each record, piece by piece."""
+    record_of = records.record_of
+    pieces = _pieces(records, classes, number)
+    class_of = classes.class_of.copy()
+    start = records.start
+
+    def work(place: int) -> tuple[NDArray[np.int64], NDArray[np.int32], int]:
+        rows = pieces[place]
+        own, local = np.unique(class_of[rows], return_inverse=True)
+        number_of = local.astype(np.int32)
+        room = max(len(own), len(rows) // start.smallest) + 2
+        starts = np.searchsorted(record_of[rows], np.arange(len(records.weights) + 1))
+        anneal(
+            records.codes, records.values, record_of[rows], number_of, room, Surroundings(starts, near), start.smallest,
+            start.ruled, STRETCH * len(rows), warm, cold, _seed(number, place), records.loss, start.rules.arrays,
+        )  # fmt: skip
+        return rows, number_of, room
+
+    taken = 0
+    for rows, local, room in each(work, range(len(pieces)), start.problem.threads):
+        class_of[rows] = local + np.int32(taken)
+        taken += room
+    present, numbers = np.unique(class_of, return_inverse=True)
+    return Classes(numbers.astype(np.int32), len(present))
+
+
+def _pieces(records: DistinctRecords, classes: Classes, number: int) -> list[NDArray[np.int64]]:
+    """Cut the classes into pieces of neighbours; the rows of each piece, rising.
+
+    They are put in order by the search tree, or by the mean code of one attribute and then the tree, another one every
+    time, so that classes which a border parts are together the next time.
+    """
+    sizes = np.bincount(classes.class_of, minlength=classes.count)
+    record_of = records.record_of
+    width = records.codes.shape[1]
+    columns = [record_of, *(records.codes[record_of, place] for place in range(width))]
+    keys = [columns[0]] if number % (width + 1) == 0 else [columns[0], columns[number % (width + 1)]]
+    means = [np.bincount(classes.class_of, weights=key, minlength=classes.count) / sizes for key in keys]
+    order = np.lexsort(means)
+    count = max(1, round(len(record_of) / PIECE))
+    piece_of = np.empty(classes.count, dtype=np.int64)
+    piece_of[order] = (np.cumsum(sizes[order]) - sizes[order]) * count // len(record_of)
+    of_row = piece_of[classes.class_of]
+    by_piece = np.argsort(of_row, kind="stable")
+    return [rows for rows in np.split(by_piece, np.searchsorted(of_row[by_piece], np.arange(1, count))) if len(rows)]
+
+
+def _seed(number: int, place: int) -> int:
+    return 1 + (48271 * (1 + 104729 * number + 1299709 * place)) % (_MODULUS - 1)

@@ -1,0 +1,1 @@
+"""Full-domain generalization: one level for each attribute, found in the lattice of all combinations."""

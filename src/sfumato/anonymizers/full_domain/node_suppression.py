@@ -1,0 +1,236 @@
+"""Which classes of a full-domain generalization are suppressed, where models may compare with the published table."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.anonymizers.full_domain.weighted_records import Grouping, LevelTables, WeightedRecords
+from sfumato.anonymizers.protocol import Problem
+from sfumato.classes.statistics import SensitiveCounts
+from sfumato.hierarchy.lattice import Levels
+from sfumato.kernels.full_domain import judged, smallest_class, value_totals
+from sfumato.kernels.predicates import DISTINCT, K_ANONYMITY, RECURSIVE, RuleArrays
+from sfumato.models.compiled import CompiledRules, compile_rules, rule_arrays
+from sfumato.models.protocol import PrivacyModel, Rule
+
+Marks = NDArray[np.bool_]
+HEREDITARY = (K_ANONYMITY, DISTINCT)
+"""Rules that every part of a class breaks when the class does."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Outcome:
+    """What becomes of the classes of one node.
+
+    Attributes
+    ----------
+    kept : numpy.ndarray
+        bool (c,): the classes that are published.
+    lost : numpy.ndarray
+        bool (c,): classes whose records every specialization suppresses, too.
+    doomed : int
+        Records of the lost classes, and those that were lost before.
+    suppressed : int
+        Records of the classes that are not published.
+    holds : bool
+        Whether that is a solution: something is published, and the suppression limit is kept.
+    """
+
+    kept: Marks
+    lost: Marks
+    doomed: int
+    suppressed: int
+    holds: bool
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class SuppressionRule:
+    """The models of a problem, and what a node of the lattice has to suppress to satisfy them.
+
+    *Procedure.* Classes that break a model are suppressed. Where a model compares with the whole table, that is the
+    published one: what is left is judged anew, until all its classes hold. When then some records are suppressed, but
+    fewer than the largest k, the smallest class goes too (of equal ones that whose nodes come first, attribute by
+    attribute) and everything is judged anew. A node is a solution when something is left and the limit is kept.
+
+    Attributes
+    ----------
+    rules : CompiledRules
+        Against the original table.
+    models : tuple of PrivacyModel
+    sources : tuple of Rule
+        The rules before they were compiled.
+    sensitive : mapping of str to SensitiveCounts
+        Of the whole table, for the attributes that rules look at.
+    smallest : int
+        Fewest records that may be suppressed, if any: the largest k.
+    limit : int
+        Most records that may be suppressed.
+    """
+
+    rules: CompiledRules
+    models: tuple[PrivacyModel, ...]
+    sources: tuple[Rule, ...]
+    sensitive: dict[str, SensitiveCounts]
+    smallest: int
+    limit: int
+
+    @cached_property
+    def ruled(self) -> bool:
+        """Whether some rule looks at more than the class size."""
+        return bool(np.any(self.rules.arrays.codes != K_ANONYMITY))
+
+    @cached_property
+    def relative(self) -> bool:
+        """Whether some rule compares with the published table."""
+        return bool(np.any(self.rules.arrays.codes > RECURSIVE))
+
+    @property
+    def satisfiable(self) -> bool:
+        """Whether all records as one class satisfy every model."""
+        return all(bool(model.holds(self.rules.whole).all()) for model in self.models)
+
+    @property
+    def may_suppress(self) -> bool:
+        """Whether the limit allows any number of records that may be suppressed."""
+        return self.limit >= self.smallest
+
+    def among(self, limit: int) -> SuppressionRule:
+        """Return the same rule under another limit."""
+        return replace(self, limit=limit)
+
+    def apply(self, records: WeightedRecords, tables: LevelTables, levels: Levels, groups: Grouping) -> Outcome:
+        """Decide what becomes of the classes of a node. Cost O(m · s + what the rules cost) for each round."""
+        large = groups.sizes >= self.smallest
+        lost = ~self._hereditary(records, groups, large)
+        kept = self._first_round(records, groups, lost)
+        suppressed = records.gone + _weight(groups, ~kept)
+        while 0 < suppressed < self.smallest and kept.any():
+            kept[smallest_class(records.codes, groups.firsts, groups.sizes, kept, tables.at(levels), tables.nodes)] = (
+                False
+            )
+            kept = self._settled(records, groups, kept)
+            suppressed = records.gone + _weight(groups, ~kept)
+        doomed = records.gone + _weight(groups, lost)
+        return Outcome(kept, lost, doomed, suppressed, bool(kept.any()) and suppressed <= self.limit)
+
+    def holding(self, records: WeightedRecords, groups: Grouping, among: Marks) -> Marks:
+        """Tell which classes satisfy every model when all records of the table are published; bool (c,).
+
+        among : bool (c,), the classes to look at.
+        """
+        large = among & (groups.sizes >= self.smallest)
+        return self._judged(records, groups, large, self.rules.arrays, self._identity) if self.ruled else large
+
+    def hopeless(self, outcome: Outcome) -> bool:
+        """Tell whether neither the node nor any specialization of it can be a solution."""
+        if not self.may_suppress:
+            return outcome.suppressed > 0
+        return outcome.doomed > self.limit
+
+    def _hereditary(self, records: WeightedRecords, groups: Grouping, large: Marks) -> Marks:
+        if self._passed_on is None:
+            return large
+        return self._judged(records, groups, large, self._passed_on, self._identity)
+
+    @cached_property
+    def _passed_on(self) -> RuleArrays | None:
+        """The hereditary rules, None when they are on sizes alone."""
+        arrays = self.rules.arrays
+        chosen = np.isin(arrays.codes, HEREDITARY)
+        return _chosen(arrays, chosen) if np.any(arrays.codes[chosen] != K_ANONYMITY) else None
+
+    @cached_property
+    def _identity(self) -> NDArray[np.int64]:
+        return np.arange(len(self.rules.arrays.totals), dtype=np.int64)
+
+    def _judged(
+        self,
+        records: WeightedRecords,
+        groups: Grouping,
+        kept: Marks,
+        rules: RuleArrays,
+        value_of: NDArray[np.int64],
+    ) -> Marks:
+        starts = self.rules.arrays.offsets[:-1]
+        return judged(
+            groups.class_of, groups.sizes, kept, records.weights, records.values, value_of, starts, rules
+        )  # fmt: skip
+
+    def _first_round(self, records: WeightedRecords, groups: Grouping, lost: Marks) -> Marks:
+        """Suppress what breaks a rule when everything is published, and settle what is left."""
+        if not self.ruled:
+            return ~lost
+        good = self._judged(records, groups, ~lost, self.rules.arrays, self._identity)
+        everything = good.all() and not records.gone
+        return good if everything or not self.relative else self._settled(records, groups, good)
+
+    def _settled(self, records: WeightedRecords, groups: Grouping, kept: Marks) -> Marks:
+        """Judge classes by what is left, again and again, until all of them hold or too many records are gone."""
+        while self.relative and kept.any() and records.gone + _weight(groups, ~kept) <= self.limit:
+            good = self._judged(records, groups, kept, *self._rules_among(records, groups, kept))
+            if good.sum() == kept.sum():
+                break
+            kept = good
+        return kept
+
+    def _rules_among(
+        self, records: WeightedRecords, groups: Grouping, kept: Marks
+    ) -> tuple[RuleArrays, NDArray[np.int64]]:
+        """Compile the rules for the kept records as the whole table, without values that have left it."""
+        arrays = self.rules.arrays
+        starts = arrays.offsets[:-1]
+        totals = value_totals(
+            groups.class_of, kept, records.weights, records.values, starts, len(arrays.totals)
+        )  # fmt: skip
+        here = totals > 0
+        left = {
+            name: _restricted(counts, totals[start:stop])
+            for (name, counts), start, stop in zip(self.sensitive.items(), starts, arrays.offsets[1:], strict=True)
+        }
+        compiled = rule_arrays(self.sources, left, _weight(groups, kept))
+        return compiled, np.cumsum(here) - 1
+
+
+def suppression_rule(problem: Problem) -> SuppressionRule:
+    """Compile the models of a problem. Cost O(n)."""
+    rules = compile_rules(problem.models, problem.table)
+    names = [attribute.name for attribute in problem.table.sensitive]
+    sources = tuple(rule for model in problem.models for rule in model.rules(names))
+    used = {rule.attribute for rule in sources}
+    sensitive = {name: counts for name, counts in rules.whole.sensitive.items() if name in used}
+    sizes = rules.arrays.first[rules.arrays.codes == K_ANONYMITY]
+    smallest = int(max(1, np.ceil(sizes.max(initial=1))))
+    return SuppressionRule(rules, tuple(problem.models), sources, sensitive, smallest, problem.suppression_limit)
+
+
+def _weight(groups: Grouping, marked: Marks) -> int:
+    return int(groups.sizes[marked].sum())
+
+
+def _chosen(arrays: RuleArrays, chosen: Marks) -> RuleArrays:
+    return arrays._replace(
+        codes=arrays.codes[chosen],
+        attributes=arrays.attributes[chosen],
+        first=arrays.first[chosen],
+        second=arrays.second[chosen],
+    )
+
+
+def _restricted(counts: SensitiveCounts, totals: NDArray[np.int64]) -> SensitiveCounts:
+    """Return what rules are compiled from when only some records are left: values, and how often they occur."""
+    here = totals > 0
+    nothing = np.zeros(0, dtype=np.int64)
+    leaf_of: Sequence[int] | NDArray[np.int32] | None = counts.leaf_of
+    return replace(
+        counts,
+        starts=np.zeros(1, dtype=np.int64),
+        values=nothing.astype(np.int32),
+        counts=nothing,
+        totals=totals[here],
+        leaf_of=None if leaf_of is None else np.asarray(leaf_of, dtype=np.int32)[here],
+    )

@@ -1,0 +1,239 @@
+"""The best full-domain generalization under any information loss, proven to be the best."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
+
+import numpy as np
+
+from sfumato.anonymizers.domain_levels import (
+    DomainLevels,
+    domain_levels,
+    lattice_of,
+    notes_on,
+    regions_at,
+    without_classes,
+)
+from sfumato.anonymizers.feasibility import feasible
+from sfumato.anonymizers.full_domain.lattice_boxes import Budget, Found, Ground, search
+from sfumato.anonymizers.full_domain.lattice_states import as_lattice_search
+from sfumato.anonymizers.full_domain.local_solution import local_solution
+from sfumato.anonymizers.full_domain.node_loss import node_loss
+from sfumato.anonymizers.full_domain.node_suppression import suppression_rule
+from sfumato.anonymizers.full_domain.objective import Mean, ObjectiveName
+from sfumato.anonymizers.full_domain.weighted_records import Numbers, grouped, level_tables, weighted_records
+from sfumato.anonymizers.protocol import Problem
+from sfumato.classes.partition import Partition
+from sfumato.errors import PolicyError, UnsatisfiableError, raise_all
+from sfumato.figures import figure
+from sfumato.hierarchy.lattice import Lattice, Levels
+from sfumato.hierarchy.lattice_search import LatticeSearch
+
+LISTABLE = 1 << 22
+"""Largest lattice that is searched to the end unless a budget is given."""
+
+NODES = 10_000
+"""Nodes of a larger lattice that are evaluated unless a budget is given."""
+
+OBJECTIVES = ("loss", "ncp", "precision", "entropy", "discernibility", "average-class-size")
+MEANS = ("arithmetic", "geometric")
+OF_CELLS = OBJECTIVES[:4]
+
+
+@dataclass(frozen=True)
+class Optimal:
+    """Choose one level for each attribute, so that no other choice loses less.
+
+    Parameters
+    ----------
+    objective
+        What is minimized. Over cells: ``"loss"``, (leaves − 1) / (leaves of the domain − 1), the LM metric with the
+        tree rule; ``"ncp"``; ``"precision"``, 1 − Prec; ``"entropy"``, non-uniform entropy as a share of that of the
+        suppressed table. Over classes: ``"discernibility"`` (DM) and ``"average-class-size"`` (C_avg). Suppressed
+        records are charged as in the metrics of that name; attribute weights count in ``"loss"`` and ``"ncp"``.
+    mean
+        How losses of cells are averaged over attributes: ``"arithmetic"``, or ``"geometric"``, that of 1 + the
+        attribute's loss, less 1, which is what ARX calls its geometric mean.
+    time_limit
+        Seconds after which the search ends with the best that it has; None is never. What comes out then depends on
+        the machine. With `local_recoding` each of its two steps may take so long.
+    node_limit
+        Nodes after which it ends; None is never in a lattice of up to 4 194 304 nodes, else 10 000.
+    local_recoding
+        Give each class levels of its own instead, unless a node of the lattice loses as little. Nodes are visited in
+        rising order of their cost, and each takes the records that make up classes there and that no cheaper node has
+        taken; what is left in the end joins the classes that it makes dearer by the least. Only with an objective of
+        cells; not proven to be the best.
+
+    Raises
+    ------
+    PolicyError
+        With every option that is unknown, out of range or without effect.
+
+    Notes
+    -----
+    *Guarantee.* Every class satisfies every model. What a node suppresses is stated in
+    :class:`~sfumato.anonymizers.full_domain.node_suppression.SuppressionRule`; it does not assume that models stay true when
+    records are suppressed. Unless a limit ends the search, no node within the suppression limit has a lower value; of
+    nodes of equal value (but for 1e-12) the first in the lattice's numbering is taken. The notes of the solution say
+    how many nodes were counted, and that it is proven or how far from the best it may be.
+
+    *Method.* Branch and bound over boxes of the lattice. The high corner of a box is counted. Records of classes that
+    are too small there are too small, and so suppressed, on every node of the box; everything else costs at least what
+    it costs on the low corner, which is known from histograms of single attributes. Classes are counted on distinct
+    weighted records, from the classes of the node above and from records that are put together on the low corner.
+
+    *Complexity.* O(m) for each node that is counted, for m distinct records; at worst all nodes.
+
+    *Sources.* The problem is that of Samarati (IEEE TKDE 2001) and LeFevre et al. (SIGMOD 2005); objectives and
+    suppression are those of ARX's Flash (Kohlmayer, Prasser et al., PASSAT 2012), which finds the same optimum. The
+    search by boxes is ours.
+    """
+
+    name: ClassVar[str] = "optimal"
+    decides_regions: ClassVar[bool] = True
+
+    objective: ObjectiveName = "loss"
+    mean: Mean = "arithmetic"
+    time_limit: float | None = None
+    node_limit: int | None = None
+    local_recoding: bool = False
+
+    def __post_init__(self) -> None:
+        """Check the options."""
+        raise_all(PolicyError, _mistakes(self))
+
+    def solve(self, problem: Problem) -> Partition:
+        """Search the lattice and group the records on the best node.
+
+        Raises
+        ------
+        UnsatisfiableError
+            When no node satisfies the models within the suppression limit.
+        """
+        domains = domain_levels(problem.table)
+        ground, record_of = self._ground(problem, domains)
+        if self.local_recoding and ground.rule.satisfiable:
+            return self._solve_locally(problem, ground, record_of, domains)
+        return self._solution(ground, record_of, domains, self._found(problem, ground))
+
+    def _solve_locally(
+        self, problem: Problem, ground: Ground, record_of: Numbers, domains: tuple[DomainLevels, ...]
+    ) -> Partition:
+        """Recode locally, and look whether any node loses as little: then that is the solution."""
+        local = local_solution(ground, record_of, domains, self._limits, _measure(self), problem.progress)
+        if local is None:
+            return self._solution(ground, record_of, domains, self._found(problem, ground))
+        partition, value = local
+        lattice = Lattice(ground.tables.heights)
+        found = search(ground, self._budget(lattice), _told(problem, lattice), value)
+        if found.best is not None:
+            return self._solution(ground, record_of, domains, found)
+        compared = ("It is proven that no single node loses as little.",) if found.proven else ()
+        return replace(partition, notes=(*notes_on(domains), *partition.notes, *compared))
+
+    def _solution(
+        self, ground: Ground, record_of: Numbers, domains: tuple[DomainLevels, ...], found: Found
+    ) -> Partition:
+        assert found.best is not None
+        notes = (*notes_on(domains), *_notes(self, domains, found))
+        return _partition(ground, record_of, domains, found.best.levels, notes)
+
+    def search(self, problem: Problem) -> LatticeSearch:
+        """Return what is found of every node, and the best one; errors as :meth:`solve`."""
+        domains = domain_levels(problem.table)
+        found = self._found(problem, self._ground(problem, domains)[0])
+        names = tuple(domain.attribute.name for domain in domains)
+        return as_lattice_search(found, lattice_of(domains), names, _measure(self))
+
+    def _found(self, problem: Problem, ground: Ground) -> Found:
+        lattice = Lattice(ground.tables.heights)
+        found = search(ground, self._budget(lattice), _told(problem, lattice))
+        if found.best is None:
+            raise _unsatisfiable(problem, found)
+        return found
+
+    def _ground(self, problem: Problem, domains: tuple[DomainLevels, ...]) -> tuple[Ground, Numbers]:
+        rule, tables = suppression_rule(problem), level_tables(domains)
+        records, record_of = weighted_records(problem.table.codes, rule.rules.codes)
+        codes, limit = problem.table.codes, problem.suppression_limit
+        loss = node_loss(self.objective, self.mean, domains, tables, codes, rule.smallest, limit)
+        return Ground(records, tables, rule, loss), record_of
+
+    @property
+    def _limits(self) -> Budget:
+        return Budget(self.node_limit, self.time_limit)
+
+    def _budget(self, lattice: Lattice) -> Budget:
+        unlimited = self.node_limit is None and self.time_limit is None
+        return Budget(NODES) if unlimited and lattice.size > LISTABLE else self._limits
+
+
+def _mistakes(options: Optimal) -> list[str]:
+    mistakes = [
+        f"optimal: {field} must be one of {', '.join(words)}"
+        for field, words in (("objective", OBJECTIVES), ("mean", MEANS))
+        if getattr(options, field) not in words
+    ]
+    if options.mean == "geometric" and options.objective in OBJECTIVES[4:]:
+        mistakes.append(f"optimal: mean='geometric' is over attributes, of which {options.objective!r} knows nothing")
+    if options.local_recoding not in (True, False):
+        mistakes.append("optimal: local_recoding must be true or false")
+    elif options.local_recoding and options.objective in OBJECTIVES[4:]:
+        mistakes.append(f"optimal: local_recoding needs an objective of cells, which {options.objective!r} is not")
+    if options.time_limit is not None and not _is_positive(options.time_limit):
+        mistakes.append("optimal: time_limit must be a number of seconds above 0")
+    if options.node_limit is not None and (not _is_positive(options.node_limit) or options.node_limit % 1):
+        mistakes.append("optimal: node_limit must be a whole number above 0")
+    return mistakes
+
+
+def _is_positive(number: Any) -> bool:
+    return isinstance(number, (int, float)) and not isinstance(number, bool) and math.isfinite(number) and number > 0
+
+
+def _told(problem: Problem, lattice: Lattice) -> Any:
+    return lambda done: problem.progress("searching the lattice", done, lattice.size)
+
+
+def _unsatisfiable(problem: Problem, found: Found) -> UnsatisfiableError:
+    """Say why there is no solution: the models' own words, when not even all records as one class satisfy them."""
+    try:
+        feasible(problem, may_leave_out=False)
+    except UnsatisfiableError as error:
+        return UnsatisfiableError(*error.problems)
+    return UnsatisfiableError(f"optimal: none of the {len(found.evaluated)} nodes that were counted is a solution")
+
+
+def _partition(
+    ground: Ground, record_of: Numbers, domains: tuple[DomainLevels, ...], levels: Levels, notes: tuple[str, ...]
+) -> Partition:
+    groups = grouped(ground.records, ground.tables, levels)
+    kept = ground.rule.apply(ground.records, ground.tables, levels, groups).kept
+    steps = [np.full(len(kept), level) for level in levels]
+    regions = regions_at(ground.records.codes[groups.firsts], domains, steps)
+    return without_classes(groups.class_of[record_of], kept, regions, notes)
+
+
+def _measure(options: Optimal) -> str:
+    return options.objective + (f", {options.mean} mean" if options.objective in OF_CELLS else "")
+
+
+def _notes(options: Optimal, domains: tuple[DomainLevels, ...], found: Found) -> tuple[str, ...]:
+    best = found.best
+    assert best is not None
+    assert best.value is not None
+    levels = ", ".join(f"{domain.attribute.name} {level}" for domain, level in zip(domains, best.levels, strict=True))
+    measure = _measure(options)
+    counted = f"{len(found.evaluated):,} of {lattice_of(domains).size:,} nodes of the lattice were counted"
+    if found.proven:
+        proof = f"{counted}; it is proven that no node loses less ({measure}: {figure(best.value)})."
+    else:
+        proof = (
+            f"{counted}, then the search ended at its limit; the node is not proven to be the best: it loses "
+            f"{figure(best.value)} ({measure}), no node can lose less than {figure(found.bound)}, and so none can be "
+            f"better by more than {figure(best.value - found.bound)}."
+        )
+    return (f"Levels: {levels}.", proof)

@@ -1,0 +1,1 @@
+"""Single-dimensional recoding: every attribute is cut once for the whole table."""

@@ -1,0 +1,155 @@
+"""k-member against its plain twin, the paper's example, and its promises."""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import sfumato as sf
+import sfumato.anonymizers.clustering.k_member as module
+from anonymizers.clustering.clustering_tables import class_loss, encoded, problem, tables
+from naive.k_member import k_member, leftovers
+from sfumato.anonymizers.clustering.distances import DISTANCES
+from sfumato.anonymizers.clustering.distinct import DistinctRecords, distinct_of
+from sfumato.anonymizers.clustering.k_member import KMember, grown_classes
+from sfumato.anonymizers.clustering.neighbours import neighbours_of
+from sfumato.anonymizers.feasibility import feasible
+from sfumato.table.encoding import encode
+
+
+def classes_of(records: DistinctRecords, class_of: np.ndarray, count: int) -> list[dict[int, int]]:
+    owners = records.record_of
+    return [
+        {int(record): int(np.sum(owners[class_of == number] == record)) for record in owners[class_of == number]}
+        for number in range(count)
+    ]
+
+
+@pytest.mark.parametrize("measure", DISTANCES)
+@pytest.mark.parametrize("seeds", ["furthest", "densest"])
+@given(tables(least=2), st.integers(1, 4), st.data())
+@settings(deadline=None, max_examples=40)
+def test_it_equals_the_search_through_every_record(seeds, measure, data, k, draw):
+    k = min(k, len(data))
+    weight = draw.draw(st.sampled_from([1.0, 2.5]))
+    (start,) = feasible(problem(encoded(data, weight=weight), sf.KAnonymity(k)))
+    records = distinct_of(start, DISTANCES[measure])
+    firsts = records.rows[np.concatenate([[0], np.cumsum(records.weights)[:-1]])]
+    plain = [data[row] for row in firsts]
+    loss = class_loss(data, measure, weight)
+    order = np.zeros(0, dtype=np.int64)
+    if seeds == "densest":
+        order = np.argsort(neighbours_of(records, k - 1, k).reach, kind="stable")
+    last = draw.draw(st.integers(0, len(plain) - 1))
+    class_of, count = grown_classes(records, order, last)
+    classes, left = k_member(plain, records.weights.tolist(), k, loss, seeds=order.tolist(), last=last)
+    assert classes_of(records, class_of, count) == classes
+    finished, count = records.completed(class_of, count)
+    assert classes_of(records, finished, count) == leftovers(plain, classes, left, loss)
+
+
+@given(tables(least=2), st.sampled_from(list(DISTANCES)), st.integers(1, 5), st.integers(1, 6))
+@settings(deadline=None, max_examples=60)
+def test_neighbours_are_those_of_a_full_search(data, measure, k, size):
+    (start,) = feasible(problem(encoded(data), sf.KAnonymity(1)))
+    records = distinct_of(start, DISTANCES[measure])
+    found = neighbours_of(records, size, k)
+    firsts = records.rows[np.concatenate([[0], np.cumsum(records.weights)[:-1]])]
+    loss = class_loss(data, measure)
+    for place, row in enumerate(firsts):
+        far = {other: loss([data[row], data[one]]) for other, one in enumerate(firsts) if other != place}
+        ranked = sorted(far, key=lambda other: (far[other], other))[: max(1, min(size, len(firsts) - 1))]
+        assert [other for other in found.near[place].tolist() if other >= 0] == ranked
+        together = np.cumsum([records.weights[place], *records.weights[ranked]])
+        within = [0.0, *(far[other] for other in ranked)]
+        needed = int(np.argmax(together >= k)) if together[-1] >= k else len(ranked)
+        assert found.reach[place] == pytest.approx(within[needed])
+
+
+def test_the_example_of_the_paper(monkeypatch):
+    frame = pl.DataFrame({"age": [20, 21, 22, 40, 41, 42, 60]})
+    table = encode(sf.read_table(frame, sf.Schema(quasi_identifying=["age"])))
+
+    def first_is_twenty(count, seed):
+        return np.arange(count)
+
+    monkeypatch.setattr(module, "permutation", first_is_twenty)
+    partition = KMember(seeds="furthest", loss="height", refine=0).solve(problem(table, sf.KAnonymity(3)))
+    ages = [sorted(frame["age"].gather(np.flatnonzero(partition.class_of == one))) for one in range(partition.count)]
+    assert ages == [[40, 41, 42, 60], [20, 21, 22]]
+
+
+@given(tables(least=4, most=20), st.data())
+@settings(deadline=None, max_examples=60)
+def test_the_order_of_the_input_does_not_matter(data, draw):
+    """Equal records may change places; what a class is made of may not."""
+    secret = draw.draw(st.lists(st.sampled_from("xyz"), min_size=len(data), max_size=len(data)))
+    models = [sf.KAnonymity(2), sf.DistinctLDiversity(min(2, len(set(secret))))]
+    rows = list(zip(data, secret, strict=True))
+    shuffled = draw.draw(st.permutations(rows))
+    anonymizer = draw.draw(st.sampled_from([KMember(), KMember(loss="loss")]))
+    contents = []
+    for order, seed in ((rows, 1), (shuffled, 2)):
+        table = encoded([row for row, _ in order], [text for _, text in order])
+        found = anonymizer.solve(problem(table, *models, seed=seed))
+        contents.append(
+            sorted(
+                sorted(map(repr, (order[row] for row in np.flatnonzero(found.class_of == one))))
+                for one in range(found.count)
+            )
+        )
+    assert contents[0] == contents[1]
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"seeds": "nearest"},
+        {"loss": "area"},
+        {"seeds": 3, "loss": None},
+        {"refine": -1, "refine_seconds": float("inf"), "block_size": 1},
+    ],
+)
+def test_wrong_options_are_refused(options):
+    with pytest.raises(sf.PolicyError) as caught:
+        KMember(**options)
+    assert len(caught.value.problems) == len(options)
+
+
+@given(st.integers(1, 3000), st.integers(1, 50))
+@settings(deadline=None, max_examples=10)
+def test_equal_records_make_full_classes(height, k):
+    k = min(k, height)
+    table = encoded([(1.0, "aa", "red")] * height)
+    partition = KMember(refine=0).solve(problem(table, sf.KAnonymity(k)))
+    assert partition.sizes.min() >= k
+    assert partition.count == height // k
+
+
+@given(tables(least=12, most=40), st.integers(2, 3))
+@settings(deadline=None, max_examples=30)
+def test_blocks_are_solved_by_themselves(data, k):
+    table = encoded(data)
+    in_blocks = KMember(block_size=8, refine=8)
+    partition = in_blocks.solve(problem(table, sf.KAnonymity(k), threads=2))
+    assert partition.sizes.min() >= k
+    again = in_blocks.solve(problem(table, sf.KAnonymity(k), threads=1))
+    assert np.array_equal(partition.class_of, again.class_of)
+
+
+def test_blocks_share_the_time_limit(monkeypatch):
+    """Two threads: half of the blocks after one another may take the whole time."""
+    table = encoded([(float(place % 7), "aa", "red") for place in range(200)])
+    efforts = []
+
+    def remembered(records, classes, effort):
+        efforts.append((records.height, effort.seconds))
+        return classes, ()
+
+    monkeypatch.setattr(module, "refined", remembered)
+    KMember(block_size=20, refine_seconds=10.0).solve(problem(table, sf.KAnonymity(3), threads=2))
+    assert len(efforts) > 5
+    assert all(seconds == pytest.approx(10.0 * 2 * height / 200) for height, seconds in efforts)

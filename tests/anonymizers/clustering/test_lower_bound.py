@@ -1,0 +1,79 @@
+"""The lower bound: never above the best partition, and as high as the cheapest company of every record."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import sfumato as sf
+from anonymizers.clustering.clustering_tables import class_loss, encoded, rows, tables
+from naive.lower_bound import cheapest_company, least_loss
+from sfumato.anonymizers.clustering.lower_bound import lower_bound
+from sfumato.table.encoding import encode
+
+few = st.lists(rows, min_size=2, max_size=7)
+measures = st.sampled_from(["ncp", "loss"])
+weights = st.sampled_from([1.0, 2.5])
+
+
+@given(few, st.integers(1, 4), measures, weights)
+@settings(deadline=None, max_examples=80)
+def test_no_partition_loses_less(data, k, measure, weight):
+    k = min(k, len(data))
+    best = least_loss(data, k, class_loss(data, measure, weight))
+    cells = len(data) * (2 + weight)
+    assert lower_bound(encoded(data, weight=weight), k, loss=measure) <= best / cells
+
+
+@given(tables(least=2, most=9), st.integers(1, 4), measures, weights)
+@settings(deadline=None, max_examples=80)
+def test_it_is_the_mean_of_what_every_record_has_to_pay(data, k, measure, weight):
+    k = min(k, len(data))
+    whole = class_loss(data, measure, weight)
+
+    def per_attribute(one, other):
+        base = list(one)
+        return [whole([one, (*base[:place], other[place], *base[place + 1 :])]) for place in range(3)]
+
+    total = sum(cheapest_company(data, one, k, per_attribute) for one in range(len(data)))
+    found = lower_bound(encoded(data, weight=weight), k, loss=measure)
+    assert found == pytest.approx(total / (len(data) * (2 + weight)), abs=1e-9)
+
+
+@given(tables(least=2, most=20), st.integers(1, 6), measures, st.integers(1, 5))
+@settings(deadline=None, max_examples=30)
+def test_with_little_patience_it_is_lower_and_threads_do_not_matter(data, k, measure, patience):
+    table = encoded(data)
+    found = lower_bound(table, k, loss=measure)
+    assert lower_bound(table, k, loss=measure, threads=3) == found
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("sfumato.anonymizers.clustering.lower_bound.PATIENCE", patience)
+        assert lower_bound(table, k, loss=measure) <= found + 1e-12
+
+
+def test_fewer_than_k_records_can_only_be_suppressed():
+    assert lower_bound(encoded([(1.0, "aa", "red")] * 3), 4) == 1.0
+    assert lower_bound(encoded([(1.0, "aa", "red")] * 4), 4) == 0.0
+
+
+@pytest.mark.parametrize(("k", "loss"), [(0, "ncp"), (1.5, "ncp"), (True, "ncp"), (2, "height")])
+def test_wrong_settings_are_refused(k, loss):
+    with pytest.raises(sf.PolicyError, match="lower bound"):
+        lower_bound(encoded([(1.0, "aa", "red")]), k, loss=loss)
+
+
+@pytest.mark.skipif("SFUMATO_DATA" not in os.environ, reason="needs the real tables: set SFUMATO_DATA")
+def test_on_real_records_it_lies_between_nothing_and_what_k_member_reaches():
+    folder = Path(os.environ["SFUMATO_DATA"]) / "adult"
+    frame = pl.read_csv(folder / "arx_adult.csv", separator=";").head(3000)
+    names = ["age", "education", "sex", "race"]
+    trees = {name: sf.read_hierarchy(folder / "hierarchies" / f"adult_hierarchy_{name}.csv") for name in names}
+    table = sf.read_table(frame, sf.Schema(quasi_identifying=trees, others="drop"))
+    bound = lower_bound(encode(table), 5)
+    reached = sf.anonymize(table, sf.KAnonymity(5), anonymizer=sf.KMember(), seed=1).report.losses.normalized_ncp
+    assert 0.5 * reached < bound < reached
