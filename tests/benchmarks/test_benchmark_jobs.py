@@ -17,7 +17,7 @@ from benchmarks.results import SkippedJob
 from benchmarks.settings import Settings
 
 from benchmarks import __main__ as program
-from benchmarks import adult, checking_job, mondrian_job, release_job
+from benchmarks import adult, checking_job, mondrian_job, release_job, risk_job
 
 
 @pytest.fixture(scope="module")
@@ -52,6 +52,13 @@ def test_a_check_with_pycanon_finds_the_same_values(people):
     data = checking_job.published(people, 20)
     for figure in checking_job.compare(data, "tiny", repeats=1, check=check_with_pycanon):
         assert "same values from both" in figure.detail
+
+
+def test_risks_are_held_against_their_bars(people):
+    (whole,) = risk_job.all_measures(people, repeats=1)
+    assert "400 records" in whole.detail
+    assert "92 combinations" in whole.detail
+    assert whole.bar == 1
 
 
 def test_different_values_are_told(people):
