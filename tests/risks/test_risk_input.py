@@ -159,6 +159,30 @@ def test_weights_that_are_none(table):
     )
 
 
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"quasi_identifying": "age"}, "quasi_identifying: must be a list of column names"),
+        ({"thresholds": None}, "thresholds: must be a list of names and numbers"),
+        ({"recoding": 3}, "recoding: must be a Recoding"),
+        ({"weights": "sex"}, "weights: column 'sex' has 6 records with no number"),
+        ({"sampling_fraction": 1e-300}, "sampling_fraction: stands for a population of more than 100 billion people"),
+        ({"sampling_fraction": float("nan")}, "sampling_fraction: must be a number above 0, at most 1"),
+        ({"population": 5}, "population: table: not a table"),
+        ({"population": "nowhere.csv"}, "population: nowhere.csv: there is no such file"),
+    ],
+)
+def test_other_slips(table, options, said):
+    (told,) = problems_of(table, **options)
+    assert told.startswith(said)
+
+
+def test_weights_of_more_people_than_there_are(table):
+    frame = PEOPLE.with_columns(w=pl.lit(1e300))
+    (told,) = problems_of(sf.read_table(frame, SCHEMA), weights="w")
+    assert "100 billion" in told
+
+
 def test_weights_of_fewer_people_than_records(table):
     frame = PEOPLE.with_columns(w=pl.lit(0.5))
     (told,) = problems_of(sf.read_table(frame, SCHEMA), weights="w")

@@ -108,7 +108,7 @@ def test_dankars_rule():
 
 
 @pytest.mark.parametrize("sizes", [[1], [1, 1, 1], [2, 2], [5], [1, 2, 3]])
-@pytest.mark.parametrize("fraction", [0.001, 0.1, 0.5, 1.0])
+@pytest.mark.parametrize("fraction", [1e-10, 0.001, 0.1, 0.5, 1.0])
 def test_population_uniqueness_of_tiny_tables(sizes, fraction):
     found = population_uniqueness(np.array(sizes), fraction)
     for share in (found.pitman, found.zayatz, found.snb):

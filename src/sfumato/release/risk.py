@@ -17,7 +17,7 @@ from sfumato.models.wildcard_k_anonymity import WildcardKAnonymity
 from sfumato.recoding import Recoding
 from sfumato.release.problem import thread_count
 from sfumato.release.release import Release
-from sfumato.release.risk_inputs import Measured, measured, opened
+from sfumato.release.risk_inputs import MOST_PEOPLE, Measured, measured, opened
 from sfumato.risks.adversaries import (
     Adversary,
     individual,
@@ -125,6 +125,9 @@ def risk(
     asked = _checked(problems, _thresholds, thresholds)
     count = _checked(problems, thread_count, threads)
     problems += _setting_problems(sampling_fraction, population, household, weights, wildcards)
+    problems += _fraction_problems(sampling_fraction, known.frame.height)
+    if recoding is not None and not isinstance(recoding, Recoding):
+        problems.append("recoding: must be a Recoding")
     problems += sizes.problems
     seen = measured(
         known, population=population, weights=weights, household=household, threads=count or 1, problems=problems
@@ -197,8 +200,11 @@ def _checked(problems: list[str], check: Callable[[Given], Result], given: Given
 
 
 def _thresholds(asked: Sequence[str | float]) -> tuple[Threshold, ...]:
-    given = [asked] if isinstance(asked, (str, float, int)) else list(asked)
-    return as_thresholds(given)
+    if isinstance(asked, (str, float, int)):
+        return as_thresholds([asked])
+    if not isinstance(asked, Sequence):
+        raise PolicyError("thresholds: must be a list of names and numbers")
+    return as_thresholds(asked)
 
 
 def _size_problems(option: str, size: int | None, columns: int) -> list[str]:
@@ -220,8 +226,6 @@ def _setting_problems(
     fraction: float | None, population: object, household: str | None, weights: str | None, wildcards: bool
 ) -> list[str]:
     problems = []
-    if fraction is not None and not (_is_number(fraction) and 0 < fraction <= 1):
-        problems.append("sampling_fraction: must be a number above 0, at most 1")
     if fraction is not None and population is not None:
         problems.append("sampling_fraction: the population table says it already; give one of the two")
     if household is not None and weights is None and fraction is None and population is None:
@@ -229,6 +233,16 @@ def _setting_problems(
     if wildcards and population is not None:
         problems.append("wildcards: a population table is compared value by value; leave one of the two out")
     return problems
+
+
+def _fraction_problems(fraction: float | None, records: int) -> list[str]:
+    if fraction is None:
+        return []
+    if not (_is_number(fraction) and 0 < fraction <= 1):
+        return ["sampling_fraction: must be a number above 0, at most 1"]
+    if records / fraction > MOST_PEOPLE:
+        return ["sampling_fraction: stands for a population of more than 100 billion people; give a larger one"]
+    return []
 
 
 def _is_number(value: object) -> bool:

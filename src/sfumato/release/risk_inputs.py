@@ -27,6 +27,9 @@ from sfumato.table.reading import read_table
 from sfumato.table.schema import Attribute, Kind, Schema
 from sfumato.table.table import Table
 
+MOST_PEOPLE = 1e11
+"""No population is as large: numbers beyond are slips."""
+
 Wanted = TypeVar("Wanted")
 Read = TypeVar("Read")
 
@@ -102,6 +105,8 @@ def opened(
     PolicyError, InputError
         When the table cannot be read, or no column is known to be quasi-identifying.
     """
+    if isinstance(quasi_identifying, str):
+        raise PolicyError("quasi_identifying: must be a list of column names")
     if isinstance(table, Table):
         return _opened_table(table, quasi_identifying)
     data, known, said = _published(table)
@@ -219,6 +224,8 @@ def _weights_of(table: Opened, name: str) -> NDArray[np.float64]:
             f"weights: column {name!r} sums to less than the number of records, a population smaller than the table; "
             "weights say how many people each record stands for"
         )
+    if not problems and numbers.sum() > MOST_PEOPLE:
+        problems.append(f"weights: column {name!r} sums to more than 100 billion people; check their unit")
     raise_all(InputError, problems)
     return numbers
 
