@@ -117,13 +117,8 @@ def ratings_of(
     chosen = SensitiveIssues(
         all_names(sensitive.names), sensitive.file, sensitive.share, sensitive.drawn, sensitive.seed
     )
-    parts: dict[str, Any] = {
-        "form": form,
-        "user": user,
-        "issue": issue,
-        "rating": rating,
-        "issues": all_names(issues) or None,
-    }
+    columns = all_names(issues) or None
+    parts: dict[str, Any] = {"form": form, "user": user, "issue": issue, "rating": rating, "issues": columns}
     return read_ratings(file, **parts, sensitive=chosen, scale=_scale(scale), **reading)
 
 

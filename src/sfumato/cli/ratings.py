@@ -94,8 +94,9 @@ def check(
     """Decide whether ratings are (k, epsilon, l)-anonymous as they are, and say why not.
 
     Around every record there must be k records whose ratings of every non-sensitive issue differ by at most epsilon,
-    and the standard deviation of their ratings of every sensitive issue must be at least l. Exit code 0: so it is. 1:
-    it is not.
+    and the standard deviation of their ratings of every sensitive issue must be at least l.
+
+    Exit code 0: they are. 1: they are not.
     """
     from sfumato.ratings.check import check_ratings
     from sfumato.ratings.model import RatingAnonymity

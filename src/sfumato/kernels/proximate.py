@@ -79,7 +79,7 @@ def slicing_balls(
                 center,
                 issue,
                 rated,
-                codes[mine] if rated else codes[0],
+                mine,
                 candidates,
                 left,
                 cursors,
@@ -105,7 +105,7 @@ def _cut(
     center: int,
     issue: int,
     rated: bool,
-    mine: Any,
+    mine: int,
     candidates: Any,
     left: int,
     cursors: Any,
@@ -127,7 +127,7 @@ def _cut(
         theirs = cursor < starts[record + 1] and issues[cursor] == issue
         apart = 0
         if theirs and rated:
-            apart = abs(np.int64(codes[cursor]) - np.int64(mine))
+            apart = abs(np.int64(codes[cursor]) - np.int64(codes[mine]))
         elif theirs or rated:
             apart = null
         evaluated += (theirs or rated) and record != center

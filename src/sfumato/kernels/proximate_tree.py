@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from sfumato.kernels.jit import inlined, kernel
 
-LEAF = 12
+LEAF = 32
 """Vectors that are compared one by one rather than cut again."""
 
 COLUMN, LOW_END, HIGH_START, RIGHT, FIRST, LAST = 0, 1, 2, 3, 4, 5
@@ -95,19 +95,35 @@ def grow_trees(
 
 
 @kernel
-def in_leaf_order(
-    codes: NDArray[np.unsignedinteger], order: NDArray[np.int64], starts: NDArray[np.int64], widths: NDArray[np.int64]
-) -> NDArray[np.unsignedinteger]:
-    """Return the codes with the vectors of each mask in the order of its leaves."""
-    ordered = np.empty_like(codes)
+def packed_rows(
+    codes: NDArray[np.unsignedinteger],
+    order: NDArray[np.int64],
+    starts: NDArray[np.int64],
+    widths: NDArray[np.int64],
+    lane: int,
+) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
+    """Pack the codes of each vector into words, the vectors of each mask in the order of its leaves.
+
+    codes, starts, widths : as for :func:`order_columns`. order : int64 (v,), as :func:`grow_trees` returns it. lane :
+    bits of a code, and one that is left free.
+    Returns the words and the first word of each vector, int64 (v + 1,).
+    """
+    lanes = 64 // lane
+    places = np.zeros(starts[-1] + 1, dtype=np.int64)
+    for mask in range(len(widths)):
+        for row in range(starts[mask], starts[mask + 1]):
+            places[row + 1] = places[row] + (widths[mask] + lanes - 1) // lanes
+    words = np.zeros(places[-1], dtype=np.uint64)
     base = 0
     for mask in range(len(widths)):
         width = widths[mask]
         for row in range(starts[mask], starts[mask + 1]):
-            here, there = base + (row - starts[mask]) * width, base + (order[row] - starts[mask]) * width
-            ordered[here : here + width] = codes[there : there + width]
+            there = base + (order[row] - starts[mask]) * width
+            for column in range(width):
+                place = places[row] + column // lanes
+                words[place] |= np.uint64(codes[there + column]) << np.uint64(lane * (column % lanes))
         base += width * (starts[mask + 1] - starts[mask])
-    return ordered
+    return words, places
 
 
 @kernel
@@ -115,9 +131,10 @@ def tree_balls(
     first: int,
     last: int,
     mask_of: NDArray[np.int32],
-    codes: NDArray[np.unsignedinteger],
+    words: NDArray[np.uint64],
     places: NDArray[np.int64],
-    widths: NDArray[np.int64],
+    lane: int,
+    size: int,
     roots: NDArray[np.int64],
     nodes: NDArray[np.int32],
     weights: NDArray[np.int64],
@@ -128,32 +145,46 @@ def tree_balls(
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], int]:
     """Find the vectors around the vectors ``first .. last-1``, numbered by leaves, as far as `members` has room.
 
-    mask_of : int32 (v,). codes : (z,), in the order of the leaves. places : int64 (v,), first code of each vector.
-    widths, roots : int64 (b,). nodes : int32 (t, 6). weights : int64 (v,), records behind each vector. enough : stop at
-    that many records, and do not tell which; 0 finds and tells all. members : int64, filled here. largest : vectors of
-    the largest mask.
+    mask_of : int32 (v,). words, places, lane : as :func:`packed_rows` has them. size : s. roots : int64 (b,). nodes :
+    int32 (t, 6). weights : int64 (v,), records behind each vector. enough : stop at that many records, and do not tell
+    which; 0 finds and tells all. members : int64, filled here. largest : vectors of the largest mask.
     Returns compressed rows of `members` (as many as were done, and one), the records found, int64 (done,), and the
     number of evaluations: of codes against codes, and of codes against nodes.
+
+    All codes of a word are compared at once. The free bit of each lane is set in the minuend, and is still set after a
+    subtraction where the lane did not fall below 0.
     """
+    lanes = 64 // lane
+    free = np.uint64(0)
+    for place in range(lanes):
+        free |= np.uint64(1) << np.uint64(lane * place + lane - 1)
+    code_mask = (np.uint64(1) << np.uint64(lane - 1)) - np.uint64(1)
     ball_starts = np.zeros(last - first + 1, dtype=np.int64)
     sizes = np.zeros(last - first, dtype=np.int64)
     pending = np.empty(len(nodes) + 1, dtype=np.int32)
+    widest = 0
+    for vector in range(first, last):
+        widest = max(widest, places[vector + 1] - places[vector])
+    low, high = np.zeros(widest, dtype=np.uint64), np.zeros(widest, dtype=np.uint64)
     filled, evaluations, done = 0, 0, 0
     for vector in range(first, last):
         if enough == 0 and filled + largest > len(members):
             break
-        width, mine = widths[mask_of[vector]], places[vector]
-        origin = mine - vector * width
-        size = np.int64(0)
+        mine = places[vector]
+        length = places[vector + 1] - mine
+        origin = mine - vector * length
+        _window(words, mine, length, lanes, lane, code_mask, steps, size, low, high)
+        found = np.int64(0)
         pending[0] = roots[mask_of[vector]]
         left = 1
-        while left and (enough == 0 or size < enough):
+        while left and (enough == 0 or found < enough):
             left -= 1
             node = pending[left]
             column = nodes[node, COLUMN]
             if column >= 0:
                 evaluations += 1
-                code = np.int64(codes[mine + column])
+                word = words[mine + column // lanes]
+                code = np.int64((word >> np.uint64(lane * (column % lanes))) & code_mask)
                 if code + steps >= nodes[node, HIGH_START]:
                     pending[left] = nodes[node, RIGHT]
                     left += 1
@@ -162,23 +193,49 @@ def tree_balls(
                     left += 1
                 continue
             for other in range(nodes[node, FIRST], nodes[node, LAST]):
-                theirs = origin + other * width
+                theirs = origin + other * length
                 compared = 0
-                while (
-                    compared < width
-                    and abs(np.int64(codes[mine + compared]) - np.int64(codes[theirs + compared])) <= steps
-                ):
+                while compared < length:
+                    word = words[theirs + compared]
+                    above = (word | free) - low[compared]
+                    below = (high[compared] | free) - word
+                    if (above & below & free) != free:
+                        break
                     compared += 1
-                evaluations += min(compared + 1, width)
-                if compared == width:
-                    size += weights[other]
+                evaluations += lanes * min(compared + 1, length)
+                if compared == length:
+                    found += weights[other]
                     if enough == 0:
                         members[filled] = other
                         filled += 1
-        sizes[done] = size
+        sizes[done] = found
         done += 1
         ball_starts[done] = filled
     return ball_starts[: done + 1], sizes[:done], evaluations
+
+
+@inlined
+def _window(
+    words: Any,
+    first: int,
+    length: int,
+    lanes: int,
+    lane: int,
+    code_mask: Any,
+    steps: int,
+    size: int,
+    low: Any,
+    high: Any,
+) -> None:
+    """Write the smallest and the largest codes within `steps` of a vector's, packed as they are."""
+    for place in range(length):
+        lowest, highest = np.uint64(0), np.uint64(0)
+        for number in range(lanes):
+            shift = np.uint64(lane * number)
+            code = np.int64((words[first + place] >> shift) & code_mask)
+            lowest |= np.uint64(max(code - steps, 0)) << shift
+            highest |= np.uint64(min(code + steps, size - 1)) << shift
+        low[place], high[place] = lowest, highest
 
 
 @inlined

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.kernels.proximate_tree import grow_trees, in_leaf_order, order_columns, tree_balls
+from sfumato.kernels.proximate_tree import grow_trees, order_columns, packed_rows, tree_balls
 from sfumato.kernels.rating_masks import public_codes, public_counts
 from sfumato.parallel import each
 from sfumato.ratings.measures import Measures, Question, measured, sizes_alone, trimmed
@@ -40,7 +40,7 @@ class Forest:
         int64 (v,): number among all vectors.
     mask_of : numpy.ndarray
         int32 (v,).
-    codes, places, widths, roots, nodes, weights
+    words, places, lane, roots, nodes, weights
         As :func:`~sfumato.kernels.proximate_tree.tree_balls` takes them.
     largest : int
         Vectors of the largest mask.
@@ -48,9 +48,9 @@ class Forest:
 
     vectors: NDArray[np.int64]
     mask_of: NDArray[np.int32]
-    codes: NDArray[np.unsignedinteger]
+    words: NDArray[np.uint64]
     places: NDArray[np.int64]
-    widths: NDArray[np.int64]
+    lane: int
     roots: NDArray[np.int64]
     nodes: NDArray[np.int32]
     weights: NDArray[np.int64]
@@ -94,11 +94,11 @@ def _grown(question: Question, vectors: Vectors, shared: NDArray[np.int64]) -> F
     codes = order_columns(codes, starts, widths, question.steps, scale.size)
     order, roots, nodes = grow_trees(codes, starts, widths, question.steps, scale.size)
     mask_of = np.repeat(np.arange(len(widths), dtype=np.int32), heights)
-    places = np.append(0, np.cumsum(widths[mask_of])[:-1]).astype(np.int64)
+    lane = (scale.size - 1).bit_length() + 1
+    words, places = packed_rows(codes, order, starts, widths, lane)
     numbers = shared[order]
-    codes = in_leaf_order(codes, order, starts, widths)
     weights = vectors.weights[numbers]
-    return Forest(numbers, mask_of, codes, places, widths, roots, nodes, weights, int(heights.max()))
+    return Forest(numbers, mask_of, words, places, lane, roots, nodes, weights, int(heights.max()))
 
 
 def _searched(
@@ -123,7 +123,7 @@ def _part(question: Question, vectors: Vectors, forest: Forest, sums: Sums | Non
     room = np.empty(0 if enough else max(_ROOM, forest.largest), dtype=np.int64)
     found = []
     while first < last:
-        starts, sizes, evaluations = _balls(forest, first, last, question.steps, enough, room)
+        starts, sizes, evaluations = _balls(question, forest, first, last, enough, room)
         if enough:
             found.append(sizes_alone(sizes, evaluations))
         else:
@@ -135,10 +135,11 @@ def _part(question: Question, vectors: Vectors, forest: Forest, sums: Sums | Non
 
 
 def _balls(
-    forest: Forest, first: int, last: int, steps: int, enough: int, room: NDArray[np.int64]
+    question: Question, forest: Forest, first: int, last: int, enough: int, room: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], int]:
-    shape = (forest.mask_of, forest.codes, forest.places, forest.widths, forest.roots, forest.nodes, forest.weights)
-    return tree_balls(first, last, *shape, steps, enough, room, forest.largest)
+    rows = (forest.mask_of, forest.words, forest.places, forest.lane, question.null)
+    trees = (forest.roots, forest.nodes, forest.weights)
+    return tree_balls(first, last, *rows, *trees, question.steps, enough, room, forest.largest)
 
 
 def _chained(found: list[Measures]) -> Measures:
