@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 import sfumato as sf
 from naive.cell_suppression import cheapest_by_strata, cheapest_for_combinations, cheapest_for_rows
 from naive.models import supports_subsets, supports_wildcards
-from sfumato.anonymizers import fewest_stars
+from sfumato.anonymizers.cell_suppression import fewest_stars
 from sfumato.anonymizers.cell_suppression.cell_suppression import CellSuppression
 from sfumato.anonymizers.cell_suppression.fewest_stars import least_costs, proof, search
 from sfumato.anonymizers.cell_suppression.star_patterns import distinct_in_order, patterns_of

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 import sfumato as sf
 from naive import full_domain as naive
-from sfumato.anonymizers import lattice_boxes, leftovers, local_levels
+from sfumato.anonymizers.full_domain import lattice_boxes, leftovers, local_levels
 from sfumato.anonymizers.full_domain.optimal import Optimal
 from sfumato.anonymizers.protocol import Problem
 from sfumato.hierarchy.lattice_search import NodeState

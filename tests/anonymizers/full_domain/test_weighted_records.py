@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import sfumato as sf
-from sfumato.anonymizers import weighted_records as module
 from sfumato.anonymizers.domain_levels import domain_levels, generalized_codes
+from sfumato.anonymizers.full_domain import weighted_records as module
 from sfumato.anonymizers.full_domain.weighted_records import (
     grouped,
     level_tables,

@@ -22,7 +22,7 @@ from anonymizers.single_dimensional.single_dimensional_checks import (
 from naive.full_domain import Problem as Plain
 from naive.full_domain import arithmetic, collapse, model
 from naive.single_dimensional import best_cuts
-from sfumato.anonymizers import subtree_forest
+from sfumato.anonymizers.single_dimensional import subtree_forest
 from sfumato.anonymizers.single_dimensional.value_generalization import ValueGeneralization
 from sfumato.errors import PolicyError, UnsatisfiableError
 from sfumato.metrics import measure_losses

@@ -75,10 +75,10 @@ class Optimal:
     Notes
     -----
     *Guarantee.* Every class satisfies every model. What a node suppresses is stated in
-    :class:`~sfumato.anonymizers.full_domain.node_suppression.SuppressionRule`; it does not assume that models stay true when
-    records are suppressed. Unless a limit ends the search, no node within the suppression limit has a lower value; of
-    nodes of equal value (but for 1e-12) the first in the lattice's numbering is taken. The notes of the solution say
-    how many nodes were counted, and that it is proven or how far from the best it may be.
+    :class:`~sfumato.anonymizers.full_domain.node_suppression.SuppressionRule`; it does not assume that models stay
+    true when records are suppressed. Unless a limit ends the search, no node within the suppression limit has a lower
+    value; of nodes of equal value (but for 1e-12) the first in the lattice's numbering is taken. The notes of the
+    solution say how many nodes were counted, and that it is proven or how far from the best it may be.
 
     *Method.* Branch and bound over boxes of the lattice. The high corner of a box is counted. Records of classes that
     are too small there are too small, and so suppressed, on every node of the box; everything else costs at least what
