@@ -23,7 +23,7 @@ from sfumato.anonymizers import ANONYMIZERS
 from sfumato.anonymizers.protocol import Problem
 from sfumato.metrics import measure_losses
 from sfumato.recoding import recode
-from sfumato.release.problem import thread_count
+from sfumato.running import thread_count
 from sfumato.table.encoding import EncodedTable, encode
 
 NAME = "clustering"

@@ -18,7 +18,7 @@ from sfumato.anonymizers.protocol import Problem
 from sfumato.classes.partition import Partition
 from sfumato.metrics import measure_losses
 from sfumato.recoding import recode
-from sfumato.release.problem import thread_count
+from sfumato.running import thread_count
 from sfumato.table.encoding import encode
 
 NAME = "mondrian"

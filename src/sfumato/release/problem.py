@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import os
 from collections.abc import Callable, Sequence
 from functools import partial
 
@@ -11,6 +10,7 @@ from sfumato.anonymizers.protocol import Anonymizer, Problem, Progress
 from sfumato.errors import PolicyError, raise_all
 from sfumato.models.protocol import PrivacyModel
 from sfumato.recoding import Recoding, form_problems
+from sfumato.running import thread_count
 from sfumato.table.encoding import EncodedTable
 from sfumato.table.table import Table
 
@@ -33,7 +33,7 @@ def problem_of(
     suppression_limit
         Fraction of the records, 0 to 1.
     threads
-        As :func:`thread_count` takes it.
+        As :func:`sfumato.running.thread_count` takes it.
 
     Raises
     ------
@@ -99,17 +99,3 @@ def _misfits(
 
 def _is_model(model: object) -> bool:
     return isinstance(model, PrivacyModel) and not isinstance(model, type)
-
-
-def thread_count(threads: int | None) -> int:
-    """Resolve the `threads` setting: argument, then ``SFUMATO_THREADS``, then every core that may be used."""
-    if threads is None:
-        given = os.environ.get("SFUMATO_THREADS", "")
-        if not given:
-            return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-        if not given.isdigit() or int(given) < 1:
-            raise PolicyError("SFUMATO_THREADS: must be a whole number, 1 or above")
-        return int(given)
-    if not isinstance(threads, int) or threads < 1:
-        raise PolicyError("threads: must be a whole number, 1 or above")
-    return threads
