@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 from sfumato.errors import PolicyError
 from sfumato.models.wildcard_k_anonymity import WildcardKAnonymity
 from sfumato.recoding import Recoding
-from sfumato.release.problem import thread_count
 from sfumato.release.release import Release
 from sfumato.release.risk_inputs import MOST_PEOPLE, Measured, measured, opened
 from sfumato.risks.adversaries import (
@@ -32,6 +31,7 @@ from sfumato.risks.population_uniqueness import population_uniqueness
 from sfumato.risks.report import RiskReport
 from sfumato.risks.special_uniques import MOST_COLUMNS, SpecialUniques, find_special_uniques
 from sfumato.risks.thresholds import DEFAULT, Threshold, as_thresholds
+from sfumato.running import thread_count
 from sfumato.table.table import Table
 
 Given = TypeVar("Given")
