@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -207,3 +209,31 @@ def test_trees_evaluate_ever_less_of_all_pairs() -> None:
         evaluations = sf.check_ratings(ratings, sf.RatingAnonymity(20, 1)).evaluations
         shares.append(evaluations / records**2)
     assert all(later < 0.9 * earlier for earlier, later in pairwise(shares))
+
+
+@pytest.mark.skipif("SFUMATO_DATA" not in os.environ, reason="SFUMATO_DATA does not name the folder of public data")
+@pytest.mark.parametrize("drawn", ["random", "most-rated"])
+def test_films_are_not_anonymous_and_every_search_says_so(drawn: Any) -> None:
+    path = Path(os.environ["SFUMATO_DATA"]) / "ml-latest-small" / "ratings.csv.gz"
+    ratings = sf.read_ratings(path, sensitive=sf.SensitiveIssues(share=0.1, drawn=drawn, seed=2))
+    model = sf.RatingAnonymity(20, 1, 2)
+    answers = {name: sf.check_ratings(ratings, model, search=name) for name in SEARCHES}
+    assert answers["masks"].satisfied == 0
+    assert answers["masks"].too_few > 500
+    for name in ("slicing", "pairwise"):
+        assert answers[name].failures().equals(answers["masks"].failures())
+    evaluations = [answers[name].evaluations for name in ("masks", "slicing", "pairwise")]
+    assert evaluations == sorted(evaluations)
+    assert answers["masks"].smallest_epsilon is None
+
+
+@pytest.mark.skipif("SFUMATO_DATA" not in os.environ, reason="SFUMATO_DATA does not name the folder of public data")
+def test_a_survey_of_personality_is_the_same_to_every_search() -> None:
+    path = Path(os.environ["SFUMATO_DATA"]) / "bfi" / "bfi.csv"
+    ratings = sf.read_ratings(
+        path, form="wide", issues=["[ACENO]?"], missing="NA", scale=(1, 6), sensitive=["N?", "O?", "C?", "E?"]
+    )
+    first, second = (asked(ratings, sf.RatingAnonymity(1, 1), name) for name in ("masks", "pairwise"))
+    assert first.sizes.tolist() == second.sizes.tolist()
+    assert first.spreads.tolist() == second.spreads.tolist()
+    assert first.sizes.max() > 20

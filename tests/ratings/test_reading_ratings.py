@@ -159,6 +159,40 @@ def test_a_fine_scale_takes_two_bytes() -> None:
     assert rows(ratings) == [(1, "1", pytest.approx(-9.99)), (2, "1", pytest.approx(3.14))]
 
 
+NETFLIX = "1:\n1488844,3,2005-09-06\n822109,5,2005-05-13\n10:\n822109,1,2004-01-01\n3:\n885013,4,2005-10-19\n"
+
+
+@pytest.mark.parametrize("packed", [False, True])
+def test_films_with_their_ratings_below_them(packed: bool, tmp_path: Path) -> None:
+    path = tmp_path / "combined_data"
+    path.write_bytes(gzip.compress(NETFLIX.encode()) if packed else NETFLIX.encode())
+    ratings = sf.read_ratings(path, form="netflix", scale=(1, 5))
+    assert rows(ratings) == [(1, "1", 3), (2, "1", 5), (2, "10", 1), (3, "3", 4)]
+    assert ratings.names == ("1", "3", "10")
+    assert ratings.times is None
+    times = sf.read_ratings(path, form="netflix", scale=(1, 5), time="time").times
+    assert times is not None
+    assert [str(time) for time in times] == ["2005-09-06", "2005-05-13", "2004-01-01", "2005-10-19"]
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("1,2,2005-01-01\n", "the first line is no film"),
+        ("", "the first line is no film"),
+        ("1:\n7,3,2005-01-01\nx\n", "1 line(s) are neither a film nor user,rating,date, first line 3"),
+        ("1:\n7,3,2005-01-01,x,y\n", "the file cannot be read"),
+        ("1:\n7,9,2005-01-01\n", "1 rating(s) are off the scale"),
+        ("1:\n", "there are no ratings"),
+    ],
+)
+def test_files_that_netflix_did_not_ship(text: str, words: str, tmp_path: Path) -> None:
+    path = tmp_path / "table"
+    path.write_text(text)
+    assert words in problems(path, form="netflix", scale=(1, 5))[0]
+    assert "no such file" in problems(tmp_path / "none", form="netflix")[0]
+
+
 # sensitive issues
 
 
@@ -246,9 +280,10 @@ def test_missing_users_and_issues_and_ratings_that_are_no_numbers() -> None:
         ({"user": "nobody"}, "user: there is no column 'nobody'"),
         ({"user": "movieId"}, "one column has two parts"),
         ({"time": "when"}, "time: there is no column 'when'"),
-        ({"form": "tall"}, "form must be 'long' or 'wide'"),
-        ({"issues": ["a"]}, "issues names columns of the wide form"),
-        ({"form": "wide", "issue": "a", "time": "b"}, "issue and time belong to the long form"),
+        ({"form": "tall"}, "form must be one of long, wide, netflix"),
+        ({"issues": ["a"]}, "the long form takes no issues"),
+        ({"form": "wide", "issue": "a", "time": "b"}, "the wide form takes no issue or time"),
+        ({"form": "netflix"}, "form 'netflix' reads a text file"),
         ({"form": "wide", "user": "a"}, "user: there is no column 'a'"),
         ({"form": "wide", "issues": ["a*"]}, "no column fits the pattern 'a*'"),
         ({"form": "wide", "user": "userId"}, "2 row(s) are of a user who has one already, first row 2"),

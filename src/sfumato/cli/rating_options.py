@@ -19,8 +19,12 @@ SENSITIVE = "Sensitive issues"
 
 RatingsFile = Annotated[Path, typer.Argument(metavar="RATINGS", show_default=False, help="CSV or Parquet file.")]
 Form = Annotated[
-    Literal["long", "wide"],
-    typer.Option(metavar="FORM", help="long: a row per rating. wide: a column per issue.", rich_help_panel=READING),
+    Literal["long", "wide", "netflix"],
+    typer.Option(
+        metavar="FORM",
+        help="long: a row per rating. wide: a column per issue. netflix: as Netflix did.",
+        rich_help_panel=READING,
+    ),
 ]
 User = Annotated[
     str | None,
@@ -88,7 +92,7 @@ def ratings_of(
     file: Path,
     sensitive: SensitiveWords,
     *,
-    form: Literal["long", "wide"],
+    form: Literal["long", "wide", "netflix"],
     user: str | None,
     issue: str | None,
     rating: str | None,

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Literal
 
 from sfumato.errors import InputError, SfumatoError
 from sfumato.ratings.assembly import Entries, assembled
 from sfumato.ratings.long_form import read_long
+from sfumato.ratings.netflix_form import PARTS, TIME, netflix_source
 from sfumato.ratings.ratings import Ratings
 from sfumato.ratings.scale import scale_of
 from sfumato.ratings.sensitive import sensitive_choice
@@ -17,7 +18,14 @@ from sfumato.table.csv_format import CsvFormat
 from sfumato.table.header import Header, check_names
 from sfumato.table.reading import Source, label_of, missing_texts, open_source
 
-Form = Literal["long", "wide"]
+Form = Literal["long", "wide", "netflix"]
+
+_NAMED: dict[Form, tuple[str, ...]] = {
+    "long": ("user", "issue", "rating", "time"),
+    "wide": ("user", "issues"),
+    "netflix": ("time",),
+}
+"""Which columns may be named in each form."""
 
 
 def read_ratings(
@@ -46,12 +54,14 @@ def read_ratings(
         Path of a CSV file (plain or gzip) or Parquet file, or a polars, pandas or Arrow frame.
     form
         ``"long"``: a row per rating, with user, issue and rating, as MovieLens ships it. ``"wide"``: a row per user and
-        a column per issue, as surveys do.
+        a column per issue, as surveys do. ``"netflix"``: a text file with a line ``FILM:`` before the lines
+        ``user,rating,date`` of each film.
     user, issue, rating
         Columns of the long form; what is not named is the first, second and third column. In the wide form, `user` is a
         column to check for repeated users and to leave out.
     time
-        Column of the long form with the time of each rating. Not declared, times are not loaded.
+        Column of the long form with the time of each rating (any name for Netflix' dates). Not declared, times are not
+        loaded.
     issues
         Columns of the wide form that are issues: names and patterns such as ``"A?"``. None takes all but `user`.
     sensitive
@@ -90,10 +100,13 @@ def read_ratings(
     label = label_of(source)
     choice = sensitive_choice(sensitive)
     try:
+        if form not in _NAMED:
+            raise InputError(f"form must be one of {', '.join(_NAMED)}")
         known = scale_of(scale)
-        reading = Reading(missing_texts(missing), True, False)
-        opened = open_source(source, CsvFormat(separator, encoding, quote, header, columns))
-        reading = Reading(reading.missing, True, opened.is_text)
+        tokens = missing_texts(missing)
+        layout = CsvFormat(separator, encoding, quote, header, columns)
+        opened = netflix_source(source) if form == "netflix" else open_source(source, layout)
+        reading = Reading(tokens, True, opened.is_text or form == "netflix")
         given = [name for name in (user, issue, rating, time, *(issues or ()), *(columns or ())) if name is not None]
         check_names(Header(opened.names, frozenset(given)))
         entries = _entries(opened, form, (user, issue, rating, time), issues, reading)
@@ -109,14 +122,19 @@ def _entries(
     issues: Sequence[str] | None,
     reading: Reading,
 ) -> Entries:
+    _refuse_foreign(form, dict(zip(("user", "issue", "rating", "time", "issues"), (*parts, issues), strict=True)))
     user, issue, rating, time = parts
-    if form == "long":
-        if issues is not None:
-            raise InputError("issues names columns of the wide form; say form='wide', or leave it out")
-        return read_long(source, (user, issue, rating), time, reading)
-    if form != "wide":
-        raise InputError("form must be 'long' or 'wide'")
-    several = [name for name, given in (("issue", issue), ("rating", rating), ("time", time)) if given is not None]
-    if several:
-        raise InputError(f"{' and '.join(several)} belong to the long form; say form='long', or leave them out")
-    return read_wide(source, user, issues, reading)
+    if form == "wide":
+        return read_wide(source, user, issues, reading)
+    if form == "netflix":
+        return read_long(source, PARTS, TIME if time else None, reading)
+    return read_long(source, (user, issue, rating), time, reading)
+
+
+def _refuse_foreign(form: Form, named: Mapping[str, object]) -> None:
+    """Refuse names of columns that another form has."""
+    foreign = [name for name, given in named.items() if given is not None and name not in _NAMED[form]]
+    if foreign:
+        raise InputError(
+            f"the {form} form takes no {' or '.join(foreign)}; leave it out, or say another form: {', '.join(_NAMED)}"
+        )
