@@ -198,3 +198,11 @@ def test_questions_that_cannot_be() -> None:
         sf.check_ratings(read(), sf.RatingAnonymity(2, 1)).curve([0])
     with pytest.raises(sf.PolicyError, match="ks"):
         sf.check_ratings(read(), sf.RatingAnonymity(2, 1)).curve([])
+
+
+def test_no_answer_tells_who_anybody_is() -> None:
+    frame = pl.DataFrame({"u": ["geheim1", "geheim2", "geheim3"], "i": ["x", "x", "y"], "r": [1, 5, 3]})
+    ratings = sf.read_ratings(frame, sensitive="y")
+    answer = sf.check_ratings(ratings, sf.RatingAnonymity(2, 1, 1))
+    told = [ratings, answer, answer.question, answer.measures, answer.to_dict(), answer.failures(), answer.curve()]
+    assert "geheim" not in " ".join(f"{thing!r} {thing}" for thing in told)

@@ -146,28 +146,35 @@ def trimmed_balls(
     members: NDArray[np.int64],
     example: NDArray[np.int64],
     starts: NDArray[np.int64],
-    issues: NDArray[np.int32],
     codes: NDArray[np.int16],
     steps: int,
-    null: int,
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Keep of each ball the members that are proximate to all of it: line 9 to 12 of the paper's algorithm 1.
+    """Keep of each ball the members that are proximate to all of it: lines 9 to 12 of the paper's algorithm 1.
 
     ball_starts, members : compressed rows, of members whose ratings are those of the record ``example[member]``, int64.
-    The others as for :func:`pairwise_balls`. Cost O(sum of squared sizes · ratings of a record).
+    starts, codes : as for :func:`pairwise_balls`. `steps` is below `null`, so that all of a ball have rated the same
+    issues: a member is proximate to all when it is to the lowest and to the highest rating of each. Cost O(ratings of
+    all members).
     """
     kept_starts = np.zeros(len(ball_starts), dtype=np.int64)
     kept = np.empty(len(members), dtype=np.int64)
     filled = 0
     for ball in range(len(ball_starts) - 1):
         first, last = ball_starts[ball], ball_starts[ball + 1]
+        record = example[members[first]]
+        low = codes[starts[record] : starts[record + 1]].copy()
+        high = low.copy()
+        for place in range(first + 1, last):
+            mine = starts[example[members[place]]]
+            for column in range(len(low)):
+                low[column] = min(low[column], codes[mine + column])
+                high[column] = max(high[column], codes[mine + column])
         for place in range(first, last):
+            mine = starts[example[members[place]]]
             fits = True
-            for other in range(first, last):
-                distance, _ = _distance(example[members[place]], example[members[other]], starts, issues, codes, null)
-                if distance > steps:
-                    fits = False
-                    break
+            for column in range(len(low)):
+                code = np.int64(codes[mine + column])
+                fits = fits and code - np.int64(low[column]) <= steps and np.int64(high[column]) - code <= steps
             if fits:
                 kept[filled] = members[place]
                 filled += 1

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -56,6 +57,14 @@ class Question:
     def null(self) -> int:
         """The dissimilarity of a missing and a given rating, in steps of the scale."""
         return self.ratings.scale.size
+
+    @cached_property
+    def public(self) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int16]]:
+        """The ratings of the non-sensitive issues as compressed rows, with codes of one type on every scale."""
+        ratings = self.ratings
+        kept = ~ratings.sensitive[ratings.issues]
+        starts = np.append(0, np.cumsum(kept))[ratings.starts].astype(np.int64)
+        return starts, ratings.issues[kept], ratings.codes[kept].astype(np.int16)
 
     @property
     def needs_spread(self) -> bool:
@@ -120,10 +129,10 @@ def trimmed(
     question: Question, starts: NDArray[np.int64], members: NDArray[np.int64], example: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return the groups that the model means, from balls: compressed rows of members."""
-    if question.model.group == "ball":
+    if question.model.group == "ball" or question.covers_all:
         return starts, members
-    ratings = question.ratings
-    return trimmed_balls(starts, members, example, *public(ratings), question.steps, question.null)
+    rows, _, codes = question.public
+    return trimmed_balls(starts, members, example, rows, codes, question.steps)
 
 
 def measured(
@@ -141,13 +150,6 @@ def measured(
     count = int(question.ratings.sensitive.sum())
     settings = (count, NULLS[model.nulls], scale.low, scale.step)
     return Measures(*measure_groups(starts, members, weights, sums.starts, sums.issues, sums.sums, *settings))
-
-
-def public(ratings: Ratings) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int16]]:
-    """Return the ratings of the non-sensitive issues as compressed rows, with codes of one type on every scale."""
-    kept = ~ratings.sensitive[ratings.issues]
-    starts = np.append(0, np.cumsum(kept))[ratings.starts].astype(np.int64)
-    return starts, ratings.issues[kept], ratings.codes[kept].astype(np.int16)
 
 
 def units(scale: Scale, steps: int) -> float:

@@ -6,13 +6,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.kernels.proximate import pairwise_balls, slicing_balls
-from sfumato.ratings.measures import Measures, Question, measured, public, trimmed
+from sfumato.ratings.measures import Measures, Question, measured, trimmed
 from sfumato.ratings.vectors import each_record, sums_of
 
 
 def pairwise(question: Question) -> Measures:
     """Find what is around every record from the distances of all pairs. Cost O(n · z)."""
-    return _measured(question, *pairwise_balls(*public(question.ratings), question.steps, question.null))
+    return _measured(question, *pairwise_balls(*question.public, question.steps, question.null))
 
 
 def slicing(question: Question) -> Measures:
@@ -21,7 +21,7 @@ def slicing(question: Question) -> Measures:
     Cost O(n² · p) at worst for p non-sensitive issues.
     """
     width = len(question.ratings.names)
-    return _measured(question, *slicing_balls(*public(question.ratings), question.steps, question.null, width))
+    return _measured(question, *slicing_balls(*question.public, question.steps, question.null, width))
 
 
 def _measured(question: Question, starts: NDArray[np.int64], members: NDArray[np.int64], evaluations: int) -> Measures:
