@@ -8,7 +8,16 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
-from benchmarks import checking_job, clustering_job, lattice_job, mondrian_job, rating_job, release_job, risk_job
+from benchmarks import (
+    cells_job,
+    checking_job,
+    clustering_job,
+    lattice_job,
+    mondrian_job,
+    rating_job,
+    release_job,
+    risk_job,
+)
 from benchmarks.rendering import markdown, page
 from benchmarks.results import Figure, SkippedJob, machine
 from benchmarks.settings import Settings
@@ -21,12 +30,20 @@ JOBS: dict[str, Job] = {
     "adult-drawn": release_job.run_adult,
     "checking": checking_job.run,
     "lattice": lattice_job.run,
+    "cells": cells_job.run,
     "clustering": clustering_job.run,
     "risk": risk_job.run,
     "ratings": rating_job.run_public,
     "ratings-shapes": rating_job.run_shapes,
 }
-ALWAYS_WHOLE = {mondrian_job.NAME, lattice_job.NAME, clustering_job.NAME, rating_job.NAME, "ratings-shapes"}
+ALWAYS_WHOLE = {
+    mondrian_job.NAME,
+    lattice_job.NAME,
+    clustering_job.NAME,
+    cells_job.NAME,
+    rating_job.NAME,
+    "ratings-shapes",
+}
 """Jobs whose size is given by their data."""
 
 
