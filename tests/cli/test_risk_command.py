@@ -130,3 +130,17 @@ def test_files_and_columns_that_are_not_there(patients, tmp_path):
     assert code == 2
     assert "'zipp'" in err
     assert "nobody.csv: there is no such file" in err
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no device that is always full")
+def test_records_on_a_full_disk_are_one_line(patients):
+    code, _, err = run(patients, *QUASI, "--records", "/dev/full", "--overwrite")
+    assert code == 2
+    assert err.count("\n") == 1
+    assert "cannot be written" in err
+
+
+def test_records_in_a_folder_that_is_not_there(patients, tmp_path):
+    code, _, err = run(patients, *QUASI, "--records", tmp_path / "nowhere" / "records.csv")
+    assert code == 2
+    assert "cannot be written" in err

@@ -22,6 +22,7 @@ import pytest
 from typer.testing import CliRunner
 
 import sfumato as sf
+from guarantees.combinations import SETTINGS
 from sfumato.anonymizers.mondrian import Mondrian
 from sfumato.cli.app import app
 
@@ -346,6 +347,90 @@ def test_a_release_says_nothing_of_values_but_in_its_table(saved, caplog, capfd)
             assert "SECRETnote" not in text
         else:
             assert_unmarked(text, path.name)
+
+
+@pytest.mark.parametrize("setting", SETTINGS)
+def test_no_anonymizer_says_a_value(setting, tmp_path, caplog, capfd):
+    """Neither in its notes and errors, nor in what its release says of itself."""
+    kept: list[sf.Release] = []
+
+    def work() -> None:
+        models = [sf.KAnonymity(3), sf.DistinctLDiversity(2, attribute="disease")]
+        kept.append(
+            sf.anonymize(
+                read(frame()), models, anonymizer=SETTINGS[setting], suppression_limit=0.1, refine=5, bound=True, seed=1
+            )
+        )
+        print(kept[0].report, kept[0].report.to_dict(), kept[0])
+
+    assert say_nothing(work, caplog, capfd)
+    assert not say_nothing(
+        lambda: sf.anonymize(read(frame()), sf.DistinctLDiversity(20), anonymizer=SETTINGS[setting]), caplog, capfd
+    )
+    for path in kept[0].save(tmp_path / "out").iterdir():
+        text = path.read_text()
+        if path.name != "data.csv":
+            assert_unmarked(text, path.name)
+            # What the steward is told may count what the release hides.
+            assert not [note for note in kept[0].report.notes if note in text]
+
+
+def test_a_lattice_says_no_value(caplog, capfd):
+    for anonymizer in (sf.Incognito(), sf.Datafly(), sf.Optimal()):
+        assert say_nothing(
+            lambda anonymizer=anonymizer: print(
+                found := sf.search_lattice(read(frame()), sf.KAnonymity(3), anonymizer=anonymizer), found.to_frame()
+            ),
+            caplog,
+            capfd,
+        )
+
+
+RISKS: dict[str, Callable[[], object]] = {
+    "a table": lambda: sf.risk(read(frame())),
+    "a population": lambda: sf.risk(read(frame()), population=read(pl.concat([frame(), frame()]))),
+    "a smaller population": lambda: sf.risk(read(frame()), population=read(frame().head(3))),
+    "another population": lambda: sf.risk(read(frame()), population=pl.DataFrame({"zip": ["SECRETx"]})),
+    "weights that are text": lambda: sf.risk(frame(), quasi_identifying=["age", "zip"], weights="disease"),
+    "weights in another unit": lambda: sf.risk(
+        frame(), quasi_identifying=["age", "zip"], weights="wage", household="disease"
+    ),
+    "columns that are not there": lambda: sf.risk(frame(), quasi_identifying=["age", "height"]),
+    "a release": lambda: sf.risk(sf.anonymize(read(frame()), sf.KAnonymity(3))),
+}
+
+
+@pytest.mark.parametrize("case", RISKS)
+def test_risks_are_told_without_values(case, caplog, capfd):
+    def work() -> None:
+        report: Any = RISKS[case]()
+        print(report, report.to_dict(), report.to_frame(), repr(report))
+
+    ended_well = say_nothing(work, caplog, capfd)
+    assert ended_well == (case in ("a table", "a population", "a release"))
+
+
+def people_and_ratings(**changes: Any) -> pl.DataFrame:
+    rows = {"user": [f"SECRET{row // 3}" for row in range(60)], "issue": [f"i{row % 3}" for row in range(60)]}
+    return pl.DataFrame({**rows, "rating": [1 + row * 7 % 5 for row in range(60)], **changes})
+
+
+RATINGS: dict[str, Callable[[], pl.DataFrame]] = {
+    "ratings": people_and_ratings,
+    "ratings off the scale": lambda: people_and_ratings(rating=[98_765_432] * 60),
+    "ratings that are text": lambda: people_and_ratings(rating=["SECRETrating"] * 60),
+    "a rating twice": lambda: pl.concat([people_and_ratings()] * 2),
+}
+
+
+@pytest.mark.parametrize("case", RATINGS)
+def test_ratings_are_judged_without_telling_them(case, caplog, capfd):
+    def work() -> None:
+        ratings = sf.read_ratings(RATINGS[case](), scale=sf.Scale(1, 5), sensitive=["i0"])
+        found = sf.check_ratings(ratings, sf.RatingAnonymity(3, 1, 0.5))
+        print(ratings, repr(ratings), found, repr(found), found.to_dict(), found.witnesses(), found.failures())
+
+    assert say_nothing(work, caplog, capfd) == (case == "ratings")
 
 
 def test_declared_domains_and_trees_stay_with_the_steward(tmp_path):

@@ -129,6 +129,7 @@ def risk(
     from sfumato.cli.words import ROLES, Words, all_names, source_words
     from sfumato.release.risk import risk as measure
     from sfumato.risks.thresholds import DEFAULT
+    from sfumato.table.writing import write_data
 
     raise_all(PolicyError, _target_problems(records, overwrite=overwrite))
     header = not no_header
@@ -160,7 +161,7 @@ def risk(
         )
     say(json.dumps(report.to_dict(), indent=2) if as_json else str(report))
     if records is not None:
-        report.to_frame().write_csv(records)
+        write_data(report.to_frame(), records, "csv")
         complain([f"{records}: one line for each record, for you alone; rows are counted without the header"])
 
 

@@ -144,17 +144,20 @@ def _solution(anonymizer: Anonymizer, problem: Problem, recoding: Recoding, roun
 
     Anonymizers do not know whether suppressed records will stand in the table as one more class.
     """
-    partition = anonymizer.solve(problem)
-    if rounds:
-        partition = refined_partition(problem, partition, rounds=rounds)
+    partition = _solved(anonymizer, problem, rounds)
     try:
         return settle_suppression(partition, problem, recoding)
     except UnsatisfiableError as error:
         strict = replace(problem, suppression_limit=0)
         try:
-            return settle_suppression(anonymizer.solve(strict), strict, recoding)
+            return settle_suppression(_solved(anonymizer, strict, rounds), strict, recoding)
         except UnsatisfiableError:
             raise error from None
+
+
+def _solved(anonymizer: Anonymizer, problem: Problem, rounds: int) -> Partition:
+    partition = anonymizer.solve(problem)
+    return refined_partition(problem, partition, rounds=rounds) if rounds else partition
 
 
 def _order(partition: Partition, recoding: Recoding, problem: Problem) -> NDArray[np.integer]:
