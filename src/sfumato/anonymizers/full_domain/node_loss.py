@@ -181,8 +181,20 @@ class FlatFloor:
         return steepest, (low[steepest] + high[steepest] - 1) // 2
 
 
+class OfClasses:
+    """What losses of classes share: a bound stands in the unit of the value."""
+
+    def cut(self, value: float) -> float:
+        """Return the value and some slack."""
+        return value * (1 + 2 * SLACK)
+
+    def bound_of(self, total: float) -> float:
+        """Return the bound itself."""
+        return total
+
+
 @dataclass(frozen=True, eq=False, repr=False)
-class SquaredSizes:
+class SquaredSizes(OfClasses):
     """Discernibility: the squared sizes of the classes, and n for each suppressed record."""
 
     tables: LevelTables
@@ -208,17 +220,9 @@ class SquaredSizes:
         least = int(weights @ np.maximum(weights, self.smallest)) + self.total * outcome.doomed
         return FlatFloor(float(least), self.tables.bits)
 
-    def cut(self, value: float) -> float:
-        """Return the value itself: bounds are whole numbers."""
-        return value * (1 + 2 * SLACK)
-
-    def bound_of(self, total: float) -> float:
-        """Return the bound itself."""
-        return total
-
 
 @dataclass(frozen=True, eq=False, repr=False)
-class MeanSize:
+class MeanSize(OfClasses):
     """Average class size of what is published, over the largest k."""
 
     tables: LevelTables
@@ -245,14 +249,6 @@ class MeanSize:
         most = int(np.minimum(weights, self.smallest).sum())
         published = self.total - self.limit
         return FlatFloor(max(1.0, published / most if most else 1.0), self.tables.bits)
-
-    def cut(self, value: float) -> float:
-        """Return the value and some slack."""
-        return value * (1 + 2 * SLACK)
-
-    def bound_of(self, total: float) -> float:
-        """Return the bound itself."""
-        return total
 
 
 def node_loss(
