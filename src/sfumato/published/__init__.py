@@ -1,0 +1,25 @@
+"""What a recipient holds: one value for each kind of release. Attacks, metrics and the verifier see nothing else."""
+
+from __future__ import annotations
+
+from sfumato.published.bucketized import BucketizedTables
+from sfumato.published.generalized import PublishedTable
+from sfumato.published.marginal import MarginalTables
+from sfumato.published.protocol import Published
+from sfumato.published.randomized import RandomizedTable
+from sfumato.published.sliced import SlicedTable
+
+KINDS: dict[str, type[Published]] = {
+    kind.kind: kind for kind in (PublishedTable, SlicedTable, BucketizedTables, MarginalTables, RandomizedTable)
+}
+"""Kind in ``release.json`` → class."""
+
+__all__ = [
+    "KINDS",
+    "BucketizedTables",
+    "MarginalTables",
+    "Published",
+    "PublishedTable",
+    "RandomizedTable",
+    "SlicedTable",
+]

@@ -1,0 +1,83 @@
+"""Bucketized tables (Anatomy): quasi-identifying values as they are, sensitive ones as counts for each bucket."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar, Self
+
+import polars as pl
+
+from sfumato.errors import InputError, raise_all
+from sfumato.published.protocol import structure_names, structure_text
+from sfumato.published.sliced import BUCKET
+
+COUNT = "count"
+
+
+@dataclass(frozen=True, eq=False)
+class BucketizedTables:
+    """Two tables that share nothing but the bucket.
+
+    Attributes
+    ----------
+    quasi : polars.DataFrame
+        One row for each record, in random order: the quasi-identifying attributes and ``bucket``.
+    counts : polars.DataFrame
+        ``bucket``, the sensitive attribute, ``count``; sorted by bucket and value.
+    quasi_identifying : tuple of str
+    sensitive : str
+    """
+
+    kind: ClassVar[str] = "bucketized-tables"
+    quasi: pl.DataFrame
+    counts: pl.DataFrame
+    quasi_identifying: tuple[str, ...]
+    sensitive: str
+
+    def __post_init__(self) -> None:
+        """Check that both tables have their columns, and count the same records in every bucket."""
+        wanted = (
+            ("quasi-identifying", self.quasi, (*self.quasi_identifying, BUCKET)),
+            ("sensitive", self.counts, (BUCKET, self.sensitive, COUNT)),
+        )
+        problems = [
+            f"{what} table: has no column {name!r}"
+            for what, frame, names in wanted
+            for name in names
+            if name not in frame.columns
+        ]
+        raise_all(InputError, problems or self._count_problems())
+
+    def _count_problems(self) -> list[str]:
+        whole = [self.quasi.schema[BUCKET], self.counts.schema[BUCKET], self.counts.schema[COUNT]]
+        if not all(dtype.is_integer() for dtype in whole):
+            return ["bucketized tables: buckets and counts must be whole numbers"]
+        if (self.counts[COUNT] < 1).any():
+            return ["sensitive table: counts must be 1 or more"]
+        held = self.quasi.group_by(pl.col(BUCKET).cast(pl.Int64)).len("records")
+        told = self.counts.group_by(pl.col(BUCKET).cast(pl.Int64)).agg(pl.col(COUNT).cast(pl.Int64).sum())
+        both = held.join(told, on=BUCKET, how="full", coalesce=True)
+        wrong = both.filter(pl.col("records").cast(pl.Int64).ne_missing(pl.col(COUNT))).height
+        return (
+            [f"bucketized tables: {wrong} bucket(s) hold other numbers of records in the two tables"] if wrong else []
+        )
+
+    @property
+    def tables(self) -> dict[str, pl.DataFrame]:
+        """Both tables."""
+        return {"quasi_identifying": self.quasi, "sensitive": self.counts}
+
+    @property
+    def structure(self) -> dict[str, Any]:
+        """Attributes of both tables."""
+        return {"quasi_identifying": list(self.quasi_identifying), "sensitive": self.sensitive}
+
+    @classmethod
+    def assemble(cls, tables: Mapping[str, pl.DataFrame], structure: Mapping[str, Any]) -> Self:
+        """Put together what was written."""
+        try:
+            quasi, sensitive = structure_names(structure, "quasi_identifying"), structure_text(structure, "sensitive")
+        except ValueError as error:
+            raise InputError(f"bucketized tables: {error}") from None
+        return cls(tables["quasi_identifying"], tables["sensitive"], quasi, sensitive)

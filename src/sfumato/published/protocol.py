@@ -1,0 +1,51 @@
+"""What every kind of published data has in common."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, ClassVar, Protocol, Self, runtime_checkable
+
+import polars as pl
+
+
+@runtime_checkable
+class Published(Protocol):
+    """Tables that a recipient holds, and how they hang together.
+
+    Implementations are frozen dataclasses that check themselves when they are built, and raise ``InputError`` with
+    every contradiction between tables and structure: what is read may have been tampered with.
+    """
+
+    kind: ClassVar[str]
+    """As ``release.json`` says it, e.g. ``"sliced-table"``."""
+
+    @property
+    def tables(self) -> dict[str, pl.DataFrame]:
+        """Every table under the name of its file, without ending."""
+        ...
+
+    @property
+    def structure(self) -> dict[str, Any]:
+        """What a reader must know beside the tables, as plain values for ``release.json``."""
+        ...
+
+    @classmethod
+    def assemble(cls, tables: Mapping[str, pl.DataFrame], structure: Mapping[str, Any]) -> Self:
+        """Put together what was written; raises ``InputError`` when the parts do not fit each other."""
+        ...
+
+
+def structure_text(structure: Mapping[str, Any], name: str) -> str:
+    """Return one text of a structure, or raise ValueError."""
+    value = structure.get(name)
+    if not isinstance(value, str) or not value:
+        raise ValueError(f"{name} is no text")
+    return value
+
+
+def structure_names(structure: Mapping[str, Any], name: str) -> tuple[str, ...]:
+    """Return one list of names of a structure, or raise ValueError."""
+    value = structure.get(name)
+    if not isinstance(value, list) or not all(isinstance(entry, str) for entry in value):
+        raise ValueError(f"{name} is no list of names")
+    return tuple(value)

@@ -1,0 +1,89 @@
+"""A sliced table: values of a column of attributes stand together, and are permuted inside each bucket."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar, Self
+
+import polars as pl
+
+from sfumato.errors import InputError, raise_all
+from sfumato.published.protocol import structure_names
+
+BUCKET = "bucket"
+"""Name of the column that says which bucket a row belongs to."""
+
+
+@dataclass(frozen=True, eq=False)
+class SlicedTable:
+    """A sliced table, overlapping or not.
+
+    A row is *not* a record: values of different columns stand beside each other by chance.
+
+    Attributes
+    ----------
+    data : polars.DataFrame
+        ``bucket`` (whole numbers from 0), then the attributes of every column, one after the other, under the names
+        that :func:`labels_of` gives them. Rows are sorted by bucket.
+    columns : tuple of tuple of str
+        Attributes of each column. Every attribute is in at least one column, and may be in several (overlapping
+        slicing).
+    sensitive : tuple of str
+        Sensitive attributes among them.
+    """
+
+    kind: ClassVar[str] = "sliced-table"
+    data: pl.DataFrame
+    columns: tuple[tuple[str, ...], ...]
+    sensitive: tuple[str, ...]
+
+    def __post_init__(self) -> None:
+        """Check that the table has the columns that the structure names."""
+        problems = []
+        if not self.columns or not all(self.columns):
+            problems.append("sliced table: every column needs at least one attribute")
+        wanted = [BUCKET, *(label for column in labels_of(self.columns) for label in column)]
+        missing = [name for name in wanted if name not in self.data.columns]
+        if missing:
+            problems.append(f"sliced table: has no column {', '.join(missing)}")
+        elif not self.data.schema[BUCKET].is_integer() or self.data[BUCKET].null_count():
+            problems.append(f"sliced table: column {BUCKET!r} must hold whole numbers")
+        raise_all(InputError, problems)
+
+    @property
+    def tables(self) -> dict[str, pl.DataFrame]:
+        """The one table."""
+        return {"data": self.data}
+
+    @property
+    def structure(self) -> dict[str, Any]:
+        """Columns and sensitive attributes."""
+        return {"columns": [list(column) for column in self.columns], "sensitive": list(self.sensitive)}
+
+    @classmethod
+    def assemble(cls, tables: Mapping[str, pl.DataFrame], structure: Mapping[str, Any]) -> Self:
+        """Put together what was written."""
+        entries = structure.get("columns")
+        try:
+            if not isinstance(entries, list):
+                raise ValueError("columns is no list")
+            columns = tuple(structure_names({"columns": entry}, "columns") for entry in entries)
+            sensitive = structure_names(structure, "sensitive")
+        except ValueError as error:
+            raise InputError(f"sliced table: {error}") from None
+        return cls(tables["data"], columns, sensitive)
+
+
+def labels_of(columns: tuple[tuple[str, ...], ...]) -> tuple[tuple[str, ...], ...]:
+    """Name the attributes of every column in the published table.
+
+    The first copy of an attribute keeps its name; further ones are ``"age (2)"``, ``"age (3)"``.
+    """
+    seen: Counter[str] = Counter()
+    named = []
+    for column in columns:
+        seen.update(column)
+        named.append(tuple(name if seen[name] == 1 else f"{name} ({seen[name]})" for name in column))
+    return tuple(named)

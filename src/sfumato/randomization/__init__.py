@@ -1,0 +1,1 @@
+"""Randomization: swapping, noise, post-randomization, rounding, coding and sampling."""
