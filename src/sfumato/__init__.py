@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from sfumato.anonymizers.mondrian import Mondrian as Mondrian
     from sfumato.anonymizers.single_dimensional.global_mondrian import GlobalMondrian as GlobalMondrian
     from sfumato.anonymizers.single_dimensional.value_generalization import ValueGeneralization as ValueGeneralization
+    from sfumato.attacks import ATTACKS as ATTACKS
     from sfumato.attacks.linkage import linking_attack as linking_attack
     from sfumato.errors import HierarchyError as HierarchyError
     from sfumato.errors import InputError as InputError
@@ -74,6 +75,7 @@ if TYPE_CHECKING:
     from sfumato.ratings.sensitive import SensitiveIssues as SensitiveIssues
     from sfumato.recoding import Recoding as Recoding
     from sfumato.release.anonymize import anonymize as anonymize
+    from sfumato.release.attack import attack as attack
     from sfumato.release.measure import measure as measure
     from sfumato.release.release import Release as Release
     from sfumato.release.release import verify as verify
@@ -102,6 +104,7 @@ _HOMES = {
     "anonymizers.mondrian": ("Mondrian",),
     "anonymizers.full_domain.optimal": ("Optimal",),
     "anonymizers.single_dimensional.value_generalization": ("ValueGeneralization",),
+    "attacks": ("ATTACKS",),
     "attacks.linkage": ("linking_attack",),
     "errors": (
         "HierarchyError",
@@ -145,6 +148,7 @@ _HOMES = {
     "ratings.sensitive": ("SensitiveIssues",),
     "recoding": ("Recoding",),
     "release.anonymize": ("anonymize",),
+    "release.attack": ("attack",),
     "release.measure": ("measure",),
     "policy.policy": ("Policy",),
     "release.release": ("Release", "verify"),

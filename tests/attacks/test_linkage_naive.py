@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from naive.linkage import scores
-from sfumato.attacks import linkage
+from sfumato.attacks import coverage
 from sfumato.attacks.linkage import linking_attack
 from sfumato.hierarchy import groups, prefixes
 from sfumato.table.schema import Attribute, Schema
@@ -111,6 +111,6 @@ def test_the_same_however_much_is_tabulated(
     rows: list[tuple[Any, ...]], register: list[tuple[Any, ...]], budget: int
 ) -> None:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(linkage, "TABULATED_BYTES", budget)
+        patch.setattr(coverage, "TABULATED_BYTES", budget)
         found = played(rows, register, told=True, threshold=0.5)
     assert found == pytest.approx(expected(rows, register, told=True, threshold=0.5))

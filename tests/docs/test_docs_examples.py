@@ -15,6 +15,7 @@ import pytest
 import sfumato
 from docs.pages import DOCS, PAGES, ROOT, Namespace, agrees, example_folder, examples, run
 from sfumato.anonymizers import ANONYMIZERS
+from sfumato.attacks import ATTACKS
 from sfumato.hierarchy import HIERARCHY_KINDS
 from sfumato.metrics import METRICS
 from sfumato.models import MODELS
@@ -76,6 +77,12 @@ def test_every_anonymizer_has_its_page(name: str) -> None:
     text = _page_of("")(name)
     options = [field.name.replace("_", "-") for field in fields(ANONYMIZERS[name])]
     assert [option for option in options if f"`{option}`" not in text] == []
+
+
+@pytest.mark.parametrize("name", ATTACKS)
+def test_every_attack_has_its_page(name: str) -> None:
+    text = _page_of("attacks")(name)
+    assert [field.name for field in fields(ATTACKS[name]) if f"`{field.name}`" not in text] == []
 
 
 @pytest.mark.parametrize("name", METRICS)

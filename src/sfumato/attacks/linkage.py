@@ -13,6 +13,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from sfumato.attacks.coverage import coverage_of
 from sfumato.attacks.linkage_result import LinkageResult
 from sfumato.attacks.publication import Publication, read_publication
 from sfumato.attacks.rates import Rate
@@ -24,9 +25,6 @@ from sfumato.kernels.linkage import count_candidates, covering_classes
 from sfumato.recoding.choice import Recoding
 from sfumato.table.kinds import text_of
 from sfumato.table.schema import Schema
-
-TABULATED_BYTES = 64 << 20
-"""Memory for the table of covering classes; neighbouring codes share rows of it where it would need more."""
 
 
 def linking_attack(
@@ -162,13 +160,7 @@ def _answers(publication: Publication, known: Sequence[Knowledge]) -> _Answers:
     told = np.column_stack([each.codes for each in known])
     vector_of, count = group_records(told + 1)
     people = np.ascontiguousarray(told[first_records(vector_of, count)])
-    coverage = (
-        publication.label_of,
-        publication.runs,
-        publication.low,
-        publication.high,
-        *_rows(known, len(publication.sizes)),
-    )
+    coverage = coverage_of(publication, known)
     candidates, likeliest, agreeing = count_candidates(
         people,
         *coverage,
@@ -180,19 +172,6 @@ def _answers(publication: Publication, known: Sequence[Knowledge]) -> _Answers:
         len(publication.values),
     )
     return _Answers(candidates[vector_of], likeliest[vector_of], agreeing[vector_of])
-
-
-def _rows(known: Sequence[Knowledge], classes: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Give each attribute rows of the table: the first row of each, int64 (q + 1,), and by how much codes are shifted.
-
-    As long as the table is too large, the attribute with most rows puts twice as many codes on each.
-    """
-    codes = np.array([each.attribute.size + 1 for each in known], dtype=np.int64)
-    shifts = np.zeros(len(known), dtype=np.int64)
-    affordable = TABULATED_BYTES // (8 * ((classes + 63) // 64))
-    while (rows := ((codes - 1) >> shifts) + 1).sum() > max(affordable, len(known)):
-        shifts[rows.argmax()] += 1
-    return np.concatenate([[0], np.cumsum(rows)]).astype(np.int64), shifts
 
 
 def _true_values(

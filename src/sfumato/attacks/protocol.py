@@ -83,6 +83,9 @@ class AttackResult:
         What makes the figures doubtful; counts and column names only.
     helps : str
         What would help against the attack, in one sentence.
+    allowed : float or None
+        Rate of success up to which a promise of the release lets the attack go, such as 1/k for picking the right
+        record of a k-anonymous table; None where no promise speaks of it.
     """
 
     attack: str
@@ -93,6 +96,12 @@ class AttackResult:
     figures: Mapping[str, float] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     helps: str = ""
+    allowed: float | None = None
+
+    @property
+    def is_allowed(self) -> bool:
+        """Whether the success, its interval considered, stays within what a promise of the release allows."""
+        return self.allowed is not None and self.success.interval[0] <= self.allowed + 1e-12
 
     @property
     def succeeds(self) -> bool:
@@ -117,11 +126,19 @@ class AttackResult:
             "figures": dict(self.figures),
             "notes": list(self.notes),
             "helps": self.helps,
+            "allowed": self.allowed,
         }
 
     def __str__(self) -> str:
         """Return a short paragraph."""
         verdict = "succeeds" if self.succeeds else "does no better than guessing"
+        if self.succeeds and self.allowed is not None:
+            share = f"{100 * self.allowed:.3g} %"
+            verdict += (
+                f", within the {share} that the release's promises allow"
+                if self.is_allowed
+                else f", beyond the {share} that the release's promises allow"
+            )
         lines = [
             f"{self.attack}: {verdict}",
             f"  the attacker knows {self.knows}",

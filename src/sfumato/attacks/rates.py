@@ -6,6 +6,8 @@ import math
 from dataclasses import dataclass
 from statistics import NormalDist
 
+from sfumato.figures import figure
+
 CONFIDENCE = 0.95
 """How often an interval holds the true rate."""
 
@@ -66,5 +68,5 @@ class Rate:
         interval = f"{100 * low:.1f} to {100 * high:.1f} %"
         return (
             f"{self.successes:.6g} of {self.people}, {100 * self.share:.1f} % "
-            f"({interval}, by guessing {100 * self.baseline:.2g} %)"
+            f"({interval}, by guessing {figure(100 * self.baseline, 2)} %)"
         )

@@ -1,0 +1,37 @@
+"""The sensitive values of the published records that fit each person, in a generalized table."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sfumato.attacks.coverage import coverage_of
+from sfumato.attacks.publication import read_publication
+from sfumato.attacks.register import read_register, shared_attributes
+from sfumato.attacks.tallies import Tallies
+from sfumato.classes.grouping import group_records
+from sfumato.kernels.grouping import first_records
+from sfumato.kernels.linkage import covering_classes, tally_candidates
+from sfumato.published import PublishedTable
+from sfumato.recoding.choice import Recoding
+from sfumato.table.table import Table
+
+
+def generalized_tallies(published: PublishedTable, people: Table, sensitive: str, recoding: Recoding) -> Tallies:
+    """Count the sensitive values of the records that fit each person: those whose every value covers theirs."""
+    shared = shared_attributes(published.data, people.frame, people.schema)
+    known = read_register(people.frame, people.schema, shared)
+    publication = read_publication(published.data, sensitive, known, recoding)
+    told = np.column_stack([each.codes for each in known])
+    vector_of, count = group_records(told + 1)
+    vectors = np.ascontiguousarray(told[first_records(vector_of, count)])
+    coverage = coverage_of(publication, known)
+    tallies = tally_candidates(
+        vectors,
+        *coverage,
+        covering_classes(*coverage),
+        publication.starts,
+        publication.value_of,
+        publication.counts,
+        len(publication.values),
+    ).astype(np.float64)[vector_of]
+    return Tallies(publication.values, tallies, tallies.sum(axis=1), publication.totals.astype(np.float64))

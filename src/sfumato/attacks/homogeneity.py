@@ -1,0 +1,76 @@
+"""Homogeneity: everybody who fits shares the sensitive value (Machanavajjhala and others, 2006)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.attacks.claims import Claims, result_of, right_value
+from sfumato.attacks.options import SURE, share_problems
+from sfumato.attacks.posterior import Posterior, sensitive_of
+from sfumato.attacks.protocol import AttackResult, Target
+from sfumato.errors import PolicyError, raise_all
+
+
+@dataclass(frozen=True)
+class Homogeneity:
+    """The homogeneity attack.
+
+    Parameters
+    ----------
+    threshold
+        Share of the records that fit a person from which on the attacker claims their most frequent sensitive value;
+        above 0, at most 1. At 1 the attacker is certain.
+
+    Raises
+    ------
+    PolicyError
+        When the threshold is no such share.
+
+    References
+    ----------
+    A. Machanavajjhala, J. Gehrke, D. Kifer, M. Venkitasubramaniam, "ℓ-diversity: privacy beyond k-anonymity", ICDE
+    2006, section 1.
+
+    Notes
+    -----
+    *Departure.* The paper speaks of one class; here everybody who fits counts, in whatever class, and any kind of
+    release from which a distribution of the sensitive value follows can be attacked.
+    """
+
+    name: ClassVar[str] = "homogeneity"
+    kinds: ClassVar[frozenset[str]] = frozenset(
+        {"generalized-table", "bucketized-tables", "sliced-table", "marginal-tables"}
+    )
+    needs: ClassVar[tuple[str, ...]] = ("sensitive",)
+
+    threshold: float = 1.0
+
+    def __post_init__(self) -> None:
+        """Check the threshold."""
+        raise_all(PolicyError, share_problems("homogeneity, threshold", self.threshold))
+
+    def play(self, target: Target) -> tuple[AttackResult, ...]:
+        """Play it for each sensitive attribute."""
+        surely = "with certainty" if self.threshold == 1 else f"at least {100 * self.threshold:g} % sure"
+        return tuple(
+            result_of(
+                target,
+                name,
+                self._claims,
+                attack=self.name,
+                knows="everybody's quasi-identifying values, and who is in the data",
+                goal=f"whose {name} was told {surely}",
+                helps="l-diversity or t-closeness on top of k-anonymity, or larger classes",
+            )
+            for name in sensitive_of(target.published)
+        )
+
+    def _claims(self, known: Posterior, truth: NDArray[np.int64]) -> Claims:
+        likeliest = known.shares.argmax(axis=1)
+        made = known.shares.max(axis=1) >= self.threshold - SURE
+        usual = np.full(len(truth), known.prior.argmax())
+        return Claims(made, right_value(truth, likeliest), right_value(truth, usual))
