@@ -1,0 +1,58 @@
+"""Original values in bins, so that distributions before and after can be held against each other."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.utility.domains import Domain, Floats
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Bins:
+    """Some of an attribute's values together in each of b bins; missing values are bin b.
+
+    Attributes
+    ----------
+    bin_of : numpy.ndarray
+        int64 (size + 1,): bin of each code.
+    uppers : numpy.ndarray or None
+        float64 (b,): highest number of each bin, rising; None for categories. A number between two original ones
+        belongs to the bin of the upper one, one beyond the last to the last.
+    """
+
+    bin_of: NDArray[np.int64]
+    uppers: Floats | None
+
+    @property
+    def count(self) -> int:
+        """Number of bins b, the one of missing values not counted."""
+        return int(self.bin_of[-1])
+
+
+def single_values(domain: Domain) -> Bins:
+    """Return a bin for each original value; numbers rise."""
+    if domain.numbers is None:
+        return Bins(np.arange(domain.attribute.size + 1), None)
+    uppers = np.unique(domain.numbers)
+    return Bins(_bin_of(domain.numbers, uppers), uppers)
+
+
+def equal_frequency(domain: Domain, most: int) -> Bins:
+    """Return at most `most` bins of numbers with about as many original records each; categories stay as they are."""
+    bins = single_values(domain)
+    if bins.uppers is None or bins.count <= most:
+        return bins
+    counts = np.bincount(bins.bin_of[domain.codes], minlength=bins.count + 1)[:-1]
+    # The bin of a value is where the middle of its records lies among all.
+    middle = (np.cumsum(counts) - counts / 2) / max(counts.sum(), 1)
+    coarse = np.minimum((middle * most).astype(np.int64), most - 1)
+    last = np.flatnonzero(np.append(np.diff(coarse) > 0, True))
+    assert domain.numbers is not None
+    return Bins(_bin_of(domain.numbers, bins.uppers[last]), bins.uppers[last])
+
+
+def _bin_of(numbers: Floats, uppers: Floats) -> NDArray[np.int64]:
+    return np.append(np.searchsorted(uppers, numbers), len(uppers)).astype(np.int64)
