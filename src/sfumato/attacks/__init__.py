@@ -2,14 +2,20 @@
 
 from typing import Any
 
+from sfumato.attacks.background_knowledge import BackgroundKnowledge
 from sfumato.attacks.homogeneity import Homogeneity
+from sfumato.attacks.similarity import Similarity
+from sfumato.attacks.skewness import Skewness
 
-__all__ = ["ATTACKS", "DEFAULT", "Homogeneity"]
+__all__ = ["ATTACKS", "DEFAULT", "BackgroundKnowledge", "Homogeneity", "Similarity", "Skewness"]
 
 ATTACKS: dict[str, Any] = {
     "homogeneity": Homogeneity,
+    "background-knowledge": BackgroundKnowledge,
+    "skewness": Skewness,
+    "similarity": Similarity,
 }
 """Name on the command line → class."""
 
-DEFAULT: tuple[str, ...] = ("homogeneity",)
+DEFAULT: tuple[str, ...] = ("homogeneity", "background-knowledge", "skewness", "similarity")
 """Attacks that are played where none is named, as far as kind of release and what is known allow."""

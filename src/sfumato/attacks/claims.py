@@ -6,10 +6,11 @@ are scored on these, beside what guessing as well as one can would score on the 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
 
 from sfumato.attacks.posterior import Posterior, posterior_blocks
@@ -31,11 +32,14 @@ class Claims:
     guessed : numpy.ndarray
         float64 (m,): chance that a claim of the same kind is right which is made as well as one can without the
         release.
+    highest : mapping of str to float
+        Further figures, of which the highest of anybody counts.
     """
 
     made: NDArray[np.bool_]
     right: NDArray[np.float64]
     guessed: NDArray[np.float64]
+    highest: Mapping[str, float] = field(default_factory=dict)
 
     def rate(self) -> Rate:
         """Score the claims that were made."""
@@ -46,17 +50,21 @@ class Claims:
     @classmethod
     def joined(cls, parts: Sequence[Claims]) -> Claims:
         """Put the claims about all people together."""
-        return cls(*(np.concatenate([getattr(part, name) for part in parts]) for name in ("made", "right", "guessed")))
+        made, right, guessed = (
+            np.concatenate([getattr(part, name) for part in parts]) for name in ("made", "right", "guessed")
+        )
+        highest = {name: max(part.highest[name] for part in parts) for name in parts[0].highest}
+        return cls(made, right, guessed, highest)
 
 
-Claim = Callable[[Posterior, NDArray[np.int64]], Claims]
-"""What is claimed about some people, given what the release tells of them and their true codes (for scoring)."""
+Claim = Callable[[Posterior, pl.Series], Claims]
+"""What is claimed about some people, given what the release tells of them and their true values (for scoring)."""
 
 
 def claimed(target: Target, people: Table, sensitive: str, claim: Claim) -> Claims:
     """Make the claims about all `people`, a block at a time."""
     blocks = posterior_blocks(target.published, people, sensitive=sensitive, recoding=target.recoding)
-    return Claims.joined([claim(one, one.codes_of(people.frame[sensitive][rows])) for rows, one in blocks])
+    return Claims.joined([claim(one, people.frame[sensitive][rows]) for rows, one in blocks])
 
 
 def result_of(
@@ -64,12 +72,11 @@ def result_of(
 ) -> AttackResult:
     """Make a claim about everybody in the data and in the control group, and score it.
 
-    The figure ``claimed`` is the share of the people in the data about whom something is claimed; ``wrong`` counts the
-    claims that were not right.
+    The figure ``claimed`` is the share of the people in the data about whom something is claimed.
     """
     inside = claimed(target, target.original, sensitive, claim)
     control = None
-    figures = {"claimed": float(inside.made.mean())}
+    figures = {"claimed": float(inside.made.mean()), **inside.highest}
     if target.control is not None:
         outside = claimed(target, target.control, sensitive, claim)
         control = outside.rate()

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
+import polars as pl
 
 from sfumato.attacks.claims import Claims, result_of, right_value
 from sfumato.attacks.options import SURE, share_problems
-from sfumato.attacks.posterior import Posterior, sensitive_of
+from sfumato.attacks.posterior import TELLING, Posterior, sensitive_of
 from sfumato.attacks.protocol import AttackResult, Target
 from sfumato.errors import PolicyError, raise_all
 
@@ -42,9 +42,7 @@ class Homogeneity:
     """
 
     name: ClassVar[str] = "homogeneity"
-    kinds: ClassVar[frozenset[str]] = frozenset(
-        {"generalized-table", "bucketized-tables", "sliced-table", "marginal-tables"}
-    )
+    kinds: ClassVar[frozenset[str]] = TELLING
     needs: ClassVar[tuple[str, ...]] = ("sensitive",)
 
     threshold: float = 1.0
@@ -69,7 +67,8 @@ class Homogeneity:
             for name in sensitive_of(target.published)
         )
 
-    def _claims(self, known: Posterior, truth: NDArray[np.int64]) -> Claims:
+    def _claims(self, known: Posterior, column: pl.Series) -> Claims:
+        truth = known.codes_of(column)
         likeliest = known.shares.argmax(axis=1)
         made = known.shares.max(axis=1) >= self.threshold - SURE
         usual = np.full(len(truth), known.prior.argmax())

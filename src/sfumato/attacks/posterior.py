@@ -26,6 +26,10 @@ BLOCK = 1 << 23
 """Cells of people × values that are worked out at a time."""
 
 
+TELLING = frozenset({"generalized-table", "bucketized-tables", "sliced-table", "marginal-tables"})
+"""Kinds of release from which a distribution of everybody's sensitive value follows."""
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class Posterior:
     """What an attacker believes of each person's sensitive value.

@@ -14,6 +14,8 @@ from sfumato.recoding.choice import Recoding
 from sfumato.running import Progress, silent
 from sfumato.table.table import Table
 
+NOBODY = "there is nobody of whom the attacker could say so"
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Target:
@@ -142,10 +144,12 @@ class AttackResult:
         lines = [
             f"{self.attack}: {verdict}",
             f"  the attacker knows {self.knows}",
-            f"  people {self.goal}: {self.success}",
+            f"  people {self.goal}: {self.success if self.success.people else NOBODY}",
         ]
         if self.control is not None:
-            lines.append(f"  the same for people who are not in the data: {self.control}")
+            lines.append(
+                f"  the same for people who are not in the data: {self.control if self.control.people else NOBODY}"
+            )
         lines.extend(f"  {name.replace('_', ' ')}: {value:.4g}" for name, value in self.figures.items())
         lines.extend(f"  note: {note}" for note in self.notes)
         if self.helps and self.succeeds:
