@@ -19,6 +19,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from sfumato.anonymizers.bucketization import Bucketization as Bucketization
     from sfumato.anonymizers.cell_suppression.cell_suppression import CellSuppression as CellSuppression
     from sfumato.anonymizers.clustering.caat import CAAT as CAAT
     from sfumato.anonymizers.clustering.k_member import KMember as KMember
@@ -87,6 +88,7 @@ if TYPE_CHECKING:
     from sfumato.table.table import Table as Table
 
 _HOMES = {
+    "anonymizers.bucketization": ("Bucketization",),
     "anonymizers.cell_suppression.cell_suppression": ("CellSuppression",),
     "anonymizers.clustering.caat": ("CAAT",),
     "anonymizers.clustering.kaca": ("KACA",),

@@ -37,5 +37,9 @@ def percent(share: float, digits: int = DIGITS) -> str:
 
 def counted(number: int, noun: str) -> str:
     """Write a number with its noun: ``1 class``, ``1,000 classes``."""
-    plural = f"{noun}es" if noun.endswith("s") else f"{noun}s"
-    return f"{number:,} {noun if number == 1 else plural}"
+    return f"{number:,} {noun if number == 1 else plural(noun)}"
+
+
+def plural(noun: str) -> str:
+    """Write a noun for several: ``classes``, ``buckets``."""
+    return f"{noun}es" if noun.endswith("s") else f"{noun}s"

@@ -37,6 +37,16 @@ def permutation(count: int, seed: int | None) -> NDArray[np.int64]:
     return places
 
 
+def another(seed: int | None, number: int) -> int | None:
+    """Return a seed for the `number`-th further choice of a run, so that no two choices of it are alike.
+
+    None stays None. Numbers are whole, 0 or above.
+    """
+    if seed is None:
+        return None
+    return int(np.random.SeedSequence([seed, number]).generate_state(1, np.uint64)[0])
+
+
 def _settle_ties(places: NDArray[np.int64], high_bits: NDArray[np.uint64], drawn: NDArray[np.uint64]) -> None:
     """Sort items whose high bits are equal, and which stand in input order because of that, by the whole keys drawn."""
     equal = high_bits[1:] == high_bits[:-1]

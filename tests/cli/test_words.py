@@ -296,7 +296,8 @@ def test_the_policy_that_words_mean_can_be_written_and_used_again(tmp_path):
 
 
 def test_the_help_page_names_every_anonymizer():
-    from sfumato.anonymizers import ANONYMIZERS
-    from sfumato.cli.options import ANONYMIZERS as NAMED
+    from sfumato.anonymizers import ANONYMIZERS, PUBLISHERS
+    from sfumato.cli import options
 
-    assert set(NAMED.split(", ")) == set(ANONYMIZERS)
+    assert set(options.ANONYMIZERS.split(", ")) == set(ANONYMIZERS)
+    assert set(options.PUBLISHERS.split(", ")) == set(PUBLISHERS)

@@ -19,7 +19,7 @@ import pytest
 
 import sfumato as sf
 from sfumato.release import folder as folder_module
-from sfumato.release import release as release_module
+from sfumato.release import table_files as files_module
 from sfumato.table import writing as writing_module
 
 FILES = {"release.json", "report.json", "report.txt", "policy.toml"}
@@ -52,9 +52,10 @@ def test_a_folder_holds_the_release_and_nothing_else(release, tmp_path, format):
     assert set(os.listdir(saved)) == FILES | {f"data.{format}"}
     assert os.listdir(tmp_path) == ["out"]
     described = json.loads((saved / "release.json").read_text())
-    assert described["data"]["file"] == f"data.{format}"
-    assert described["data"]["records"] == 60
-    assert described["data"]["columns"] == ["age", "disease"]
+    assert described["kind"] == "generalized-table"
+    assert described["structure"] == {"quasi_identifying": ["age"], "sensitive": ["disease"]}
+    told = described["tables"]["data"]
+    assert (told["file"], told["rows"], told["columns"]) == (f"data.{format}", 60, ["age", "disease"])
     assert described["models"] == [{"name": "k-anonymity", "k": 2}]
     assert json.loads((saved / "report.json").read_text()) == release.report.for_release().to_dict()
     assert (saved / "report.txt").read_text() == f"{release.report.for_release()}\n"
@@ -192,7 +193,7 @@ def break_rename(number: int) -> Callable[[pytest.MonkeyPatch, BaseException], N
 
 STEPS: dict[str, Callable[[pytest.MonkeyPatch, BaseException], None]] = {
     "mkdir": lambda patch, error: patch.setattr(Path, "mkdir", failing(error)),
-    "data": lambda patch, error: patch.setattr(release_module, "write_data", failing(error)),
+    "data": lambda patch, error: patch.setattr(files_module, "write_data", failing(error)),
     "half of the data": break_lines,
     **{name: break_write_text(name) for name in sorted(FILES)},
     "sync": lambda patch, error: patch.setattr(os, "fsync", failing(error)),

@@ -63,7 +63,8 @@ def describe(folder: Path, change: Callable[[dict[str, Any]], None]) -> None:
 def rehash(folder: Path) -> None:
     """What a careful forger does as well."""
     digest = hashlib.sha256((folder / "data.csv").read_bytes()).hexdigest()
-    describe(folder, lambda content: content["data"].update(sha256=digest))
+    rows = len(lines_of(folder)) - 1
+    describe(folder, lambda content: content["tables"]["data"].update(sha256=digest, rows=rows))
 
 
 def outcomes(folder: Path) -> dict[str, Outcome]:
@@ -192,7 +193,7 @@ ODD: list[Any] = [None, 5, "a", [], {}, [5], {"a": 5}, [None], [[]], True, -1, 1
 
 
 def damage() -> Iterator[Any]:
-    for key in ("format", "kind", "data", "quasi_identifying", "sensitive", "models", "suppression_limit"):
+    for key in ("format", "kind", "tables", "structure", "sensitive", "models", "suppression_limit"):
         yield pytest.param(lambda content, key=key: content.pop(key), id=f"no {key}")
         for value in ODD:
             if (key, value) in (("suppression_limit", True), ("format", True)):
@@ -200,17 +201,42 @@ def damage() -> Iterator[Any]:
             yield pytest.param(
                 lambda content, key=key, value=value: content.update({key: value}), id=f"{key} {value!s:.9}"
             )
-    for key in ("file", "sha256"):
-        yield pytest.param(lambda content, key=key: content["data"].pop(key), id=f"no {key}")
+    for key in ("quasi_identifying", "sensitive"):
+        yield pytest.param(lambda content, key=key: content["structure"].pop(key), id=f"no {key}")
+        for value in ODD:
+            yield pytest.param(
+                lambda content, key=key, value=value: content["structure"].update({key: value}),
+                id=f"{key} {value!s:.9}",
+            )
+    for key in ("file", "sha256", "rows", "columns"):
+        yield pytest.param(lambda content, key=key: content["tables"]["data"].pop(key), id=f"no {key}")
     for value in (None, 5, [], True):
-        yield pytest.param(lambda content, value=value: content["data"].update(sha256=value), id=f"sha256 {value}")
+        yield pytest.param(
+            lambda content, value=value: content["tables"]["data"].update(sha256=value), id=f"sha256 {value}"
+        )
+    for value in (None, -1, 1.5, "60", True):
+        yield pytest.param(
+            lambda content, value=value: content["tables"]["data"].update(rows=value), id=f"rows {value}"
+        )
+    for value in (None, [], "age", [5]):
+        yield pytest.param(
+            lambda content, value=value: content["tables"]["data"].update(columns=value), id=f"columns {value}"
+        )
+    yield pytest.param(lambda content: content["tables"].update(more=content["tables"]["data"]), id="a table twice")
     for kind in ("numeric", "date", "boolean", "no kind", None, 5):
         yield pytest.param(
             lambda content, kind=kind: content["sensitive"].update(disease={"kind": kind}), id=f"kind {kind}"
         )
-    yield pytest.param(lambda content: content.update(quasi_identifying=["height"]), id="column that is not there")
-    yield pytest.param(lambda content: content.update(quasi_identifying=["age", "disease"]), id="two roles")
+    yield pytest.param(
+        lambda content: content["structure"].update(quasi_identifying=["height"]), id="column that is not there"
+    )
+    yield pytest.param(
+        lambda content: content["structure"].update(quasi_identifying=["age", "disease"]), id="two roles"
+    )
+    yield pytest.param(lambda content: content["structure"].update(quasi_identifying=["age", "age"]), id="named twice")
     yield pytest.param(lambda content: content["sensitive"].update(height={"kind": "numeric"}), id="no such sensitive")
+    for kind in ("sliced-table", "bucketized-tables", "marginal-tables", "randomized-table"):
+        yield pytest.param(lambda content, kind=kind: content.update(kind=kind), id=f"taken for a {kind}")
 
 
 @pytest.mark.parametrize("change", list(damage()))
@@ -237,7 +263,7 @@ def test_a_damaged_release_json_is_never_taken_for_a_release(folder, change):
     ],
 )
 def test_the_data_file_is_a_name_in_the_folder_never_a_path(folder, name):
-    describe(folder, lambda content: content["data"].update(file=name))
+    describe(folder, lambda content: content["tables"]["data"].update(file=name))
     with pytest.raises(sf.VerificationError):
         sf.verify(folder)
 

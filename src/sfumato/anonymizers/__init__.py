@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from sfumato.anonymizers.bucketization import Bucketization
 from sfumato.anonymizers.cell_suppression.cell_suppression import CellSuppression
 from sfumato.anonymizers.clustering.caat import CAAT
 from sfumato.anonymizers.clustering.k_member import KMember
@@ -16,7 +17,7 @@ from sfumato.anonymizers.full_domain.datafly import Datafly
 from sfumato.anonymizers.full_domain.incognito import Incognito
 from sfumato.anonymizers.full_domain.optimal import Optimal
 from sfumato.anonymizers.mondrian import Mondrian
-from sfumato.anonymizers.protocol import Anonymizer, Problem
+from sfumato.anonymizers.protocol import Anonymizer, Problem, Publication, Publisher
 from sfumato.anonymizers.single_dimensional.global_mondrian import GlobalMondrian
 from sfumato.anonymizers.single_dimensional.value_generalization import ValueGeneralization
 
@@ -26,9 +27,11 @@ __all__ = [
     "KACA",
     "MDAV",
     "OKA",
+    "PUBLISHERS",
     "SBC",
     "VMDAV",
     "Anonymizer",
+    "Bucketization",
     "CellSuppression",
     "Datafly",
     "GlobalMondrian",
@@ -38,6 +41,8 @@ __all__ = [
     "Mondrian",
     "Optimal",
     "Problem",
+    "Publication",
+    "Publisher",
     "UtilityRecoding",
     "ValueGeneralization",
 ]
@@ -61,3 +66,8 @@ ANONYMIZERS: dict[str, Any] = {
     "sbc": SBC,
 }
 """Name in policies and on the command line → class."""
+
+PUBLISHERS: dict[str, Any] = {
+    "bucketization": Bucketization,
+}
+"""The same for algorithms whose releases are no generalized tables."""

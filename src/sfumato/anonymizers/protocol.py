@@ -1,16 +1,18 @@
-"""What an anonymizer is: an encoded table and models in, a solution out."""
+"""What an algorithm is: an encoded table and models in; a solution out, or the tables of another kind of release."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar, Protocol, runtime_checkable
 
 from sfumato.classes.partition import Partition
 from sfumato.models.protocol import PrivacyModel
+from sfumato.published import Published
 from sfumato.running import Progress as Progress
 from sfumato.running import silent as silent
 from sfumato.table.encoding import EncodedTable
+from sfumato.table.table import Table
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -53,4 +55,52 @@ class Anonymizer(Protocol):
 
     def solve(self, problem: Problem) -> Partition:
         """Partition the records so that every class satisfies every model, or raise ``UnsatisfiableError``."""
+        ...
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Publication:
+    """What a publisher hands in.
+
+    Attributes
+    ----------
+    published : Published
+        The tables. Nothing in them shows the order of the input.
+    notes : tuple of str
+        What the steward should know of how they came about. They may count what the tables hide.
+    figures : mapping of str to float
+        What was lost or kept, e.g. ``{"buckets": 1200, "reconstruction_error": 31.5}``; for the steward, too.
+    """
+
+    published: Published
+    notes: tuple[str, ...] = ()
+    figures: Mapping[str, float] = field(default_factory=dict)
+
+
+@runtime_checkable
+class Publisher(Protocol):
+    """An algorithm whose release is no generalized table: it makes the published tables itself.
+
+    Implementations are frozen dataclasses whose fields are the algorithm's options, checked when built. One that can
+    leave records out within `Problem.suppression_limit` says so with a class variable ``suppresses = True``; of all
+    others no record may be suppressed.
+    """
+
+    name: ClassVar[str]
+    """Name in policies and on the command line, e.g. ``"bucketization"``."""
+    kind: ClassVar[str]
+    """Kind of the release, one of :data:`sfumato.published.KINDS`."""
+    promises: ClassVar[tuple[str, ...]]
+    """Names of the privacy models that it can enforce; empty where it enforces none at all."""
+
+    def check(self, table: EncodedTable, models: Sequence[PrivacyModel]) -> None:
+        """Raise ``PolicyError`` with everything that does not fit: columns, models that it cannot promise."""
+        ...
+
+    def publish(self, problem: Problem, table: Table) -> Publication:
+        """Make the tables so that every model holds, or raise ``UnsatisfiableError``.
+
+        Original values are taken from the frame of `table`, whose records are those of ``problem.table``. Every order
+        and every choice that could show the order of the input is drawn with :func:`sfumato.shuffle.permutation`.
+        """
         ...

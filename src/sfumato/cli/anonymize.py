@@ -13,6 +13,7 @@ from sfumato.cli.options import (
     METHOD,
     OUTPUT,
     PRIVACY,
+    PUBLISHERS,
     AsJson,
     Categorical,
     ColumnNames,
@@ -92,7 +93,9 @@ def anonymize(
     anonymizer: Annotated[
         str | None,
         typer.Option(
-            metavar="NAME", help=f"Algorithm; mondrian unless said. One of {ANONYMIZERS}.", rich_help_panel=METHOD
+            metavar="NAME",
+            help=f"Algorithm; mondrian unless said. One of {ANONYMIZERS}; for other kinds of release {PUBLISHERS}.",
+            rich_help_panel=METHOD,
         ),
     ] = None,
     settings: Annotated[

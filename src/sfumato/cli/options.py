@@ -15,6 +15,9 @@ ANONYMIZERS = (
 )
 """Names for the help page; the anonymizers themselves are only loaded when one is needed."""
 
+PUBLISHERS = "bucketization"
+"""Those whose releases are no generalized tables."""
+
 Original = Annotated[Path, typer.Argument(metavar="TABLE", show_default=False, help="CSV or Parquet file.")]
 ReleaseFolder = Annotated[Path, typer.Argument(metavar="RELEASE", show_default=False, help="Folder of a release.")]
 PolicyFile = Annotated[

@@ -13,8 +13,8 @@ from typing import Annotated, Any
 import tomli_w
 from pydantic import Field
 
-from sfumato.anonymizers import ANONYMIZERS
-from sfumato.anonymizers.protocol import Anonymizer
+from sfumato.anonymizers import ANONYMIZERS, PUBLISHERS
+from sfumato.anonymizers.protocol import Anonymizer, Publisher
 from sfumato.errors import PolicyError, SfumatoError, raise_all
 from sfumato.models import MODELS
 from sfumato.models.protocol import PrivacyModel
@@ -45,7 +45,7 @@ from sfumato.table.schema import Attribute, Schema
 from sfumato.table.table import Table
 
 DEFAULT_ANONYMIZER = next(iter(ANONYMIZERS))
-_ANONYMIZERS = entries_for(ANONYMIZERS, tag="name")
+_ANONYMIZERS = entries_for({**ANONYMIZERS, **PUBLISHERS}, tag="name")
 _MODELS = entries_for(MODELS, tag="name")
 ModelEntry: Any = union_of(_MODELS, tag="name")
 AnonymizerEntry: Any = union_of(_ANONYMIZERS, tag="name")
@@ -64,7 +64,7 @@ class Policy(Part):
     source : Source
     columns : Columns
     models : tuple
-        At least one privacy model.
+        At least one privacy model; none where the anonymizer can promise none.
     anonymizer, recoding : Entry
     suppression_limit : float
         Fraction of the records that may be suppressed, 0 to 1.
@@ -82,7 +82,7 @@ class Policy(Part):
     threads: Annotated[int, Field(ge=1)] | None = None
     source: Source = Source()
     columns: Columns
-    models: Annotated[tuple[ModelEntry, ...], Field(min_length=1)]
+    models: tuple[ModelEntry, ...] = ()
     anonymizer: AnonymizerEntry = _ANONYMIZERS[DEFAULT_ANONYMIZER].model_validate({"name": DEFAULT_ANONYMIZER})
     recoding: RecodingEntry = RecodingEntry()
     output: Output = Output()
@@ -125,7 +125,7 @@ class Policy(Part):
         cls,
         schema: Schema,
         models: Sequence[PrivacyModel],
-        anonymizer: Anonymizer,
+        anonymizer: Anonymizer | Publisher,
         recoding: Recoding,
         suppression_limit: float,
         refine: int = 0,
@@ -219,9 +219,9 @@ class Policy(Part):
         columns = Columns.model_construct(quasi_identifying=self.columns.quasi_identifying, others="drop")
         return self.model_copy(update={"columns": columns})
 
-    def to_anonymizer(self) -> Anonymizer:
+    def to_anonymizer(self) -> Anonymizer | Publisher:
         """Return the algorithm."""
-        anonymizer: Anonymizer = self.anonymizer.build()
+        anonymizer: Anonymizer | Publisher = self.anonymizer.build()
         return anonymizer
 
     def to_recoding(self) -> Recoding:
@@ -270,7 +270,24 @@ def _described(attributes: Mapping[str, Attribute]) -> dict[str, Any]:
 
 
 def _contradictions(mapping: Mapping[str, Any]) -> Iterator[Mistake]:
-    """Find columns that are named twice, whatever else is wrong."""
+    """Find columns that are named twice, and models where there must be none or some, whatever else is wrong."""
+    yield from _named_twice(mapping)
+    yield from _model_contradictions(mapping)
+
+
+def _model_contradictions(mapping: Mapping[str, Any]) -> Iterator[Mistake]:
+    models, anonymizer = mapping.get("models"), mapping.get("anonymizer")
+    name = anonymizer.get("name") if isinstance(anonymizer, Mapping) else None
+    promising = bool(PUBLISHERS[name].promises) if isinstance(name, str) and name in PUBLISHERS else True
+    if promising and models is None:
+        yield Mistake(("models",), "is missing")
+    elif promising and models in ([], ()):
+        yield Mistake(("models",), "is empty; name at least one")
+    elif models and not promising:
+        yield Mistake(("models",), f"{name} enforces no privacy model; leave them out")
+
+
+def _named_twice(mapping: Mapping[str, Any]) -> Iterator[Mistake]:
     columns = mapping.get("columns")
     roles: dict[str, list[str]] = {}
     for role in ("identifying", "quasi-identifying", "sensitive", "insensitive"):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from sfumato.published.bucketized import BucketizedTables
 from sfumato.published.generalized import PublishedTable
 from sfumato.published.marginal import MarginalTables
-from sfumato.published.protocol import Published
+from sfumato.published.protocol import Published, sensitive_names
 from sfumato.published.randomized import RandomizedTable
 from sfumato.published.sliced import SlicedTable
 
@@ -22,4 +22,5 @@ __all__ = [
     "PublishedTable",
     "RandomizedTable",
     "SlicedTable",
+    "sensitive_names",
 ]

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Self
 import polars as pl
 
 from sfumato.errors import InputError, raise_all
-from sfumato.published.protocol import structure_names, structure_text
+from sfumato.published.protocol import column_problems, structure_names, structure_text
 from sfumato.published.sliced import BUCKET
 
 COUNT = "count"
@@ -30,31 +30,45 @@ class BucketizedTables:
     """
 
     kind: ClassVar[str] = "bucketized-tables"
+    whole_numbers: ClassVar[tuple[str, ...]] = (BUCKET, COUNT)
+    promising: ClassVar[bool] = True
+    limits: ClassVar[tuple[str, ...]] = (
+        "Quasi-identifying values are published as they are: whoever knows them finds a person's row, and sees who is "
+        "in the table. Only which sensitive value of its bucket a row has is hidden.",
+        "It does not stand up to a second release of the same people.",
+    )
     quasi: pl.DataFrame
     counts: pl.DataFrame
     quasi_identifying: tuple[str, ...]
     sensitive: str
 
     def __post_init__(self) -> None:
-        """Check that both tables have their columns, and count the same records in every bucket."""
+        """Check that both tables have their columns and no other, and count the same records in every bucket."""
         wanted = (
-            ("quasi-identifying", self.quasi, (*self.quasi_identifying, BUCKET)),
-            ("sensitive", self.counts, (BUCKET, self.sensitive, COUNT)),
+            ("quasi-identifying table", self.quasi, (*self.quasi_identifying, BUCKET)),
+            ("sensitive table", self.counts, (BUCKET, self.sensitive, COUNT)),
         )
-        problems = [
-            f"{what} table: has no column {name!r}"
-            for what, frame, names in wanted
-            for name in names
-            if name not in frame.columns
-        ]
+        problems = [problem for what, frame, names in wanted for problem in column_problems(what, frame, names)]
         raise_all(InputError, problems or self._count_problems())
+
+    @property
+    def records(self) -> int:
+        """Number of published records."""
+        return self.quasi.height
+
+    @property
+    def buckets(self) -> int:
+        """Number of buckets."""
+        return self.quasi[BUCKET].n_unique()
 
     def _count_problems(self) -> list[str]:
         whole = [self.quasi.schema[BUCKET], self.counts.schema[BUCKET], self.counts.schema[COUNT]]
         if not all(dtype.is_integer() for dtype in whole):
             return ["bucketized tables: buckets and counts must be whole numbers"]
-        if (self.counts[COUNT] < 1).any():
-            return ["sensitive table: counts must be 1 or more"]
+        if any(column.has_nulls() for column in (self.quasi[BUCKET], self.counts[BUCKET], self.counts[COUNT])):
+            return ["bucketized tables: every row needs its bucket, and its count in the sensitive table"]
+        if not self.counts[COUNT].is_between(1, self.records).all():
+            return ["sensitive table: counts must be 1 or more, and no more than there are records"]
         held = self.quasi.group_by(pl.col(BUCKET).cast(pl.Int64)).len("records")
         told = self.counts.group_by(pl.col(BUCKET).cast(pl.Int64)).agg(pl.col(COUNT).cast(pl.Int64).sum())
         both = held.join(told, on=BUCKET, how="full", coalesce=True)

@@ -8,8 +8,8 @@ from typing import Any, ClassVar, Self
 
 import polars as pl
 
-from sfumato.errors import InputError
-from sfumato.published.protocol import structure_names
+from sfumato.errors import InputError, raise_all
+from sfumato.published.protocol import column_problems, structure_names
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,9 +25,25 @@ class PublishedTable:
     """
 
     kind: ClassVar[str] = "generalized-table"
+    whole_numbers: ClassVar[tuple[str, ...]] = ()
+    promising: ClassVar[bool] = True
+    limits: ClassVar[tuple[str, ...]] = (
+        "k-anonymity hides who a record belongs to, not what all records of a class share; l-diversity and t-closeness "
+        "do.",
+        "It does not hide whether somebody is in the table, and does not stand up to a second release of the same "
+        "people.",
+    )
     data: pl.DataFrame
     quasi_identifying: tuple[str, ...]
     sensitive: tuple[str, ...]
+
+    def __post_init__(self) -> None:
+        """Check that the table has the columns that are named, and each in one role."""
+        named = (*self.quasi_identifying, *self.sensitive)
+        problems = column_problems("generalized table", self.data, named, alone=False)
+        if not self.quasi_identifying:
+            problems.append("generalized table: names no quasi-identifying column")
+        raise_all(InputError, problems)
 
     @property
     def tables(self) -> dict[str, pl.DataFrame]:

@@ -28,6 +28,13 @@ class MarginalTables:
     """
 
     kind: ClassVar[str] = "marginal-tables"
+    whole_numbers: ClassVar[tuple[str, ...]] = (COUNT,)
+    promising: ClassVar[bool] = True
+    limits: ClassVar[tuple[str, ...]] = (
+        "What several tables say together is checked against the estimate of largest entropy; an attacker who knows "
+        "more than the tables can do better.",
+        "They do not stand up to a second release of the same people.",
+    )
     marginals: tuple[pl.DataFrame, ...]
     columns: tuple[tuple[str, ...], ...]
     sensitive: tuple[str, ...]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Protocol, Self, runtime_checkable
 
 import polars as pl
@@ -18,6 +18,12 @@ class Published(Protocol):
 
     kind: ClassVar[str]
     """As ``release.json`` says it, e.g. ``"sliced-table"``."""
+    whole_numbers: ClassVar[tuple[str, ...]]
+    """Columns of the kind itself, which hold whole numbers; no attribute may have their names."""
+    promising: ClassVar[bool]
+    """Whether privacy models can be promised of it; what promises none is published without any."""
+    limits: ClassVar[tuple[str, ...]]
+    """What this kind of data does not hide, in sentences for reports."""
 
     @property
     def tables(self) -> dict[str, pl.DataFrame]:
@@ -35,6 +41,12 @@ class Published(Protocol):
         ...
 
 
+def sensitive_names(published: Published) -> tuple[str, ...]:
+    """Return the names of the sensitive attributes that are published."""
+    named = published.structure["sensitive"]
+    return (named,) if isinstance(named, str) else tuple(named)
+
+
 def structure_text(structure: Mapping[str, Any], name: str) -> str:
     """Return one text of a structure, or raise ValueError."""
     value = structure.get(name)
@@ -49,3 +61,12 @@ def structure_names(structure: Mapping[str, Any], name: str) -> tuple[str, ...]:
     if not isinstance(value, list) or not all(isinstance(entry, str) for entry in value):
         raise ValueError(f"{name} is no list of names")
     return tuple(value)
+
+
+def column_problems(what: str, frame: pl.DataFrame, names: Sequence[str], *, alone: bool = True) -> list[str]:
+    """Say which of `names` a table lacks or has twice; and, where they stand `alone`, what else it has."""
+    if len(set(names)) < len(names):
+        return [f"{what}: a column is named twice"]
+    missing = [f"{what}: has no column {name!r}" for name in names if name not in frame.columns]
+    more = [name for name in frame.columns if name not in names] if alone else []
+    return [*missing, *(f"{what}: column {name!r} does not belong there" for name in more)]

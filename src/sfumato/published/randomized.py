@@ -8,8 +8,8 @@ from typing import Any, ClassVar, Self
 
 import polars as pl
 
-from sfumato.errors import InputError
-from sfumato.published.protocol import structure_names
+from sfumato.errors import InputError, raise_all
+from sfumato.published.protocol import column_problems, structure_names
 
 
 @dataclass(frozen=True, eq=False)
@@ -24,9 +24,23 @@ class RandomizedTable:
     """
 
     kind: ClassVar[str] = "randomized-table"
+    whole_numbers: ClassVar[tuple[str, ...]] = ()
+    promising: ClassVar[bool] = False
+    limits: ClassVar[tuple[str, ...]] = (
+        "No privacy model is promised: how well people are hidden depends on how much was changed, and has to be "
+        "measured by attacks.",
+    )
     data: pl.DataFrame
     quasi_identifying: tuple[str, ...]
     sensitive: tuple[str, ...]
+
+    def __post_init__(self) -> None:
+        """Check that the table has the columns that are named, and each in one role."""
+        named = (*self.quasi_identifying, *self.sensitive)
+        problems = column_problems("randomized table", self.data, named, alone=False)
+        if not self.quasi_identifying:
+            problems.append("randomized table: names no quasi-identifying column")
+        raise_all(InputError, problems)
 
     @property
     def tables(self) -> dict[str, pl.DataFrame]:

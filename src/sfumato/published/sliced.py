@@ -35,6 +35,14 @@ class SlicedTable:
     """
 
     kind: ClassVar[str] = "sliced-table"
+    whole_numbers: ClassVar[tuple[str, ...]] = (BUCKET,)
+    promising: ClassVar[bool] = True
+    limits: ClassVar[tuple[str, ...]] = (
+        "Values stand as they were: whoever knows values of one column that are rare finds the buckets where a person "
+        "may be, and often sees that he or she is in the table.",
+        "Rows are not records: values of different columns stand beside each other by chance.",
+        "It does not stand up to a second release of the same people.",
+    )
     data: pl.DataFrame
     columns: tuple[tuple[str, ...], ...]
     sensitive: tuple[str, ...]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import platform
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
@@ -14,10 +14,10 @@ from sfumato.hierarchy import HierarchyTable
 from sfumato.hierarchy.tree import Hierarchy
 from sfumato.models import MODELS
 from sfumato.models.protocol import PrivacyModel
+from sfumato.published import KINDS, PublishedTable
 from sfumato.table.schema import Attribute, Kind
 
-FORMAT = 1
-KIND = "generalized-table"
+FORMAT = 2
 LONGEST_NAME = 255
 
 
@@ -44,11 +44,14 @@ class SensitiveDescription:
 
 @dataclass(frozen=True)
 class Description:
-    """Everything that a verifier needs beside the data.
+    """Everything that a verifier needs beside the tables.
 
     Attributes
     ----------
-    quasi_identifying : tuple of str
+    kind : str
+        One of :data:`sfumato.published.KINDS`.
+    structure : mapping
+        How the tables hang together, as their kind says it.
     sensitive : mapping of str to SensitiveDescription
     models : tuple of mapping
         Name and parameters of every promised model.
@@ -56,18 +59,23 @@ class Description:
         Fraction of the original records.
     """
 
-    quasi_identifying: tuple[str, ...]
+    kind: str
+    structure: Mapping[str, Any]
     sensitive: Mapping[str, SensitiveDescription]
     models: tuple[Mapping[str, Any], ...]
     suppression_limit: float
 
-    def to_dict(self, *, data: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the content of ``release.json``; `data` describes the data file."""
+    def attributes(self) -> dict[str, Attribute]:
+        """Return the schema entries of the sensitive columns."""
+        return {name: entry.attribute() for name, entry in self.sensitive.items()}
+
+    def to_dict(self, *, tables: Mapping[str, TableFacts]) -> dict[str, Any]:
+        """Return the content of ``release.json``; `tables` describes the files."""
         return {
             "format": FORMAT,
-            "kind": KIND,
-            "data": dict(data),
-            "quasi_identifying": list(self.quasi_identifying),
+            "kind": self.kind,
+            "tables": {name: asdict(facts) for name, facts in tables.items()},
+            "structure": dict(self.structure),
             "sensitive": {
                 name: {"kind": str(entry.kind), **({"hierarchy": entry.hierarchy} if entry.hierarchy else {})}
                 for name, entry in self.sensitive.items()
@@ -83,26 +91,30 @@ def _rows(hierarchy: Mapping[str, Any]) -> tuple[tuple[str, ...], ...]:
 
 
 @dataclass(frozen=True)
-class DataFacts:
-    """What ``release.json`` says of the data file.
+class TableFacts:
+    """What ``release.json`` says of the file of one table.
 
     Attributes
     ----------
     file : str
         Its name in the folder, never a path.
     sha256 : str
+    rows : int
+    columns : tuple of str
     """
 
     file: str
     sha256: str
+    rows: int
+    columns: tuple[str, ...]
 
     @classmethod
-    def of(cls, entry: Mapping[str, Any]) -> DataFacts:
-        """Read the entry, or raise ValueError."""
+    def of(cls, entry: Mapping[str, Any]) -> TableFacts:
+        """Read the entry, or raise ValueError, TypeError or KeyError."""
         file, sha256 = _text(entry["file"]), _text(entry["sha256"])
         if file in ("", ".", "..") or not {"/", "\\", "\0"}.isdisjoint(file) or len(file) > LONGEST_NAME:
             raise ValueError("not a name")
-        return cls(file, sha256)
+        return cls(file, sha256, _count(entry["rows"]), tuple(_text(name) for name in _entries(entry["columns"])))
 
 
 def versions() -> dict[str, str]:
@@ -145,8 +157,8 @@ def published_hierarchy(hierarchy: Hierarchy, published: set[str]) -> dict[str, 
     return {"kind": "table", "rows": rows}
 
 
-def read_description(text: str) -> tuple[Description, DataFacts]:
-    """Parse ``release.json``; return the description and what it says of the data file.
+def read_description(text: str) -> tuple[Description, dict[str, TableFacts]]:
+    """Parse ``release.json``; return the description and what it says of the file of each table.
 
     Raises
     ------
@@ -154,14 +166,26 @@ def read_description(text: str) -> tuple[Description, DataFacts]:
         When it is not one, or is of a later format.
     """
     try:
-        content = json.loads(text)
-        if content["format"] != FORMAT or content["kind"] != KIND:
-            raise VerificationError(
-                "release.json: is of a format or kind that this version does not know; verify it with a newer sfumato"
-            )
-        return _description(content), DataFacts.of(content["data"])
+        content = _in_this_format(json.loads(text))
+        facts = {name: TableFacts.of(entry) for name, entry in content["tables"].items()}
+        if len({entry.file for entry in facts.values()}) < len(facts):
+            raise ValueError("one file for two tables")
+        return _description(content), facts
     except (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError, HierarchyError):
         raise VerificationError("release.json: is damaged; the release cannot be verified") from None
+
+
+def _in_this_format(content: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the content in the layout of today; the first one knew a single table of a single kind."""
+    if content["format"] == 1 and content["kind"] == PublishedTable.kind:
+        data = content["data"]
+        structure = {"quasi_identifying": content["quasi_identifying"], "sensitive": list(content["sensitive"])}
+        return {**content, "tables": {"data": {**data, "rows": data["records"]}}, "structure": structure}
+    if content["format"] != FORMAT or content["kind"] not in KINDS:
+        raise VerificationError(
+            "release.json: is of a format or kind that this version does not know; verify it with a newer sfumato"
+        )
+    return content
 
 
 def _description(content: Mapping[str, Any]) -> Description:
@@ -171,18 +195,39 @@ def _description(content: Mapping[str, Any]) -> Description:
     }
     for entry in sensitive.values():
         entry.attribute()
+    # A release without promises is none, but for the kinds of which nothing can be promised.
+    models = _entries(content["models"]) if KINDS[content["kind"]].promising else _nothing(content["models"])
     return Description(
-        tuple(_text(name) for name in _entries(content["quasi_identifying"])),
+        content["kind"],
+        _mapping(content["structure"]),
         sensitive,
-        tuple({**model, "name": _text(model["name"])} for model in _entries(content["models"])),
+        tuple({**model, "name": _text(model["name"])} for model in models),
         _fraction(content["suppression_limit"]),
     )
 
 
 def _entries(given: Any) -> list[Any]:
-    """Return a list of at least one entry: a release without promises is none."""
+    """Return a list of at least one entry."""
     if not isinstance(given, list) or not given:
         raise TypeError
+    return given
+
+
+def _nothing(given: Any) -> list[Any]:
+    if given != []:
+        raise TypeError
+    return []
+
+
+def _mapping(given: Any) -> Mapping[str, Any]:
+    if not isinstance(given, Mapping):
+        raise TypeError
+    return given
+
+
+def _count(given: Any) -> int:
+    if not isinstance(given, int) or isinstance(given, bool) or given < 0:
+        raise ValueError
     return given
 
 

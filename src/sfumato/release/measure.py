@@ -10,8 +10,9 @@ import polars as pl
 from sfumato.errors import InputError, PolicyError
 from sfumato.metrics import Losses, measure_losses
 from sfumato.recoding import Recoding, generalize_published
-from sfumato.release.description import LONGEST_NAME, Description, build_model, read_description
-from sfumato.release.folder import MARK, no_release
+from sfumato.release.description import LONGEST_NAME, Description, build_model
+from sfumato.release.folder import no_release
+from sfumato.release.generalized_only import generalized_file, generalized_table
 from sfumato.release.release import Release
 from sfumato.release.suppression import smallest_allowed
 from sfumato.release.verify import read_published
@@ -68,7 +69,11 @@ def _opened(published: Release | str | Path | pl.DataFrame) -> tuple[pl.DataFram
     if isinstance(published, pl.DataFrame):
         return published, None, 1
     if isinstance(published, Release):
-        return published.data, published_recoding(published.policy), _promised_k(published.description)
+        return (
+            generalized_table(published).data,
+            published_recoding(published.policy),
+            _promised_k(published.description),
+        )
     path = Path(published)
     if len(path.name) > LONGEST_NAME or "\0" in str(path):
         raise InputError("the name of the release folder is none that a folder can have")
@@ -76,10 +81,10 @@ def _opened(published: Release | str | Path | pl.DataFrame) -> tuple[pl.DataFram
         return str(path), None, 1
     if problem := no_release(path):
         raise InputError(f"{problem}; name a release or a published file")
-    description, facts = read_description((path / MARK).read_text(encoding="utf-8", errors="replace"))
+    file, description = generalized_file(path)
     policy = path / "policy.toml"
     recoding = published_recoding(policy.read_text(encoding="utf-8", errors="replace")) if policy.is_file() else None
-    return str(path / facts.file), recoding, _promised_k(description)
+    return str(file), recoding, _promised_k(description)
 
 
 def published_recoding(policy: str) -> Recoding:

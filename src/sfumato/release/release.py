@@ -1,57 +1,79 @@
-"""A verified release: published data, report, and the folder that holds them."""
+"""A verified release: published tables, report, and the folder that holds them."""
 
 from __future__ import annotations
 
 import json
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import polars as pl
 
 from sfumato.errors import PolicyError, SfumatoError, VerificationError
 from sfumato.figures import percent
+from sfumato.models.checks import Check, Outcome
+from sfumato.published import Published
 from sfumato.release.description import Description, build_model, read_description
 from sfumato.release.folder import MARK, no_release, whole_folder
-from sfumato.release.report import Report
-from sfumato.release.verify import Check, Outcome, Verification, verify_table
-from sfumato.table.writing import sha256_of, write_data
-
-Format = Literal["csv", "parquet"]
+from sfumato.release.table_files import read_published_files, write_tables
+from sfumato.release.verify import Verification
+from sfumato.release.verify_kinds import recount
+from sfumato.table.writing import Format
 
 SUPPRESSION_PROMISE = "record suppression limit"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Release:
-    """A published table that was verified, with its report.
+    """Published tables that were verified, with their report.
 
     Made by :func:`sfumato.anonymize` alone; there is no other way to one, so every release was verified.
 
     Attributes
     ----------
-    data : polars.DataFrame
-        The published table, in random order.
-    report : Report
+    published : Published
+        What a recipient holds; which of the kinds depends on the anonymizer.
+    report : Report or KindReport
+        The latter where the release is no generalized table.
     description : Description
         What a verifier needs to know.
     policy : str
         The policy as TOML, in the edition that may be published.
     """
 
-    data: pl.DataFrame
-    report: Report
+    published: Published
+    report: Any
     description: Description
     policy: str
 
     def __repr__(self) -> str:
         """Count the published records and name the promises."""
         promises = ", ".join(check.promise for check in self.report.verification.checks)
-        return f"Release({self.data.height} records, {promises})"
+        return f"Release({self.report.published} records, {promises})"
+
+    @property
+    def tables(self) -> dict[str, pl.DataFrame]:
+        """Every published table under the name of its file, without ending."""
+        return self.published.tables
+
+    @property
+    def data(self) -> pl.DataFrame:
+        """The published table, in random order.
+
+        Raises
+        ------
+        PolicyError
+            When the release has several.
+        """
+        first, *others = self.tables.values()
+        if others:
+            names = ", ".join(map(repr, self.tables))
+            raise PolicyError(f"data: this release has several tables; take them from .tables, which holds {names}")
+        return first
 
     def save(self, folder: str | Path, *, format: Format = "csv", overwrite: bool = False) -> Path:
-        """Write the release folder: data, ``release.json``, ``policy.toml``, ``report.json`` and ``report.txt``.
+        """Write the release folder: its tables, ``release.json``, ``policy.toml``, ``report.json``, ``report.txt``.
 
         The folder appears whole or not at all: it is written beside its place and moved there in one rename.
 
@@ -60,7 +82,7 @@ class Release:
         folder
             Where to; its parent must exist.
         format
-            Of the data file.
+            Of the files that hold the tables.
         overwrite
             Replace a release that is already there. Anything else is never replaced.
 
@@ -80,10 +102,8 @@ class Release:
             raise PolicyError("format must be 'csv' or 'parquet'")
         target = Path(folder)
         with whole_folder(target, overwrite=overwrite) as part:
-            data = part / f"data.{format}"
-            sha256 = write_data(self.data, data, format)
-            facts = {"file": data.name, "sha256": sha256, "records": self.data.height, "columns": self.data.columns}
-            _write_json(part / MARK, self.description.to_dict(data=facts))
+            facts = write_tables(self.published, part, format)
+            _write_json(part / MARK, self.description.to_dict(tables=facts))
             report = self.report.for_release()
             _write_json(part / "report.json", report.to_dict())
             (part / "report.txt").write_text(f"{report}\n", encoding="utf-8")
@@ -112,7 +132,7 @@ def verify(release: str | Path | Release) -> Verification:
         When the folder is no release or is damaged so that nothing can be counted.
     """
     if isinstance(release, Release):
-        return _recount(release.data, release.description, ())
+        return _recount(release.published, release.description, ())
     try:
         return _recount_folder(Path(release))
     except VerificationError:
@@ -129,20 +149,13 @@ def _recount_folder(folder: Path) -> Verification:
     if problem := no_release(folder):
         raise VerificationError(problem)
     description, facts = read_description((folder / MARK).read_text(encoding="utf-8", errors="replace"))
-    data = folder / facts.file
-    if not data.is_file():
-        raise VerificationError(f"{folder}: the data file that release.json names is missing")
-    return _recount(str(data), description, (_integrity(data, facts.sha256),))
+    published, integrity = read_published_files(folder, description, facts)
+    return _recount(published, description, integrity)
 
 
-def _recount(data: pl.DataFrame | str, description: Description, first: tuple[Check, ...]) -> Verification:
+def _recount(published: Published, description: Description, first: tuple[Check, ...]) -> Verification:
     built = [(entry, build_model(entry)) for entry in description.models]
-    verification = verify_table(
-        data,
-        description.quasi_identifying,
-        {name: entry.attribute() for name, entry in description.sensitive.items()},
-        [model for _, model in built if model is not None],
-    )
+    counted = recount(published, [model for _, model in built if model is not None], description.attributes())
     unknown = tuple(
         Check(f"model {entry.get('name')}", Outcome.UNDECIDABLE, detail="this version does not know the model")
         for entry, model in built
@@ -154,14 +167,7 @@ def _recount(data: pl.DataFrame | str, description: Description, first: tuple[Ch
         detail="the number of original records is not part of the published table",
         required=False,
     )
-    return Verification((*first, *verification.checks, *unknown, limit), verification.records, verification.classes)
-
-
-def _integrity(data: Path, sha256: str) -> Check:
-    promise = f"{data.name} is the file that was written"
-    if sha256_of(data) == sha256:
-        return Check(promise, Outcome.HOLDS)
-    return Check(promise, Outcome.BROKEN, detail="its sha256 differs from the one in release.json: it was changed")
+    return replace(counted, checks=(*first, *counted.checks, *unknown, limit))
 
 
 def _write_json(path: Path, content: dict[str, Any]) -> None:

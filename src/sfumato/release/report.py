@@ -9,19 +9,16 @@ from typing import Any
 
 from sfumato.figures import percent
 from sfumato.metrics import Losses
+from sfumato.published import PublishedTable
+from sfumato.release.report_lines import occasion_lines, promise_lines, record_line, section
 from sfumato.release.verify import Verification
-
-LIMITS = (
-    "k-anonymity hides who a record belongs to, not what all records of a class share; l-diversity and t-closeness do.",
-    "It does not hide whether somebody is in the table, and does not stand up to a second release of the same people.",
-)
 
 WITHHELD = "Non-uniform entropy, ILoss and squared error are left out: they depend on values that the classes hide."
 
 
 @dataclass(frozen=True)
 class Report:
-    """Figures of one release.
+    """Figures of one generalized release.
 
     Attributes
     ----------
@@ -122,30 +119,22 @@ class Report:
 
     def __str__(self) -> str:
         """Return the report as a short page of text."""
-        achieved = [
-            f"  {check.promise}: {check.outcome}"
-            + (f", achieved {', '.join(map(str, check.achieved))}" if check.achieved else "")
-            for check in self.verification.checks
-        ]
-        share = self.suppressed / self.original
         return "\n".join(
             [
-                *self._occasion(),
-                f"Records      {self.original:,} original, {self.published:,} published, "
-                f"{self.suppressed:,} suppressed ({percent(share, 3)} of at most {percent(self.suppression_limit)})",
+                *occasion_lines(self.purpose, self.recipient),
+                record_line(self.original, self.published, self.suppressed, self.suppression_limit),
                 f"Anonymizer   {self.anonymizer}",
                 f"Classes      {self.classes:,}; smallest {self.smallest_class:,}, "
                 f"average {self.published / self.classes:,.1f}, largest {self.largest_class:,}",
                 f"Risk         highest {percent(self.highest_risk, 3)}, average {percent(self.average_risk, 3)} "
                 "(to re-identify somebody who is known to be in the table)",
                 "Promises     recounted from the published table",
-                *achieved,
+                *promise_lines(self.verification),
                 "Losses",
                 *("  " + line for line in self.losses.lines(self.digits)),
                 *self._distance_from_best(),
-                *(["Notes", *("  " + note for note in self.notes)] if self.notes else []),
-                "Limits",
-                *("  " + limit for limit in LIMITS),
+                *section("Notes", self.notes),
+                *section("Limits", PublishedTable.limits),
             ]
         )
 
@@ -157,14 +146,6 @@ class Report:
             return [f"  no release of this table with this k can lose less than {least} (NCP)"]
         ratio = self.losses.normalized_ncp / self.lower_bound
         return [f"  {ratio:.2f} times the lower bound: no release of this table with this k can lose less than {least}"]
-
-    def _occasion(self) -> list[str]:
-        # On one line each, so that free text cannot pass for lines of the report.
-        return [
-            f"{name:<13}{' '.join(text.split())}"
-            for name, text in (("Purpose", self.purpose), ("Recipient", self.recipient))
-            if text is not None
-        ]
 
 
 def loss_figures(losses: Losses, digits: int) -> dict[str, Any]:

@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 from sfumato.errors import InputError, PolicyError, SfumatoError, raise_all
 from sfumato.figures import counted
 from sfumato.recoding import Recoding
-from sfumato.release.description import read_description
-from sfumato.release.folder import MARK, no_release
+from sfumato.release.folder import no_release
+from sfumato.release.generalized_only import generalized_file, generalized_table, quasi_identifying_of
 from sfumato.release.measure import published_recoding
 from sfumato.release.release import Release
 from sfumato.release.risk_population import covered_population, population_problems
@@ -140,7 +140,8 @@ def _refuse_repeated(names: Sequence[str]) -> None:
 def _published(table: object) -> tuple[object, tuple[str, ...], Recoding]:
     """Return what to read of a published table, and what it says of its columns and of how it was published."""
     if isinstance(table, Release):
-        return table.data, table.description.quasi_identifying, published_recoding(table.policy)
+        published = generalized_table(table)
+        return published.data, published.quasi_identifying, published_recoding(table.policy)
     if not isinstance(table, (str, Path)):
         return table, (), Recoding()
     path = Path(table)
@@ -148,10 +149,10 @@ def _published(table: object) -> tuple[object, tuple[str, ...], Recoding]:
         return path, (), Recoding()
     if problem := no_release(path):
         raise InputError(f"{problem}; name a release, a published file or a table")
-    description, facts = read_description((path / MARK).read_text(encoding="utf-8", errors="replace"))
+    file, description = generalized_file(path)
     policy = path / "policy.toml"
     text = policy.read_text(encoding="utf-8", errors="replace") if policy.is_file() else ""
-    return path / facts.file, description.quasi_identifying, published_recoding(text)
+    return file, quasi_identifying_of(description), published_recoding(text)
 
 
 def measured(
@@ -250,7 +251,7 @@ def _column(table: Opened, name: str, option: str) -> pl.Series:
 def _population_of(table: Opened, population: object) -> Table | pl.DataFrame:
     """Return a population of original values to be covered by published ones, or one of values to be compared."""
     if isinstance(population, Release):
-        population = population.data
+        population = generalized_table(population).data
     if isinstance(population, Table) and table.recoding is None:
         population = population.frame
     people: Table | pl.DataFrame

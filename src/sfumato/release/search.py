@@ -10,8 +10,8 @@ from sfumato.anonymizers.protocol import Anonymizer, Problem, Progress, silent
 from sfumato.errors import PolicyError
 from sfumato.hierarchy.lattice_search import LatticeSearch
 from sfumato.models.protocol import PrivacyModel
-from sfumato.recoding import Recoding
-from sfumato.release.problem import check_settings, problem_of
+from sfumato.release.problem import problem_of
+from sfumato.release.task import Task
 from sfumato.table.encoding import encode
 from sfumato.table.table import Table
 
@@ -60,17 +60,15 @@ def search_lattice(
         Contradictory or unknown settings, or an anonymizer that searches no lattice.
     """
     searcher = Incognito() if anonymizer is None else anonymizer
-    wanted = check_settings(table, models, searcher, Recoding(), suppression_limit, seed)
-    if not isinstance(searcher, LatticeSearcher):
-        raise PolicyError(f"anonymizer: {searcher.name} searches no lattice; give one that does, such as Incognito()")
-    problem = problem_of(
-        encode(table),
-        wanted,
+    task = Task(
+        table,
+        models,  # type: ignore[arg-type]
         searcher,
-        Recoding(),
         suppression_limit=suppression_limit,
         seed=seed,
         threads=threads,
         progress=progress,
     )
-    return searcher.search(problem)
+    if not isinstance(searcher, LatticeSearcher):
+        raise PolicyError(f"anonymizer: {searcher.name} searches no lattice; give one that does, such as Incognito()")
+    return searcher.search(problem_of(task, searcher, encode(table)))

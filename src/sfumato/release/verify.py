@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from enum import StrEnum
 from typing import Any
 
 import numpy as np
 import polars as pl
 
 from sfumato.classes.statistics import ClassStatistics, class_statistics
-from sfumato.errors import VerificationError
-from sfumato.figures import counted
-from sfumato.models.protocol import Achieved, PrivacyModel
+from sfumato.errors import VerificationError, raise_all
+from sfumato.figures import counted, plural
+from sfumato.models.checks import Check as Check
+from sfumato.models.checks import Outcome as Outcome
+from sfumato.models.checks import promise_words
+from sfumato.models.protocol import PrivacyModel
 from sfumato.models.published import PublishedModel
 from sfumato.release.published_values import numbered_values
 from sfumato.release.rows import group_rows
@@ -28,44 +30,6 @@ LONG_TEXT = 16
 """Bytes from which on comparing the texts of a column beats numbering them."""
 
 
-class Outcome(StrEnum):
-    """What a check came to."""
-
-    HOLDS = "holds"
-    BROKEN = "broken"
-    UNDECIDABLE = "not verifiable from the release"
-
-
-@dataclass(frozen=True)
-class Check:
-    """One promise and what became of it.
-
-    Attributes
-    ----------
-    promise : str
-        In words, e.g. ``"k-anonymity (k=5)"``.
-    outcome : Outcome
-    achieved : tuple of Achieved
-        The values that the published table really has.
-    detail : str
-        What was found, without any value of the table.
-    required : bool
-        Whether a release is not in order while this is undecided. The suppression limit never can be decided.
-    """
-
-    promise: str
-    outcome: Outcome
-    achieved: tuple[Achieved, ...] = ()
-    detail: str = ""
-    required: bool = True
-
-    def __str__(self) -> str:
-        """Write it as one line, e.g. ``"holds: k-anonymity (k=5) (achieved k=6)"``."""
-        achieved = f"achieved {', '.join(map(str, self.achieved))}" if self.achieved else ""
-        note = "; ".join(part for part in (achieved, self.detail) if part)
-        return f"{self.outcome}: {self.promise}" + (f" ({note})" if note else "")
-
-
 @dataclass(frozen=True)
 class Verification:
     """Every promise of a release, recounted.
@@ -74,12 +38,15 @@ class Verification:
     ----------
     checks : tuple of Check
     records, classes : int
-        Published records and equivalence classes that were counted.
+        Published records, and the groups of records that were looked at.
+    unit : str
+        What the groups are called.
     """
 
     checks: tuple[Check, ...]
     records: int
     classes: int
+    unit: str = "equivalence class"
 
     @property
     def ok(self) -> bool:
@@ -91,16 +58,21 @@ class Verification:
 
     def raise_if_broken(self) -> None:
         """Raise VerificationError naming every broken promise."""
-        broken = [check for check in self.checks if check.outcome is Outcome.BROKEN]
-        if broken:
-            raise VerificationError(*(f"{check.promise}: {check.outcome}; {check.detail}" for check in broken))
+        raise_all(VerificationError, (_said(check) for check in self.checks if check.outcome is Outcome.BROKEN))
+
+    def raise_unless_ok(self) -> None:
+        """Raise VerificationError naming every promise that is broken or that the published data leave undecided."""
+        undecided = (Outcome.BROKEN, Outcome.UNDECIDABLE)
+        raise_all(
+            VerificationError, (_said(check) for check in self.checks if check.required and check.outcome in undecided)
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values, for JSON."""
         return {
             "ok": self.ok,
             "records": self.records,
-            "classes": self.classes,
+            plural(self.unit.rpartition(" ")[2]): self.classes,
             "checks": [
                 {
                     "promise": check.promise,
@@ -114,8 +86,12 @@ class Verification:
 
     def __str__(self) -> str:
         """Return one line per promise."""
-        counts = f"{counted(self.records, 'record')} in {counted(self.classes, 'equivalence class')}"
+        counts = f"{counted(self.records, 'record')} in {counted(self.classes, self.unit)}"
         return "\n".join([counts, *(f"  {check}" for check in self.checks)])
+
+
+def _said(check: Check) -> str:
+    return f"{check.promise}: {check.outcome}; {check.detail}"
 
 
 def verify_table(
@@ -249,9 +225,3 @@ def _check(model: PrivacyModel, statistics: ClassStatistics) -> Check:
     records = int(statistics.sizes[~holds].sum())
     detail = f"{failing:,} of {counted(statistics.count, 'class')} with {counted(records, 'record')} break it"
     return Check(promise_words(model), Outcome.BROKEN, achieved, detail)
-
-
-def promise_words(model: PrivacyModel) -> str:
-    """Name a model with its parameters, e.g. ``"k-anonymity (k=5)"``."""
-    parameters = ", ".join(f"{name}={value}" for name, value in model.parameters().items() if value is not None)
-    return f"{model.name} ({parameters})" if parameters else model.name

@@ -1,0 +1,52 @@
+"""What became of a promise, however it was recounted."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from sfumato.models.protocol import Achieved, PrivacyModel
+
+
+class Outcome(StrEnum):
+    """What a check came to."""
+
+    HOLDS = "holds"
+    BROKEN = "broken"
+    UNDECIDABLE = "not verifiable from the release"
+
+
+@dataclass(frozen=True)
+class Check:
+    """One promise and what became of it.
+
+    Attributes
+    ----------
+    promise : str
+        In words, e.g. ``"k-anonymity (k=5)"``.
+    outcome : Outcome
+    achieved : tuple of Achieved
+        The values that the published table really has.
+    detail : str
+        What was found, without any value of the table.
+    required : bool
+        Whether a release is not in order while this is undecided. The suppression limit never can be decided.
+    """
+
+    promise: str
+    outcome: Outcome
+    achieved: tuple[Achieved, ...] = ()
+    detail: str = ""
+    required: bool = True
+
+    def __str__(self) -> str:
+        """Write it as one line, e.g. ``"holds: k-anonymity (k=5) (achieved k=6)"``."""
+        achieved = f"achieved {', '.join(map(str, self.achieved))}" if self.achieved else ""
+        note = "; ".join(part for part in (achieved, self.detail) if part)
+        return f"{self.outcome}: {self.promise}" + (f" ({note})" if note else "")
+
+
+def promise_words(model: PrivacyModel) -> str:
+    """Name a model with its parameters, e.g. ``"k-anonymity (k=5)"``."""
+    parameters = ", ".join(f"{name}={value}" for name, value in model.parameters().items() if value is not None)
+    return f"{model.name} ({parameters})" if parameters else model.name

@@ -1,0 +1,32 @@
+"""What a finished release says about itself, taken from its tables and the task that it fulfills."""
+
+from __future__ import annotations
+
+from sfumato.published import Published, sensitive_names
+from sfumato.release.description import Description, SensitiveDescription, describe_model, published_hierarchy
+from sfumato.release.task import Task
+from sfumato.table.encoding import EncodedAttribute, EncodedTable
+from sfumato.table.kinds import text_of
+
+
+def describe(published: Published, task: Task, encoded: EncodedTable) -> Description:
+    """Return the description of tables that are ready; of hierarchies it has what is published anyway."""
+    shown = set(sensitive_names(published))
+    return Description(
+        published.kind,
+        published.structure,
+        {each.name: _sensitive(each, published) for each in encoded.sensitive if each.name in shown},
+        tuple(describe_model(model) for model in task.models),
+        task.suppression_limit,
+    )
+
+
+def _sensitive(attribute: EncodedAttribute, published: Published) -> SensitiveDescription:
+    hierarchy = attribute.hierarchy
+    cut = None if hierarchy is None else published_hierarchy(hierarchy, _values(attribute.name, published))
+    return SensitiveDescription(attribute.kind, cut)
+
+
+def _values(name: str, published: Published) -> set[str]:
+    columns = [frame[name] for frame in published.tables.values() if name in frame.columns]
+    return {text for column in columns for text in text_of(column.unique().drop_nulls()).to_list()}

@@ -1,0 +1,41 @@
+"""Releases that must be generalized tables, for what only those have: classes, and values to be read back."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from sfumato.errors import InputError, VerificationError
+from sfumato.published import PublishedTable
+from sfumato.published.protocol import structure_names
+from sfumato.release.description import Description, read_description
+from sfumato.release.folder import MARK
+from sfumato.release.release import Release
+
+
+def generalized_table(release: Release) -> PublishedTable:
+    """Return the table of a release, or raise InputError when it is of another kind."""
+    if not isinstance(release.published, PublishedTable):
+        raise InputError(_refusal(release.published.kind))
+    return release.published
+
+
+def generalized_file(folder: Path) -> tuple[Path, Description]:
+    """Return the data file of a release folder with its description, or raise InputError."""
+    description, facts = read_description((folder / MARK).read_text(encoding="utf-8", errors="replace"))
+    if description.kind != PublishedTable.kind:
+        raise InputError(f"{folder}: {_refusal(description.kind)}")
+    if "data" not in facts:
+        raise VerificationError("release.json: is damaged; it names no data file")
+    return folder / facts["data"].file, description
+
+
+def quasi_identifying_of(description: Description) -> tuple[str, ...]:
+    """Return the quasi-identifying columns of a generalized table, or raise VerificationError."""
+    try:
+        return structure_names(description.structure, "quasi_identifying")
+    except ValueError:
+        raise VerificationError("release.json: is damaged; it names no quasi-identifying columns") from None
+
+
+def _refusal(kind: str) -> str:
+    return f"the release is of kind {kind}; this needs a generalized table, with its equivalence classes"

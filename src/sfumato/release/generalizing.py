@@ -1,0 +1,117 @@
+"""Generalized releases: encode, partition, recode, publish, verify, measure."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.anonymizers.clustering.lower_bound import lower_bound
+from sfumato.anonymizers.clustering.refinement import refine as refined_partition
+from sfumato.anonymizers.protocol import Anonymizer, Problem
+from sfumato.classes.generalized import Form, GeneralizedTable
+from sfumato.classes.partition import Partition
+from sfumato.errors import UnsatisfiableError
+from sfumato.metrics import Losses, measure_losses
+from sfumato.parallel import both, worth_starting
+from sfumato.policy.policy import Policy
+from sfumato.published import PublishedTable
+from sfumato.recoding import Recoding, publish, recode_as_published
+from sfumato.release.describing import describe
+from sfumato.release.problem import problem_of
+from sfumato.release.release import Release
+from sfumato.release.report import Report
+from sfumato.release.suppression import settle_suppression, smallest_allowed
+from sfumato.release.task import STEPS, Task
+from sfumato.release.verify import Verification
+from sfumato.release.verify_kinds import verified
+from sfumato.shuffle import permutation
+from sfumato.table.encoding import encode
+
+
+def generalized_release(task: Task, anonymizer: Anonymizer, policy: Policy) -> Release:
+    """Encode, partition, recode, publish, verify, measure; see :func:`sfumato.anonymize`."""
+    task.step("encoding", 1)
+    encoded = encode(task.table)
+    problem = problem_of(task, anonymizer, encoded)
+    partition = _solution(anonymizer, problem, task.recoding, task.refine)
+    task.step("recoding", 3)
+    beside = worth_starting(problem.threads, encoded.height)
+    generalized, order = both(
+        lambda: recode_as_published(encoded, partition, task.recoding, threads=problem.threads),
+        lambda: _order(partition, task.recoding, problem),
+        beside,
+    )
+    published = PublishedTable(
+        publish(generalized, task.table, order, threads=problem.threads),
+        tuple(task.table.schema.quasi_identifying),
+        tuple(task.table.schema.sensitive),
+    )
+    task.step("verifying", 4)
+    verification, losses = both(
+        lambda: verified(published, task.table, task.models),
+        lambda: measure_losses(generalized, k=smallest_allowed(task.models)),
+        beside,
+    )
+    task.step("measuring", 5)
+    report = _report(generalized, losses, verification, task, policy)
+    least = lower_bound(encoded, smallest_allowed(task.models), threads=problem.threads) if task.bound else None
+    report = replace(report, notes=partition.notes, lower_bound=least)
+    task.step("done", STEPS)
+    return Release(published, report, describe(published, task, encoded), policy.published())
+
+
+def _solution(anonymizer: Anonymizer, problem: Problem, recoding: Recoding, rounds: int) -> Partition:
+    """Solve; where what is left out may not be published as the recoding says, solve without leaving anybody out.
+
+    Anonymizers do not know whether suppressed records will stand in the table as one more class.
+    """
+    partition = _solved(anonymizer, problem, rounds)
+    try:
+        return settle_suppression(partition, problem, recoding)
+    except UnsatisfiableError as error:
+        strict = replace(problem, suppression_limit=0)
+        try:
+            return settle_suppression(_solved(anonymizer, strict, rounds), strict, recoding)
+        except UnsatisfiableError:
+            raise error from None
+
+
+def _solved(anonymizer: Anonymizer, problem: Problem, rounds: int) -> Partition:
+    partition = anonymizer.solve(problem)
+    return refined_partition(problem, partition, rounds=rounds) if rounds else partition
+
+
+def _order(partition: Partition, recoding: Recoding, problem: Problem) -> NDArray[np.integer]:
+    """Draw the order in which records are published; those that are left out are not in it."""
+    everybody = recoding.suppressed == "star"
+    records = np.arange(partition.height) if everybody else np.flatnonzero(partition.class_of >= 0)
+    return records[permutation(len(records), problem.seed)]
+
+
+def _report(
+    generalized: GeneralizedTable,
+    losses: Losses,
+    verification: Verification,
+    task: Task,
+    policy: Policy,
+) -> Report:
+    # Records that are published as stars are a class to every reader.
+    stars = verification.records - int(generalized.sizes.sum())
+    sizes = np.append(generalized.sizes, stars) if stars else generalized.sizes
+    return Report(
+        anonymizer=repr(task.anonymizer),
+        original=len(generalized.class_of),
+        published=verification.records,
+        suppressed=generalized.suppressed,
+        suppression_limit=task.suppression_limit,
+        classes=verification.classes,
+        smallest_class=int(sizes.min()),
+        largest_class=int(sizes.max()),
+        losses=losses,
+        verification=verification,
+        purpose=policy.purpose,
+        recipient=policy.recipient,
+        publishes_means=any(column.form is Form.MEAN for column in generalized.columns),
+    )

@@ -1,0 +1,71 @@
+"""Releases of other kinds: encode, publish, verify."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+
+from sfumato.anonymizers.protocol import Publication, Publisher
+from sfumato.errors import PolicyError, raise_all
+from sfumato.policy.policy import Policy
+from sfumato.recoding import Recoding
+from sfumato.release.describing import describe
+from sfumato.release.problem import problems_in
+from sfumato.release.release import Release
+from sfumato.release.report_kinds import KindReport
+from sfumato.release.task import STEPS, Task
+from sfumato.release.verify import Verification
+from sfumato.release.verify_kinds import verified
+from sfumato.table.encoding import encode
+
+
+def published_release(task: Task, publisher: Publisher, policy: Policy) -> Release:
+    """Encode, publish, verify; see :func:`sfumato.anonymize`.
+
+    Raises
+    ------
+    PolicyError
+        With every setting that means nothing to the publisher, and every column and model that do not fit it.
+    VerificationError
+        Never expected: the tables break a promise, or leave one undecided.
+    """
+    task.step("encoding", 1)
+    encoded = encode(task.table)
+    fits = partial(publisher.check, encoded, task.models)
+    raise_all(PolicyError, [*_meaningless(task, publisher), *problems_in(fits)])
+    task.step("publishing", 2)
+    publication = publisher.publish(task.problem(encoded), task.table)
+    task.step("verifying", 4)
+    verification = verified(publication.published, task.table, task.models)
+    report = _report(publication, verification, task, policy)
+    task.step("done", STEPS)
+    return Release(publication.published, report, describe(publication.published, task, encoded), policy.published())
+
+
+def _meaningless(task: Task, publisher: Publisher) -> Iterator[str]:
+    """Name the settings that say how classes are made and generalized, which there are none of here."""
+    what = f"{publisher.name} makes no classes"
+    if task.recoding != Recoding():
+        yield f"recoding: {what} that could be generalized; leave it out"
+    if task.refine:
+        yield f"refine: {what} between which records could move; leave it out"
+    if task.bound:
+        yield f"bound: {what} whose loss could be bounded; leave it out"
+    if task.suppression_limit and not getattr(publisher, "suppresses", False):
+        yield f"suppression_limit: {publisher.name} leaves no record out; leave it out"
+
+
+def _report(publication: Publication, verification: Verification, task: Task, policy: Policy) -> KindReport:
+    return KindReport(
+        anonymizer=repr(task.anonymizer),
+        kind=publication.published.kind,
+        original=task.table.height,
+        published=verification.records,
+        suppression_limit=task.suppression_limit,
+        figures=dict(publication.figures),
+        verification=verification,
+        limits=publication.published.limits,
+        notes=publication.notes,
+        purpose=policy.purpose,
+        recipient=policy.recipient,
+    )

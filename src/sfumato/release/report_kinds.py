@@ -1,0 +1,110 @@
+"""The report of a release that is no generalized table: what it reached, and what it lost or kept."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from sfumato.figures import figure
+from sfumato.release.report_lines import occasion_lines, promise_lines, record_line, section
+from sfumato.release.verify import Verification
+
+DIGITS = 6
+
+
+@dataclass(frozen=True)
+class KindReport:
+    """Figures of one release of another kind.
+
+    Attributes
+    ----------
+    anonymizer : str
+        Name and options.
+    kind : str
+        As ``release.json`` says it.
+    original, published : int
+        Records before and after.
+    suppression_limit : float
+        Allowed fraction of the original records.
+    verification : Verification
+        Every promise, recounted from the published tables.
+    limits : tuple of str
+        What this kind of release does not hide.
+    figures : mapping of str to float
+        What was lost or kept. They may depend on what the release hides, and stay out of its folder.
+    notes : tuple of str
+        What the steward should know of how this release came about; not for the folder either.
+    purpose, recipient : str or None
+        What the release is for and who gets it, as the policy says.
+    """
+
+    anonymizer: str
+    kind: str
+    original: int
+    published: int
+    suppression_limit: float
+    verification: Verification
+    limits: tuple[str, ...]
+    figures: Mapping[str, float] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+    purpose: str | None = None
+    recipient: str | None = None
+
+    @property
+    def suppressed(self) -> int:
+        """Records that were left out."""
+        return max(self.original - self.published, 0)
+
+    def for_release(self) -> KindReport:
+        """Return the edition that goes into a release: without figures and notes.
+
+        Either may have been counted on the original, and an attacker who knows all records but one could try every
+        value for that one and see which gives the same figures. What can be worked out from the published tables a
+        reader works out.
+        """
+        return dataclasses.replace(self, figures={}, notes=())
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values, for ``report.json``."""
+        occasion = {"purpose": self.purpose, "recipient": self.recipient}
+        return {
+            **{name: text for name, text in occasion.items() if text is not None},
+            "kind": self.kind,
+            "anonymizer": self.anonymizer,
+            "records": {
+                "original": self.original,
+                "published": self.published,
+                "suppressed": self.suppressed,
+                "suppression_limit": self.suppression_limit,
+            },
+            **({"figures": {name: _plain(value) for name, value in self.figures.items()}} if self.figures else {}),
+            "verification": self.verification.to_dict(),
+            "limits": list(self.limits),
+            "notes": list(self.notes),
+        }
+
+    def __str__(self) -> str:
+        """Return the report as a short page of text."""
+        figures = [f"{name.replace('_', ' ')}: {figure(value)}" for name, value in self.figures.items()]
+        return "\n".join(
+            [
+                *occasion_lines(self.purpose, self.recipient),
+                record_line(self.original, self.published, self.suppressed, self.suppression_limit),
+                f"Anonymizer   {self.anonymizer}",
+                f"Release      {self.kind.replace('-', ' ')}",
+                *section(
+                    "Promises     recounted from the published tables",
+                    (line.strip() for line in promise_lines(self.verification)),
+                ),
+                *section("Figures", figures),
+                *section("Notes", self.notes),
+                *section("Limits", self.limits),
+            ]
+        )
+
+
+def _plain(value: float) -> float:
+    """Round as the text does; what is no finite number is none in JSON either."""
+    return value if isinstance(value, int) else float(f"{value:.{DIGITS}g}")

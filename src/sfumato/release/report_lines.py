@@ -1,0 +1,44 @@
+"""Parts that the reports of all kinds of releases share, as lines of text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from sfumato.figures import percent
+from sfumato.release.verify import Verification
+
+
+def occasion_lines(purpose: str | None, recipient: str | None) -> list[str]:
+    """Say what the release is for and who gets it, where the policy does.
+
+    On one line each, so that free text cannot pass for lines of the report.
+    """
+    return [
+        f"{name:<13}{' '.join(text.split())}"
+        for name, text in (("Purpose", purpose), ("Recipient", recipient))
+        if text is not None
+    ]
+
+
+def record_line(original: int, published: int, suppressed: int, limit: float) -> str:
+    """Count the records."""
+    share = percent(suppressed / original, 3)
+    return (
+        f"Records      {original:,} original, {published:,} published, "
+        f"{suppressed:,} suppressed ({share} of at most {percent(limit)})"
+    )
+
+
+def promise_lines(verification: Verification) -> list[str]:
+    """Say what became of every promise."""
+    return [
+        f"  {check.promise}: {check.outcome}"
+        + (f", achieved {', '.join(map(str, check.achieved))}" if check.achieved else "")
+        for check in verification.checks
+    ]
+
+
+def section(title: str, lines: Iterable[str]) -> Sequence[str]:
+    """Return a title with its lines indented below it, or nothing where there are none."""
+    listed = [f"  {line}" for line in lines]
+    return [title, *listed] if listed else []

@@ -1,0 +1,94 @@
+"""The tables of a release folder as files: written with their hashes, and read as a recipient reads them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from pathlib import Path
+
+import polars as pl
+
+from sfumato.errors import VerificationError, raise_all
+from sfumato.models.checks import Check, Outcome
+from sfumato.published import KINDS, Published, sensitive_names
+from sfumato.release.description import Description, TableFacts
+from sfumato.table.csv_format import CsvFormat
+from sfumato.table.reading import open_source, read_table
+from sfumato.table.schema import Attribute, Kind, Schema
+from sfumato.table.writing import Format, sha256_of, write_data
+
+_COPY = re.compile(r"(.*) \(\d+\)", re.DOTALL)
+
+
+def write_tables(published: Published, folder: Path, format: Format) -> dict[str, TableFacts]:
+    """Write every table into a file named after it; return what ``release.json`` says of the files."""
+    facts = {}
+    for name, frame in published.tables.items():
+        file = folder / f"{name}.{format}"
+        facts[name] = TableFacts(file.name, write_data(frame, file, format), frame.height, tuple(frame.columns))
+    return facts
+
+
+def read_published_files(
+    folder: Path, description: Description, facts: Mapping[str, TableFacts]
+) -> tuple[Published, tuple[Check, ...]]:
+    """Read every table and put them together; tell of each file whether it is the one that was written.
+
+    Raises
+    ------
+    VerificationError
+        When a file is missing, or the tables contradict each other or the structure.
+    SfumatoError
+        When a file cannot be read as a table.
+    """
+    files = {name: folder / entry.file for name, entry in facts.items()}
+    raise_all(
+        VerificationError,
+        (
+            f"{folder}: the data file {path.name} that release.json names is missing"
+            for path in files.values()
+            if not path.is_file()
+        ),
+    )
+    tables = {name: read_published_file(path, description) for name, path in files.items()}
+    checks = tuple(_integrity(files[name], facts[name], tables[name]) for name in tables)
+    return _assembled(description, tables), checks
+
+
+def read_published_file(path: Path, description: Description) -> pl.DataFrame:
+    """Read one table: sensitive values as their kind, buckets and counts as numbers, everything else as text."""
+    attributes = description.attributes()
+    attributes |= dict.fromkeys(KINDS[description.kind].whole_numbers, Attribute(kind=Kind.NUMERIC))
+    text = Attribute(kind=Kind.CATEGORICAL)
+    names = open_source(path, CsvFormat(strip=False)).names
+    schema = Schema(quasi_identifying={name: attributes.get(_original(name, attributes), text) for name in names})
+    return read_table(path, schema, strip=False).frame
+
+
+def _original(name: str, known: Mapping[str, Attribute]) -> str:
+    """Return the attribute that a column is a copy of, e.g. ``age`` for ``age (2)``."""
+    copy = None if name in known else _COPY.fullmatch(name)
+    return copy[1] if copy else name
+
+
+def _assembled(description: Description, tables: Mapping[str, pl.DataFrame]) -> Published:
+    try:
+        published = KINDS[description.kind].assemble(tables, description.structure)
+    except KeyError:
+        raise VerificationError("release.json: a table is missing; the release cannot be verified") from None
+    if set(published.tables) != set(tables):
+        raise VerificationError("release.json: names tables that its structure has no place for")
+    if set(sensitive_names(published)) != set(description.sensitive):
+        raise VerificationError("release.json: describes other sensitive columns than its structure names")
+    return published
+
+
+def _integrity(path: Path, facts: TableFacts, table: pl.DataFrame) -> Check:
+    promise = f"{path.name} is the file that was written"
+    if sha256_of(path) != facts.sha256:
+        detail = "its sha256 differs from the one in release.json: it was changed"
+    elif (table.height, tuple(table.columns)) != (facts.rows, facts.columns):
+        detail = "release.json counts other rows or columns"
+    else:
+        return Check(promise, Outcome.HOLDS)
+    return Check(promise, Outcome.BROKEN, detail=detail)
