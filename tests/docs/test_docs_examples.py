@@ -14,7 +14,7 @@ import pytest
 
 import sfumato
 from docs.pages import DOCS, PAGES, ROOT, Namespace, agrees, example_folder, examples, run
-from sfumato.anonymizers import ANONYMIZERS
+from sfumato.anonymizers import ANONYMIZERS, PUBLISHERS
 from sfumato.attacks import ATTACKS
 from sfumato.hierarchy import HIERARCHY_KINDS
 from sfumato.metrics import METRICS
@@ -72,10 +72,10 @@ def test_every_model_has_its_page(name: str) -> None:
     assert [field.name for field in fields(MODELS[name]) if f"`{field.name}`" not in text] == []
 
 
-@pytest.mark.parametrize("name", ANONYMIZERS)
+@pytest.mark.parametrize("name", [*ANONYMIZERS, *PUBLISHERS])
 def test_every_anonymizer_has_its_page(name: str) -> None:
     text = _page_of("")(name)
-    options = [field.name.replace("_", "-") for field in fields(ANONYMIZERS[name])]
+    options = [field.name.replace("_", "-") for field in fields({**ANONYMIZERS, **PUBLISHERS}[name])]
     assert [option for option in options if f"`{option}`" not in text] == []
 
 
