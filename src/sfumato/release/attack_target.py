@@ -11,17 +11,17 @@ from typing import Any, TypeVar
 import narwhals as nw
 import polars as pl
 
-from sfumato.anonymizers import ANONYMIZERS
+from sfumato.anonymizers import ANONYMIZERS, PUBLISHERS
 from sfumato.attacks.posterior import sensitive_of
 from sfumato.attacks.protocol import Target
 from sfumato.errors import InputError, PolicyError, SfumatoError
-from sfumato.published import Published, PublishedTable
+from sfumato.published import Published
 from sfumato.recoding import Recoding
 from sfumato.release.description import read_description
 from sfumato.release.folder import MARK, no_release
 from sfumato.release.measure import published_recoding
 from sfumato.release.release import Release
-from sfumato.release.verify import read_published
+from sfumato.release.table_files import read_published_files
 from sfumato.running import Progress, thread_count
 from sfumato.table.reading import read_table
 from sfumato.table.schema import Schema
@@ -100,9 +100,7 @@ def open_release(release: object) -> OpenedRelease:
         When the folder is damaged.
     """
     if isinstance(release, Release):
-        description = release.description
-        published = PublishedTable(release.data, description.quasi_identifying, tuple(description.sensitive))
-        return OpenedRelease(published, description.models, release.policy)
+        return OpenedRelease(release.published, release.description.models, release.policy)
     if isinstance(release, Published) and not isinstance(release, type):
         return OpenedRelease(release)
     if not isinstance(release, (str, Path)):
@@ -136,14 +134,9 @@ def _opened_folder(folder: Path) -> OpenedRelease:
     if problem := no_release(folder):
         raise InputError(problem)
     description, facts = read_description((folder / MARK).read_text(encoding="utf-8", errors="replace"))
-    sensitive = {name: entry.attribute() for name, entry in description.sensitive.items()}
-    data = folder / facts.file
-    if not data.is_file():
-        raise InputError(f"{folder}: the data file that release.json names is missing")
-    table = read_published(str(data), description.quasi_identifying, sensitive)
+    published, _ = read_published_files(folder, description, facts)
     policy = folder / "policy.toml"
     text = policy.read_text(encoding="utf-8", errors="replace") if policy.is_file() else ""
-    published = PublishedTable(table.frame, description.quasi_identifying, tuple(sensitive))
     return OpenedRelease(published, description.models, text)
 
 
@@ -220,7 +213,7 @@ def _anonymizer(policy: str) -> object | None:
     """Build the algorithm that a published policy names; None where it cannot be built from it."""
     try:
         settings = dict(tomllib.loads(policy).get("anonymizer", {}))
-        made = ANONYMIZERS.get(settings.pop("name", ""))
+        made = {**ANONYMIZERS, **PUBLISHERS}.get(settings.pop("name", ""))
         return None if made is None else made(**{name.replace("-", "_"): value for name, value in settings.items()})
     except (tomllib.TOMLDecodeError, SfumatoError, TypeError, AttributeError):
         return None
