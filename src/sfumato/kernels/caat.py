@@ -197,10 +197,10 @@ def _nearest(
             near = np.inf
             far = np.inf
             if growth.alive[first] > 0:
-                near = least_gap(first, tree, loss, growth.prices)
+                near = least_gap(first, tree, loss, growth.hulls, growth.prices)
                 looked += 1
             if growth.alive[second] > 0:
-                far = least_gap(second, tree, loss, growth.prices)
+                far = least_gap(second, tree, loss, growth.hulls, growth.prices)
                 looked += 1
             if far < near:
                 near, far, first, second = far, near, second, first
@@ -218,7 +218,7 @@ def _nearest(
             if growth.left[record] == 0:
                 continue
             looked += 1
-            far = record_gap(codes, record, loss, growth.prices)
+            far = record_gap(codes, record, loss, growth.hulls, growth.prices)
             if far < best:
                 best = far
                 held = 1
@@ -250,8 +250,8 @@ def _furthest(codes: Any, tree: RecordTree, loss: ClassLoss, growth: Growth, sta
         if tree.left[node] != NONE:
             first = np.int64(tree.left[node])
             second = first + 1
-            far = most_gap(first, tree, loss, growth.prices)
-            near = most_gap(second, tree, loss, growth.prices)
+            far = most_gap(first, tree, loss, growth.hulls, growth.prices)
+            near = most_gap(second, tree, loss, growth.hulls, growth.prices)
             looked += 2
             if near > far:
                 near, far, first, second = far, near, second, first
@@ -265,7 +265,7 @@ def _furthest(codes: Any, tree: RecordTree, loss: ClassLoss, growth: Growth, sta
             if growth.left[record] == 0:
                 continue
             looked += 1
-            far = record_gap(codes, record, loss, growth.prices)
+            far = record_gap(codes, record, loss, growth.hulls, growth.prices)
             if far > best or (far == best and record < found):
                 best = far
                 found = record

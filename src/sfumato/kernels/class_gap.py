@@ -26,6 +26,9 @@ MEAN = 3
 GRID = 2.0**32
 """Distances that are equal on this grid are equal: sums of the same fractions in another order must not differ."""
 
+TABLED = 256
+"""Codes of an attribute up to which all distances are tabulated as soon as a class changes."""
+
 
 class Hulls(NamedTuple):
     """What classes cover, one row each.
@@ -55,7 +58,12 @@ class Prices(NamedTuple):
     Attributes
     ----------
     gaps : numpy.ndarray
-        float64 (M,).
+        float64 (M,): of attributes with few codes. Those of others are worked out where they are needed: a class
+        changes with nearly every record, and looks at few records before it does.
+    tabled : numpy.ndarray
+        bool (q,): attributes with few codes.
+    subject : numpy.ndarray
+        int64 (2,): the class, and how far numbers are from intervals.
     centers : numpy.ndarray
         int64 (q,): the nearest code.
     split : numpy.ndarray
@@ -65,6 +73,8 @@ class Prices(NamedTuple):
     """
 
     gaps: NDArray[np.float64]
+    tabled: NDArray[np.bool_]
+    subject: NDArray[np.int64]
     centers: NDArray[np.int64]
     split: NDArray[np.bool_]
     stale: NDArray[np.bool_]
@@ -167,64 +177,95 @@ def new_prices(loss: ClassLoss) -> Prices:
     """Return prices that have to be found first."""
     width = len(loss.kinds)
     return Prices(
-        np.zeros(loss.offsets[width]), np.zeros(width, np.int64), np.zeros(width, np.bool_), np.ones(width, np.bool_)
+        np.zeros(loss.offsets[width]), np.diff(loss.offsets) <= TABLED, np.zeros(2, np.int64),
+        np.zeros(width, np.int64), np.zeros(width, np.bool_), np.ones(width, np.bool_),
     )  # fmt: skip
 
 
 @borrowing
 def price(place: int, rule: int, loss: ClassLoss, hulls: Hulls, prices: Prices) -> None:
-    """Find the distance of every code of the attributes that are stale."""
+    """Find the nearest code, and the distance of every code where there are few, of the attributes that are stale."""
+    prices.subject[0] = place
+    prices.subject[1] = rule
     for attribute in range(len(loss.kinds)):
         if not prices.stale[attribute]:
             continue
         prices.stale[attribute] = False
-        start = loss.offsets[attribute]
-        size = loss.offsets[attribute + 1] - start
+        present = hulls.present[place, attribute] > 0
         numeric = loss.kinds[attribute] == NUMERIC
-        both = numeric and hulls.missing[place, attribute] and hulls.present[place, attribute] > 0
-        prices.split[attribute] = both and rule != WIDEN
-        best = 0
-        for code in range(size):
-            prices.gaps[start + code] = gap(attribute, code, place, rule, loss, hulls)
-            behind = prices.split[attribute] and loss.places[start + code] == np.inf
-            if prices.gaps[start + code] < prices.gaps[start + best] and not behind:
-                best = code
-        prices.centers[attribute] = best
+        prices.split[attribute] = numeric and hulls.missing[place, attribute] and present and rule != WIDEN
+        start = loss.offsets[attribute]
+        if prices.tabled[attribute]:
+            for code in range(loss.offsets[attribute + 1] - start):
+                prices.gaps[start + code] = gap(attribute, code, place, rule, loss, hulls)
+        if numeric and not present:
+            prices.centers[attribute] = loss.offsets[attribute + 1] - 1 - start
+        elif numeric and (rule == MIDPOINT or rule == MEAN):
+            prices.centers[attribute] = _next_to_target(attribute, place, rule, loss, hulls)
+        else:
+            prices.centers[attribute] = hulls.low[place, attribute]
 
 
 @borrowing
-def record_gap(codes: Any, record: int, loss: ClassLoss, prices: Prices) -> float:
+def _next_to_target(attribute: int, place: int, rule: int, loss: ClassLoss, hulls: Hulls) -> int:
+    """Find the code of a class's range whose number is nearest to its midpoint or mean, in O(log M)."""
+    low = hulls.low[place, attribute]
+    high = hulls.high[place, attribute]
+    # Distances fall, then rise: go to where they rise first.
+    while low < high:
+        middle = (low + high) // 2
+        here = _number_gap(attribute, middle, place, rule, loss, hulls)
+        if _number_gap(attribute, middle + 1, place, rule, loss, hulls) < here:
+            low = middle + 1
+        else:
+            high = middle
+    return low
+
+
+@borrowing
+def _priced(attribute: int, code: int, loss: ClassLoss, hulls: Hulls, prices: Prices) -> float:
+    """Distance of a code on one attribute."""
+    if prices.tabled[attribute]:
+        return prices.gaps[loss.offsets[attribute] + code]
+    return gap(attribute, code, prices.subject[0], prices.subject[1], loss, hulls)
+
+
+@borrowing
+def record_gap(codes: Any, record: int, loss: ClassLoss, hulls: Hulls, prices: Prices) -> float:
     """Distance of a record, on the grid."""
     total = 0.0
     for attribute in range(len(loss.kinds)):
-        total += prices.gaps[loss.offsets[attribute] + np.int64(codes[record, attribute])]
+        total += _priced(attribute, np.int64(codes[record, attribute]), loss, hulls, prices)
     return on_grid(total)
 
 
 @borrowing
-def least_gap(node: int, tree: RecordTree, loss: ClassLoss, prices: Prices) -> float:
+def least_gap(node: int, tree: RecordTree, loss: ClassLoss, hulls: Hulls, prices: Prices) -> float:
     """Lower bound on :func:`record_gap` of a node's records."""
     total = 0.0
     for attribute in range(len(loss.kinds)):
         low = np.int64(tree.low[node, attribute])
         high = np.int64(tree.high[node, attribute])
-        start = loss.offsets[attribute]
-        if prices.split[attribute] and start + high == loss.offsets[attribute + 1] - 1:
+        if prices.split[attribute] and _is_last(attribute, high, loss):
             continue
-        total += prices.gaps[start + min(max(prices.centers[attribute], low), high)]
+        total += _priced(attribute, min(max(prices.centers[attribute], low), high), loss, hulls, prices)
     return on_grid(total)
 
 
 @borrowing
-def most_gap(node: int, tree: RecordTree, loss: ClassLoss, prices: Prices) -> float:
+def most_gap(node: int, tree: RecordTree, loss: ClassLoss, hulls: Hulls, prices: Prices) -> float:
     """Upper bound on :func:`record_gap` of a node's records."""
     total = 0.0
     for attribute in range(len(loss.kinds)):
         low = np.int64(tree.low[node, attribute])
         high = np.int64(tree.high[node, attribute])
-        start = loss.offsets[attribute]
-        if prices.split[attribute] and low < high and start + high == loss.offsets[attribute + 1] - 1:
-            high -= 1
+        if prices.split[attribute] and low < high and _is_last(attribute, high, loss):
             # The missing number itself is at no distance.
-        total += max(prices.gaps[start + low], prices.gaps[start + high])
+            high -= 1
+        total += max(_priced(attribute, low, loss, hulls, prices), _priced(attribute, high, loss, hulls, prices))
     return on_grid(total)
+
+
+@borrowing
+def _is_last(attribute: int, code: int, loss: ClassLoss) -> bool:
+    return loss.offsets[attribute] + code == loss.offsets[attribute + 1] - 1
