@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.kernels.class_loss import ClassLoss, range_loss
+from sfumato.kernels.class_loss import TABLED, ClassLoss, range_loss
 from sfumato.kernels.jit import borrowing, inlined
 from sfumato.kernels.record_tree import RecordTree
 from sfumato.kernels.space import NUMERIC
@@ -25,9 +25,6 @@ MEAN = 3
 
 GRID = 2.0**32
 """Distances that are equal on this grid are equal: sums of the same fractions in another order must not differ."""
-
-TABLED = 256
-"""Codes of an attribute up to which all distances are tabulated as soon as a class changes."""
 
 
 class Hulls(NamedTuple):
@@ -200,7 +197,7 @@ def price(place: int, rule: int, loss: ClassLoss, hulls: Hulls, prices: Prices) 
                 prices.gaps[start + code] = gap(attribute, code, place, rule, loss, hulls)
         if numeric and not present:
             prices.centers[attribute] = loss.offsets[attribute + 1] - 1 - start
-        elif numeric and (rule == MIDPOINT or rule == MEAN):
+        elif numeric and rule in (MIDPOINT, MEAN):
             prices.centers[attribute] = _next_to_target(attribute, place, rule, loss, hulls)
         else:
             prices.centers[attribute] = hulls.low[place, attribute]

@@ -16,6 +16,9 @@ from numpy.typing import NDArray
 from sfumato.kernels.jit import borrowing, kernel
 from sfumato.kernels.space import NUMERIC, SET
 
+TABLED = 256
+"""Codes of an attribute up to which it pays to tabulate what each would cost a class, every time the class changes."""
+
 
 class ClassLoss(NamedTuple):
     """A loss of classes as arrays; every attribute's weight is in the figures.

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.kernels.class_loss import ClassLoss, range_loss
+from sfumato.kernels.class_loss import TABLED, ClassLoss, range_loss
 from sfumato.kernels.jit import borrowing, inlined, kernel
 from sfumato.kernels.predicates import RuleArrays, holds
 from sfumato.kernels.record_tree import NONE, RecordTree
@@ -59,7 +59,7 @@ class Groups(NamedTuple):
     alive, fewest, dearest : numpy.ndarray
         int64 (t,), int64 (t,), float64 (t,): groups below each node, least size and largest `own` among them.
     costs : numpy.ndarray
-        float64 (M,): scratch, what a box costs once each code has joined.
+        float64 (M,): scratch, what a box costs once each code of an attribute with few of them has joined.
     numbers : numpy.ndarray
         int64 (5,): see the constants of this module.
     """
@@ -248,10 +248,24 @@ def _refresh(group: int, tree: RecordTree, groups: Groups) -> None:
 def _price(group: int, loss: ClassLoss, groups: Groups) -> None:
     for attribute in range(len(loss.kinds)):
         start = loss.offsets[attribute]
+        size = loss.offsets[attribute + 1] - start
+        if size > TABLED:
+            continue
         low = groups.low[group, attribute]
         high = groups.high[group, attribute]
-        for code in range(loss.offsets[attribute + 1] - start):
+        for code in range(size):
             groups.costs[start + code] = range_loss(attribute, min(low, code), max(high, code), loss)
+
+
+@borrowing
+def _cost(small: int, attribute: int, code: int, loss: ClassLoss, groups: Groups) -> float:
+    """Return what the box of a priced group costs on an attribute once a code has joined."""
+    start = loss.offsets[attribute]
+    if loss.offsets[attribute + 1] - start <= TABLED:
+        return groups.costs[start + code]
+    low = groups.low[small, attribute]
+    high = groups.high[small, attribute]
+    return range_loss(attribute, min(low, code), max(high, code), loss)
 
 
 @borrowing
@@ -267,8 +281,7 @@ def _distance(small: int, other: int, loss: ClassLoss, groups: Groups) -> float:
             total += range_loss(attribute, low, high, loss)
         else:
             # The common ancestor of three leaves is one of those of two.
-            start = loss.offsets[attribute]
-            total += max(groups.costs[start + low], groups.costs[start + high])
+            total += max(_cost(small, attribute, low, loss, groups), _cost(small, attribute, high, loss, groups))
     mine = groups.sizes[small] * (total - groups.own[small])
     return np.floor((mine + groups.sizes[other] * (total - groups.own[other])) * GRID + 0.5)
 
@@ -282,7 +295,7 @@ def _least_distance(small: int, node: int, tree: RecordTree, loss: ClassLoss, gr
     for attribute in range(len(loss.kinds)):
         near = max(groups.low[small, attribute], np.int64(tree.low[node, attribute]))
         near = min(near, np.int64(tree.high[node, attribute]))
-        total += groups.costs[loss.offsets[attribute] + near]
+        total += _cost(small, attribute, near, loss, groups)
     mine = groups.sizes[small] * (total - groups.own[small])
     theirs = groups.fewest[node] * max(total - groups.dearest[node], 0.0)
     return np.floor((mine + theirs) * GRID + 0.5)

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.kernels.class_loss import ClassLoss, range_loss, set_loss
+from sfumato.kernels.class_loss import TABLED, ClassLoss, range_loss, set_loss
 from sfumato.kernels.jit import borrowing, inlined, kernel
 from sfumato.kernels.space import NUMERIC, SET
 
@@ -64,7 +64,10 @@ class Grown(NamedTuple):
     present : numpy.ndarray
         bool (M,): which of them.
     costs : numpy.ndarray
-        float64 (M,): loss of each attribute once the code has joined.
+        float64 (M,): loss of each attribute once the code has joined, where it has few codes; with many codes, most of
+        a table would never be looked at before the class changes.
+    tabled : numpy.ndarray
+        bool (q,): attributes with few codes.
     floors : numpy.ndarray
         float64 (q,): loss of each attribute as it is.
     """
@@ -74,6 +77,7 @@ class Grown(NamedTuple):
     distinct: NDArray[np.int64]
     present: NDArray[np.bool_]
     costs: NDArray[np.float64]
+    tabled: NDArray[np.bool_]
     floors: NDArray[np.float64]
 
 
@@ -84,7 +88,7 @@ def new_grown(loss: ClassLoss) -> Grown:
     size = loss.offsets[count]
     return Grown(
         np.zeros(count, np.int64), np.zeros(count, np.int64), np.zeros(count, np.int64), np.zeros(size, np.bool_),
-        np.zeros(size), np.zeros(count),
+        np.zeros(size), np.diff(loss.offsets) <= TABLED, np.zeros(count),
     )  # fmt: skip
 
 
@@ -122,20 +126,27 @@ def take_in(codes: Any, record: int, loss: ClassLoss, grown: Grown) -> None:
 
 @borrowing
 def _price(attribute: int, loss: ClassLoss, grown: Grown) -> None:
-    """Fill in what every code of an attribute would cost."""
+    """Find what an attribute costs as it is, and what it would with every code where there are few."""
+    if loss.kinds[attribute] == SET:
+        grown.floors[attribute] = set_loss(attribute, grown.distinct[attribute], loss)
+    else:
+        grown.floors[attribute] = range_loss(attribute, grown.low[attribute], grown.high[attribute], loss)
+    if grown.tabled[attribute]:
+        _tabulate(attribute, loss, grown)
+
+
+@borrowing
+def _tabulate(attribute: int, loss: ClassLoss, grown: Grown) -> None:
     start = loss.offsets[attribute]
     stop = loss.offsets[attribute + 1]
+    own = grown.floors[attribute]
     if loss.kinds[attribute] == SET:
-        distinct = grown.distinct[attribute]
-        grown.floors[attribute] = set_loss(attribute, distinct, loss)
-        more = set_loss(attribute, distinct + 1, loss)
+        more = set_loss(attribute, grown.distinct[attribute] + 1, loss)
         for place in range(start, stop):
-            grown.costs[place] = grown.floors[attribute] if grown.present[place] else more
+            grown.costs[place] = own if grown.present[place] else more
         return
     low = start + grown.low[attribute]
     high = start + grown.high[attribute]
-    own = range_loss(attribute, grown.low[attribute], grown.high[attribute], loss)
-    grown.floors[attribute] = own
     grown.costs[low : high + 1] = own
     if loss.kinds[attribute] == NUMERIC:
         for place in range(start, low):
@@ -154,11 +165,24 @@ def _price(attribute: int, loss: ClassLoss, grown: Grown) -> None:
 
 
 @borrowing
+def _cost(attribute: int, code: int, loss: ClassLoss, grown: Grown) -> float:
+    """Loss of an attribute once a code has joined."""
+    place = loss.offsets[attribute] + code
+    if grown.tabled[attribute]:
+        return grown.costs[place]
+    if loss.kinds[attribute] != SET:
+        return range_loss(attribute, min(grown.low[attribute], code), max(grown.high[attribute], code), loss)
+    if grown.present[place]:
+        return grown.floors[attribute]
+    return set_loss(attribute, grown.distinct[attribute] + 1, loss)
+
+
+@borrowing
 def grown_loss(codes: Any, record: int, loss: ClassLoss, grown: Grown) -> float:
     """Loss of the class with one record more."""
     total = 0.0
     for attribute in range(len(loss.kinds)):
-        total += grown.costs[loss.offsets[attribute] + np.int64(codes[record, attribute])]
+        total += _cost(attribute, np.int64(codes[record, attribute]), loss, grown)
     return total
 
 
@@ -182,8 +206,7 @@ def least_loss(node: int, tree: RecordTree, loss: ClassLoss, grown: Grown) -> fl
             total += grown.floors[attribute]
         else:
             # The code of the node that is nearest to the class; any that both have will do.
-            near = min(max(grown.low[attribute], low), high)
-            total += grown.costs[loss.offsets[attribute] + near]
+            total += _cost(attribute, min(max(grown.low[attribute], low), high), loss, grown)
     return total
 
 
@@ -197,8 +220,7 @@ def _most_loss(node: int, tree: RecordTree, loss: ClassLoss, grown: Grown) -> fl
         if low < high and loss.kinds[attribute] == SET:
             total += set_loss(attribute, grown.distinct[attribute] + 1, loss)
         else:
-            start = loss.offsets[attribute]
-            total += max(grown.costs[start + low], grown.costs[start + high])
+            total += max(_cost(attribute, low, loss, grown), _cost(attribute, high, loss, grown))
     return total
 
 

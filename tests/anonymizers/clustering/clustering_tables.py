@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
 import polars as pl
 from hypothesis import strategies as st
 
@@ -34,6 +35,26 @@ rows = st.tuples(
 
 def tables(least: int = 1, most: int = 14) -> st.SearchStrategy[list[Row]]:
     return st.lists(rows, min_size=least, max_size=most)
+
+
+def many(seed: int, count: int = 110) -> list[Row]:
+    """Enough different records for a tree with many nodes, some of them equal, some values missing."""
+    draw = np.random.default_rng(seed)
+    numbers, places, colours = [*map(float, range(17)), None], [*PATHS, None], ["red", "blue", "green", None]
+    return [
+        (numbers[draw.integers(18)], places[draw.integers(len(places))], colours[draw.integers(4)])
+        for _ in range(count)
+    ]
+
+
+def many_codes(seed: int, count: int = 270) -> list[Row]:
+    """More numbers and colours than searches keep tables of, and a few missing ones."""
+    draw = np.random.default_rng(seed)
+    numbers = (draw.permutation(512)[:count] / 32).tolist()
+    colours = [f"c{place}" for place in draw.permutation(count)]
+    places = [*PATHS, None]
+    data = [(number, places[draw.integers(7)], colour) for number, colour in zip(numbers, colours, strict=True)]
+    return [*data, (None, "aa", "c0"), (2.0, "bb", None), (None, None, "c1")]
 
 
 def encoded(data: Sequence[Row], secret: Sequence[str] | None = None, weight: float = 1.0) -> EncodedTable:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 import polars as pl
@@ -119,6 +120,17 @@ def test_progress_counts_records():
     solve_in_blocks(Problem(encoded, [KAnonymity(2)], progress=lambda *step: seen.append(step)), 200, one_class)
     assert seen[-1] == ("clustering", 1000, 1000)
     assert len(seen) > 4
+
+
+def test_a_large_table_in_one_piece_is_announced(monkeypatch):
+    calls: list[str] = []
+    monkeypatch.setattr("sfumato.anonymizers.clustering.blocks.LARGE", 100)
+    whole = replace(problem(100, [KAnonymity(5)]), progress=lambda what, done, total: calls.append(what))
+    solve_in_blocks(whole, 0, one_class)
+    assert [what for what in calls if "100 records in one piece" in what]
+    calls.clear()
+    solve_in_blocks(whole, 30, one_class)
+    assert not [what for what in calls if "in one piece" in what]
 
 
 def test_block_size_is_checked():

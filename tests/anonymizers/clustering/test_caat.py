@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import sfumato as sf
-from anonymizers.clustering.clustering_tables import PATHS, encoded, problem, tables
+from anonymizers.clustering.clustering_tables import PATHS, encoded, many, many_codes, problem, tables
 from naive.caat import caat
 from naive.mixed import Category, Kind, Number, Tree, kinds_of
 from sfumato.anonymizers.clustering.caat import CAAT, cluster, distances_to_class
@@ -58,20 +58,11 @@ def test_it_equals_the_row_by_row_search(interval, ties, data, k, frozen, least,
     assert contents(found.class_of, found.count) == [sorted(members) for members in plain]
 
 
-def many(seed: int, count: int = 110) -> list[Any]:
-    """Enough different records for a tree with many nodes, some of them equal, some values missing."""
-    draw = np.random.default_rng(seed)
-    numbers, places, colours = [*map(float, range(17)), None], [*PATHS, None], ["red", "blue", "green", None]
-    return [
-        (numbers[draw.integers(18)], places[draw.integers(len(places))], colours[draw.integers(4)])
-        for _ in range(count)
-    ]
-
-
 @pytest.mark.parametrize("interval", RULES)
 @pytest.mark.parametrize("ties", ["all", "first"])
-def test_searches_that_leave_out_branches_find_the_same(interval, ties):
-    data = many(RULES.index(interval))
+@pytest.mark.parametrize("rows_of", [many, many_codes])
+def test_searches_that_leave_out_branches_find_the_same(interval, ties, rows_of):
+    data = rows_of(RULES.index(interval))
     (start,) = feasible(problem(encoded(data), sf.KAnonymity(3)))
     records = distinct_of(start, HeightDistance())
     found = cluster(records, 5, interval, ties, frozen=False)

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 import sfumato as sf
 import sfumato.anonymizers.clustering.k_member as module
-from anonymizers.clustering.clustering_tables import class_loss, encoded, problem, tables
+from anonymizers.clustering.clustering_tables import class_loss, encoded, many_codes, problem, tables
 from naive.k_member import k_member, leftovers
 from sfumato.anonymizers.clustering.distances import DISTANCES
 from sfumato.anonymizers.clustering.distinct import DistinctRecords, distinct_of
@@ -49,6 +49,17 @@ def test_it_equals_the_search_through_every_record(seeds, measure, data, k, draw
     assert classes_of(records, class_of, count) == classes
     finished, count = records.completed(class_of, count)
     assert classes_of(records, finished, count) == leftovers(plain, classes, left, loss)
+
+
+@pytest.mark.parametrize("measure", DISTANCES)
+def test_many_codes_are_searched_alike(measure):
+    data = many_codes(1)
+    (start,) = feasible(problem(encoded(data), sf.KAnonymity(3)))
+    records = distinct_of(start, DISTANCES[measure])
+    plain = [data[row] for row in records.rows]
+    class_of, count = grown_classes(records, np.zeros(0, dtype=np.int64), 7)
+    classes, _ = k_member(plain, records.weights.tolist(), 3, class_loss(data, measure), seeds=[], last=7)
+    assert classes_of(records, class_of, count) == classes
 
 
 @given(tables(least=2), st.sampled_from(list(DISTANCES)), st.integers(1, 5), st.integers(1, 6))

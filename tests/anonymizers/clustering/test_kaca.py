@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import sfumato as sf
-from anonymizers.clustering.clustering_tables import PATHS, encoded, problem, tables
+from anonymizers.clustering.clustering_tables import PATHS, encoded, many, many_codes, problem, tables
 from naive.kaca import kaca
 from naive.mixed import Category, Kind, Number, Tree, kinds_of
 from sfumato.anonymizers.clustering.distances import WeightedHierarchyDistance
@@ -58,20 +58,11 @@ def test_it_equals_the_row_by_row_search(weights, beta, stub, data, k, least, se
     assert sorted(contents(found.class_of, found.count)) == plain
 
 
-def many(seed: int, count: int = 110) -> list[Any]:
-    """Enough different records for a tree with many nodes, some of them equal, some values missing."""
-    draw = np.random.default_rng(seed)
-    numbers, places, colours = [*map(float, range(17)), None], [*PATHS, None], ["red", "blue", "green", None]
-    return [
-        (numbers[draw.integers(18)], places[draw.integers(len(places))], colours[draw.integers(4)])
-        for _ in range(count)
-    ]
-
-
 @pytest.mark.parametrize("stub", [True, False])
 @pytest.mark.parametrize("weights", ["uniform", "height"])
-def test_searches_that_leave_out_branches_find_the_same(stub, weights):
-    data = many(int(stub))
+@pytest.mark.parametrize("rows_of", [many, many_codes])
+def test_searches_that_leave_out_branches_find_the_same(stub, weights, rows_of):
+    data = rows_of(int(stub))
     (start,) = feasible(problem(encoded(data), sf.KAnonymity(4)))
     records = distinct_of(start, KACA(weights=weights).distance)
     found = cluster(records, stub=stub)

@@ -123,6 +123,16 @@ def test_threads_change_nothing_and_several_starts_never_lose():
     assert errors[-1] < errors[0]
 
 
+def test_rounds_are_reported():
+    calls: list[tuple[str, int, int]] = []
+    table = encoded(people(200).tolist())
+    sf.KMeans().solve(Problem(table, [sf.KAnonymity(4)], seed=3, progress=lambda *said: calls.append(said)))
+    done = [call[1] for call in calls if call[0] == "clustering"]
+    assert done[0] == 0
+    assert done == sorted(done)
+    assert calls[-1][1] == calls[-1][2]
+
+
 def test_every_model_holds_after_merging():
     draw = np.random.default_rng(2)
     secret = draw.choice(list("abcd"), 400, p=[0.55, 0.3, 0.1, 0.05]).tolist()

@@ -42,6 +42,9 @@ MANY = 8
 MOST_TRIALS = 4
 """Pairs of blocks that are solved as one at most."""
 
+LARGE = 100_000
+"""Records in one piece from which on a run says first that it may take long."""
+
 SMALL = 2_000
 """Records that are solved once more without anybody noticing."""
 
@@ -127,10 +130,10 @@ def blocks_of(start: Feasible, block_size: int) -> list[Block]:
 
 def _solved(start: Feasible, block_size: int | None, solve_one: SolveOne) -> Partition:
     height = start.problem.table.height
-    if not block_size or height <= block_size:
-        return solve_one(start)
-    blocks = blocks_of(start, block_size)
-    if len(blocks) == 1:
+    blocks = blocks_of(start, block_size) if block_size and height > block_size else []
+    if len(blocks) < 2:
+        if height >= LARGE:
+            start.problem.progress(f"clustering {height:,} records in one piece, which can take long", 0, height)
         return solve_one(start)
     done = _Count(start.problem, height)
 

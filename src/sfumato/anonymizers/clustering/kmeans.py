@@ -177,7 +177,8 @@ def _clustered(
     home = np.full(len(points), -1, dtype=np.int32)
     apart = np.empty(len(points))
     moves = np.ones(len(centres))
-    for _ in range(max_iterations):
+    for done in range(max_iterations):
+        records.start.problem.progress("clustering", done, max_iterations)
         every = plant_points(centres, np.ones(len(centres), dtype=np.int64))
         moved = plant_points(centres, (moves > 0).astype(np.int64))
 
@@ -188,4 +189,5 @@ def _clustered(
         moves = move_centres(points, weights, home, centres)
         if np.sqrt(moves.max()) <= tolerance:
             break
+    records.start.problem.progress("clustering", max_iterations, max_iterations)
     return home
