@@ -71,11 +71,14 @@ def bucket_statistics(published: BucketizedTables, attribute: Attribute) -> Clas
 
 
 def _pairs(buckets: IntArray, codes: IntArray, counts: IntArray) -> tuple[IntArray, IntArray, IntArray]:
-    """Sort pairs of a bucket and a value, and sum the counts of equal ones."""
-    order = np.lexsort((codes, buckets))
-    buckets, codes, counts = buckets[order], codes[order], counts[order].astype(np.int64)
-    first = np.flatnonzero(np.append(True, (np.diff(buckets) != 0) | (np.diff(codes) != 0)))
-    return buckets[first], codes[first], np.add.reduceat(counts, first)
+    """Sort pairs of a bucket and a value, and sum the counts of equal ones; tables mostly come sorted and summed."""
+    counts = counts.astype(np.int64)
+    keys = buckets * (codes.max(initial=0) + 1) + codes
+    if bool((np.diff(keys) > 0).all()):
+        return buckets, codes, counts
+    order = np.argsort(keys, kind="stable")
+    first = np.flatnonzero(np.append(True, np.diff(keys[order]) != 0))
+    return buckets[order][first], codes[order][first], np.add.reduceat(counts[order], first)
 
 
 def _sensitive(attribute: EncodedAttribute, starts: IntArray, codes: IntArray, counts: IntArray) -> SensitiveCounts:

@@ -6,11 +6,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
+import numpy as np
 import polars as pl
 
 from sfumato.errors import InputError, raise_all
 from sfumato.published.protocol import column_problems, structure_names, structure_text
 from sfumato.published.sliced import BUCKET
+from sfumato.table.distinct import distinct_of
 
 COUNT = "count"
 
@@ -69,13 +71,11 @@ class BucketizedTables:
             return ["bucketized tables: every row needs its bucket, and its count in the sensitive table"]
         if not self.counts[COUNT].is_between(1, self.records).all():
             return ["sensitive table: counts must be 1 or more, and no more than there are records"]
-        held = self.quasi.group_by(pl.col(BUCKET).cast(pl.Int64)).len("records")
-        told = self.counts.group_by(pl.col(BUCKET).cast(pl.Int64)).agg(pl.col(COUNT).cast(pl.Int64).sum())
-        both = held.join(told, on=BUCKET, how="full", coalesce=True)
-        wrong = both.filter(pl.col("records").cast(pl.Int64).ne_missing(pl.col(COUNT))).height
-        return (
-            [f"bucketized tables: {wrong} bucket(s) hold other numbers of records in the two tables"] if wrong else []
-        )
+        held, told = distinct_of(self.quasi[BUCKET]), distinct_of(self.counts[BUCKET])
+        sums = np.bincount(told.rank_of[told.raw], weights=self.counts[COUNT].to_numpy())
+        if np.array_equal(held.values, told.values) and np.array_equal(held.counts, sums):
+            return []
+        return ["bucketized tables: the two tables do not hold the same numbers of records in every bucket"]
 
     @property
     def tables(self) -> dict[str, pl.DataFrame]:
