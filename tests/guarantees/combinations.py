@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import sfumato as sf
 from guarantees.recount import Sensitive
-from sfumato.anonymizers import ANONYMIZERS
+from sfumato.anonymizers import ANONYMIZERS, PUBLISHERS
 from sfumato.errors import PolicyError
 from sfumato.models import MODELS
 from sfumato.models.protocol import PrivacyModel
@@ -61,6 +61,9 @@ def _accepted(described: type[Any], combinations: Iterable[dict[str, Any]]) -> I
 
 SETTINGS = {repr(setting): setting for described in ANONYMIZERS.values() for setting in _settings(described)}
 """Every anonymizer with every combination of options that it accepts."""
+
+PUBLISHER_SETTINGS = {repr(setting): setting for described in PUBLISHERS.values() for setting in _settings(described)}
+"""The same for those whose releases are of other kinds."""
 
 SMALL = st.sampled_from([1, 2, 2, 3, 5])
 REALS = st.sampled_from([1.0, 1.2, 1.5, 2.0, 3.0])

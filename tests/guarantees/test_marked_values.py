@@ -22,7 +22,7 @@ import pytest
 from typer.testing import CliRunner
 
 import sfumato as sf
-from guarantees.combinations import SETTINGS
+from guarantees.combinations import PUBLISHER_SETTINGS, SETTINGS
 from sfumato.anonymizers.mondrian import Mondrian
 from sfumato.cli.app import app
 
@@ -373,6 +373,86 @@ def test_no_anonymizer_says_a_value(setting, tmp_path, caplog, capfd):
             assert_unmarked(text, path.name)
             # What the steward is told may count what the release hides.
             assert not [note for note in kept[0].report.notes if note in text]
+
+
+def published(setting: str, *models: Any, **more: Any) -> sf.Release:
+    """A release of another kind, with the only sensitive column that all of them take."""
+    return sf.anonymize(
+        read(frame(), schema(sensitive=["disease"])), models, anonymizer=PUBLISHER_SETTINGS[setting], **more
+    )
+
+
+def light(setting: str) -> list[Any]:
+    """A model that the table can keep, for publishers that promise any."""
+    promises = PUBLISHER_SETTINGS[setting].promises
+    return [sf.ProbabilisticLDiversity(1.3)] if "probabilistic-l-diversity" in promises else []
+
+
+@pytest.mark.parametrize("setting", PUBLISHER_SETTINGS)
+def test_no_publisher_says_a_value(setting, tmp_path, caplog, capfd):
+    kept: list[sf.Release] = []
+
+    def work() -> None:
+        kept.append(published(setting, *light(setting), seed=1))
+        print(kept[0].report, kept[0].report.to_dict(), kept[0], kept[0].report.for_release(), sf.verify(kept[0]))
+
+    assert say_nothing(work, caplog, capfd)
+    folder = kept[0].save(tmp_path / "out")
+    assert say_nothing(lambda: print(sf.verify(folder)), caplog, capfd)
+    files = {f"{name}.csv" for name in kept[0].tables}
+    for path in folder.iterdir():
+        text = path.read_text()
+        assert "SECRETname" not in text
+        if path.name not in files:
+            assert_unmarked(text, path.name)
+            assert not [note for note in kept[0].report.notes if note in text]
+
+
+WRONGLY_ASKED: dict[str, Callable[[str], object]] = {
+    "far too much": lambda setting: published(setting, sf.ProbabilisticLDiversity(30)),
+    "k-anonymity of too many": lambda setting: published(setting, sf.KAnonymity(ROWS + 1)),
+    "an attribute that is not there": lambda setting: published(setting, sf.DistinctLDiversity(2, attribute="no such")),
+    "an order that text has not": lambda setting: published(setting, sf.TCloseness(0.5, "ordered")),
+    "settings of another kind": lambda setting: published(
+        setting, *light(setting), refine=3, bound=True, recoding=sf.Recoding(numeric="mean"), suppression_limit=0.1
+    ),
+}
+
+
+@pytest.mark.parametrize("setting", PUBLISHER_SETTINGS)
+@pytest.mark.parametrize("case", WRONGLY_ASKED)
+def test_no_refusal_of_a_publisher_says_a_value(setting, case, caplog, capfd):
+    assert not say_nothing(lambda: WRONGLY_ASKED[case](setting), caplog, capfd)
+
+
+SPOILED: dict[str, Callable[[str], str]] = {
+    "a row too short": lambda text: text + "SECRETx\n",
+    "an open quote": lambda text: text + '"SECRETx\n',
+    "no header": lambda text: text.split("\n", 1)[1],
+    "another header": lambda text: "x" + text,
+    "half of it": lambda text: text[: len(text) // 2],
+    "nothing": lambda text: "",
+    "a line less": lambda text: text.rsplit("\n", 2)[0] + "\n",
+    "cells that are text": lambda text: "\n".join(
+        [text.split("\n", 1)[0], *("SECRETx," * 9 for _ in text.splitlines()[1:])]
+    ),
+}
+
+
+@pytest.mark.parametrize("setting", PUBLISHER_SETTINGS)
+@pytest.mark.parametrize("case", SPOILED)
+def test_verifying_tables_of_other_kinds_that_were_changed(setting, case, tmp_path, caplog, capfd):
+    release = published(setting, *light(setting), seed=1)
+    for number, name in enumerate(release.tables):
+        folder = spoil(release.save(tmp_path / str(number)), SPOILED[case], f"{name}.csv")
+
+        def work(folder: Path = folder) -> None:
+            verification = sf.verify(folder)
+            print(verification, verification.to_dict())
+            assert not verification.ok
+            verification.raise_if_broken()
+
+        assert not say_nothing(work, caplog, capfd)
 
 
 def test_a_lattice_says_no_value(caplog, capfd):

@@ -166,6 +166,9 @@ class Policy(Part):
         mapping = self.model_dump(mode="json", by_alias=True, exclude_none=True, serialize_as_any=True)
         parts = {"columns": self.columns.to_mapping(), "recoding": mapping["recoding"]}
         filled = {part: {key: value for key, value in keys.items() if value} for part, keys in parts.items()}
+        if self.anonymizer.name in PUBLISHERS and self.recoding == RecodingEntry():
+            # There are no classes that could be published one way or another.
+            del mapping["recoding"], filled["recoding"]
         return {**mapping, **filled}
 
     def to_toml(self) -> str:

@@ -7,6 +7,8 @@ from typing import Any, ClassVar, Protocol, Self, runtime_checkable
 
 import polars as pl
 
+from sfumato.figures import counted
+
 
 @runtime_checkable
 class Published(Protocol):
@@ -68,5 +70,6 @@ def column_problems(what: str, frame: pl.DataFrame, names: Sequence[str], *, alo
     if len(set(names)) < len(names):
         return [f"{what}: a column is named twice"]
     missing = [f"{what}: has no column {name!r}" for name in names if name not in frame.columns]
-    more = [name for name in frame.columns if name not in names] if alone else []
-    return [*missing, *(f"{what}: column {name!r} does not belong there" for name in more)]
+    # Not by name: where a file lost its header, the names are values.
+    more = len(set(frame.columns) - set(names)) if alone else 0
+    return [*missing, *([f"{what}: has {counted(more, 'column')} too many"] if more else [])]

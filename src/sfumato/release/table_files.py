@@ -8,7 +8,7 @@ from pathlib import Path
 
 import polars as pl
 
-from sfumato.errors import VerificationError, raise_all
+from sfumato.errors import InputError, VerificationError, raise_all
 from sfumato.models.checks import Check, Outcome
 from sfumato.published import KINDS, Published, sensitive_names
 from sfumato.release.description import Description, TableFacts
@@ -50,17 +50,20 @@ def read_published_files(
             if not path.is_file()
         ),
     )
-    tables = {name: read_published_file(path, description) for name, path in files.items()}
+    tables = {name: _read(path, facts[name], description) for name, path in files.items()}
     checks = tuple(_integrity(files[name], facts[name], tables[name]) for name in tables)
     return _assembled(description, tables), checks
 
 
-def read_published_file(path: Path, description: Description) -> pl.DataFrame:
+def _read(path: Path, facts: TableFacts, description: Description) -> pl.DataFrame:
     """Read one table: sensitive values as their kind, buckets and counts as numbers, everything else as text."""
+    names = open_source(path, CsvFormat(strip=False)).names
+    if sorted(names) != sorted(facts.columns):
+        # Not by name: where the header was lost, the names are values.
+        raise InputError(f"{path.name}: has other columns than release.json says; it was changed")
     attributes = description.attributes()
     attributes |= dict.fromkeys(KINDS[description.kind].whole_numbers, Attribute(kind=Kind.NUMERIC))
     text = Attribute(kind=Kind.CATEGORICAL)
-    names = open_source(path, CsvFormat(strip=False)).names
     schema = Schema(quasi_identifying={name: attributes.get(_original(name, attributes), text) for name in names})
     return read_table(path, schema, strip=False).frame
 
