@@ -59,9 +59,9 @@ def attack(
         Roles and hierarchies of `original`, where it is no table. With the names that a register is compared with, the
         original must be given in this way, as a table has none.
     attacks
-        Names out of ``sfumato.ATTACKS``, or values such as ``ATTACKS["homogeneity"](threshold=0.9)``. None plays every
-        attack of the default set that fits the kind of the release and what is given; the others are listed with the
-        reason.
+        Names out of ``sfumato.ATTACKS``, or values of the classes behind them such as
+        ``sfumato.attacks.Homogeneity(threshold=0.9)``. None plays every attack of the default set that fits the kind of
+        the release and what is given; the others are listed with the reason.
     control
         People who were not in the data, with the same columns. What an attack achieves on them, too, is not the
         release's fault.
