@@ -87,6 +87,36 @@ def parse(labels: pl.Series, attribute: EncodedAttribute, form: Form) -> Coverag
     return Coverage(low, high, leaves, level, readable)
 
 
+def midpoints(labels: pl.Series, kind: Kind) -> NDArray[np.float64]:
+    """Read labels of numbers or dates as one number each: the value or mean itself, the middle of an interval.
+
+    Parameters
+    ----------
+    labels
+        Strings (g,).
+    kind
+        Numeric or date; dates are counted in days since 1970-01-01.
+
+    Returns
+    -------
+    numpy.ndarray
+        float64 (g,); NaN for the missing value, ``*`` and whatever else is no number.
+    """
+    first, last = labels.str.extract(_RANGE, 1), labels.str.extract(_RANGE, 2)
+    single = first.is_null()
+    low, high = _numbers(labels.zip_with(single, first), kind), _numbers(labels.zip_with(single, last), kind)
+    middle: NDArray[np.float64] = (low + high) / 2
+    return middle
+
+
+def _numbers(texts: pl.Series, kind: Kind) -> NDArray[np.float64]:
+    if kind is Kind.DATE:
+        numbers = texts.str.to_date("%Y-%m-%d", strict=False).to_physical().cast(pl.Float64)
+    else:
+        numbers = texts.cast(pl.Float64, strict=False)
+    return numbers.fill_null(np.nan).to_numpy()
+
+
 def _ranges(labels: pl.Series, attribute: EncodedAttribute) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
     first, last = labels.str.extract(_RANGE, 1), labels.str.extract(_RANGE, 2)
     half_open = (labels.str.extract(_RANGE, 3) == ")").fill_null(False).to_numpy()
@@ -109,11 +139,7 @@ def _codes(texts: pl.Series, attribute: EncodedAttribute, side: str) -> NDArray[
     A text that is the label of an original value stands for that value, however close the next one.
     """
     assert attribute.numbers is not None
-    if attribute.kind is Kind.DATE:
-        numbers = texts.str.to_date("%Y-%m-%d", strict=False).to_physical().cast(pl.Float64)
-    else:
-        numbers = texts.cast(pl.Float64, strict=False)
-    values = numbers.fill_null(np.nan).to_numpy()
+    values = _numbers(texts, attribute.kind)
     codes = np.searchsorted(attribute.numbers, values, side="left" if side == "left" else "right")
     known = _known_codes(texts, attribute.labels)
     codes = np.where(known >= 0, known + (side == "right"), codes)

@@ -1,0 +1,215 @@
+"""Records that fit people exactly, and records that are nearest to them: counted, with how many may be theirs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from sfumato.attacks.coverage import coverage_of
+from sfumato.attacks.publication import Publication, read_publication
+from sfumato.attacks.register import Knowledge, read_register
+from sfumato.attacks.victims import KEY, Victims
+from sfumato.classes.grouping import group_records
+from sfumato.kernels.grouping import first_records
+from sfumato.kernels.linkage import count_own, covering_classes
+from sfumato.kernels.nearest_classes import nearest_classes
+from sfumato.parallel import each
+from sfumato.recoding.choice import Recoding
+from sfumato.recoding.parsing import midpoints
+from sfumato.table.kinds import is_measured, text_of
+
+PEOPLE = 512
+"""People whose nearest records one thread looks for at a time."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Links:
+    """What m people link to.
+
+    Attributes
+    ----------
+    candidates : numpy.ndarray
+        int64 (m,): published records that fit, or that are nearest.
+    own : numpy.ndarray
+        int64 (m,): those of them that agree with the person's record on all that linking does not use.
+    prior : numpy.ndarray
+        float64 (m,): share of all published records that agree with it so.
+    records : int
+        Published records.
+    """
+
+    candidates: NDArray[np.int64]
+    own: NDArray[np.int64]
+    prior: NDArray[np.float64]
+    records: int
+
+
+def exact_links(
+    published: pl.DataFrame, victims: Victims, names: Sequence[str], keys: pl.Series, recoding: Recoding
+) -> Links:
+    """Count the records whose every value covers the person's.
+
+    Parameters
+    ----------
+    published
+        n records with the columns `names`.
+    victims
+    names
+        What the attacker knows of each person.
+    keys
+        String (n,): as :func:`sfumato.attacks.victims.key_of` makes them of the published records.
+    recoding
+        How the table was published.
+    """
+    known, publication, own = _read(published, victims, names, keys, recoding)
+    vectors, vector_of = _distinct([one.codes for one in known], own)
+    coverage = coverage_of(publication, known)
+    candidates, alike = count_own(
+        np.ascontiguousarray(vectors[:, :-1]).astype(np.int32),
+        *coverage,
+        covering_classes(*coverage),
+        publication.sizes,
+        publication.starts,
+        publication.value_of,
+        publication.counts,
+        vectors[:, -1].astype(np.int64),
+    )
+    return _links(candidates[vector_of], alike[vector_of], own, publication)
+
+
+def nearest_links(
+    published: pl.DataFrame,
+    victims: Victims,
+    names: Sequence[str],
+    keys: pl.Series,
+    recoding: Recoding,
+    threads: int,
+) -> Links:
+    """Count the records that are nearest to each person; parameters are those of :func:`exact_links`."""
+    known, publication, own = _read(published, victims, names, keys, recoding)
+    measured = [place for place, one in enumerate(known) if _is_point(one)]
+    # Classes are sorted by the attribute with most labels, which cuts most of them off.
+    numbers = sorted(measured, key=lambda place: -len(np.unique(publication.label_of[:, place])))
+    others = [place for place in range(len(known)) if place not in numbers]
+    vectors, vector_of = _distinct([one.codes for one in known], own)
+    points, people = _points(publication, known, numbers, published, vectors)
+    codes = np.ascontiguousarray(vectors[:, others]).astype(np.int32)
+    order, count = _sorted_by_first(points)
+    kernel_classes = _ordered(publication, order)
+    arguments = (
+        np.ascontiguousarray(points[order]),
+        np.ascontiguousarray(publication.label_of[order][:, others]),
+        count,
+        publication.runs,
+        publication.low,
+        publication.high,
+        _inside(publication),
+        *kernel_classes,
+    )
+
+    def found(start: int) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
+        some = slice(start, start + PEOPLE)
+        return nearest_classes(people[some], codes[some], *arguments, vectors[some, -1].astype(np.int64))
+
+    parts = each(found, range(0, len(vectors), PEOPLE), threads)
+    candidates, alike = (np.concatenate([part[place] for part in parts])[vector_of] for place in (0, 1))
+    return _links(candidates, alike, own, publication)
+
+
+def _read(
+    published: pl.DataFrame, victims: Victims, names: Sequence[str], keys: pl.Series, recoding: Recoding
+) -> tuple[list[Knowledge], Publication, NDArray[np.int64]]:
+    """Read what is known of people, the classes that are published, and the code of each person's own key."""
+    known = read_register(victims.frame, victims.schema, names)
+    publication = read_publication(published.select(names).with_columns(keys.alias(KEY)), KEY, known, recoding)
+    code_of = {value: code for code, value in enumerate(publication.values) if value is not None}
+    own = np.array([-1 if key is None else code_of.get(key, -1) for key in victims.keys.to_list()], dtype=np.int64)
+    return known, publication, own
+
+
+def _distinct(
+    codes: Sequence[NDArray[np.int32]], own: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+    """Return the distinct vectors of codes with the own key last, and which of them each person has."""
+    told = np.column_stack([*codes, own]).astype(np.int64)
+    vector_of, count = group_records((told + 1).astype(np.uint32))
+    return told[first_records(vector_of, count)], vector_of
+
+
+def _links(
+    candidates: NDArray[np.int64], own: NDArray[np.int64], code: NDArray[np.int64], publication: Publication
+) -> Links:
+    shares = np.append(publication.totals / max(1, publication.records), 0.0)
+    return Links(candidates, own, shares[code], publication.records)
+
+
+def _is_point(known: Knowledge) -> bool:
+    """Whether an attribute's values lie on a line: numbers and dates, under a hierarchy as well."""
+    return is_measured(known.attribute.kind)
+
+
+def _points(
+    publication: Publication,
+    known: Sequence[Knowledge],
+    places: Sequence[int],
+    published: pl.DataFrame,
+    vectors: NDArray[np.int64],
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the points of classes and of people, each attribute divided by the width of what people have."""
+    classes = np.empty((len(publication.sizes), len(places)))
+    people = np.empty((len(vectors), len(places)))
+    firsts = first_records(publication.class_of, len(publication.sizes))
+    for axis, place in enumerate(places):
+        attribute = known[place].attribute
+        values = midpoints(text_of(attribute.labels), attribute.kind)
+        width = np.ptp(values) if len(values) and np.ptp(values) > 0 else 1.0
+        labels = text_of(published[attribute.name].gather(firsts))
+        middles = midpoints(labels, attribute.kind)
+        classes[:, axis] = _node_middles(publication, publication.label_of[:, place], values, middles) / width
+        people[:, axis] = np.append(values, np.nan)[vectors[:, place]] / width
+    return classes, people
+
+
+def _node_middles(
+    publication: Publication, label_of: NDArray[np.int32], values: NDArray[np.float64], middles: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Return the middle of the values under each class's label, where it is none of numbers itself."""
+    covered = publication.runs[label_of + 1] > publication.runs[label_of]
+    if not covered.any() or not len(values):
+        return middles
+    run = np.minimum(publication.runs[label_of], len(publication.low) - 1)
+    # The missing value comes after all others, and has no middle.
+    covered &= publication.low[run] < len(values)
+    low = values[np.minimum(publication.low[run], len(values) - 1)]
+    high = values[np.minimum(publication.high[run], len(values) - 1)]
+    return np.where(np.isnan(middles) & covered, (low + high) / 2, middles)
+
+
+def _inside(publication: Publication) -> NDArray[np.float64]:
+    """Return the distance of each label from a code that it covers: 1 − 1 ÷ codes covered."""
+    widths = np.concatenate([[0], np.cumsum(publication.high.astype(np.int64) - publication.low + 1)])
+    covered = widths[publication.runs[1:]] - widths[publication.runs[:-1]]
+    inside: NDArray[np.float64] = 1 - 1 / np.maximum(covered, 1)
+    return inside
+
+
+def _sorted_by_first(points: NDArray[np.float64]) -> tuple[NDArray[np.int64], int]:
+    """Return the classes by their first point, those without one last, and how many have one."""
+    if not points.shape[1]:
+        return np.arange(len(points)), 0
+    order = np.argsort(points[:, 0], kind="stable")
+    return order, int(np.count_nonzero(~np.isnan(points[:, 0])))
+
+
+def _ordered(
+    publication: Publication, order: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int32], NDArray[np.int64]]:
+    """Return sizes and compressed rows of keys with the classes in another order."""
+    lengths = np.diff(publication.starts)[order]
+    starts = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+    entries = np.repeat(publication.starts[:-1][order] - starts[:-1], lengths) + np.arange(starts[-1])
+    return publication.sizes[order], starts, publication.value_of[entries], publication.counts[entries]
