@@ -10,13 +10,14 @@ import polars as pl
 from numpy.typing import NDArray
 
 from sfumato.attacks.coverage import coverage_of
+from sfumato.attacks.near_blocks import blocks_of
 from sfumato.attacks.publication import Publication, read_publication
 from sfumato.attacks.register import Knowledge, read_register
 from sfumato.attacks.victims import KEY, Victims
 from sfumato.classes.grouping import group_records
 from sfumato.kernels.grouping import first_records
 from sfumato.kernels.linkage import count_own, covering_classes
-from sfumato.kernels.nearest_classes import nearest_classes
+from sfumato.kernels.nearest_classes import Labels, nearest_classes
 from sfumato.parallel import each
 from sfumato.recoding.choice import Recoding
 from sfumato.recoding.parsing import midpoints
@@ -92,28 +93,19 @@ def nearest_links(
     """Count the records that are nearest to each person; parameters are those of :func:`exact_links`."""
     known, publication, own = _read(published, victims, names, keys, recoding)
     measured = [place for place, one in enumerate(known) if _is_point(one)]
-    # Classes are sorted by the attribute with most labels, which cuts most of them off.
-    numbers = sorted(measured, key=lambda place: -len(np.unique(publication.label_of[:, place])))
-    others = [place for place in range(len(known)) if place not in numbers]
+    others = [place for place in range(len(known)) if place not in measured]
     vectors, vector_of = _distinct([one.codes for one in known], own)
-    points, people = _points(publication, known, numbers, published, vectors)
+    points, people = _points(publication, known, measured, published, vectors)
     codes = np.ascontiguousarray(vectors[:, others]).astype(np.int32)
-    order, count = _sorted_by_first(points)
-    kernel_classes = _ordered(publication, order)
-    arguments = (
-        np.ascontiguousarray(points[order]),
-        np.ascontiguousarray(publication.label_of[order][:, others]),
-        count,
-        publication.runs,
-        publication.low,
-        publication.high,
-        _inside(publication),
-        *kernel_classes,
+    order, blocks = blocks_of(points, publication.label_of[:, others])
+    labels = Labels(
+        _label_bounds(publication)[others], publication.runs, publication.low, publication.high, _inside(publication)
     )
+    classes = _ordered(publication, order)
 
     def found(start: int) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
         some = slice(start, start + PEOPLE)
-        return nearest_classes(people[some], codes[some], *arguments, vectors[some, -1].astype(np.int64))
+        return nearest_classes(people[some], codes[some], vectors[some, -1].copy(), labels, blocks, *classes)
 
     parts = each(found, range(0, len(vectors), PEOPLE), threads)
     candidates, alike = (np.concatenate([part[place] for part in parts])[vector_of] for place in (0, 1))
@@ -169,7 +161,8 @@ def _points(
         width = np.ptp(values) if len(values) and np.ptp(values) > 0 else 1.0
         labels = text_of(published[attribute.name].gather(firsts))
         middles = midpoints(labels, attribute.kind)
-        classes[:, axis] = _node_middles(publication, publication.label_of[:, place], values, middles) / width
+        middles = _node_middles(publication, publication.label_of[:, place], values, middles)
+        classes[:, axis] = np.where(np.isnan(middles), np.inf, middles / width)
         people[:, axis] = np.append(values, np.nan)[vectors[:, place]] / width
     return classes, people
 
@@ -189,20 +182,18 @@ def _node_middles(
     return np.where(np.isnan(middles) & covered, (low + high) / 2, middles)
 
 
+def _label_bounds(publication: Publication) -> NDArray[np.int64]:
+    """Return the lowest label of each attribute that a class has, and one above the highest, int64 (q, 2)."""
+    lowest, highest = publication.label_of.min(axis=0), publication.label_of.max(axis=0)
+    return np.column_stack([lowest, highest + 1]).astype(np.int64)
+
+
 def _inside(publication: Publication) -> NDArray[np.float64]:
     """Return the distance of each label from a code that it covers: 1 − 1 ÷ codes covered."""
     widths = np.concatenate([[0], np.cumsum(publication.high.astype(np.int64) - publication.low + 1)])
     covered = widths[publication.runs[1:]] - widths[publication.runs[:-1]]
     inside: NDArray[np.float64] = 1 - 1 / np.maximum(covered, 1)
     return inside
-
-
-def _sorted_by_first(points: NDArray[np.float64]) -> tuple[NDArray[np.int64], int]:
-    """Return the classes by their first point, those without one last, and how many have one."""
-    if not points.shape[1]:
-        return np.arange(len(points)), 0
-    order = np.argsort(points[:, 0], kind="stable")
-    return order, int(np.count_nonzero(~np.isnan(points[:, 0])))
 
 
 def _ordered(

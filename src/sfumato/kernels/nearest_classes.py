@@ -1,12 +1,12 @@
 """The published classes that are nearest to each person, by distances that are summed over attributes.
 
-Letters: m people, c classes, d attributes with points, s attributes with labels, g labels, r runs, z non-zero pairs of
-a class and a value.
+Letters: m people, c classes, d attributes with points, s attributes with labels, g labels, r runs, b blocks of classes
+that stand beside each other, z non-zero pairs of a class and a value.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,134 +17,166 @@ TIED = 1e-9
 """Distances that are this near to each other are equal: they are sums in which only rounding differs."""
 
 
+class Labels(NamedTuple):
+    """What labels cover.
+
+    Attributes
+    ----------
+    bounds : numpy.ndarray
+        int64 (s, 2): the labels of an attribute are numbered from ``bounds[a, 0]`` to ``bounds[a, 1] - 1``.
+    runs, low, high : numpy.ndarray
+        int64 (g + 1,), int32 (r,) twice: the codes that each label covers.
+    inside : numpy.ndarray
+        float64 (g,): distance of a label from a code that it covers; from others it is 1.
+    """
+
+    bounds: NDArray[np.int64]
+    runs: NDArray[np.int64]
+    low: NDArray[np.int32]
+    high: NDArray[np.int32]
+    inside: NDArray[np.float64]
+
+
+class Blocks(NamedTuple):
+    """Classes in blocks of near ones, and what bounds the distance from a block.
+
+    Attributes
+    ----------
+    starts : numpy.ndarray
+        int64 (b + 1,): first class of each block.
+    points : numpy.ndarray
+        float64 (d, c); infinite for a value that is far from every other.
+    labels : numpy.ndarray
+        int32 (s, c).
+    low, high : numpy.ndarray
+        float64 (b, d): least and greatest finite point; infinite ones, high below low, where there is none.
+    far : numpy.ndarray
+        bool (b, d): whether all points are infinite.
+    held, held_labels : numpy.ndarray
+        int64 (b · s + 1,), int32: the different labels of a block and attribute; none where they are too many.
+    """
+
+    starts: NDArray[np.int64]
+    points: NDArray[np.float64]
+    labels: NDArray[np.int32]
+    low: NDArray[np.float64]
+    high: NDArray[np.float64]
+    far: NDArray[np.bool_]
+    held: NDArray[np.int64]
+    held_labels: NDArray[np.int32]
+
+
 @kernel
 def nearest_classes(
     people: NDArray[np.float64],
     codes: NDArray[np.int32],
-    points: NDArray[np.float64],
-    labels: NDArray[np.int32],
-    sorted_classes: int,
-    runs: NDArray[np.int64],
-    low: NDArray[np.int32],
-    high: NDArray[np.int32],
-    inside: NDArray[np.float64],
+    own: NDArray[np.int64],
+    labels: Labels,
+    blocks: Blocks,
     sizes: NDArray[np.int64],
     starts: NDArray[np.int64],
     values: NDArray[np.int32],
     counts: NDArray[np.int64],
-    own: NDArray[np.int64],
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
     """Find the nearest classes of each person, ties included, and count their records.
 
-    people : float64 (m, d), NaN where nothing is known. codes : int32 (m, s), −1 where nothing is known. points :
-    float64 (c, d), NaN for a value that is far from every other. labels : int32 (c, s). sorted_classes : the first so
-    many classes are sorted by their first point, which is none of NaN; 0 where there are no points. runs, low, high :
-    int64 (g + 1,), int32 (r,) twice, the codes that each label covers. inside : float64 (g,), distance of a label from
-    a code that it covers. sizes : int64 (c,). starts, values, counts : compressed rows of values, int64 (c + 1,), int32
-    (z,), int64 (z,). own : int64 (m,), the person's value.
+    people : float64 (m, d), NaN where nothing is known. codes : int32 (m, s), −1 where nothing is known. own : int64
+    (m,), the person's value. sizes : int64 (c,). starts, values, counts : compressed rows of values, int64 (c + 1,),
+    int32 (z,), int64 (z,). Distances: of points their difference, at most 1; of labels as :class:`Labels` says.
 
-    Distances: of points their difference, at most 1; of labels `inside` or 1. Returns the records of the nearest
-    classes and those of them with the person's value, int64 (m,) twice, and the distance, float64 (m,). Cost O(m · c ·
-    (d + s)) at most: sums stop where they exceed the best, and classes where their first points are farther.
+    Returns the records of the nearest classes and those of them with the person's value, int64 (m,) twice, and the
+    distance, float64 (m,). Cost O(m · (c · (d + s) + r)) at most; blocks that cannot hold a nearer class are left out.
     """
     candidates = np.zeros(len(people), np.int64)
     alike = np.zeros(len(people), np.int64)
     distances = np.full(len(people), np.inf)
+    apart_of = np.zeros(len(labels.inside))
+    count = len(blocks.starts) - 1
+    least = np.empty(count)
+    sums = np.empty(np.diff(blocks.starts).max())
     for person in range(len(people)):
+        _tabulate(codes, person, labels, apart_of)
+        first = 0
+        for block in range(count):
+            least[block] = _at_least(people, person, block, blocks, apart_of)
+            if least[block] < least[first]:
+                first = block
         best = np.inf
-        first = np.nan if sorted_classes == 0 else people[person, 0]
-        above = _place(points, sorted_classes, first)
-        below = above - 1
-        rest = sorted_classes
-        while True:
-            owner, below, above, rest = _next(points, first, best, below, above, rest, sorted_classes)
-            if owner < 0:
-                break
-            apart = _apart(people, codes, person, points, labels, owner, runs, low, high, inside, best)
-            if apart > best + TIED:
+        for turn in range(-1, count):
+            block = first if turn < 0 else turn
+            if turn == first or least[block] > best + TIED:
                 continue
-            if apart < best - TIED:
-                candidates[person] = 0
-                alike[person] = 0
-            best = min(best, apart)
-            candidates[person] += sizes[owner]
-            for entry in range(starts[owner], starts[owner + 1]):
-                if values[entry] == own[person]:
-                    alike[person] += counts[entry]
+            width = _sum_up(people, person, block, blocks, apart_of, sums)
+            for place in range(width):
+                apart = sums[place]
+                if apart > best + TIED:
+                    continue
+                if apart < best - TIED:
+                    candidates[person] = 0
+                    alike[person] = 0
+                best = min(best, apart)
+                owner = blocks.starts[block] + place
+                candidates[person] += sizes[owner]
+                for entry in range(starts[owner], starts[owner + 1]):
+                    if values[entry] == own[person]:
+                        alike[person] += counts[entry]
         distances[person] = best
     return candidates, alike, distances
 
 
 @inlined
-def _place(points: Any, count: int, value: float) -> int:
-    """Return the first of the sorted classes whose first point is not below the value; 0 where it is not known."""
-    low = 0
-    high = count
-    while low < high:
-        middle = (low + high) // 2
-        if points[middle, 0] < value:
-            low = middle + 1
-        else:
-            high = middle
-    return low
+def _tabulate(codes: Any, person: int, labels: Any, apart_of: Any) -> None:
+    """Write down how far each label is from the person's value: looking it up is all that is left for each class."""
+    for place in range(codes.shape[1]):
+        code = codes[person, place]
+        for label in range(labels.bounds[place, 0], labels.bounds[place, 1]):
+            share = 0.0 if code < 0 else 1.0
+            for run in range(labels.runs[label], labels.runs[label + 1]):
+                if labels.low[run] <= code <= labels.high[run]:
+                    share = labels.inside[label]
+                    break
+            apart_of[label] = share
 
 
 @inlined
-def _next(points: Any, first: float, best: float, below: int, above: int, rest: int, count: int) -> Any:
-    """Return the next class to look at, −1 when no other can be nearer, and where to go on below, above and behind.
-
-    Sorted classes come by growing distance of their first points, those behind them as they stand.
-    """
-    if rest < len(points):
-        return rest, below, above, rest + 1
-    under = np.inf
-    over = np.inf
-    if below >= 0:
-        under = 0.0 if np.isnan(first) else first - points[below, 0]
-    if above < count:
-        over = 0.0 if np.isnan(first) else points[above, 0] - first
-    if min(under, over) == np.inf or min(under, over, 1.0) > best + TIED:
-        return -1, below, above, rest
-    if under <= over:
-        return below, below - 1, above, rest
-    return above, below, above + 1, rest
-
-
-@inlined
-def _apart(
-    people: Any,
-    codes: Any,
-    person: int,
-    points: Any,
-    labels: Any,
-    owner: int,
-    runs: Any,
-    low: Any,
-    high: Any,
-    inside: Any,
-    best: float,
-) -> float:
-    """Return the distance of a person from a class, or anything beyond the best so far."""
+def _at_least(people: Any, person: int, block: int, blocks: Any, apart_of: Any) -> float:
+    """No class of the block is nearer than that, but for rounding."""
     total = 0.0
+    width = len(blocks.labels)
+    for place in range(width):
+        first = blocks.held[block * width + place]
+        last = blocks.held[block * width + place + 1]
+        if first == last:
+            continue
+        share = 1.0
+        for entry in range(first, last):
+            share = min(share, apart_of[blocks.held_labels[entry]])
+        total += share
     for axis in range(people.shape[1]):
         value = people[person, axis]
         if np.isnan(value):
             continue
-        point = points[owner, axis]
-        total += 1.0 if np.isnan(point) else min(1.0, abs(value - point))
-        if total > best + TIED:
-            return total
-    for place in range(codes.shape[1]):
-        code = codes[person, place]
-        if code < 0:
-            continue
-        label = labels[owner, place]
-        share = 1.0
-        for run in range(runs[label], runs[label + 1]):
-            if low[run] <= code <= high[run]:
-                share = inside[label]
-                break
-        total += share
-        if total > best + TIED:
-            return total
+        if blocks.far[block, axis]:
+            total += 1.0
+        else:
+            total += min(1.0, max(blocks.low[block, axis] - value, value - blocks.high[block, axis], 0.0))
     return total
+
+
+@inlined
+def _sum_up(people: Any, person: int, block: int, blocks: Any, apart_of: Any, sums: Any) -> int:
+    """Sum up the distances of the block's classes, attribute by attribute; return how many there are."""
+    start = blocks.starts[block]
+    width = blocks.starts[block + 1] - start
+    sums[:width] = 0.0
+    for place in range(len(blocks.labels)):
+        row = blocks.labels[place, start : start + width]
+        for step in range(width):
+            sums[step] += apart_of[row[step]]
+    for axis in range(people.shape[1]):
+        value = people[person, axis]
+        if not np.isnan(value):
+            points = blocks.points[axis, start : start + width]
+            for step in range(width):
+                sums[step] += min(1.0, abs(value - points[step]))
+    return width
