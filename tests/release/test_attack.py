@@ -95,7 +95,7 @@ class TestBadInput:
             )
         )
         for part in (
-            "'homogenity' is unknown; known are homogeneity",
+            "'homogenity' is unknown; known are linkage, ",
             "is no attack",
             "original: is no table",
             "threads: must be",
