@@ -1,0 +1,1 @@
+"""Slicing: columns of attributes, buckets of records, values permuted inside each bucket."""
