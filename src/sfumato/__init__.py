@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from sfumato.anonymizers.mondrian import Mondrian as Mondrian
     from sfumato.anonymizers.single_dimensional.global_mondrian import GlobalMondrian as GlobalMondrian
     from sfumato.anonymizers.single_dimensional.value_generalization import ValueGeneralization as ValueGeneralization
+    from sfumato.anonymizers.slicing.slicing import Slicing as Slicing
     from sfumato.attacks import ATTACKS as ATTACKS
     from sfumato.attacks.linkage import linking_attack as linking_attack
     from sfumato.errors import HierarchyError as HierarchyError
@@ -82,6 +83,8 @@ if TYPE_CHECKING:
     from sfumato.release.release import verify as verify
     from sfumato.release.risk import risk as risk
     from sfumato.release.search import search_lattice as search_lattice
+    from sfumato.slices.correlation import Correlation as Correlation
+    from sfumato.slices.correlation import correlation as correlation
     from sfumato.table.reading import read_table as read_table
     from sfumato.table.schema import Attribute as Attribute
     from sfumato.table.schema import Schema as Schema
@@ -106,6 +109,7 @@ _HOMES = {
     "anonymizers.mondrian": ("Mondrian",),
     "anonymizers.full_domain.optimal": ("Optimal",),
     "anonymizers.single_dimensional.value_generalization": ("ValueGeneralization",),
+    "anonymizers.slicing.slicing": ("Slicing",),
     "attacks": ("ATTACKS",),
     "attacks.linkage": ("linking_attack",),
     "errors": (
@@ -156,6 +160,7 @@ _HOMES = {
     "release.release": ("Release", "verify"),
     "release.risk": ("risk",),
     "release.search": ("search_lattice",),
+    "slices.correlation": ("Correlation", "correlation"),
     "table.reading": ("read_table",),
     "table.schema": ("Attribute", "Schema"),
     "table.table": ("Table",),

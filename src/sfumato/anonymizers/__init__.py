@@ -20,6 +20,7 @@ from sfumato.anonymizers.mondrian import Mondrian
 from sfumato.anonymizers.protocol import Anonymizer, Problem, Publication, Publisher
 from sfumato.anonymizers.single_dimensional.global_mondrian import GlobalMondrian
 from sfumato.anonymizers.single_dimensional.value_generalization import ValueGeneralization
+from sfumato.anonymizers.slicing.slicing import Slicing
 
 __all__ = [
     "ANONYMIZERS",
@@ -43,6 +44,7 @@ __all__ = [
     "Problem",
     "Publication",
     "Publisher",
+    "Slicing",
     "UtilityRecoding",
     "ValueGeneralization",
 ]
@@ -69,5 +71,6 @@ ANONYMIZERS: dict[str, Any] = {
 
 PUBLISHERS: dict[str, Any] = {
     "bucketization": Bucketization,
+    "slicing": Slicing,
 }
 """The same for algorithms whose releases are no generalized tables."""

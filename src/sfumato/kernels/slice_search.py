@@ -23,9 +23,7 @@ from sfumato.kernels.slice_shares import measure
 
 
 @kernel
-def cut_level(
-    order: Any, lows: Any, highs: Any, space: CutSpace, slicing: Slicing, numbers: int, starts: Any
-) -> Any:
+def cut_level(order: Any, lows: Any, highs: Any, space: CutSpace, slicing: Slicing, numbers: int, starts: Any) -> Any:
     """Cut every bucket of a level once where every group of both halves keeps the rules.
 
     order : int64 (n,), records; the bucket ``lows[i] .. highs[i] - 1`` is reordered in place. starts : bool (n,), set
@@ -140,7 +138,9 @@ def cut_level_globally(
                 # What fails mostly fails for somebody in the bucket.
                 if (
                     size > len(matching)
-                    or _all_hold(standing.vector_of[rows], left, size - left, halves, slicing, standing, slack, trial, scratch)
+                    or _all_hold(
+                        standing.vector_of[rows], left, size - left, halves, slicing, standing, slack, trial, scratch
+                    )
                 ) and _all_hold(matching, left, size - left, halves, slicing, standing, slack, trial, scratch):
                     cut = left
                 else:
@@ -267,9 +267,7 @@ def _overlap(vector: int, parts: Any, standing: Standing) -> float:
 
 
 @borrowing
-def _add(
-    vector: int, first: int, second: int, halves: Any, slicing: Slicing, standing: Standing, mass: Any
-) -> None:
+def _add(vector: int, first: int, second: int, halves: Any, slicing: Slicing, standing: Standing, mass: Any) -> None:
     """Add what a cut into halves of `first` and `second` records changes for one vector; mass : float64 (v,)."""
     size = float(first + second)
     for attribute in range(len(slicing.homes)):

@@ -32,6 +32,8 @@ class SlicedTable:
         slicing).
     sensitive : tuple of str
         Sensitive attributes among them.
+    insensitive : tuple of str
+        Attributes among them that an attacker is not thought to know.
     """
 
     kind: ClassVar[str] = "sliced-table"
@@ -46,6 +48,7 @@ class SlicedTable:
     data: pl.DataFrame
     columns: tuple[tuple[str, ...], ...]
     sensitive: tuple[str, ...]
+    insensitive: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         """Check that the table has the columns that the structure names."""
@@ -68,7 +71,11 @@ class SlicedTable:
     @property
     def structure(self) -> dict[str, Any]:
         """Columns and sensitive attributes."""
-        return {"columns": [list(column) for column in self.columns], "sensitive": list(self.sensitive)}
+        return {
+            "columns": [list(column) for column in self.columns],
+            "sensitive": list(self.sensitive),
+            "insensitive": list(self.insensitive),
+        }
 
     @classmethod
     def assemble(cls, tables: Mapping[str, pl.DataFrame], structure: Mapping[str, Any]) -> Self:
@@ -79,9 +86,10 @@ class SlicedTable:
                 raise ValueError("columns is no list")
             columns = tuple(structure_names({"columns": entry}, "columns") for entry in entries)
             sensitive = structure_names(structure, "sensitive")
+            insensitive = structure_names({"insensitive": [], **structure}, "insensitive")
         except ValueError as error:
             raise InputError(f"sliced table: {error}") from None
-        return cls(tables["data"], columns, sensitive)
+        return cls(tables["data"], columns, sensitive, insensitive)
 
 
 def labels_of(columns: tuple[tuple[str, ...], ...]) -> tuple[tuple[str, ...], ...]:

@@ -58,7 +58,7 @@ def publish(
 
     def written(series: pl.Series) -> pl.Series:
         if series.name not in published:
-            return _carried_over(series[order])
+            return carried_over(series[order])
         return _quasi_identifying(series, published[series.name], order, classes, complete)
 
     return pl.DataFrame(each(written, table.frame, worth_starting(threads, len(order))))
@@ -95,7 +95,8 @@ def _quasi_identifying(
     return labels.cast(_enum_of(occurring), strict=False)[pl.Series(label_of)].alias(series.name)
 
 
-def _carried_over(series: pl.Series) -> pl.Series:
+def carried_over(series: pl.Series) -> pl.Series:
+    """Return a column as it is published unchanged: categories as an Enum that lists those that occur, sorted."""
     if not isinstance(series.dtype, (pl.Categorical, pl.Enum)):
         return series
     return series.cast(_enum_of(series.unique().cast(pl.String)))

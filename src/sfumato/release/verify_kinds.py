@@ -11,8 +11,16 @@ from typing import Any
 from sfumato.buckets.check import check_buckets
 from sfumato.models.checks import Check, Outcome, promise_words
 from sfumato.models.protocol import PrivacyModel
-from sfumato.published import BucketizedTables, Published, PublishedTable, RandomizedTable, sensitive_names
+from sfumato.published import (
+    BucketizedTables,
+    Published,
+    PublishedTable,
+    RandomizedTable,
+    SlicedTable,
+    sensitive_names,
+)
 from sfumato.release.verify import Verification, verify_table
+from sfumato.slices.check import check_slices
 from sfumato.table.schema import Attribute
 from sfumato.table.table import Table
 
@@ -71,6 +79,11 @@ def _buckets(
     return Verification(tuple(checks), published.records, published.buckets, "bucket")
 
 
+def _slices(published: SlicedTable, models: Sequence[PrivacyModel], sensitive: Mapping[str, Attribute]) -> Verification:
+    checks = check_slices(published, models, sensitive)
+    return Verification(tuple(checks), published.data.height, published.data["bucket"].n_unique(), "bucket")
+
+
 def _rows(
     published: RandomizedTable, models: Sequence[PrivacyModel], sensitive: Mapping[str, Attribute]
 ) -> Verification:
@@ -89,6 +102,7 @@ def _undecided(models: Sequence[PrivacyModel], records: int, reason: str) -> Ver
 RECOUNTS: dict[type[Any], Recount] = {
     PublishedTable: _classes,
     BucketizedTables: _buckets,
+    SlicedTable: _slices,
     RandomizedTable: _rows,
 }
 """Class of published tables → how their promises are recounted."""

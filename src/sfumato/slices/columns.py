@@ -90,9 +90,7 @@ def _named(correlation: Correlation, clusters: Sequence[NDArray[np.int64]]) -> C
     return tuple(tuple(correlation.attributes[place] for place in places) for places in ordered)
 
 
-def _count_problems(
-    correlation: Correlation, sensitive: Collection[str], columns: int, alpha: int | None
-) -> list[str]:
+def _count_problems(correlation: Correlation, sensitive: Collection[str], columns: int, alpha: int | None) -> list[str]:
     attributes, private = len(correlation.attributes), len(sensitive)
     if columns > attributes:
         return [f"slicing: {columns} columns are more than there are attributes ({attributes}); ask for fewer"]
@@ -112,7 +110,8 @@ def _count_problems(
 
 def _constant_problems(correlation: Correlation) -> list[str]:
     return [
-        f"slicing: column {name!r} has one value only, which hangs together with nothing; leave it out or list the columns"
+        f"slicing: column {name!r} has one value only, so that it hangs together with nothing; "
+        "leave it out, or list the columns"
         for name, size in zip(correlation.attributes, correlation.sizes, strict=True)
         if size < 2
     ]

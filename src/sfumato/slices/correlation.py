@@ -164,9 +164,7 @@ def discretization_problems(what: str, bins: object, discretization: object) -> 
     return problems
 
 
-def contingency(
-    first: NDArray[np.integer], first_size: int, second: NDArray[np.integer], second_size: int
-) -> float:
+def contingency(first: NDArray[np.integer], first_size: int, second: NDArray[np.integer], second_size: int) -> float:
     """Return φ² of two columns of categories ``0 .. size-1``, every one of which occurs.
 
     As the shares expected under independence add up to 1 like those found, only pairs of values that occur have to be
@@ -190,9 +188,7 @@ def _pair_counts(keys: NDArray[np.int64], size: int) -> tuple[NDArray[np.int64],
     return present, counts[present]
 
 
-def _categories(
-    table: Table, name: str, bins: int, discretization: Discretization
-) -> tuple[NDArray[np.int64], int]:
+def _categories(table: Table, name: str, bins: int, discretization: Discretization) -> tuple[NDArray[np.int64], int]:
     """Return the category of each record and how many there are; the missing value comes last."""
     distinct = distinct_of(table.frame[name])
     present = len(distinct.values)
@@ -218,4 +214,6 @@ def _binned(distinct: Distinct, bins: int, discretization: Discretization) -> ND
 
 def _aligned(row: Sequence[str], widths: Sequence[int]) -> str:
     head, *cells = row
-    return "  ".join([head.ljust(widths[0]), *(cell.rjust(width) for cell, width in zip(cells, widths[1:], strict=True))])
+    return "  ".join(
+        [head.ljust(widths[0]), *(cell.rjust(width) for cell, width in zip(cells, widths[1:], strict=True))]
+    )

@@ -41,9 +41,7 @@ def heat_map_svg(names: Sequence[str], values: NDArray[np.float64]) -> str:
     for place, name in enumerate(names):
         middle = place * _CELL + _CELL // 2
         parts.append(f'<text x="{left - 6}" y="{top + middle + 4}" text-anchor="end">{escape(name)}</text>')
-        parts.append(
-            f'<text transform="translate({left + middle + 4} {top - 6}) rotate(-90)">{escape(name)}</text>'
-        )
+        parts.append(f'<text transform="translate({left + middle + 4} {top - 6}) rotate(-90)">{escape(name)}</text>')
     for row, line in enumerate(values):
         parts.extend(_field(left + column * _CELL, top + row * _CELL, value) for column, value in enumerate(line))
     return "\n".join([*parts, "</svg>"])

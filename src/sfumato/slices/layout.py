@@ -46,7 +46,8 @@ class Layout:
     @property
     def part_sizes(self) -> NDArray[np.int64]:
         """How many distinct values each part has; int64 (w,)."""
-        return self.vectors.max(axis=0, initial=-1).astype(np.int64) + 1
+        sizes: NDArray[np.int64] = self.vectors.max(axis=0, initial=-1).astype(np.int64) + 1
+        return sizes
 
 
 def layout_of(
@@ -74,7 +75,7 @@ def layout_of(
     """
     place_of = {attribute.name: place for place, attribute in enumerate(table.attributes)}
     part_of: dict[int, int] = {}
-    parts = []
+    parts: list[NDArray[np.int32]] = []
     for place, column in enumerate(columns):
         own = [place_of[name] for name in column if name in place_of]
         if own:
@@ -95,7 +96,7 @@ def layout_of(
 
 
 def number_rows(codes: NDArray[np.integer]) -> NDArray[np.int32]:
-    """Number equal rows alike, by rising value: numbers must not depend on the order of the records."""
+    """Give equal rows the same number, by rising value: numbers must not depend on the order of the records."""
     rows, _, number_of = distinct_records(np.ascontiguousarray(codes, dtype=np.uint32))
     rank = np.empty(len(rows), dtype=np.int32)
     rank[np.lexsort(rows.T[::-1])] = np.arange(len(rows), dtype=np.int32)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -134,7 +135,7 @@ def _groups(
     return np.searchsorted(groups, np.arange(count + 1) * size), groups % size, pair_starts, pairs % most, counts
 
 
-def _stacked(rows: list[NDArray[np.int64]], dtype: type[np.integer]) -> NDArray[np.integer]:
+def _stacked(rows: list[NDArray[np.int64]], dtype: type[Any]) -> NDArray[Any]:
     """Put rows of different lengths under each other; what is missing at their ends is never read."""
     stacked = np.zeros((len(rows), max((len(row) for row in rows), default=0)), dtype=dtype)
     for place, row in enumerate(rows):

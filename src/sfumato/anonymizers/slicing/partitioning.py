@@ -14,21 +14,18 @@ from sfumato.kernels.predicates import SLACK
 from sfumato.kernels.slice_cuts import CutSpace
 from sfumato.kernels.slice_search import Standing, cut_level, cut_level_globally, starting_mass
 from sfumato.shuffle import permutation
+from sfumato.slices.check import judge
 from sfumato.slices.columns import Columns
 from sfumato.slices.layout import Layout, number_rows
-from sfumato.slices.matching import measure_vectors, slice_index
 from sfumato.table.encoding import EncodedTable
 
-Promise = Literal["everybody", "records"]
+BucketCheck = Literal["buckets", "matching"]
 Split = Literal["balanced", "median"]
 
 MOST_MATCHES = 1 << 25
 """Pairs of a bucket and a vector that matches it, which are kept at a time at most."""
 MOST_MASS = 1 << 25
 """Numbers that are kept of all vectors at most."""
-
-_SEARCH_SLACKS = (SLACK, -1e-9)
-"""Bounds of the search: as they are, and well inside, should the sums have drifted over them."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -40,19 +37,22 @@ class Buckets:
     bucket_of : numpy.ndarray
         int64 (n,), ``0 .. count-1``.
     count : int
-    promise : str
-        For whom the models hold: ``"everybody"`` whose values are in a bucket, or the ``"records"``.
+    check : str
+        The check that every cut has passed.
+    undone : int
+        Buckets that were joined again because the models did not hold for everybody who may be in them.
     notes : tuple of str
     """
 
     bucket_of: NDArray[np.int64]
     count: int
-    promise: Promise
+    check: BucketCheck
+    undone: int = 0
     notes: tuple[str, ...] = ()
 
 
 def partition_records(
-    problem: Problem, layout: Layout, columns: Columns, split: Split = "balanced", promise: Promise = "everybody"
+    problem: Problem, layout: Layout, columns: Columns, split: Split = "balanced", check: BucketCheck = "buckets"
 ) -> Buckets:
     """Cut all records, as one bucket that keeps the models, into buckets as small as the check allows.
 
@@ -68,30 +68,27 @@ def partition_records(
         ``"median"``: values up to the median of an attribute go to one half. ``"balanced"``: inside each sensitive
         value, the lower half of the records goes to one half; a bucket's sensitive values are then spread evenly, and
         buckets become far smaller. Attributes beside a sensitive one are cut at their median in any case.
-    promise
-        Which check a cut must pass.
+    check
+        ``"buckets"``: the models hold in every bucket by itself. ``"matching"``: they hold for every record over all
+        buckets that match it, and in the end for everybody who may be in a bucket.
 
     Notes
     -----
-    The widest attribute is tried first, then the next. For ``"everybody"`` cost O(q n log n) for each level of cuts.
-    For ``"records"`` every attempt costs the vectors that match the bucket times the sensitive values; what is kept of
-    them is bounded, and beyond that the buckets are cut for everybody, which needs nothing kept.
+    The widest attribute is tried first, then the next. For ``"buckets"`` cost O(q n log n) for each level of cuts. For
+    ``"matching"`` every attempt costs the vectors that match the bucket times the sensitive values; what is kept of
+    them is bounded, and beyond that the buckets are cut by the other check, which needs nothing kept.
     """
     search = _Search(problem, layout, _cut_space(problem.table, layout, columns, split))
-    if promise == "everybody":
-        return search.buckets(*search.for_everybody(), "everybody")
-    for slack in _SEARCH_SLACKS:
-        found = search.for_records(slack)
-        if found is None:
-            note = (
-                "slicing: more records and buckets match each other than can be kept in memory; buckets were made "
-                "such that the models hold for everybody whose values are in them, which is more than was asked for"
-            )
-            return replace(search.buckets(*search.for_everybody(), "everybody"), notes=(note,))
-        buckets = search.buckets(*found, "records")
-        if _whole_check(layout, buckets, problem):
-            break
-    return buckets
+    if check == "buckets":
+        return search.by_bucket()
+    found = search.by_matches()
+    if found is not None:
+        return found
+    note = (
+        "More buckets and values match each other than is kept in memory; every bucket keeps the models by itself "
+        'instead, as with protection="buckets", which is more than was asked for.'
+    )
+    return replace(search.by_bucket(), notes=(note,))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -103,7 +100,11 @@ class _Search:
     @property
     def numbers(self) -> int:
         """A number above every code, stratum and part."""
-        largest = (self.space.codes.max(initial=0), self.space.strata.max(initial=0), self.layout.vectors.max(initial=0))
+        largest = (
+            self.space.codes.max(initial=0),
+            self.space.strata.max(initial=0),
+            self.layout.vectors.max(initial=0),
+        )
         return int(max(largest)) + 1
 
     def canonical_order(self) -> NDArray[np.int64]:
@@ -113,17 +114,17 @@ class _Search:
         keys = np.column_stack([table.codes[shuffled], table.sensitive_codes[shuffled]])
         return shuffled[np.lexsort(keys.T[::-1])]
 
-    def for_everybody(self) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+    def by_bucket(self) -> Buckets:
         order, starts = self._one_bucket()
         level = np.array([[0, len(order)]])
         while len(level):
-            self.problem.progress("cutting buckets", int(len(order) - (level[:, 1] - level[:, 0]).sum()), len(order))
+            self._report(level)
             level = cut_level(
                 order, level[:, 0].copy(), level[:, 1].copy(), self.space, self.layout.arrays, self.numbers, starts
             )
-        return order, starts
+        return Buckets(_bucket_of(order, starts), int(starts.sum()), "buckets")
 
-    def for_records(self, slack: float) -> tuple[NDArray[np.int64], NDArray[np.bool_]] | None:
+    def by_matches(self) -> Buckets | None:
         """Cut with the global check; None when its bookkeeping does not fit into memory."""
         standing = self._standing()
         if standing is None:
@@ -132,22 +133,48 @@ class _Search:
         level = np.array([[0, len(order)]])
         members = np.arange(len(standing.vectors), dtype=np.int32)
         member_starts = np.array([0, len(members)])
+        halves = [level[:0]]
         while len(level):
             if len(members) > MOST_MATCHES:
                 return None
-            self.problem.progress("cutting buckets", int(len(order) - (level[:, 1] - level[:, 0]).sum()), len(order))
+            self._report(level)
             level, members, member_starts = cut_level_globally(
                 order, level[:, 0].copy(), level[:, 1].copy(), members, member_starts, self.space, self.layout.arrays,
-                standing, self.numbers, slack, starts,
+                standing, self.numbers, SLACK, starts,
             )  # fmt: skip
-        return order, starts
+            halves.append(level)
+        cut = int(starts.sum())
+        self._join_unsettled(order, starts, np.concatenate(halves))
+        count = int(starts.sum())
+        return Buckets(_bucket_of(order, starts), count, "matching", undone=cut - count)
 
-    def buckets(self, order: NDArray[np.int64], starts: NDArray[np.bool_], promise: Promise) -> Buckets:
-        numbers = np.cumsum(starts) - 1
-        bucket_of = np.empty(len(order), dtype=np.int64)
-        bucket_of[order] = numbers
-        self.problem.progress("cutting buckets", len(order), len(order))
-        return Buckets(bucket_of, int(numbers[-1]) + 1, promise)
+    def _join_unsettled(self, order: NDArray[np.int64], starts: NDArray[np.bool_], halves: NDArray[np.int64]) -> None:
+        """Undo cuts until every model holds for everybody who may be in a bucket, counted afresh.
+
+        halves : int64 (2 · cuts, 2), both halves of a cut one after the other. It ends: one bucket keeps the models.
+        """
+        first, second = halves[::2], halves[1::2]
+        cut_of = {(low, high): place // 2 for place, (low, high) in enumerate(halves.tolist())}
+        while len(unsettled := self._unsettled(_bucket_of(order, starts), int(starts.sum()))):
+            lows = np.flatnonzero(starts)
+            highs = np.append(lows[1:], len(order))
+            for bucket in unsettled.tolist():
+                cut = cut_of.get((int(lows[bucket]), int(highs[bucket])))
+                if cut is not None:
+                    starts[first[cut, 0] + 1 : second[cut, 1]] = False
+
+    def _unsettled(self, bucket_of: NDArray[np.int64], count: int) -> NDArray[np.int64]:
+        names = [attribute.name for attribute in self.problem.table.sensitive]
+        model_of = [model for model in self.problem.models for _ in model.rules(names)]
+        found = [
+            judge(self.layout, rule, model, self.problem.table, bucket_of, count).unsettled
+            for rule, model in enumerate(model_of)
+        ]
+        return np.unique(np.concatenate(found))
+
+    def _report(self, level: NDArray[np.int64]) -> None:
+        height = self.problem.table.height
+        self.problem.progress("cutting buckets", height - int((level[:, 1] - level[:, 0]).sum()), height)
 
     def _one_bucket(self) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
         starts = np.zeros(self.problem.table.height, dtype=np.bool_)
@@ -184,7 +211,7 @@ def _cut_space(table: EncodedTable, layout: Layout, columns: Columns, split: Spl
 
 
 def _strata(layout: Layout) -> NDArray[np.int32]:
-    """Number the records by all that must be spread evenly, then by ever less of it; the last level is one stratum."""
+    """Give records strata by all that must be spread evenly, then by ever less; the last level is one stratum."""
     arrays = layout.arrays
     homes = sorted({int(home) for home in arrays.homes if home >= 0})
     keys = [*arrays.values.T, *(arrays.parts[:, home] for home in homes)]
@@ -192,8 +219,7 @@ def _strata(layout: Layout) -> NDArray[np.int32]:
     return np.stack([*finer, np.zeros(len(arrays.parts), dtype=np.int32)])
 
 
-def _whole_check(layout: Layout, buckets: Buckets, problem: Problem) -> bool:
-    """Recount every record over all buckets, as nothing was added up and taken away again."""
-    index = slice_index(layout.arrays, buckets.bucket_of, buckets.count, layout.part_sizes)
-    measured = measure_vectors(index, layout.vectors, problem.progress)
-    return bool(np.all(measured.values <= layout.arrays.bounds + SLACK))
+def _bucket_of(order: NDArray[np.int64], starts: NDArray[np.bool_]) -> NDArray[np.int64]:
+    bucket_of = np.empty(len(order), dtype=np.int64)
+    bucket_of[order] = np.cumsum(starts) - 1
+    return bucket_of

@@ -1,0 +1,108 @@
+"""Which columns a table is sliced into, and whether its records as one bucket keep the models then."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from sfumato.anonymizers.protocol import Problem
+from sfumato.errors import PolicyError, UnsatisfiableError, raise_all
+from sfumato.figures import counted
+from sfumato.kernels.predicates import SLACK
+from sfumato.models.protocol import PrivacyModel
+from sfumato.slices.check import group_measures
+from sfumato.slices.columns import Columns, cluster_columns
+from sfumato.slices.correlation import Correlation
+from sfumato.slices.layout import Layout
+
+LayOut = Callable[[Columns], Layout]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Chosen:
+    """Columns that one bucket of all records keeps the models with, and what the steward should know of them."""
+
+    columns: Columns
+    layout: Layout
+    notes: tuple[str, ...] = ()
+
+
+def choose_columns(
+    problem: Problem, correlation: Correlation, count: int, alpha: int | None, lay_out: LayOut
+) -> Chosen:
+    """Cluster the attributes; without `alpha` fewer and fewer stand beside the sensitive ones until the models hold.
+
+    A sensitive value that hangs together with what stands beside it can be guessed from that, in any bucket: the models
+    then fail for all records as one bucket, which no cut mends.
+
+    Raises
+    ------
+    UnsatisfiableError
+        When all records as one bucket break a model even with the sensitive attributes in a column of their own; with
+        `alpha`, when they do in those columns.
+    """
+    sensitive = [attribute.name for attribute in problem.table.sensitive]
+    first = cluster_columns(correlation, sensitive, count, alpha)
+    layout = lay_out(first)
+    found = one_bucket_problems(problem, layout, first)
+    if not found:
+        return Chosen(first, layout)
+    if alpha is not None:
+        raise_all(UnsatisfiableError, found)
+    for fewer in range(_beside(first, sensitive), 0, -1):
+        try:
+            columns = cluster_columns(correlation, sensitive, count, fewer)
+        except PolicyError:
+            continue
+        layout = lay_out(columns)
+        if not one_bucket_problems(problem, layout, columns):
+            note = (
+                f"At most {fewer - 1} other attribute(s) stand beside the sensitive ones (alpha = {fewer}): what hangs "
+                "together with them more closely would have told their values."
+            )
+            return Chosen(columns, layout, (note,))
+    raise UnsatisfiableError(*found)
+
+
+def one_bucket_problems(problem: Problem, layout: Layout, columns: Columns) -> list[str]:
+    """Say which models all records as one bucket break, and what helps."""
+    table = problem.table
+    names = [attribute.name for attribute in table.sensitive]
+    model_of = [model for model in problem.models for _ in model.rules(names)]
+    problems = []
+    for rule, model in enumerate(model_of):
+        attribute = int(layout.arrays.rules.attributes[rule])
+        home = int(layout.arrays.homes[attribute])
+        groups = layout.arrays.parts[:, home] if home >= 0 else np.zeros(table.height, np.int32)
+        count = int(groups.max()) + 1
+        measures = group_measures(layout.attributes[attribute], model, table, groups, count)
+        failing = int((measures > layout.arrays.bounds[rule] + SLACK).sum())
+        if failing:
+            problems.append(
+                _sentence(model, layout.attributes[attribute], columns, names, failing, count, measures.max())
+            )
+    return problems
+
+
+def _sentence(
+    model: PrivacyModel, name: str, columns: Columns, sensitive: Collection[str], failing: int, count: int, worst: float
+) -> str:
+    reached = f"l = {1 / worst:.6g}" if model.name == "probabilistic-l-diversity" else f"t = {worst:.6g}"
+    asked = ", ".join(f"{key} = {value}" for key, value in model.parameters().items() if key in ("l", "t"))
+    beside = [other for column in columns if name in column for other in column if other not in sensitive]
+    what = f"{model.name} on {name!r} asks for {asked}, "
+    if not beside:
+        return what + f"but all records in one bucket reach only {reached}; relax the model"
+    return (
+        what + f"but {failing} of {counted(count, 'combination')} of the values beside it in its column "
+        f"({', '.join(beside)}) break it, the worst with {reached}; give it a column of its own (alpha=1), "
+        "or relax the model"
+    )
+
+
+def _beside(columns: Columns, sensitive: Sequence[str]) -> int:
+    """Return how many other attributes stand in columns of sensitive ones."""
+    homes = [column for column in columns if set(column) & set(sensitive)]
+    return sum(name not in sensitive for column in homes for name in column)
