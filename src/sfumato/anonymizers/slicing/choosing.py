@@ -58,9 +58,10 @@ def choose_columns(
             continue
         layout = lay_out(columns)
         if not one_bucket_problems(problem, layout, columns):
+            most = "No attribute" if fewer == 1 else f"No more than {counted(fewer - 1, 'other attribute')}"
             note = (
-                f"At most {fewer - 1} other attribute(s) stand beside the sensitive ones (alpha = {fewer}): what hangs "
-                "together with them more closely would have told their values."
+                f"{most} may stand beside the sensitive ones (alpha = {fewer}): more of what hangs together with them "
+                "would tell their values."
             )
             return Chosen(columns, layout, (note,))
     raise UnsatisfiableError(*found)

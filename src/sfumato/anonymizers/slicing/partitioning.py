@@ -122,6 +122,7 @@ class _Search:
             level = cut_level(
                 order, level[:, 0].copy(), level[:, 1].copy(), self.space, self.layout.arrays, self.numbers, starts
             )
+        self._report(level)
         return Buckets(_bucket_of(order, starts), int(starts.sum()), "buckets")
 
     def by_matches(self) -> Buckets | None:
@@ -143,6 +144,7 @@ class _Search:
                 standing, self.numbers, SLACK, starts,
             )  # fmt: skip
             halves.append(level)
+        self._report(level)
         cut = int(starts.sum())
         self._join_unsettled(order, starts, np.concatenate(halves))
         count = int(starts.sum())
