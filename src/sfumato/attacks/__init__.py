@@ -2,21 +2,29 @@
 
 from typing import Any
 
+from sfumato.attacks.attribute_inference import AttributeInference
 from sfumato.attacks.background_knowledge import BackgroundKnowledge
+from sfumato.attacks.definetti import DeFinetti
 from sfumato.attacks.exact_linkage import Linkage
 from sfumato.attacks.homogeneity import Homogeneity
+from sfumato.attacks.membership import MembershipInference
 from sfumato.attacks.nearest_linkage import NearestLinkage
 from sfumato.attacks.similarity import Similarity
+from sfumato.attacks.singling_out import SinglingOut
 from sfumato.attacks.skewness import Skewness
 
 __all__ = [
     "ATTACKS",
     "DEFAULT",
+    "AttributeInference",
     "BackgroundKnowledge",
+    "DeFinetti",
     "Homogeneity",
     "Linkage",
+    "MembershipInference",
     "NearestLinkage",
     "Similarity",
+    "SinglingOut",
     "Skewness",
 ]
 
@@ -27,8 +35,22 @@ ATTACKS: dict[str, Any] = {
     "background-knowledge": BackgroundKnowledge,
     "skewness": Skewness,
     "similarity": Similarity,
+    "attribute-inference": AttributeInference,
+    "membership-inference": MembershipInference,
+    "singling-out": SinglingOut,
+    "definetti": DeFinetti,
 }
 """Name on the command line → class."""
 
-DEFAULT: tuple[str, ...] = ("linkage", "homogeneity", "background-knowledge", "skewness", "similarity")
+DEFAULT: tuple[str, ...] = (
+    "linkage",
+    "homogeneity",
+    "background-knowledge",
+    "skewness",
+    "similarity",
+    "attribute-inference",
+    "membership-inference",
+    "singling-out",
+    "definetti",
+)
 """Attacks that are played where none is named, as far as kind of release and what is known allow."""

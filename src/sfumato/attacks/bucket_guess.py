@@ -1,0 +1,209 @@
+"""Guessing sensitive values from buckets: which may be a person's, and which of their values is the likeliest."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from sfumato.attacks.adding import added
+from sfumato.attacks.answers import Answers
+from sfumato.attacks.bucket_links import Links, Stock, learn_links
+from sfumato.attacks.cohort import nothing_shared
+from sfumato.attacks.naive_bayes import NaiveBayes, bins_of
+from sfumato.attacks.options import SURE
+from sfumato.attacks.pieces import Piece, alike, together
+from sfumato.classes.grouping import group_records
+from sfumato.kernels.grouping import first_records
+from sfumato.table.table import Table
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Column:
+    """Known attributes whose values stand together.
+
+    Letters: n rows, m people.
+
+    Attributes
+    ----------
+    bucket : numpy.ndarray
+        int64 (n,).
+    vector, held : numpy.ndarray
+        int64 (n,) and (m,): values of all its attributes, equal ones numbered alike.
+    codes, told : tuple of numpy.ndarray
+        int64 (n,) and (m,) for each attribute: values or ranges of them, numbered from 0.
+    sizes : tuple of int
+        Numbers of these.
+    answer : numpy.ndarray or None
+        int64 (n,): the answer beside each row, where the sensitive attribute stands in this column.
+    """
+
+    bucket: NDArray[np.int64]
+    vector: NDArray[np.int64]
+    held: NDArray[np.int64]
+    codes: tuple[NDArray[np.int64], ...]
+    told: tuple[NDArray[np.int64], ...]
+    sizes: tuple[int, ...]
+    answer: NDArray[np.int64] | None
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Buckets:
+    """A bucketized or sliced release, read against people.
+
+    Attributes
+    ----------
+    answers : Answers
+    stock : Stock
+        Answers that each bucket has.
+    columns : tuple of Column
+    """
+
+    answers: Answers
+    stock: Stock
+    columns: tuple[Column, ...]
+
+
+def read_buckets(pieces: Sequence[Piece], people: Table, sensitive: str, *, ranges: int) -> Buckets:
+    """Read the pieces of a release with buckets.
+
+    Raises
+    ------
+    InputError
+        When release and people share no quasi-identifying attribute.
+    """
+    numeric = people.frame.schema[sensitive].is_numeric()
+    holding = next(piece for piece in pieces if sensitive in piece.label_of)
+    told = holding.frame[holding.label_of[sensitive]]
+    answers = Answers.of(told, holding.records, numeric=numeric, ranges=ranges)
+    buckets = 1 + max(int(piece.bucket.max()) for piece in pieces)
+    stock = Stock.of(holding.bucket, answers.codes(told), holding.records, buckets, answers.size)
+    known = [name for name in people.schema.quasi_identifying if name in people.frame.columns]
+    columns = []
+    for piece in pieces:
+        if names := tuple(name for name in known if name in piece.label_of):
+            values = piece.frame[piece.label_of[sensitive]] if sensitive in piece.label_of else None
+            columns.append(_column(piece, people.frame, names, None if values is None else answers.codes(values)))
+    if not columns:
+        raise nothing_shared()
+    return Buckets(answers, stock, tuple(columns))
+
+
+def _column(piece: Piece, people: pl.DataFrame, names: tuple[str, ...], answer: NDArray[np.int64] | None) -> Column:
+    codes, told, sizes = [], [], []
+    for name in names:
+        rows, held = together(piece.frame[piece.label_of[name]], people[name])
+        size = int(max(rows.max(), held.max())) + 1
+        bin_of = bins_of(added(rows, piece.records, size), ordered=people.schema[name].is_numeric())
+        codes.append(bin_of[rows])
+        told.append(bin_of[held])
+        sizes.append(int(bin_of.max()) + 1)
+    vector, held = alike(piece, people, names)
+    return Column(piece.bucket, vector, held, tuple(codes), tuple(told), tuple(sizes), answer)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Guesser:
+    """Guesses for everybody who may be in a bucket.
+
+    Attributes
+    ----------
+    model : NaiveBayes
+        What was learnt, for people in no bucket.
+    guesses : polars.DataFrame
+        ``who``, ``value``, ``chance``: the likeliest answers of each distinct vector of known values; equally likely
+        ones share the chance that the guess is made.
+    who_of : numpy.ndarray
+        int64 (m,): distinct vector of each person.
+    """
+
+    model: NaiveBayes
+    guesses: pl.DataFrame
+    who_of: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, buckets: Buckets, *, rounds: int, exact: int) -> Guesser:
+        """Learn the links of each column and guess.
+
+        Parameters are those of :func:`sfumato.attacks.bucket_links.learn_links`.
+        """
+        stock, columns = buckets.stock, buckets.columns
+        links = [
+            learn_links(column.bucket, column.codes, column.sizes, stock, rounds=rounds, exact=exact)
+            if column.answer is None
+            else None
+            for column in columns
+        ]
+        told = [code for column in columns for code in column.told]
+        tables = [
+            table
+            for column, link in zip(columns, links, strict=True)
+            for table in (_crossed(column, stock.values) if link is None else link.tables)
+        ]
+        prior = added(stock.value_of, stock.counts, stock.values)
+        model = NaiveBayes(buckets.answers, prior, tuple(tables), tuple(told))
+        weighed = [_masses(column, link, stock) for column, link in zip(columns, links, strict=True)]
+        who_of, weights = _weights(columns, weighed)
+        return cls(model, _likeliest(weights), who_of)
+
+    def right(self, truth: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Return the chance that the guess is right for the first people, whose true answers are given."""
+        asked = pl.DataFrame({"who": self.who_of[: len(truth)], "value": truth})
+        found = asked.join(self.guesses, on=["who", "value"], how="left", maintain_order="left")
+        return found["chance"].fill_null(0.0).to_numpy()
+
+
+def _crossed(column: Column, values: int) -> list[NDArray[np.float64]]:
+    """Count the answers beside the values of a column that has them."""
+    assert column.answer is not None
+    return [
+        added(codes * values + column.answer, np.ones(len(codes)), size * values).reshape(size, values)
+        for codes, size in zip(column.codes, column.sizes, strict=True)
+    ]
+
+
+def _masses(column: Column, links: Links | None, stock: Stock) -> pl.DataFrame:
+    """Return how many rows with each vector have each answer of a bucket, and how many records of the bucket do."""
+    if links is None:
+        rows = pl.DataFrame({"vector": column.vector, "bucket": column.bucket, "value": column.answer, "mass": 1.0})
+    else:
+        vector, among = column.vector[links.row], column.bucket[links.row]
+        value = stock.value_of[links.pair]
+        rows = pl.DataFrame({"vector": vector, "bucket": among, "value": value, "mass": links.chance})
+    bucket = np.repeat(np.arange(len(stock.starts) - 1), np.diff(stock.starts))
+    held = pl.DataFrame({"bucket": bucket, "value": stock.value_of, "held": stock.counts})
+    return rows.group_by("vector", "bucket", "value").agg(pl.sum("mass")).join(held, on=["bucket", "value"])
+
+
+def _weights(columns: Sequence[Column], masses: Sequence[pl.DataFrame]) -> tuple[NDArray[np.int64], pl.DataFrame]:
+    """Weigh each answer for each distinct vector of known values: ``who``, ``value``, ``weight``.
+
+    In a bucket, columns are independent given the answer: its records times, for each column, the share of them that
+    have the vector. Buckets are added up.
+    """
+    who_of, count = group_records(np.column_stack([column.held for column in columns]).astype(np.uint32))
+    one_of = first_records(who_of, count)
+    held = [pl.DataFrame({"who": np.arange(count), "vector": column.held[one_of]}) for column in columns]
+    found: pl.DataFrame | None = None
+    # What fits fewest buckets goes first, so that few pairs are ever held.
+    for mine, mass in sorted(zip(held, masses, strict=True), key=lambda pair: _pairs(*pair)):
+        if found is None:
+            found = mine.join(mass, on="vector").select("who", "bucket", "value", weight=pl.col("mass"))
+            continue
+        found = found.join(mine, on="who").join(mass, on=["vector", "bucket", "value"])
+        found = found.select("who", "bucket", "value", weight=pl.col("weight") * pl.col("mass") / pl.col("held"))
+    assert found is not None
+    return who_of.astype(np.int64), found.group_by("who", "value").agg(pl.sum("weight"))
+
+
+def _pairs(mine: pl.DataFrame, mass: pl.DataFrame) -> int:
+    return int(mine.join(mass.group_by("vector").len("fitting"), on="vector")["fitting"].sum())
+
+
+def _likeliest(weights: pl.DataFrame) -> pl.DataFrame:
+    best = weights.with_columns(best=pl.max("weight").over("who"))
+    tied = best.filter(pl.col("weight") >= pl.col("best") * (1 - SURE), pl.col("best") > 0)
+    return tied.select("who", "value", chance=1 / pl.len().over("who"))
