@@ -40,18 +40,34 @@ def single_values(domain: Domain) -> Bins:
     return Bins(_bin_of(domain.numbers, uppers), uppers)
 
 
-def equal_frequency(domain: Domain, most: int) -> Bins:
-    """Return at most `most` bins of numbers with about as many original records each; categories stay as they are."""
+def coarse(domain: Domain, numbers: int, categories: int) -> Bins:
+    """Put numbers into at most so many bins with about as many original records each; join rare categories into one.
+
+    Numbers that are equal stay together. Of more than `categories` categories the most frequent keep a bin of their
+    own, ties in code order; all others share the last one.
+    """
     bins = single_values(domain)
-    if bins.uppers is None or bins.count <= most:
+    if bins.uppers is None:
+        return _frequent(domain, bins, categories)
+    if bins.count <= numbers:
         return bins
     counts = np.bincount(bins.bin_of[domain.codes], minlength=bins.count + 1)[:-1]
     # The bin of a value is where the middle of its records lies among all.
     middle = (np.cumsum(counts) - counts / 2) / max(counts.sum(), 1)
-    coarse = np.minimum((middle * most).astype(np.int64), most - 1)
-    last = np.flatnonzero(np.append(np.diff(coarse) > 0, True))
+    place = np.minimum((middle * numbers).astype(np.int64), numbers - 1)
+    last = np.flatnonzero(np.append(np.diff(place) > 0, True))
     assert domain.numbers is not None
     return Bins(_bin_of(domain.numbers, bins.uppers[last]), bins.uppers[last])
+
+
+def _frequent(domain: Domain, bins: Bins, most: int) -> Bins:
+    if bins.count <= most:
+        return bins
+    counts = np.bincount(domain.codes, minlength=bins.count + 1)[:-1]
+    bin_of = np.full(bins.count + 1, most - 1)
+    bin_of[np.argsort(-counts, kind="stable")[: most - 1]] = np.arange(most - 1)
+    bin_of[-1] = most
+    return Bins(bin_of, None)
 
 
 def _bin_of(numbers: Floats, uppers: Floats) -> NDArray[np.int64]:

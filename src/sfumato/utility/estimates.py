@@ -35,15 +35,15 @@ def estimate(joint: Joint, query: Query) -> float:
     Cost O(rows) for each part that has to do with the query.
     """
     if query.aggregate == "count":
-        return expected(joint, _factors(joint, query, added=False))
-    total = expected(joint, _factors(joint, query, added=True))
+        return expected(joint, factors_of(joint, query))
+    total = expected(joint, factors_of(joint, query, added=True))
     if query.aggregate == "sum":
         return total
-    records = expected(joint, _factors(joint, query, added=False))
+    records = expected(joint, factors_of(joint, query))
     return total / records if records > 0 else float("nan")
 
 
-def _factors(joint: Joint, query: Query, *, added: bool) -> dict[str, Factor]:
+def factors_of(joint: Joint, query: Query, *, added: bool = False) -> dict[str, Factor]:
     """Return the factor of every attribute of a query; the one of its aggregate is `added`, or must not be missing."""
     predicates: dict[str, Predicate | None] = dict.fromkeys(query.attributes)
     predicates |= {predicate.attribute: predicate for predicate in query.where}
@@ -105,8 +105,8 @@ def histogram(joint: Joint, name: str, bins: Bins) -> Floats:
     assert place is not None
     part = joint.parts[place]
     spread = joint.spreads[name]
-    counts = np.bincount(part.label_of[name], part.counts, spread.count)
-    return counts @ spread.histogram(bins)
+    counts = np.bincount(part.label_of[name], part.counts, spread.count).astype(np.float64)
+    return spread.tally(counts, bins)
 
 
 def contingency(joint: Joint, one: str, other: str, bins: Mapping[str, Bins]) -> Floats:

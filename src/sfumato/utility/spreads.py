@@ -36,6 +36,10 @@ class Spread(Protocol):
         """Return the share of each label's records in each bin, (g, b + 1); missing values are the last."""
         ...
 
+    def tally(self, counts: Floats, bins: Bins) -> Floats:
+        """Return the expected records in each bin, (b + 1,), from those under each label, (g,)."""
+        ...
+
     def values(self) -> Floats:
         """Return the mean number under each label, NaN for missing, (g,)."""
         ...
@@ -86,6 +90,12 @@ class CodeSpread:
         """Values in each bin over all values."""
         inside = bins.bin_of == np.arange(bins.count + 1)[:, None]
         return np.column_stack([self.mean(each) for each in inside.astype(np.float64)])
+
+    def tally(self, counts: Floats, bins: Bins) -> Floats:
+        """Divide the records under a label among its values."""
+        sizes = np.diff(self.members.starts)
+        shared = np.repeat(counts / self.divisor, sizes)
+        return np.bincount(bins.bin_of[self.members.codes], shared, bins.count + 1).astype(np.float64)
 
     def values(self) -> Floats:
         """Mean number of the values that are not missing."""
@@ -158,6 +168,13 @@ class IntervalSpread:
         known = self.share(None)
         cumulated = np.column_stack([np.zeros(self.count), *below, known])
         return np.column_stack([np.diff(cumulated, axis=1), 1.0 - known])
+
+    def tally(self, counts: Floats, bins: Bins) -> Floats:
+        """Count up to each upper end; what lies beyond the last belongs to it."""
+        assert bins.uppers is not None
+        below = [float(counts @ self._overlap(Range("", -np.inf, upper))[0]) for upper in bins.uppers[:-1]]
+        known = float(counts @ self.share(None))
+        return np.append(np.diff([0.0, *below, known]), counts.sum() - known)
 
     def values(self) -> Floats:
         """Middle of each interval."""

@@ -1,0 +1,201 @@
+"""Classifiers trained on a release and tested on original records that were not in it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.errors import InputError, PolicyError, raise_all
+from sfumato.table.table import Table
+from sfumato.utility.bins import Bins, coarse
+from sfumato.utility.domains import Domain, Floats
+from sfumato.utility.features import (
+    ENCODINGS,
+    MOST_CATEGORIES,
+    Encoding,
+    binned_features,
+    measured_features,
+    target_classes,
+)
+from sfumato.utility.joint import Joint
+from sfumato.utility.labels import default_reading, read_labels
+from sfumato.utility.learners import LEARNERS, Learner, predictions
+from sfumato.utility.records import drawn_records
+from sfumato.utility.spreads import Spread
+
+NUMBER_CLASSES = 4
+"""Classes of about equal frequency into which a target of numbers is put."""
+
+
+@dataclass(frozen=True)
+class Accuracy:
+    """How often a classifier is right about held-out original records.
+
+    Attributes
+    ----------
+    target : str
+        The attribute that is predicted from all others.
+    learner : str
+    release : float
+        Trained on the release.
+    original : float
+        Trained on the records that the release was made from.
+    baseline : float
+        Always naming the most frequent class of those records.
+    """
+
+    target: str
+    learner: Learner
+    release: float
+    original: float
+    baseline: float
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values, for JSON."""
+        return asdict(self)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class _Records:
+    """Records as labels, and what these stand for."""
+
+    spreads: Mapping[str, Spread]
+    labels: Mapping[str, NDArray[np.int32]]
+
+    def features(
+        self, learner: Learner, domains: Sequence[Domain], encoding: Encoding, rng: np.random.Generator
+    ) -> Floats:
+        if learner == "naive-bayes":
+            return binned_features(self.spreads, self.labels, domains)
+        return measured_features(self.spreads, self.labels, domains, encoding, rng)
+
+    def classes(self, target: str, bins: Bins, rng: np.random.Generator) -> NDArray[np.int64]:
+        return target_classes(self.spreads[target], self.labels[target], bins, rng)
+
+    def where(self, chosen: NDArray[np.bool_]) -> _Records:
+        return _Records(self.spreads, {name: labels[chosen] for name, labels in self.labels.items()})
+
+
+def accuracies(
+    original: Joint,
+    published: Joint,
+    holdout: Table,
+    domains: Mapping[str, Domain],
+    *,
+    targets: Sequence[str],
+    learners: Sequence[Learner] = LEARNERS,
+    encoding: Encoding = "midpoint",
+    seed: int | None = None,
+) -> tuple[Accuracy, ...]:
+    """Train on a release and on its original, and test both on records of neither.
+
+    Parameters
+    ----------
+    original, published
+        What both say of all attributes together.
+    holdout
+        Original records that the release was not made from, under the same schema.
+    domains
+        Attributes of the original.
+    targets
+        Attributes to predict, each from all other published ones; numbers in 4 classes of about equal frequency.
+    learners
+        Some of ``"decision-tree"``, ``"naive-bayes"`` and ``"logistic-regression"``.
+    encoding
+        What a generalized cell is taken for: ``"midpoint"``, ``"bounds"`` or ``"expand"``; see
+        :func:`~sfumato.utility.features.measured_features`. Naive Bayes always takes shares of bins.
+    seed
+        For putting records together and for draws; None draws from the operating system.
+
+    Returns
+    -------
+    tuple of Accuracy
+        For each target, one for each learner. Records without the target are left out.
+
+    Raises
+    ------
+    PolicyError
+        With every option that does not suit; when scikit-learn is not installed.
+    InputError
+        When the held-out records lack a column, or nobody has the target.
+
+    Notes
+    -----
+    Where rows of a release are no records (slicing, bucketization, marginals), they are put together at random inside
+    each bucket, as the publisher's permutation did; an attribute in several columns links them. A held-out category
+    that the original does not have is taken for missing.
+
+    Of more than 100 categories, all but the 99 most frequent are one.
+    """
+    names = [name for name in domains if name in published.spreads]
+    raise_all(PolicyError, _problems(targets, names, learners, encoding))
+    raise_all(InputError, [f"holdout: has no column {name!r}" for name in names if name not in holdout.frame.columns])
+    rng = np.random.default_rng(seed)
+    before = _Records(original.spreads, drawn_records(original, rng))
+    after = _Records(published.spreads, drawn_records(published, rng))
+    test = _exact_records(holdout, [domains[name] for name in names])
+    found: list[Accuracy] = []
+    for target in targets:
+        others = [domains[name] for name in names if name != target]
+        found += _of_target(before, after, test, domains[target], others, learners, encoding, rng, seed)
+    return tuple(found)
+
+
+def _of_target(
+    before: _Records,
+    after: _Records,
+    test: _Records,
+    target: Domain,
+    others: Sequence[Domain],
+    learners: Sequence[Learner],
+    encoding: Encoding,
+    rng: np.random.Generator,
+    seed: int | None,
+) -> list[Accuracy]:
+    bins = coarse(target, NUMBER_CLASSES, MOST_CATEGORIES)
+    held: list[tuple[_Records, NDArray[np.int64]]] = []
+    for records in (before, after, test):
+        classes = records.classes(target.name, bins, rng)
+        known = classes < bins.count
+        held.append((records.where(known), classes[known]))
+    if not all(len(classes) for _, classes in held):
+        raise InputError(f"classifiers: nobody has a value of {target.name!r} in the original, release or holdout")
+    (_, originals), _, (tested, truth) = held
+    baseline = float(np.mean(truth == np.bincount(originals).argmax()))
+    found = []
+    for learner in learners:
+        given = tested.features(learner, others, encoding, rng)
+        right = []
+        for records, classes in held[:2]:
+            train = records.features(learner, others, encoding, rng)
+            right.append(float(np.mean(predictions(learner, train, classes, given, seed) == truth)))
+        found.append(Accuracy(target.name, learner, right[1], right[0], baseline))
+    return found
+
+
+def _exact_records(table: Table, domains: Sequence[Domain]) -> _Records:
+    """Read original records under another table's domains; categories that are not in these are missing."""
+    spreads, labels = {}, {}
+    for domain in domains:
+        reading = default_reading(domain, points=True)
+        spreads[domain.name], (labels[domain.name],), _ = read_labels([table.frame[domain.name]], domain, reading)
+    return _Records(spreads, labels)
+
+
+def _problems(targets: Sequence[str], names: Sequence[str], learners: Sequence[str], encoding: str) -> list[str]:
+    problems = [
+        f"targets: column {name!r} is not a published quasi-identifying or sensitive column"
+        for name in targets
+        if name not in names
+    ]
+    if len(names) < 2:
+        problems.append("classifiers: need a published column beside the target")
+    unknown = [name for name in learners if name not in LEARNERS]
+    problems += [f"classifiers: {name!r} is unknown; known are {', '.join(LEARNERS)}" for name in unknown]
+    if encoding not in ENCODINGS:
+        problems.append(f"encoding: must be one of {', '.join(ENCODINGS)}")
+    return problems
