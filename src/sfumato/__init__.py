@@ -83,12 +83,20 @@ if TYPE_CHECKING:
     from sfumato.release.release import verify as verify
     from sfumato.release.risk import risk as risk
     from sfumato.release.search import search_lattice as search_lattice
+    from sfumato.release.utility import answer as answer
+    from sfumato.release.utility import measure_utility as measure_utility
     from sfumato.slices.correlation import Correlation as Correlation
     from sfumato.slices.correlation import correlation as correlation
     from sfumato.table.reading import read_table as read_table
     from sfumato.table.schema import Attribute as Attribute
     from sfumato.table.schema import Schema as Schema
     from sfumato.table.table import Table as Table
+    from sfumato.utility.queries import Among as Among
+    from sfumato.utility.queries import Query as Query
+    from sfumato.utility.queries import Range as Range
+    from sfumato.utility.queries import Workload as Workload
+    from sfumato.utility.splitting import hold_out as hold_out
+    from sfumato.utility.workload import query_workload as query_workload
 
 _HOMES = {
     "anonymizers.bucketization": ("Bucketization",),
@@ -160,10 +168,14 @@ _HOMES = {
     "release.release": ("Release", "verify"),
     "release.risk": ("risk",),
     "release.search": ("search_lattice",),
+    "release.utility": ("answer", "measure_utility"),
     "slices.correlation": ("Correlation", "correlation"),
     "table.reading": ("read_table",),
     "table.schema": ("Attribute", "Schema"),
     "table.table": ("Table",),
+    "utility.queries": ("Among", "Query", "Range", "Workload"),
+    "utility.splitting": ("hold_out",),
+    "utility.workload": ("query_workload",),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 

@@ -20,9 +20,9 @@ from sfumato.utility.bins import coarse, single_values
 from sfumato.utility.correlations import correlations, mean_square_contingency
 from sfumato.utility.distances import earth_mover_over_numbers, earth_movers, jensen_shannon, total_variation
 from sfumato.utility.domains import Domain, domains_of
-from sfumato.utility.estimates import contingency, estimate, histogram
+from sfumato.utility.estimates import contingency, estimate, expected_by_label, factors_of, histogram
 from sfumato.utility.populations import large_populations
-from sfumato.utility.queries import Among, Query, Workload
+from sfumato.utility.queries import Among, Query, Range, Workload
 from sfumato.utility.trade_off import DirectComparison, TradeOff, guessing_accuracy, privacy_losses, utility_loss
 from sfumato.utility.views import original_joint, read_joint
 
@@ -279,3 +279,20 @@ def test_the_direct_comparison_is_over_the_baseline():
     assert DirectComparison(0.4, 0.7).utility_gain is None
     plain = TradeOff("illness", direct, 0.2, None, 0).to_dict()
     assert plain["direct"]["privacy_loss"] == pytest.approx(0.3)
+
+
+@pytest.mark.parametrize(
+    "published",
+    [STARRED, sliced((("age", "town"), ("town", "illness"))), sliced((("age",), ("town", "illness"))), bucketized(7)],
+    ids=["generalized", "overlapping", "sliced", "bucketized"],
+)
+@pytest.mark.parametrize("name", NAMES)
+def test_the_records_under_each_label_are_answers_to_single_queries(published, name):
+    joint = read_joint(published, DOMAINS)
+    query = Query((Among("town", ("ulm", "kiel")),)) if name != "town" else Query((Among("illness", ("flu",)),))
+    found = joint.spreads[name].tally(
+        expected_by_label(joint, factors_of(joint, query), name), single_values(DOMAINS[name])
+    )
+    for code, label in enumerate(DOMAINS[name].attribute.labels.to_list()):
+        also = Range(name, float(label), float(label)) if name == "age" else Among(name, (label,))
+        assert found[code] == pytest.approx(estimate(joint, Query((*query.where, also))))

@@ -12,7 +12,7 @@ from typing import Annotated
 
 import typer
 
-from sfumato.cli import anonymize, demo, hierarchy, measure, ratings, risk, verify
+from sfumato.cli import anonymize, demo, hierarchy, measure, ratings, risk, utility, verify
 from sfumato.cli.outcome import Guarded
 
 TOUR = """
@@ -27,6 +27,7 @@ A short tour:
       --sensitive disease --others drop -k 5 --out patients-release/
   sfumato verify patients-release/  recount what the release promises
   sfumato measure patients.csv patients-release/
+  sfumato utility patients.csv patients-release/
   sfumato risk patients.csv --quasi age,sex,zip
   sfumato hierarchy patients.csv zip --out zip.csv
   sfumato ratings check ratings.csv -k 20 --epsilon 1
@@ -55,7 +56,7 @@ def _help(command: Callable[..., None]) -> str:
     return "\n\n".join(" ".join(paragraph.split()) for paragraph in paragraphs)
 
 
-for module in (demo, anonymize, verify, measure, risk, hierarchy):
+for module in (demo, anonymize, verify, measure, utility, risk, hierarchy):
     command = getattr(module, module.__name__.rpartition(".")[2])
     app.command(help=_help(command), epilog=module.EXAMPLE)(command)
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
 
 from sfumato.utility.bins import Bins
 from sfumato.utility.domains import Floats
-from sfumato.utility.joint import Joint, Link
+from sfumato.utility.joint import Joint, Link, Part
 from sfumato.utility.queries import Predicate, Query
 
 
@@ -60,43 +60,100 @@ def expected(joint: Joint, factors: Mapping[str, Factor]) -> float:
     whole = joint.smallest_with(tuple(factors))
     if whole is not None:
         part = joint.parts[whole]
-        values = part.counts.copy()
-        for name, factor in factors.items():
-            values *= factor.value[part.label_of[name]]
-        return float(values.sum())
-    roots = [place for place in joint.roots if joint.subtree[place] & factors.keys()]
+        return float((part.counts * _product(part, factors, factors)).sum())
+    return float(_per_bucket(joint, factors, joint.roots).sum())
+
+
+def expected_by_label(joint: Joint, factors: Mapping[str, Factor], name: str) -> Floats:
+    """Return the expected sum of the product of all factors over the records under each label of one attribute, (g,).
+
+    Parameters
+    ----------
+    joint
+    factors
+        Of other attributes.
+    name
+        The attribute; each of its labels has its own factor, 1 for that label alone.
+
+    Notes
+    -----
+    Cost that of one query, however many labels there are.
+    """
+    whole = joint.smallest_with((*factors, name))
+    if whole is not None:
+        part = joint.parts[whole]
+        values = part.counts * _product(part, factors, factors)
+    else:
+        part = joint.parts[joint.owner[name]]
+        values = _row_sums(joint, joint.owner[name], factors)
+    return np.bincount(part.label_of[name], values, joint.spreads[name].count).astype(np.float64)
+
+
+def _row_sums(joint: Joint, place: int, factors: Mapping[str, Factor], without: int | None = None) -> Floats:
+    """Return the expected sum of the product of all factors over the records behind each row of a part.
+
+    Factors owned by the child `without`, and by the parts below it, are left out.
+    """
+    part, link = joint.parts[place], joint.links[place]
+    values = _row_values(joint, place, factors, without)
+    if link is None:
+        held = np.bincount(part.bucket, part.counts, len(joint.sizes))
+        others = _per_bucket(joint, factors, [root for root in joint.roots if root != place])
+        share = np.divide(others, held, out=np.zeros_like(others), where=held > 0)
+        return part.counts * values * share[part.bucket]
+    weights = _conditions(joint, place, link, factors)
+    above = _row_sums(joint, link.parent, factors, place)
+    per_group = np.bincount(link.group_above, above, link.groups + 1)
+    totals = np.bincount(link.group_of, weights, link.groups + 1)
+    totals[-1] = weights.sum()
+    share = np.divide(per_group, totals, out=np.zeros(link.groups + 1), where=totals > 0)
+    sums: Floats = weights * values * (share[link.group_of] + share[-1])
+    return sums
+
+
+def _per_bucket(joint: Joint, factors: Mapping[str, Factor], roots: Iterable[int]) -> Floats:
+    """Return the records of each bucket times the expected product of the factors that some trees own."""
     per_bucket = joint.sizes.copy()
     for place in roots:
-        part = joint.parts[place]
-        matched = np.bincount(part.bucket, part.counts * _row_values(joint, place, factors), len(joint.sizes))
-        held = np.bincount(part.bucket, part.counts, len(joint.sizes))
-        per_bucket *= np.divide(matched, held, out=np.zeros_like(matched), where=held > 0)
-    return float(per_bucket.sum())
+        if joint.subtree[place] & factors.keys():
+            part = joint.parts[place]
+            matched = np.bincount(part.bucket, part.counts * _row_values(joint, place, factors), len(joint.sizes))
+            held = np.bincount(part.bucket, part.counts, len(joint.sizes))
+            per_bucket *= np.divide(matched, held, out=np.zeros_like(matched), where=held > 0)
+    return per_bucket
 
 
-def _row_values(joint: Joint, place: int, factors: Mapping[str, Factor]) -> Floats:
-    """Return for each row of a part the expected product of the factors that it and the parts below it own."""
-    part = joint.parts[place]
+def _product(part: Part, factors: Mapping[str, Factor], names: Iterable[str]) -> Floats:
     values = np.ones(len(part.counts))
-    for name in part.label_of:
-        if name in factors and joint.owner[name] == place:
-            values *= factors[name].value[part.label_of[name]]
-    for child in joint.children[place]:
-        link = joint.links[child]
-        if link is not None and joint.subtree[child] & factors.keys():
-            values *= _message(joint, child, link, factors)[link.group_above]
+    for name in names:
+        values *= factors[name].value[part.label_of[name]]
     return values
 
 
-def _message(joint: Joint, child: int, link: Link, factors: Mapping[str, Factor]) -> Floats:
-    """Return what a part says to the one above it: the mean of its rows' values in each group, and over all."""
-    part = joint.parts[child]
+def _row_values(joint: Joint, place: int, factors: Mapping[str, Factor], without: int | None = None) -> Floats:
+    """Return for each row of a part the expected product of the factors that it and the parts below it own."""
+    part = joint.parts[place]
+    own = [name for name in part.label_of if name in factors and joint.owner[name] == place]
+    values = _product(part, factors, own)
+    for child in joint.children[place]:
+        link = joint.links[child]
+        if link is not None and child != without and joint.subtree[child] & factors.keys():
+            message = link.average(_row_values(joint, child, factors), _conditions(joint, child, link, factors))
+            values *= message[link.group_above]
+    return values
+
+
+def _conditions(joint: Joint, place: int, link: Link, factors: Mapping[str, Factor]) -> Floats:
+    """Return the records behind each row that satisfy predicates which other parts own and the link does not carry.
+
+    They are counted already, elsewhere in the tree: here they are conditions.
+    """
+    part = joint.parts[place]
     weights = part.counts
     for name in part.label_of:
-        if name in factors and joint.owner[name] != child and name not in link.shared:
-            # Counted already, elsewhere in the tree: here it is a condition.
+        if name in factors and joint.owner[name] != place and name not in link.shared:
             weights = weights * factors[name].share[part.label_of[name]]
-    return link.average(_row_values(joint, child, factors), weights)
+    return weights
 
 
 def histogram(joint: Joint, name: str, bins: Bins) -> Floats:
@@ -112,55 +169,11 @@ def histogram(joint: Joint, name: str, bins: Bins) -> Floats:
 def contingency(joint: Joint, one: str, other: str, bins: Mapping[str, Bins]) -> Floats:
     """Return the expected number of records in each pair of bins of two attributes, (b + 1, b' + 1).
 
-    Cost O(rows · (b + b')) for each part between the two, and O(buckets · b · b') where they share no tree.
+    Cost that of one query for each bin of the attribute that has fewer.
     """
-    whole = joint.smallest_with((one, other))
-    if whole is not None:
-        part = joint.parts[whole]
-        return _pairs(part.counts, _profile(joint, whole, one, bins[one]), _profile(joint, whole, other, bins[other]))
-    above_one, above_other = (_path_up(joint, joint.owner[name]) for name in (one, other))
-    common = next((place for place in above_one if place in above_other), None)
-    if common is not None:
-        both = [_lifted(joint, name, bins[name], common) for name in (one, other)]
-        return _pairs(joint.parts[common].counts, *both)
-    shares = [
-        _bucket_shares(joint, path[-1], _lifted(joint, name, bins[name], path[-1]))
-        for name, path in ((one, above_one), (other, above_other))
-    ]
-    return _pairs(joint.sizes, *shares)
-
-
-def _pairs(weights: Floats, one: Floats, other: Floats) -> Floats:
-    table: Floats = (one * weights[:, None]).T @ other
-    return table
-
-
-def _path_up(joint: Joint, place: int) -> list[int]:
-    path = [place]
-    while (link := joint.links[path[-1]]) is not None:
-        path.append(link.parent)
-    return path
-
-
-def _profile(joint: Joint, place: int, name: str, bins: Bins) -> Floats:
-    return joint.spreads[name].histogram(bins)[joint.parts[place].label_of[name]]
-
-
-def _lifted(joint: Joint, name: str, bins: Bins, target: int) -> Floats:
-    """Return the distribution of an attribute given each row of a part at or above the one that owns it."""
-    place = joint.owner[name]
-    profile = _profile(joint, place, name, bins)
-    while place != target:
-        link = joint.links[place]
-        assert link is not None
-        counts = joint.parts[place].counts
-        profile = np.column_stack([link.average(values, counts)[link.group_above] for values in profile.T])
-        place = link.parent
-    return profile
-
-
-def _bucket_shares(joint: Joint, place: int, profile: Floats) -> Floats:
-    part = joint.parts[place]
-    buckets = len(joint.sizes)
-    held = np.maximum(np.bincount(part.bucket, part.counts, buckets), 1e-300)
-    return np.column_stack([np.bincount(part.bucket, part.counts * values, buckets) / held for values in profile.T])
+    if bins[other].count < bins[one].count:
+        flipped: Floats = contingency(joint, other, one, bins).T
+        return flipped
+    shares = joint.spreads[one].histogram(bins[one])
+    labels = [expected_by_label(joint, {one: Factor(share, share)}, other) for share in shares.T]
+    return np.array([joint.spreads[other].tally(counts, bins[other]) for counts in labels])

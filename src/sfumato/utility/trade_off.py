@@ -12,7 +12,7 @@ from sfumato.errors import InputError
 from sfumato.utility.bins import Bins, coarse
 from sfumato.utility.distances import earth_movers, jensen_shannon
 from sfumato.utility.domains import Domain, Floats
-from sfumato.utility.estimates import Factor, expected, factors_of
+from sfumato.utility.estimates import expected_by_label, factors_of
 from sfumato.utility.joint import Joint
 from sfumato.utility.queries import Query, Workload
 
@@ -133,7 +133,7 @@ def utility_loss(
     Of a population in which the release has nobody, it says no more than of the whole table.
 
     The distance is that of t-closeness: over ranks of numbers, which are put into at most 64 bins, over the hierarchy
-    where there is one, else every two values are equally far apart. Cost v queries for each population, for v values.
+    where there is one, else every two values are equally far apart. Cost one query for each population.
     """
     if not 0 < support <= 1:
         raise InputError("support: must be above 0, at most 1")
@@ -158,9 +158,8 @@ def _rows(counts: Floats) -> Floats:
 
 def _values_of(joint: Joint, query: Query, sensitive: Domain) -> Floats:
     """Return how many of the records of a query have each value, without the missing one."""
-    factors = factors_of(joint, query)
-    profile = joint.spreads[sensitive.name].histogram(_bins(sensitive))[:, :-1]
-    return np.array([expected(joint, factors | {sensitive.name: Factor(each, each)}) for each in profile.T])
+    by_label = expected_by_label(joint, factors_of(joint, query), sensitive.name)
+    return joint.spreads[sensitive.name].tally(by_label, _bins(sensitive))[:-1]
 
 
 def _bins(sensitive: Domain) -> Bins:

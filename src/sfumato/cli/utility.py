@@ -1,0 +1,149 @@
+"""``sfumato utility``: how useful a release is, compared with the original table."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, cast
+
+import typer
+
+from sfumato.cli.options import (
+    AsJson,
+    ColumnNames,
+    Encoding,
+    Hierarchies,
+    Missing,
+    NoHeader,
+    Original,
+    PolicyFile,
+    ReleaseFolder,
+    Separator,
+)
+from sfumato.cli.outcome import say
+from sfumato.errors import InputError, PolicyError
+
+if TYPE_CHECKING:
+    from sfumato.table.table import Table
+    from sfumato.utility.queries import Workload
+
+QUERIES, LEARNING = "Queries", "Classifiers"
+
+EXAMPLE = """\b
+Example:
+  sfumato utility patients.csv patients-release/
+  sfumato utility patients.csv patients-release/ --queries 500 \\
+      --dimensions 2 --selectivity 0.1 --aggregate count
+  sfumato utility patients.csv patients-release/ --holdout others.csv
+"""
+
+
+def utility(
+    table: Original,
+    release: ReleaseFolder,
+    queries: Annotated[
+        int, typer.Option(metavar="COUNT", help="Random queries to answer.", rich_help_panel=QUERIES)
+    ] = 1000,
+    dimensions: Annotated[
+        int | None,
+        typer.Option(metavar="COUNT", help="Quasi-identifying columns in each query.", rich_help_panel=QUERIES),
+    ] = None,
+    selectivity: Annotated[
+        float, typer.Option(metavar="SHARE", help="Share of the records in a query.", rich_help_panel=QUERIES)
+    ] = 0.05,
+    aggregate: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME", help="count, sum or average, in turn; repeatable.", rich_help_panel=QUERIES),
+    ] = None,
+    holdout: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Original records that the release was not made from, to test classifiers on.",
+            rich_help_panel=LEARNING,
+        ),
+    ] = None,
+    target: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME", help="Column to predict; repeatable.", rich_help_panel=LEARNING),
+    ] = None,
+    classifier: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME",
+            help="decision-tree, naive-bayes or logistic-regression; repeatable.",
+            rich_help_panel=LEARNING,
+        ),
+    ] = None,
+    encoding_of_cells: Annotated[
+        str,
+        typer.Option(
+            "--cells", metavar="midpoint|bounds|expand", help="What a generalized cell is.", rich_help_panel=LEARNING
+        ),
+    ] = "midpoint",
+    policy: PolicyFile = None,
+    hierarchies: Hierarchies = None,
+    separator: Separator = None,
+    encoding: Encoding = None,
+    missing: Missing = None,
+    no_header: NoHeader = False,
+    columns: ColumnNames = None,
+    seed: Annotated[int | None, typer.Option(help="Repeat the same queries; for studies.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Print how useful a release is. Needs the original table, so it is for the data steward.
+
+    Random queries are answered from the release and from the original, distributions and associations compared, and
+    classifiers trained on the release where there are records to test them on.
+
+    The policy is the release's own unless --policy names the one that made it, which is needed where hierarchies or
+    domains of quasi-identifying columns were withheld from the release.
+    """
+    from sfumato.cli.words import Words, policy_of, source_words
+    from sfumato.release.folder import no_release
+    from sfumato.release.utility import measure_utility
+    from sfumato.utility.learners import LEARNERS
+
+    if problem := no_release(release):
+        raise InputError(problem)
+    header = not no_header
+    source = source_words(separator=separator, encoding=encoding, missing=missing, header=header, columns=columns)
+    meant = policy_of(Words(policy=policy or release / "policy.toml", hierarchies=hierarchies, source=source))
+    original = meant.read(table)
+    found = measure_utility(
+        release,
+        original,
+        workload=_workload(original, queries, dimensions, selectivity, aggregate, seed),
+        holdout=None if holdout is None else meant.read(holdout),
+        targets=target or None,
+        classifiers=cast(Any, tuple(classifier or LEARNERS)),
+        encoding=cast(Any, encoding_of_cells),
+        seed=seed,
+    )
+    say(json.dumps(found.to_dict(), indent=2) if as_json else str(found))
+
+
+def _workload(
+    original: Table,
+    queries: int,
+    dimensions: int | None,
+    selectivity: float,
+    aggregate: list[str] | None,
+    seed: int | None,
+) -> Workload:
+    """Draw the queries, and name options where one is wrong."""
+    from sfumato.utility.workload import query_workload
+
+    try:
+        return query_workload(
+            original,
+            queries,
+            dimensions=dimensions,
+            selectivity=selectivity,
+            aggregates=cast(Any, tuple(aggregate or ("count",))),
+            seed=seed,
+        )
+    except PolicyError as error:
+        raise PolicyError(
+            *(f"--{problem.replace('aggregates', 'aggregate', 1)}" for problem in error.problems)
+        ) from None
