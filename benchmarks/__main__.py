@@ -17,6 +17,7 @@ from benchmarks import (
     rating_job,
     release_job,
     risk_job,
+    utility_job,
 )
 from benchmarks.rendering import markdown, page
 from benchmarks.results import Figure, SkippedJob, machine
@@ -33,6 +34,7 @@ JOBS: dict[str, Job] = {
     "cells": cells_job.run,
     "clustering": clustering_job.run,
     "risk": risk_job.run,
+    "utility": utility_job.run,
     "ratings": rating_job.run_public,
     "ratings-shapes": rating_job.run_shapes,
 }
@@ -41,6 +43,7 @@ ALWAYS_WHOLE = {
     lattice_job.NAME,
     clustering_job.NAME,
     cells_job.NAME,
+    utility_job.NAME,
     rating_job.NAME,
     "ratings-shapes",
 }

@@ -145,7 +145,7 @@ def test_the_command_prints_and_repeats(folder):
     words = ("utility", folder / "people.csv", folder / "release", "--queries", 50, "--seed", 1)
     code, text, err = run(*words)
     assert (code, err) == (0, "")
-    assert text.startswith("generalized-table of 400 records")
+    assert text.startswith("generalized table of 400 records")
     assert "50 counts" in text
     assert run(*words) == (code, text, err)
 

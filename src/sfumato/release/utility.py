@@ -163,7 +163,7 @@ def measure_utility(
     unmeasured = dict(unanswered)
     learnt: tuple[Accuracy, ...] = ()
     if holdout is None:
-        unmeasured["classifiers"] = "no records were held out (holdout=)"
+        unmeasured["classifiers"] = "no records were held out to test them on"
     elif not classifiers:
         unmeasured["classifiers"] = "none was asked for"
     else:
@@ -220,10 +220,10 @@ def _query_errors(
     unmeasured: dict[str, str] = {}
     for aggregate in AGGREGATES:
         own = errors[aggregates == aggregate]
-        if len(own) and not np.all(np.isnan(own)):
+        if not np.all(np.isnan(own)):
             found[aggregate] = summarize(own)
-        else:
-            unmeasured[f"{aggregate} queries"] = "none was asked that has an answer"
+        elif len(own):
+            unmeasured[f"{aggregate} queries"] = "none has an answer in the original"
     return found, unmeasured
 
 

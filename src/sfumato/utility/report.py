@@ -68,7 +68,7 @@ class Utility:
 
     def __str__(self) -> str:
         """Write a page for people."""
-        head = f"{self.kind} of {counted(self.published, 'record')}, made from {self.records:,}"
+        head = f"{self.kind.replace('-', ' ')} of {counted(self.published, 'record')}, made from {self.records:,}"
         sections = [self._query_lines(), self._attribute_lines(), self._pair_lines(), self._classifier_lines()]
         lines = [line for section in [*sections, self._trade_off_lines()] for line in section]
         lines += [f"not measured: {what}, {reason}" for what, reason in self.unmeasured.items()]
