@@ -5,10 +5,14 @@ from typing import Any
 from sfumato.attacks.attribute_inference import AttributeInference
 from sfumato.attacks.background_knowledge import BackgroundKnowledge
 from sfumato.attacks.definetti import DeFinetti
+from sfumato.attacks.downcoding import Downcoding
 from sfumato.attacks.exact_linkage import Linkage
 from sfumato.attacks.homogeneity import Homogeneity
+from sfumato.attacks.intersection import Intersection
 from sfumato.attacks.membership import MembershipInference
+from sfumato.attacks.minimality import Minimality
 from sfumato.attacks.nearest_linkage import NearestLinkage
+from sfumato.attacks.seed_guessing import SeedGuessing
 from sfumato.attacks.similarity import Similarity
 from sfumato.attacks.singling_out import SinglingOut
 from sfumato.attacks.skewness import Skewness
@@ -19,10 +23,14 @@ __all__ = [
     "AttributeInference",
     "BackgroundKnowledge",
     "DeFinetti",
+    "Downcoding",
     "Homogeneity",
+    "Intersection",
     "Linkage",
     "MembershipInference",
+    "Minimality",
     "NearestLinkage",
+    "SeedGuessing",
     "Similarity",
     "SinglingOut",
     "Skewness",
@@ -39,6 +47,10 @@ ATTACKS: dict[str, Any] = {
     "membership-inference": MembershipInference,
     "singling-out": SinglingOut,
     "definetti": DeFinetti,
+    "minimality": Minimality,
+    "intersection": Intersection,
+    "downcoding": Downcoding,
+    "seed-guessing": SeedGuessing,
 }
 """Name on the command line → class."""
 
@@ -52,5 +64,9 @@ DEFAULT: tuple[str, ...] = (
     "membership-inference",
     "singling-out",
     "definetti",
+    "minimality",
+    "intersection",
+    "downcoding",
+    "seed-guessing",
 )
 """Attacks that are played where none is named, as far as kind of release and what is known allow."""

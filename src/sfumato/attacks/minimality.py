@@ -1,0 +1,221 @@
+"""Minimality: whoever knows the algorithm learns from what it did not publish (Wong, Fu, Wang and Pei, 2007)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.attacks.options import SURE, count_problems, share_problems
+from sfumato.attacks.placing import Placement, generalized, place
+from sfumato.attacks.protocol import AttackResult, Target
+from sfumato.attacks.rates import Rate
+from sfumato.attacks.rerunning import Solver, Task, models_of, rerun, solver_of
+from sfumato.attacks.worlds import Tally, cells_of, every_world, random_worlds, survivors, world_count
+from sfumato.errors import InputError, PolicyError, raise_all
+from sfumato.figures import counted
+from sfumato.models.protocol import PrivacyModel
+from sfumato.table.encoding import EncodedTable, encode
+
+DRAWN_RECORDS, FEWEST_WORLDS, MOST_WORLDS = 2_000_000, 20, 500
+"""How many records, and how many worlds, are drawn where nothing is asked for."""
+
+MOST_CELLS = 1 << 25
+"""Beliefs that are kept at a time: people by values of a class."""
+
+SPREADS = 3.0
+"""By how many standard errors of a drawn share a belief must rise before anything is claimed."""
+
+
+@dataclass(frozen=True)
+class Minimality:
+    """The minimality attack.
+
+    An algorithm that generalizes no more than it must tells, by every cut that it did not make, that the cut would have
+    broken the model. The attacker takes the worlds that the release leaves open (who of each class has which of its
+    sensitive values), runs the algorithm in each, and believes those in which the same classes come out.
+
+    Parameters
+    ----------
+    worlds
+        Worlds to draw where there are too many to try all of them. None: as many as two million records make, at least
+        20, at most 500.
+    exhaustive
+        Up to so many worlds every one is tried, and only those count in which *all* classes come out again. Drawn
+        worlds count class by class: nearly none brings all classes of a large table back.
+    rise
+        By how much the belief in somebody's value must rise above its share in their class for a claim, above 0.
+
+    Raises
+    ------
+    PolicyError
+        With every option that is out of range.
+
+    References
+    ----------
+    R. C.-W. Wong, A. W.-C. Fu, K. Wang, J. Pei, "Minimality attack in privacy preserving data publishing", VLDB 2007.
+
+    Notes
+    -----
+    *Departure.* The paper derives formulas for recodings of its own kind; here the algorithm itself is run, which
+    covers all algorithms whose result does not depend on randomness that the attacker lacks. One that does not bring
+    back the published classes from the original either is not run any further.
+
+    *Cost.* One run of the algorithm for each world.
+    """
+
+    name: ClassVar[str] = "minimality"
+    kinds: ClassVar[frozenset[str]] = frozenset({"generalized-table"})
+    needs: ClassVar[tuple[str, ...]] = ("sensitive", "anonymizer")
+
+    worlds: int | None = None
+    exhaustive: int = 5000
+    rise: float = 0.1
+
+    def __post_init__(self) -> None:
+        """Check the options."""
+        problems = [] if self.worlds is None else count_problems("minimality, worlds", self.worlds)
+        problems += count_problems("minimality, exhaustive", self.exhaustive, least=0)
+        raise_all(PolicyError, problems + share_problems("minimality, rise", self.rise))
+
+    def play(self, target: Target) -> tuple[AttackResult, ...]:
+        """Play it for each sensitive attribute.
+
+        Raises
+        ------
+        InputError
+            When the release is no generalized table, or shares no quasi-identifying attribute with the people.
+        PolicyError
+            When the algorithm or the models are not given.
+        """
+        published = generalized(target.published, self.name)
+        solver = solver_of(target.anonymizer, self.name)
+        models = models_of(target.models, self.name)
+        names = tuple(name for name in target.original.schema.sensitive if name in published.data.columns)
+        if not names:
+            raise InputError("minimality: the release has no sensitive attribute, so that there is nothing to learn")
+        placement = place(published, target.original.frame, target.original.schema, target.recoding, names[0])
+        game = _game(placement, encode(target.original), models)
+        if not any(rule.attribute for model in models for rule in model.rules(names)):
+            note = "no promised model looks at sensitive values, so that the algorithm tells nothing of them"
+            return tuple(self._unplayed(name, game, note) for name in names)
+        if not game.people.size:
+            note = "nobody is in one sure class alone, so that there are no worlds to try"
+            return tuple(self._unplayed(name, game, note) for name in names)
+        if not game.comes_back(solver, target).any():
+            note = "the algorithm does not bring back the published classes; it rests on random choices, or is another"
+            return tuple(self._unplayed(name, game, note) for name in names)
+        return self._played(game, names, solver, target)
+
+    def _played(self, game: _Game, names: Sequence[str], solver: Solver, target: Target) -> tuple[AttackResult, ...]:
+        values = [game.sensitive[:, column].astype(np.int64) for column in range(len(names))]
+        cells = [cells_of(game.classes, game.table.codes, column, int(column.max()) + 1) for column in values]
+        if max(len(each.members) * each.width for each in cells) > MOST_CELLS:
+            note = "classes hold too many different values to keep a belief in each; play it on part of the table"
+            return tuple(self._unplayed(name, game, note) for name in names)
+        worlds, whole = self._worlds(game, target)
+        tallies = [Tally.of(each) for each in cells]
+        for number, world in enumerate(worlds, 1):
+            target.progress("minimality: trying worlds", number, number)
+            back = game.comes_back(solver, target, world)
+            accepted = np.full(game.count, back.all()) if whole else back
+            for tally, column in zip(tallies, values, strict=True):
+                tally.add(game.classes, column[world], accepted)
+        return tuple(
+            self._scored(name, game, tally, column, whole)
+            for name, tally, column in zip(names, tallies, values, strict=True)
+        )
+
+    def _worlds(self, game: _Game, target: Target) -> tuple[Iterator[NDArray[np.int64]], bool]:
+        """Return the worlds to try, and whether they are all there are."""
+        kinds = np.unique(game.sensitive, axis=0, return_inverse=True)[1].ravel()
+        joint = cells_of(game.classes, np.zeros((len(kinds), 1), dtype=np.int64), kinds, int(kinds.max()) + 1)
+        if world_count(joint, self.exhaustive) <= self.exhaustive:
+            return every_world(game.classes, kinds), True
+        worlds = self.worlds or min(MOST_WORLDS, max(FEWEST_WORLDS, DRAWN_RECORDS // len(kinds)))
+        return random_worlds(game.classes, worlds, np.random.default_rng(target.seed)), False
+
+    def _scored(self, name: str, game: _Game, tally: Tally, truth: NDArray[np.int64], whole: bool) -> AttackResult:
+        cells, shares = tally.cells, tally.cells.shares
+        belief, doubt = (tally.exact_belief, 0.0) if whole else (tally.drawn_belief, tally.doubt)
+        likeliest = belief.argmax(axis=1)
+        group = np.arange(len(belief))
+        usual, rises = shares[group, likeliest], (belief - shares)[group, likeliest]
+        claimed = rises >= np.maximum(self.rise, SPREADS * doubt) - SURE
+        made, own = claimed[cells.group_of], cells.places(game.classes, truth)
+        right = (likeliest[cells.group_of] == own)[made]
+        baseline = (usual[cells.group_of][made] if made.any() else shares.max(axis=1)[cells.group_of]).mean()
+        figures = {
+            "claimed": float(made.sum() / game.everybody),
+            "highest_rise": float(rises[claimed].max(initial=0.0)),
+            "average_certainty": float(belief[cells.group_of, own].mean()),
+            "average_certainty_by_class": float(shares[cells.group_of, own].mean()),
+            "worlds": float(tally.tried),
+            "worlds_left": float(tally.alive.mean()),
+        }
+        return self._result(name, Rate(float(right.sum()), int(made.sum()), float(baseline)), figures, game.notes)
+
+    def _unplayed(self, name: str, game: _Game, note: str) -> AttackResult:
+        return self._result(name, Rate(0.0, 0, 0.0), {"claimed": 0.0}, (*game.notes, note))
+
+    def _result(self, name: str, rate: Rate, figures: dict[str, float], notes: tuple[str, ...]) -> AttackResult:
+        return AttackResult(
+            self.name,
+            "everybody's quasi-identifying values, who is in the data, and the algorithm with its options and models",
+            f"whose {name} was told more surely than by their class, and rightly",
+            rate,
+            None,
+            figures,
+            notes,
+            "an algorithm that does not look at sensitive values when it forms classes, or a stricter model than the "
+            "one that is needed",
+        )
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class _Game:
+    """The people in sure classes, as the algorithm sees them.
+
+    people : int64 (n,), their places in the original. classes : int32 (n,), numbered from 0 again. table : their codes.
+    """
+
+    people: NDArray[np.int64]
+    everybody: int
+    classes: NDArray[np.int32]
+    count: int
+    table: EncodedTable
+    models: tuple[PrivacyModel, ...]
+    notes: tuple[str, ...]
+
+    @property
+    def sensitive(self) -> NDArray[np.unsignedinteger]:
+        """Sensitive codes, (n, s)."""
+        return self.table.sensitive_codes
+
+    def comes_back(self, solver: Solver, target: Target, world: NDArray[np.int64] | None = None) -> NDArray[np.bool_]:
+        """Run the algorithm in a world, None being the true one; tell which classes it makes again, bool (c,)."""
+        table = self.table
+        if world is not None:
+            table = replace(table, sensitive_codes=np.ascontiguousarray(self.sensitive[world]))
+        again = rerun(solver, Task(table, self.models, seed=target.seed, threads=target.threads))
+        if again is None:
+            return np.zeros(self.count, dtype=np.bool_)
+        return survivors(self.classes, self.count, again)
+
+
+def _game(placement: Placement, table: EncodedTable, models: tuple[PrivacyModel, ...]) -> _Game:
+    sure = placement.filled
+    placed = placement.class_of
+    people = np.flatnonzero((placed >= 0) & sure[np.maximum(placed, 0)])
+    number = (np.cumsum(sure) - 1).astype(np.int32)
+    left_out = len(placed) - len(people)
+    notes = (f"{counted(left_out, 'record')} of no sure class left out",) if left_out else ()
+    chosen = replace(
+        table,
+        codes=np.ascontiguousarray(table.codes[people]),
+        sensitive_codes=np.ascontiguousarray(table.sensitive_codes[people]),
+    )
+    return _Game(people, len(placed), number[placed[people]], int(sure.sum()), chosen, models, notes)

@@ -1,0 +1,58 @@
+"""Plain twins of the attacks on algorithms: every world, every class a person may be in, every draw of records."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from itertools import permutations, product
+from math import prod
+
+
+def placed(fitting: Sequence[Sequence[bool]]) -> list[int]:
+    """Return the only class that fits each person, −1 where none does, −2 where several do."""
+    classes = [[number for number, fits in enumerate(row) if fits] for row in fitting]
+    return [-1 if not found else found[0] if len(found) == 1 else -2 for found in classes]
+
+
+def believed(
+    class_of: Sequence[int], values: Sequence[str], again: Callable[[Sequence[str]], Sequence[int]]
+) -> list[dict[str, float]]:
+    """Return what everybody may be believed to have: shares of the worlds in which the algorithm makes the classes.
+
+    `again` is the algorithm: from sensitive values to the class of each person. A world is an order of the values of
+    each class; orders that look alike count alike often in every one, so all are tried.
+    """
+    people = [[person for person, one in enumerate(class_of) if one == each] for each in sorted(set(class_of))]
+    counts: list[Counter[str]] = [Counter() for _ in class_of]
+    for chosen in product(*(permutations(members) for members in people)):
+        world = list(values)
+        for members, sources in zip(people, chosen, strict=True):
+            for person, source in zip(members, sources, strict=True):
+                world[person] = values[source]
+        if same_classes(class_of, again(world)):
+            for count, value in zip(counts, world, strict=True):
+                count[value] += 1
+    return [{value: times / count.total() for value, times in count.items()} for count in counts]
+
+
+def same_classes(one: Sequence[int], other: Sequence[int]) -> bool:
+    """Tell whether two partitions put the same people together, however the classes are numbered."""
+    pairs = set(zip(one, other, strict=True))
+    return len(pairs) == len(set(one)) == len(set(other))
+
+
+def cell_belief(
+    shares: Sequence[float], records: int, *, possible: Callable[[tuple[int, ...]], bool]
+) -> list[float] | None:
+    """Return the chance of each value for the first of `records` drawn one by one, among the possible draws."""
+    chances = [0.0] * len(shares)
+    for drawn in product(range(len(shares)), repeat=records):
+        if possible(drawn):
+            chances[drawn[0]] += prod(shares[value] for value in drawn)
+    total = sum(chances)
+    return [chance / total for chance in chances] if total else None
+
+
+def left_by_both(one: Sequence[str], other: Sequence[str]) -> set[str]:
+    """Return the values that two classes leave open together."""
+    return set(one) & set(other)
