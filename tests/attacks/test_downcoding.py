@@ -89,6 +89,7 @@ class TestWhereItMustWork:
 class TestWhereItCannot:
     def test_fixed_intervals(self) -> None:
         (result,) = played(table_of(people(2000, 1), sf.intervals(100)), 5)
+        assert result.success.people == 1000
         assert not result.succeeds
         low, high = result.success.interval
         assert low <= result.success.baseline <= high

@@ -148,6 +148,12 @@ class TestWhereItCannot:
         assert "does not bring back" in result.notes[0]
         assert not result.succeeds
 
+    def test_an_algorithm_that_takes_too_long(self) -> None:
+        made = target(people(300, 1), [sf.DistinctLDiversity(2)])
+        (result,) = Minimality(patience=1e-9).play(made)
+        assert result.notes[0].startswith("the algorithm takes too long")
+        assert Minimality(patience=1e-9, worlds=5).play(made)[0].figures["worlds"] == 5
+
     def test_an_algorithm_that_fails_is_no_world(self) -> None:
         class Failing(Blind):
             def solve(self, problem: Any) -> Partition:
@@ -264,7 +270,16 @@ class TestBadInput:
             self.played(published=PublishedTable(pl.DataFrame({"place": ["1"]}), ("place",), ()))
 
     @pytest.mark.parametrize(
-        "options", [{"worlds": 0}, {"worlds": 1.5}, {"exhaustive": -1}, {"rise": 0}, {"rise": 2}, {"rise": "high"}]
+        "options",
+        [
+            {"worlds": 0},
+            {"worlds": 1.5},
+            {"exhaustive": -1},
+            {"rise": 0},
+            {"rise": 2},
+            {"rise": "high"},
+            {"patience": 0},
+        ],
     )
     def test_options(self, options: dict[str, Any]) -> None:
         with pytest.raises(PolicyError, match=next(iter(options))):

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from naive import algorithm_attacks, linkage
 from sfumato.attacks import coverage, placing
-from sfumato.attacks.placing import fits, generalized, place
+from sfumato.attacks.placing import candidates, fits, generalized, place
 from sfumato.errors import InputError
 from sfumato.hierarchy import prefixes
 from sfumato.published import MarginalTables, PublishedTable
@@ -64,6 +64,13 @@ def test_the_same_as_all_pairs(rows: list[Any], persons: list[Any], budget: int)
     found = fits(placement.publication, told, np.array([other for _, other in pairs]))
     assert found.tolist() == [fitting[one][other] for one, other in pairs]
     assert placement.class_of.tolist() == algorithm_attacks.placed(fitting)
+    one, other, share = candidates(placement, np.arange(len(persons)))
+    assert sorted(zip(one.tolist(), other.tolist(), strict=True)) == [
+        pair for pair, fits_it in zip(pairs, found.tolist(), strict=True) if fits_it
+    ]
+    # All published records are different, so that classes have one record each.
+    counts = np.array([sum(row) for row in fitting])
+    assert share.tolist() == pytest.approx((1 / counts[one]).tolist())
 
 
 def test_a_class_is_sure_where_its_size_is_that_of_the_people_in_it() -> None:

@@ -45,3 +45,9 @@ def test_texts_and_plain_values() -> None:
         "high": pytest.approx(0.8922, abs=5e-5),
         "baseline": 0.25,
     }
+
+
+def test_ends_of_all_and_of_none_are_exact() -> None:
+    for people in range(1, 600):
+        assert Rate(0, people, 0.0).interval[0] == 0
+        assert Rate(people, people, 0.0).interval[1] == 1

@@ -11,7 +11,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from sfumato.attacks.cell_beliefs import branching_belief, tight_belief, uncut_belief
-from sfumato.attacks.placing import Placement, generalized, place
+from sfumato.attacks.placing import SEVERAL, Placement, candidates, generalized, place
 from sfumato.attacks.protocol import AttackResult, Target
 from sfumato.attacks.rates import Rate
 from sfumato.attacks.register import Knowledge
@@ -99,24 +99,34 @@ class Downcoding:
         self, placement: Placement, column: int, victims: NDArray[np.bool_], guesses: NDArray[np.int64], *, ends: bool
     ) -> AttackResult:
         name = placement.known[column].attribute.name
-        placed = (placement.class_of >= 0) & victims
-        owner, truth = placement.class_of[placed], placement.told[placed, column]
+        people = np.flatnonzero(victims & (placement.told[:, column] != UNKNOWN))
+        person, owner, share = candidates(placement, people)
         generalized_classes = np.zeros(guesses.shape[1], dtype=np.bool_)
         for classes, *_ in _cells(placement, column):
             generalized_classes[classes] = True
-        guessed = generalized_classes[owner] & (truth != UNKNOWN)
-        right, usual = (guesses[:, owner] == truth)[:, guessed]
-        figures = {"generalized": float(guessed.mean()) if len(guessed) else 0.0}
-        if ends and guessed.any():
-            classes = np.unique(owner[guessed])
-            figures["printed_ends"] = float(2 * len(classes) / placement.publication.sizes[classes].sum())
-        left_out = int(victims.sum() - placed.sum())
-        notes = (f"{counted(left_out, 'record')} that fit no class or several left out",) if left_out else ()
+        share = share * generalized_classes[owner]
+        covered = np.bincount(person, weights=share, minlength=len(people))
+        # Whoever fits several classes is in each with its share of the records.
+        truth = placement.told[people, column][person]
+        right, usual = (
+            np.bincount(person, weights=share * (guess[owner] == truth), minlength=len(people)) for guess in guesses
+        )
+        guessed = covered > 0
+        count = int(guessed.sum())
+        figures = {"generalized": float(covered.mean()) if len(people) else 0.0}
+        if ends and generalized_classes.any():
+            figures["printed_ends"] = float(
+                2 * generalized_classes.sum() / placement.publication.sizes[generalized_classes].sum()
+            )
+        several = int((placement.class_of[people] == SEVERAL).sum())
+        notes = (
+            (f"{counted(several, 'record')} that fit several classes counted in each by its size",) if several else ()
+        )
         return AttackResult(
             self.name,
             "how usual each value is in the population, and how cells are formed",
             f"whose generalized {name} was guessed exactly",
-            Rate(float(right.sum()), len(right), float(usual.mean()) if len(usual) else 0.0),
+            _rate(right[guessed] / covered[guessed], usual[guessed] / covered[guessed]) if count else Rate(0.0, 0, 0.0),
             None,
             figures,
             notes,
@@ -132,6 +142,10 @@ class Downcoding:
             Rate(0.0, 0, 0.0),
             notes=("no attribute is published as intervals or nodes of a hierarchy",),
         )
+
+
+def _rate(right: NDArray[np.float64], usual: NDArray[np.float64]) -> Rate:
+    return Rate(float(right.sum()), len(right), float(usual.mean()))
 
 
 def _divided(target: Target) -> tuple[pl.DataFrame, NDArray[np.bool_], NDArray[np.bool_]]:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from time import monotonic
 from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.attacks.options import SURE, count_problems, share_problems
+from sfumato.attacks.options import SURE, above_problems, count_problems, share_problems
 from sfumato.attacks.placing import Placement, generalized, place
 from sfumato.attacks.protocol import AttackResult, Target
 from sfumato.attacks.rates import Rate
@@ -22,6 +23,9 @@ from sfumato.table.encoding import EncodedTable, encode
 
 DRAWN_RECORDS, FEWEST_WORLDS, MOST_WORLDS = 2_000_000, 20, 500
 """How many records, and how many worlds, are drawn where nothing is asked for."""
+
+RECOGNIZED = 0.5
+"""Share of the classes that a run on the original brings back at least, if the algorithm is the right one."""
 
 MOST_CELLS = 1 << 25
 """Beliefs that are kept at a time: people by values of a class."""
@@ -43,6 +47,9 @@ class Minimality:
     worlds
         Worlds to draw where there are too many to try all of them. None: as many as two million records make, at least
         20, at most 500.
+    patience
+        Seconds for all runs together; where a run on the original tells that drawing worlds takes longer and `worlds`
+        is None, the attack is not played, which a note says.
     exhaustive
         Up to so many worlds every one is tried, and only those count in which *all* classes come out again. Drawn
         worlds count class by class: nearly none brings all classes of a large table back.
@@ -72,12 +79,14 @@ class Minimality:
     needs: ClassVar[tuple[str, ...]] = ("sensitive", "anonymizer")
 
     worlds: int | None = None
+    patience: float = 20.0
     exhaustive: int = 5000
     rise: float = 0.1
 
     def __post_init__(self) -> None:
         """Check the options."""
         problems = [] if self.worlds is None else count_problems("minimality, worlds", self.worlds)
+        problems += above_problems("minimality, patience", self.patience, 0)
         problems += count_problems("minimality, exhaustive", self.exhaustive, least=0)
         raise_all(PolicyError, problems + share_problems("minimality, rise", self.rise))
 
@@ -105,7 +114,7 @@ class Minimality:
         if not game.people.size:
             note = "nobody is in one sure class alone, so that there are no worlds to try"
             return tuple(self._unplayed(name, game, note) for name in names)
-        if not game.comes_back(solver, target).any():
+        if game.comes_back(solver, target).mean() < RECOGNIZED:
             note = "the algorithm does not bring back the published classes; it rests on random choices, or is another"
             return tuple(self._unplayed(name, game, note) for name in names)
         return self._played(game, names, solver, target)
@@ -117,6 +126,9 @@ class Minimality:
             note = "classes hold too many different values to keep a belief in each; play it on part of the table"
             return tuple(self._unplayed(name, game, note) for name in names)
         worlds, whole = self._worlds(game, target)
+        if not whole and self.worlds is None and self._takes_too_long(game, solver, target):
+            note = "the algorithm takes too long to be run in many worlds; say how many with worlds, or wait longer"
+            return tuple(self._unplayed(name, game, note) for name in names)
         tallies = [Tally.of(each) for each in cells]
         for number, world in enumerate(worlds, 1):
             target.progress("minimality: trying worlds", number, number)
@@ -135,8 +147,16 @@ class Minimality:
         joint = cells_of(game.classes, np.zeros((len(kinds), 1), dtype=np.int64), kinds, int(kinds.max()) + 1)
         if world_count(joint, self.exhaustive) <= self.exhaustive:
             return every_world(game.classes, kinds), True
-        worlds = self.worlds or min(MOST_WORLDS, max(FEWEST_WORLDS, DRAWN_RECORDS // len(kinds)))
-        return random_worlds(game.classes, worlds, np.random.default_rng(target.seed)), False
+        return random_worlds(game.classes, self._drawn(game), np.random.default_rng(target.seed)), False
+
+    def _drawn(self, game: _Game) -> int:
+        return self.worlds or min(MOST_WORLDS, max(FEWEST_WORLDS, DRAWN_RECORDS // len(game.people)))
+
+    def _takes_too_long(self, game: _Game, solver: Solver, target: Target) -> bool:
+        # By now everything is compiled, so that one run tells.
+        start = monotonic()
+        game.comes_back(solver, target)
+        return (monotonic() - start) * self._drawn(game) > self.patience
 
     def _scored(self, name: str, game: _Game, tally: Tally, truth: NDArray[np.int64], whole: bool) -> AttackResult:
         cells, shares = tally.cells, tally.cells.shares

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -107,7 +108,43 @@ def place(
     told = np.column_stack([each.codes for each in known])
     vector_of, count = group_records(told + 1)
     vectors = np.ascontiguousarray(told[first_records(vector_of, count)])
-    return Placement(publication, known, told, _only_class(publication, known, vectors)[vector_of])
+    only = [_single_bits(fitting) for _, fitting in _fitting(publication, known, vectors)]
+    return Placement(publication, known, told, np.concatenate(only)[vector_of])
+
+
+def candidates(
+    placement: Placement, people: NDArray[np.integer]
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
+    """Pair people with every class that fits them.
+
+    Parameters
+    ----------
+    placement
+        Where people are.
+    people
+        Integers (m,): the people to look at.
+
+    Returns
+    -------
+    person, owner, share : numpy.ndarray
+        Place in `people` and class of each pair, and which share of the records that fit the person the class has.
+    """
+    told = placement.told[people]
+    vector_of, count = group_records(told + 1)
+    vectors = np.ascontiguousarray(told[first_records(vector_of, count)])
+    pairs: list[tuple[NDArray[np.int64], NDArray[np.int64]]] = []
+    for start, fitting in _fitting(placement.publication, placement.known, vectors):
+        found, classes = np.nonzero(_bits(fitting))
+        pairs.append((found + start, classes))
+    vector, owner = (np.concatenate([each[side] for each in pairs] or [np.zeros(0, dtype=np.int64)]) for side in (0, 1))
+    sizes = placement.publication.sizes[owner]
+    share = sizes / np.bincount(vector, weights=sizes, minlength=count)[vector]
+    starts = np.searchsorted(vector, np.arange(count + 1))
+    fitting_classes = np.diff(starts)[vector_of]
+    person = np.repeat(np.arange(len(people)), fitting_classes)
+    within = np.arange(len(person)) - np.repeat(np.cumsum(fitting_classes) - fitting_classes, fitting_classes)
+    pair = starts[vector_of][person] + within
+    return person, owner[pair], share[pair]
 
 
 def fits(publication: Publication, told: NDArray[np.int32], classes: NDArray[np.integer]) -> NDArray[np.bool_]:
@@ -144,10 +181,10 @@ def fits(publication: Publication, told: NDArray[np.int32], classes: NDArray[np.
     return verdict
 
 
-def _only_class(
+def _fitting(
     publication: Publication, known: tuple[Knowledge, ...], vectors: NDArray[np.int32]
-) -> NDArray[np.int32]:
-    """Return the one class that fits each distinct person, int32 (m,)."""
+) -> Iterator[tuple[int, NDArray[np.uint64]]]:
+    """Yield which classes fit distinct people, a block at a time: its first place, and a bit for each class."""
     coverage = coverage_of(publication, known)
     rows, shifts = coverage[-2:]
     # One more row stands for what is not told, and covers every class.
@@ -155,7 +192,6 @@ def _only_class(
     packed = np.packbits(np.ones(len(publication.sizes), dtype=np.uint8), bitorder="little")
     everyone[0, : len(packed)] = packed
     table = np.concatenate([covering_classes(*coverage), everyone.view(np.uint64)])
-    found = np.empty(len(vectors), dtype=np.int32)
     step = max(1, BLOCK_BYTES // (8 * table.shape[1]))
     for start in range(0, len(vectors), step):
         block = vectors[start : start + step]
@@ -165,13 +201,16 @@ def _only_class(
             fitting &= table[column]
         if shifts.any():
             _settle(fitting, publication, block)
-        found[start : start + step] = _single_bits(fitting)
-    return found
+        yield start, fitting
+
+
+def _bits(fitting: NDArray[np.uint64]) -> NDArray[np.uint8]:
+    return np.unpackbits(fitting.view(np.uint8), axis=1, bitorder="little")
 
 
 def _settle(fitting: NDArray[np.uint64], publication: Publication, vectors: NDArray[np.int32]) -> None:
     """Take out the classes that were let through because codes share a row of the table, and do not cover a person."""
-    bits = np.unpackbits(fitting.view(np.uint8), axis=1, bitorder="little")
+    bits = _bits(fitting)
     person, owner = np.nonzero(bits)
     bits[person, owner] = fits(publication, vectors[person], owner)
     fitting[:] = np.packbits(bits, axis=1, bitorder="little").view(np.uint64)

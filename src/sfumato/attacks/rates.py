@@ -48,7 +48,10 @@ class Rate:
         spread = z * math.sqrt(self.share * (1 - self.share) / self.people + (z / (2 * self.people)) ** 2)
         middle = self.share + z * z / (2 * self.people)
         scale = 1 + z * z / self.people
-        return max(0.0, (middle - spread) / scale), min(1.0, (middle + spread) / scale)
+        # Without a success the low end is 0 exactly, and 1 the high end without a failure; rounding must not say else.
+        low = (middle - spread) / scale if self.successes > 0 else 0.0
+        high = (middle + spread) / scale if self.successes < self.people else 1.0
+        return max(0.0, low), min(1.0, high)
 
     def to_dict(self) -> dict[str, float]:
         """Return plain values, for JSON."""
