@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 from benchmarks import (
+    bucket_job,
     cells_job,
     checking_job,
     clustering_job,
@@ -35,6 +36,7 @@ JOBS: dict[str, Job] = {
     "clustering": clustering_job.run,
     "risk": risk_job.run,
     "utility": utility_job.run,
+    "bucketization": bucket_job.run,
     "ratings": rating_job.run_public,
     "ratings-shapes": rating_job.run_shapes,
 }

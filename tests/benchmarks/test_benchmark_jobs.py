@@ -17,7 +17,7 @@ from benchmarks.results import SkippedJob
 from benchmarks.settings import Settings
 
 from benchmarks import __main__ as program
-from benchmarks import adult, checking_job, mondrian_job, release_job, risk_job
+from benchmarks import adult, bucket_job, checking_job, mondrian_job, release_job, risk_job
 
 
 @pytest.fixture(scope="module")
@@ -59,6 +59,13 @@ def test_risks_are_held_against_their_bars(people):
     assert "400 records" in whole.detail
     assert "92 combinations" in whole.detail
     assert whole.bar == 1
+
+
+def test_bucketization_is_held_against_sorting(people):
+    rows, values = bucket_job.compare(people, repeats=1)
+    assert "400 records" in rows.detail
+    assert (rows.bar, rows.at_most, values.bar) == (2, True, None)
+    assert rows.value > 0
 
 
 def test_different_values_are_told(people):
