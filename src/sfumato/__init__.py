@@ -68,8 +68,11 @@ if TYPE_CHECKING:
     from sfumato.models import TCloseness as TCloseness
     from sfumato.models import WildcardKAnonymity as WildcardKAnonymity
     from sfumato.policy.policy import Policy as Policy
+    from sfumato.ratings.anonymize import anonymize_ratings as anonymize_ratings
     from sfumato.ratings.check import check_ratings as check_ratings
     from sfumato.ratings.model import RatingAnonymity as RatingAnonymity
+    from sfumato.ratings.rating_loss import RatingLoss as RatingLoss
+    from sfumato.ratings.rating_release import RatingRelease as RatingRelease
     from sfumato.ratings.ratings import Ratings as Ratings
     from sfumato.ratings.reading import read_ratings as read_ratings
     from sfumato.ratings.satisfaction import Satisfaction as Satisfaction
@@ -153,8 +156,11 @@ _HOMES = {
         "TCloseness",
         "WildcardKAnonymity",
     ),
+    "ratings.anonymize": ("anonymize_ratings",),
     "ratings.check": ("check_ratings",),
     "ratings.model": ("RatingAnonymity",),
+    "ratings.rating_loss": ("RatingLoss",),
+    "ratings.rating_release": ("RatingRelease",),
     "ratings.ratings": ("Ratings",),
     "ratings.reading": ("read_ratings",),
     "ratings.scale": ("Scale",),

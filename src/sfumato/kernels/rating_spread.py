@@ -51,7 +51,7 @@ def measure_groups(
                 for column in range(3):
                     totals[sum_issues[entry], column] += sums[entry, column]
         for issue in range(count):
-            spread = _deviation(totals, issue, sizes[group], nulls, low, step)
+            spread = deviation(totals, issue, sizes[group], nulls, low, step)
             if spread < spreads[group]:
                 spreads[group], flattest[group] = spread, issue
             if spread == 0:
@@ -63,7 +63,7 @@ def measure_groups(
 
 
 @inlined
-def _deviation(totals: Any, issue: int, size: int, nulls: int, low: float, step: float) -> float:
+def deviation(totals: Any, issue: int, size: int, nulls: int, low: float, step: float) -> float:
     """Return the standard deviation of one issue; whole numbers until the last step, so that 0 is exact."""
     given, total = totals[issue, 0], totals[issue, 1]
     if given == 0:

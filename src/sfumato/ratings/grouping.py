@@ -1,0 +1,115 @@
+"""The default method: groups found by what making them proximate costs."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.kernels.rating_groups import improve_groups, merge_flat, start_groups
+from sfumato.parallel import each
+from sfumato.ratings.blocks import STRICT, Block, block_of, blocks_of, group_numbers, rules_of
+from sfumato.ratings.groups import Groups, groups_from
+from sfumato.ratings.rating_task import RatingTask
+
+_BLOCK = 1024
+"""Records that are searched together: within a block, every pair of records is compared."""
+
+_EVALUATIONS = 2e7
+"""Ratings that may be looked at in a pass over a block; beyond it, only some pairs are compared."""
+
+_PASSES = 12
+_SHARE = 3.0  # of the worth of a group that its lacking everything costs
+
+
+def grouped(task: RatingTask, weights: NDArray[np.int64]) -> Groups:
+    """Put records into groups of at least k so that what the groups can keep is worth most.
+
+    In each block of records that rated alike: groups are built around the records with most to lose, each time taking
+    in the record with which the group keeps most; what is left joins where it costs least. Then records are swapped
+    between groups and moved while that pays. With l > 0, first at a price for deviating too little; then groups that
+    still do are merged with others, and swaps and moves go on among what deviates enough.
+
+    Parameters
+    ----------
+    task
+        What is asked.
+    weights
+        int64 (m,): what a rating of each issue counts.
+
+    Returns
+    -------
+    Groups
+        Where not even a whole block deviates enough, some do not satisfy the model yet.
+
+    Notes
+    -----
+    Cost O(n · block · ratings of a record) at most.
+    """
+    parts = blocks_of(task, max(_BLOCK, 4 * task.model.k))
+    allowed = _shares(task.may_leave, [len(part) for part in parts])
+    told = _Told(task, len(parts))
+    jobs = list(zip(parts, allowed, strict=True))
+    found = each(lambda job: told(_of_block(task, *job, weights)), jobs, min(task.threads, len(jobs)))
+    numbers = np.full(task.ratings.height, -1, dtype=np.int64)
+    used = 0
+    for part, groups in zip(parts, found, strict=True):
+        numbers[part] = np.where(groups >= 0, groups + used, -1)
+        used += int(groups.max()) + 1
+    return groups_from(numbers)
+
+
+class _Told:
+    """Counts finished blocks for whoever watches."""
+
+    def __init__(self, task: RatingTask, total: int) -> None:
+        self.progress, self.total, self.done = task.progress, total, 0
+
+    def __call__(self, found: NDArray[np.int64]) -> NDArray[np.int64]:
+        self.done += 1
+        self.progress("grouping records", self.done, self.total)
+        return found
+
+
+def _of_block(
+    task: RatingTask, records: NDArray[np.int64], may_leave: int, weights: NDArray[np.int64]
+) -> NDArray[np.int64]:
+    """Return the group of each record of a block; int64 (b,), −1 for those that are left out."""
+    block = block_of(task, records, weights)
+    free = rules_of(replace(task, model=replace(task.model, l=0)), 0)
+    groups, sizes = start_groups(block.seeds, block.arrays, free)
+    left_out = np.empty(may_leave, dtype=np.int32)
+    tries = _tries(block)
+    hidden = task.model.l > 0
+    rules = rules_of(task, _penalty(block, task, len(groups)) if hidden else 0)
+    if not hidden:
+        improve_groups(groups, sizes, left_out, may_leave, tries, _PASSES, 1, block.arrays, rules)
+    else:
+        improve_groups(groups, sizes, left_out, 0, tries, _PASSES // 2, 1, block.arrays, rules)
+        strict = rules_of(task, STRICT)
+        merge_flat(groups, sizes, block.arrays, strict)
+        improve_groups(groups, sizes, left_out, may_leave, tries, _PASSES, 2, block.arrays, strict)
+    return group_numbers(groups, sizes, len(records))
+
+
+def _penalty(block: Block, task: RatingTask, groups: int) -> float:
+    """Return what lacking all deviation is held against: a multiple of what a group has, and so could keep."""
+    columns, weights = block.arrays[1], block.arrays[3]
+    worth = float(weights[columns].sum()) * task.ratings.scale.size / max(groups, 1)
+    return _SHARE * max(worth, 1.0)
+
+
+def _tries(block: Block) -> int:
+    """Return with how many others a record is compared in a pass."""
+    count = len(block.records)
+    ratings = max(1.0, len(block.arrays[1]) / count)
+    return max(16, min(count, math.floor(_EVALUATIONS / (count * ratings)) * 4))
+
+
+def _shares(total: int, sizes: list[int]) -> list[int]:
+    """Share out a number in proportion, without exceeding it."""
+    whole = sum(sizes)
+    bounds = np.floor(np.cumsum(sizes) * total / whole + 1e-9).astype(np.int64)
+    return [int(share) for share in np.diff(bounds, prepend=0)]
