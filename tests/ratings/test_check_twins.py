@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -16,34 +15,9 @@ from hypothesis import strategies as st
 
 import naive.ratings as naive
 import sfumato as sf
+from naive.surveys import SCALES, surveys
 from sfumato.ratings.check import SEARCHES
 from sfumato.ratings.measures import Measures
-
-SCALES = [sf.Scale(1, 5), sf.Scale(0.5, 5, 0.5), sf.Scale(-10, 10), sf.Scale(-10, 10, 0.05)]
-
-
-@st.composite
-def surveys(draw: st.DrawFn, scales: Sequence[sf.Scale] = SCALES) -> tuple[sf.Ratings, list[naive.Record]]:
-    """Few distinct ratings and few sets of rated issues, so that there are neighbours of every kind."""
-    scale = draw(st.sampled_from(scales))
-    used = draw(st.lists(st.integers(0, scale.size - 1), min_size=1, max_size=4))
-    width, hidden = draw(st.integers(1, 4)), draw(st.integers(0, 2))
-    masks = draw(st.lists(st.lists(st.booleans(), min_size=width, max_size=width), min_size=1, max_size=3))
-    values = scale.values()
-
-    def row(cells: list[bool]) -> list[float | None]:
-        return [float(values[draw(st.sampled_from(used))]) if cell else None for cell in cells]
-
-    records: list[naive.Record] = []
-    for _ in range(draw(st.integers(1, 25))):
-        records.append((row(draw(st.sampled_from(masks))), row([draw(st.integers(0, 3)) > 0 for _ in range(hidden)])))
-    names = [f"{'o' if place < width else 's'}{place}" for place in range(width + hidden)]
-    columns = list(zip(*(shown + secret for shown, secret in records), strict=True))
-    frame = pl.DataFrame(
-        {name: pl.Series(column, dtype=pl.Float64) for name, column in zip(names, columns, strict=True)}
-    )
-    ratings = sf.read_ratings(frame, form="wide", scale=scale, sensitive=["s*"] if hidden else [])
-    return ratings, records
 
 
 def asked(ratings: sf.Ratings, model: sf.RatingAnonymity, search: str, threads: int = 1) -> Measures:

@@ -199,7 +199,11 @@ def _problems(
         found.append("model is no RatingAnonymity; make one with sfumato.RatingAnonymity(k, epsilon, l)")
     if method not in get_args(Method):
         found.append(f"method must be one of {', '.join(get_args(Method))}")
-    found += [f"{name} must be True or False" for name, on in (("invent", invent), ("times", times)) if on not in _BOTH]
+    found += [
+        f"{name} must be True or False"
+        for name, on in (("invent", invent), ("times", times))
+        if not isinstance(on, bool)
+    ]
     if keep is not None and not _is_count(keep, 1):
         found.append("keep must be a whole number of at least 1, or left out")
     if not (is_finite_number(limit) and 0 <= limit < 1):  # type: ignore[operator]
@@ -207,9 +211,6 @@ def _problems(
     if seed is not None and not _is_count(seed, 0):
         found.append("seed must be a whole number of at least 0")
     return found or _misfits(ratings, model, method, invent, keep, times)  # type: ignore[arg-type]
-
-
-_BOTH = (True, False)
 
 
 def _is_count(value: object, least: int) -> bool:
