@@ -85,22 +85,39 @@ def merge_flat(groups: NDArray[np.int32], sizes: NDArray[np.int64], block: Any, 
 
 
 @kernel
+def near_records(count: int, block: Any, rules: Any) -> NDArray[np.int32]:
+    """Return the records with which each would be worth most as a pair, best first; int32 (b, count). Cost O(b · z)."""
+    room = _room(block)
+    records = len(block[2])
+    worths = np.zeros((records, records), dtype=np.float32)
+    pair = np.empty(2, dtype=np.int32)
+    for one in range(records):
+        worths[one, one] = -1.0
+        for other in range(one):
+            pair[0], pair[1] = one, other
+            worths[one, other] = worths[other, one] = group_worth(pair, 2, block, rules, room)
+    near = np.empty((records, count), dtype=np.int32)
+    for record in range(records):
+        near[record] = np.argsort(-worths[record], kind="mergesort")[:count]
+    return near
+
+
+@kernel
 def improve_groups(
     groups: NDArray[np.int32],
     sizes: NDArray[np.int64],
     left_out: NDArray[np.int32],
     may_leave: int,
-    tries: int,
+    near: NDArray[np.int32],
     passes: int,
-    seed: int,
     block: Any,
     rules: Any,
 ) -> tuple[int, int]:
     """Swap records between groups and move them to others while the sum of the scores grows; in place.
 
-    left_out : int32, room for `may_leave` records that are in no group; none at the start. tries : partners that a
-    record is compared with in a pass; all where there are no more. Returns how many records are left out, and the
-    passes that were made. Evaluates up to 4 · b · min(b, tries) groups in a pass.
+    left_out : int32, room for `may_leave` records that are in no group; none at the start. near : int32 (b, c), as
+    :func:`near_records` returns them: a record tries the groups of these. Returns how many records are left out, and
+    the passes that were made. Evaluates about 2 · b · c · k groups in a pass.
     """
     room = _room(block)
     count = groups.shape[1]
@@ -113,17 +130,23 @@ def improve_groups(
         scores[group] = group_score(groups[group], sizes[group], block, rules, room)
     state = (groups, sizes, scores, group_of, place_of, most)
     pair = (np.empty(count + 1, dtype=np.int32), np.empty(count + 1, dtype=np.int32))
-    gone, done, drawn = 0, 0, np.int64(seed)
+    tried, chosen = np.full(len(groups), -1, dtype=np.int64), np.empty(near.shape[1], dtype=np.int64)
+    gone, done = 0, 0
     for _ in range(passes):
-        before = gone
-        changed = False
+        before, changed = gone, False
         for record in range(count):
-            first, stride = np.int64(1), np.int64(1)
-            if tries < count - 1:
-                drawn = (drawn * 1103515245 + 12345) & 0x7FFFFFFF
-                first, stride = drawn % count, np.int64(max(1, count // tries))
-            changed |= _best_swap(record, first, stride, min(tries, count - 1), state, pair, block, rules, room)
-            changed |= _best_move(record, state, pair, block, rules, room)
+            if group_of[record] < 0:
+                continue
+            tried[:] = -1
+            found = 0
+            for other in near[record]:
+                group = group_of[other]
+                if group >= 0 and group != group_of[record] and tried[group] < 0:
+                    tried[group] = found
+                    chosen[found] = group
+                    found += 1
+            changed |= _best_swap(record, chosen[:found], state, pair, block, rules, room)
+            changed |= _best_move(record, chosen[:found], state, pair, block, rules, room)
             if gone < may_leave and _left_out(record, state, pair, block, rules, room):
                 left_out[gone] = record
                 gone += 1
@@ -185,40 +208,31 @@ def _join_best(record: int, groups: Any, sizes: Any, block: Any, rules: Any, roo
 
 
 @inlined
-def _best_swap(
-    record: int, first: int, stride: int, tries: int, state: Any, pair: Any, block: Any, rules: Any, room: Any
-) -> bool:
-    """Swap a record with the one for which the scores of both groups grow most."""
+def _best_swap(record: int, chosen: Any, state: Any, pair: Any, block: Any, rules: Any, room: Any) -> bool:
+    """Swap a record with the one of some groups for which the scores of both groups grow most."""
     groups, sizes, scores, group_of, place_of, most = state
     one, other = pair
     mine = group_of[record]
-    if mine < 0:
-        return False
-    count = groups.shape[1]
     best, best_gain, best_one, best_other = -1, _GAIN * (1 + abs(scores[mine])), 0.0, 0.0
     one[: sizes[mine]] = groups[mine, : sizes[mine]]
-    for step in range(tries):
-        partner = (record + first + step * stride) % count
-        theirs = group_of[partner]
-        if theirs < 0 or theirs == mine:
-            continue
-        one[place_of[record]] = partner
+    for theirs in chosen:
         other[: sizes[theirs]] = groups[theirs, : sizes[theirs]]
-        other[place_of[partner]] = record
-        needed = best_gain + scores[mine] + scores[theirs]
-        # What lacks, and what could be worth at most, is known sooner than what is worth.
-        new_one = -rules[8] * group_lack(one, sizes[mine], block, rules, room)
-        new_other = -rules[8] * group_lack(other, sizes[theirs], block, rules, room)
-        bound = _bound(other, sizes[theirs], most, rules)
-        if new_one + new_other + bound + _bound(one, sizes[mine], most, rules) <= needed:
-            continue
-        new_one += group_worth(one, sizes[mine], block, rules, room)
-        if new_one + new_other + bound <= needed:
-            continue
-        new_other += group_worth(other, sizes[theirs], block, rules, room)
-        if new_one + new_other > needed:
-            best, best_gain = partner, new_one + new_other - scores[mine] - scores[theirs]
-            best_one, best_other = new_one, new_other
+        for place in range(sizes[theirs]):
+            partner = groups[theirs, place]
+            one[place_of[record]], other[place] = partner, record
+            needed = best_gain + scores[mine] + scores[theirs]
+            # What lacks, and what could be worth at most, is known sooner than what is worth.
+            new_one = -rules[8] * group_lack(one, sizes[mine], block, rules, room)
+            new_other = -rules[8] * group_lack(other, sizes[theirs], block, rules, room)
+            bound = _bound(one, sizes[mine], most, rules)
+            if new_one + new_other + bound + _bound(other, sizes[theirs], most, rules) > needed:
+                new_other += group_worth(other, sizes[theirs], block, rules, room)
+                if new_one + new_other + bound > needed:
+                    new_one += group_worth(one, sizes[mine], block, rules, room)
+                    if new_one + new_other > needed:
+                        best, best_gain = partner, new_one + new_other - scores[mine] - scores[theirs]
+                        best_one, best_other = new_one, new_other
+            other[place] = partner
     if best < 0:
         return False
     theirs = group_of[best]
@@ -230,16 +244,16 @@ def _best_swap(
 
 
 @inlined
-def _best_move(record: int, state: Any, pair: Any, block: Any, rules: Any, room: Any) -> bool:
-    """Move a record of a group of more than k to the group for which the scores of both grow most."""
+def _best_move(record: int, chosen: Any, state: Any, pair: Any, block: Any, rules: Any, room: Any) -> bool:
+    """Move a record of a group of more than k to the one of some groups for which the scores of both grow most."""
     groups, sizes, scores, group_of, place_of, _ = state
     mine = group_of[record]
-    if mine < 0 or sizes[mine] <= rules[0]:
+    if sizes[mine] <= rules[0]:
         return False
     without = _without(record, state, pair, block, rules, room)
     best, best_gain, best_score = -1, _GAIN * (1 + abs(scores[mine])), 0.0
-    for group in range(len(groups)):
-        if group != mine and sizes[group]:
+    for group in chosen:
+        if group != mine:
             groups[group, sizes[group]] = record
             score = group_score(groups[group], sizes[group] + 1, block, rules, room)
             if score + without - scores[mine] - scores[group] > best_gain:

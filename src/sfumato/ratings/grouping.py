@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.kernels.rating_groups import improve_groups, merge_flat, start_groups
+from sfumato.kernels.rating_groups import improve_groups, merge_flat, near_records, start_groups
 from sfumato.parallel import each
 from sfumato.ratings.blocks import STRICT, Block, block_of, blocks_of, group_numbers, rules_of
 from sfumato.ratings.groups import Groups, groups_from
@@ -17,8 +16,9 @@ from sfumato.ratings.rating_task import RatingTask
 _BLOCK = 1024
 """Records that are searched together: within a block, every pair of records is compared."""
 
-_EVALUATIONS = 2e7
-"""Ratings that may be looked at in a pass over a block; beyond it, only some pairs are compared."""
+_FEWEST_NEAR = 16
+_RATINGS_LOOKED_AT = 256.0
+"""In each group that a record tries, about; it sets how many groups are tried."""
 
 _PASSES = 12
 _SHARE = 3.0  # of the worth of a group that its lacking everything costs
@@ -81,16 +81,16 @@ def _of_block(
     free = rules_of(replace(task, model=replace(task.model, l=0)), 0)
     groups, sizes = start_groups(block.seeds, block.arrays, free)
     left_out = np.empty(may_leave, dtype=np.int32)
-    tries = _tries(block)
+    near = near_records(_near(block, task.model.k), block.arrays, free)
     hidden = task.model.l > 0
     rules = rules_of(task, _penalty(block, task, len(groups)) if hidden else 0)
     if not hidden:
-        improve_groups(groups, sizes, left_out, may_leave, tries, _PASSES, 1, block.arrays, rules)
+        improve_groups(groups, sizes, left_out, may_leave, near, _PASSES, block.arrays, rules)
     else:
-        improve_groups(groups, sizes, left_out, 0, tries, _PASSES // 2, 1, block.arrays, rules)
+        improve_groups(groups, sizes, left_out, 0, near, _PASSES // 2, block.arrays, rules)
         strict = rules_of(task, STRICT)
         merge_flat(groups, sizes, block.arrays, strict)
-        improve_groups(groups, sizes, left_out, may_leave, tries, _PASSES, 2, block.arrays, strict)
+        improve_groups(groups, sizes, left_out, may_leave, near, _PASSES, block.arrays, strict)
     return group_numbers(groups, sizes, len(records))
 
 
@@ -101,11 +101,11 @@ def _penalty(block: Block, task: RatingTask, groups: int) -> float:
     return _SHARE * max(worth, 1.0)
 
 
-def _tries(block: Block) -> int:
-    """Return with how many others a record is compared in a pass."""
-    count = len(block.records)
-    ratings = max(1.0, len(block.arrays[1]) / count)
-    return max(16, min(count, math.floor(_EVALUATIONS / (count * ratings)) * 4))
+def _near(block: Block, k: int) -> int:
+    """Return with the groups of how many others a record is tried: all in sparse ratings, few in dense ones."""
+    _, columns, table, _, _ = block.arrays
+    density = max(len(columns) / max(table.size, 1), 1e-6)
+    return min(len(table), max(_FEWEST_NEAR, int(_RATINGS_LOOKED_AT / (k * density))))
 
 
 def _shares(total: int, sizes: list[int]) -> list[int]:
