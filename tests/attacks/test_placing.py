@@ -53,6 +53,7 @@ def test_the_same_as_all_pairs(rows: list[Any], persons: list[Any], budget: int)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(coverage, "TABULATED_BYTES", budget)
         patch.setattr(placing, "BLOCK_BYTES", 64)
+        patch.setattr(placing, "BLOCK_PAIRS", 100)
         placement = place(PublishedTable(data, ("age", "town", "zip"), ()), table.frame, SCHEMA, Recoding())
     trees = (None, None, TREE)
     fitting = [
@@ -64,7 +65,7 @@ def test_the_same_as_all_pairs(rows: list[Any], persons: list[Any], budget: int)
     found = fits(placement.publication, told, np.array([other for _, other in pairs]))
     assert found.tolist() == [fitting[one][other] for one, other in pairs]
     assert placement.class_of.tolist() == algorithm_attacks.placed(fitting)
-    one, other, share = candidates(placement, np.arange(len(persons)))
+    one, other, share = (np.concatenate(part) for part in zip(*candidates(placement, placement.told), strict=True))
     assert sorted(zip(one.tolist(), other.tolist(), strict=True)) == [
         pair for pair, fits_it in zip(pairs, found.tolist(), strict=True) if fits_it
     ]

@@ -16,9 +16,11 @@ from sfumato.attacks.protocol import AttackResult, Target
 from sfumato.attacks.rates import Rate
 from sfumato.attacks.register import Knowledge
 from sfumato.classes.generalized import Form
+from sfumato.classes.grouping import group_records
 from sfumato.errors import PolicyError
 from sfumato.figures import counted
 from sfumato.hierarchy.tree import Hierarchy
+from sfumato.kernels.grouping import first_records
 from sfumato.kernels.linkage import UNKNOWN
 from sfumato.shuffle import permutation
 from sfumato.table.table import Table
@@ -100,17 +102,10 @@ class Downcoding:
     ) -> AttackResult:
         name = placement.known[column].attribute.name
         people = np.flatnonzero(victims & (placement.told[:, column] != UNKNOWN))
-        person, owner, share = candidates(placement, people)
         generalized_classes = np.zeros(guesses.shape[1], dtype=np.bool_)
         for classes, *_ in _cells(placement, column):
             generalized_classes[classes] = True
-        share = share * generalized_classes[owner]
-        covered = np.bincount(person, weights=share, minlength=len(people))
-        # Whoever fits several classes is in each with its share of the records.
-        truth = placement.told[people, column][person]
-        right, usual = (
-            np.bincount(person, weights=share * (guess[owner] == truth), minlength=len(people)) for guess in guesses
-        )
+        covered, right, usual = _hits(placement, people, column, generalized_classes, guesses)
         guessed = covered > 0
         count = int(guessed.sum())
         figures = {"generalized": float(covered.mean()) if len(people) else 0.0}
@@ -142,6 +137,30 @@ class Downcoding:
             Rate(0.0, 0, 0.0),
             notes=("no attribute is published as intervals or nodes of a hierarchy",),
         )
+
+
+def _hits(
+    placement: Placement,
+    people: NDArray[np.int64],
+    column: int,
+    counted_classes: NDArray[np.bool_],
+    guesses: NDArray[np.int64],
+) -> NDArray[np.float64]:
+    """Weigh who is in a class that counts, and who is there and guessed rightly in either way; float64 (3, people).
+
+    Whoever fits several classes is in each with its share of the records.
+    """
+    told = placement.told[people]
+    vector_of, count = group_records(told + 1)
+    vectors = np.ascontiguousarray(told[first_records(vector_of, count)])
+    weights = np.zeros((3, count))
+    for vector, owner, share in candidates(placement, vectors):
+        share = share * counted_classes[owner]
+        hits = guesses[:, owner] == vectors[vector, column]
+        for row, weight in enumerate((share, *(share * hits))):
+            weights[row] += np.bincount(vector, weight, minlength=count)
+    found: NDArray[np.float64] = weights[:, vector_of]
+    return found
 
 
 def _rate(right: NDArray[np.float64], usual: NDArray[np.float64]) -> Rate:

@@ -23,7 +23,7 @@ from sfumato.table.schema import Schema
 NOWHERE, SEVERAL = -1, -2
 """Instead of a class: none fits, or more than one does."""
 
-BLOCK_BYTES = 1 << 24
+BLOCK_BYTES, BLOCK_PAIRS = 1 << 24, 1 << 22
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -113,38 +113,30 @@ def place(
 
 
 def candidates(
-    placement: Placement, people: NDArray[np.integer]
-) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
-    """Pair people with every class that fits them.
+    placement: Placement, vectors: NDArray[np.int32]
+) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]]:
+    """Pair different people with every class that fits them, some people at a time.
 
     Parameters
     ----------
     placement
-        Where people are.
-    people
-        Integers (m,): the people to look at.
+        What the classes are.
+    vectors
+        int32 (m, q): codes, as in `told` of the placement.
 
-    Returns
-    -------
-    person, owner, share : numpy.ndarray
-        Place in `people` and class of each pair, and which share of the records that fit the person the class has.
+    Yields
+    ------
+    vector, owner, share : numpy.ndarray
+        For each pair its place in `vectors`, its class, and which share of the records that fit the vector the class
+        has. All pairs of a vector come together.
     """
-    told = placement.told[people]
-    vector_of, count = group_records(told + 1)
-    vectors = np.ascontiguousarray(told[first_records(vector_of, count)])
-    pairs: list[tuple[NDArray[np.int64], NDArray[np.int64]]] = []
+    sizes = placement.publication.sizes
+    step = max(1, BLOCK_PAIRS // len(sizes))
     for start, fitting in _fitting(placement.publication, placement.known, vectors):
-        found, classes = np.nonzero(_bits(fitting))
-        pairs.append((found + start, classes))
-    vector, owner = (np.concatenate([each[side] for each in pairs] or [np.zeros(0, dtype=np.int64)]) for side in (0, 1))
-    sizes = placement.publication.sizes[owner]
-    share = sizes / np.bincount(vector, weights=sizes, minlength=count)[vector]
-    starts = np.searchsorted(vector, np.arange(count + 1))
-    fitting_classes = np.diff(starts)[vector_of]
-    person = np.repeat(np.arange(len(people)), fitting_classes)
-    within = np.arange(len(person)) - np.repeat(np.cumsum(fitting_classes) - fitting_classes, fitting_classes)
-    pair = starts[vector_of][person] + within
-    return person, owner[pair], share[pair]
+        for first in range(0, len(fitting), step):
+            vector, owner = np.nonzero(_bits(fitting[first : first + step]))
+            fits_all = np.bincount(vector, weights=sizes[owner])
+            yield vector + start + first, owner, sizes[owner] / fits_all[vector]
 
 
 def fits(publication: Publication, told: NDArray[np.int32], classes: NDArray[np.integer]) -> NDArray[np.bool_]:
