@@ -12,6 +12,7 @@ from sfumato.attacks.intersection import Intersection
 from sfumato.attacks.membership import MembershipInference
 from sfumato.attacks.minimality import Minimality
 from sfumato.attacks.nearest_linkage import NearestLinkage
+from sfumato.attacks.record_order import RecordOrder
 from sfumato.attacks.seed_guessing import SeedGuessing
 from sfumato.attacks.similarity import Similarity
 from sfumato.attacks.singling_out import SinglingOut
@@ -30,6 +31,7 @@ __all__ = [
     "MembershipInference",
     "Minimality",
     "NearestLinkage",
+    "RecordOrder",
     "SeedGuessing",
     "Similarity",
     "SinglingOut",
@@ -51,11 +53,13 @@ ATTACKS: dict[str, Any] = {
     "intersection": Intersection,
     "downcoding": Downcoding,
     "seed-guessing": SeedGuessing,
+    "record-order": RecordOrder,
 }
 """Name on the command line → class."""
 
 DEFAULT: tuple[str, ...] = (
     "linkage",
+    "nearest-linkage",
     "homogeneity",
     "background-knowledge",
     "skewness",
@@ -68,5 +72,6 @@ DEFAULT: tuple[str, ...] = (
     "intersection",
     "downcoding",
     "seed-guessing",
+    "record-order",
 )
 """Attacks that are played where none is named, as far as kind of release and what is known allow."""

@@ -178,6 +178,38 @@ def count_own(
     return candidates, alike
 
 
+@kernel
+def only_classes(
+    people: NDArray[np.int32],
+    label_of: NDArray[np.int32],
+    runs: NDArray[np.int64],
+    low: NDArray[np.int32],
+    high: NDArray[np.int32],
+    rows: NDArray[np.int64],
+    shifts: NDArray[np.int64],
+    table: NDArray[np.uint64],
+) -> NDArray[np.int64]:
+    """Find the only class that fits each person; −1 where none does, or several.
+
+    Arrays as for :func:`count_candidates`. Returns int64 (m,). Cost O(m · w · q) and a look at two fitting classes.
+    """
+    everyone = _full_row(label_of.shape[0])
+    found = np.full(len(people), -1, dtype=np.int64)
+    for person in range(len(people)):
+        several = False
+        for word in range(len(everyone)):
+            fitting = _fitting(people, person, rows, shifts, table, word, everyone[word])
+            while fitting != EMPTY and not several:
+                owner = 64 * word + lowest(fitting)
+                fitting = without_lowest(fitting)
+                if _fits(people, person, label_of, owner, runs, low, high, shifts):
+                    several = found[person] >= 0
+                    found[person] = -1 if several else owner
+            if several:
+                break
+    return found
+
+
 @inlined
 def _full_row(classes: int) -> Any:
     """Return a row with the bit of every class set, and no other: uint64 (w,)."""
