@@ -81,6 +81,7 @@ if TYPE_CHECKING:
     from sfumato.recoding import Recoding as Recoding
     from sfumato.release.anonymize import anonymize as anonymize
     from sfumato.release.attack import attack as attack
+    from sfumato.release.hold_out import attack_policy as attack_policy
     from sfumato.release.measure import measure as measure
     from sfumato.release.release import Release as Release
     from sfumato.release.release import verify as verify
@@ -169,6 +170,7 @@ _HOMES = {
     "recoding": ("Recoding",),
     "release.anonymize": ("anonymize",),
     "release.attack": ("attack",),
+    "release.hold_out": ("attack_policy",),
     "release.measure": ("measure",),
     "policy.policy": ("Policy",),
     "release.release": ("Release", "verify"),

@@ -157,7 +157,7 @@ def model_words(
     for number, text in enumerate(others, 1):
         name, _, settings = text.partition(":")
         option = "--model" if len(others) == 1 else f"--model (number {number})"
-        found.append(ModelWord(option, name.strip(), _settings(settings.split(","), option, problems)))
+        found.append(ModelWord(option, name.strip(), settings_in(settings.split(","), option, problems)))
     return found, problems
 
 
@@ -280,7 +280,7 @@ def _say_anonymizer(mapping: dict[str, Any], words: Words, names: dict[KeyPath, 
     if words.anonymizer and words.anonymizer != given.get("name"):
         given = {"name": words.anonymizer}
         names[("anonymizer", "name")] = "--anonymizer"
-    said = _settings(words.options, "--set", problems)
+    said = settings_in(words.options, "--set", problems)
     if said:
         given = {"name": DEFAULT_ANONYMIZER, **given, **said}
         names.update({("anonymizer", key): f"--set {key}" for key in said})
@@ -288,7 +288,8 @@ def _say_anonymizer(mapping: dict[str, Any], words: Words, names: dict[KeyPath, 
         mapping["anonymizer"] = given
 
 
-def _settings(texts: Sequence[str], option: str, problems: list[str]) -> dict[str, Any]:
+def settings_in(texts: Sequence[str], option: str, problems: list[str]) -> dict[str, Any]:
+    """Read ``name=value`` pairs, values as TOML; mistakes are added to `problems`."""
     settings = {}
     for text in texts:
         name, equals, value = text.partition("=")

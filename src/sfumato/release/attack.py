@@ -171,7 +171,7 @@ def _played(target: Target, chosen: Sequence[Attack], *, by_name: bool) -> Attac
         except SfumatoError as error:
             if by_name:
                 raise
-            unplayed[one.name] = "; ".join(error.problems)
+            unplayed[one.name] = "; ".join(problem.removeprefix(f"{one.name}: ") for problem in error.problems)
     target.progress("done", len(chosen), len(chosen))
     control = None if target.control is None else target.control.height
     return Attacks(target.published.kind, target.original.height, control, tuple(results), unplayed)

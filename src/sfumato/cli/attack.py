@@ -1,0 +1,283 @@
+"""``sfumato attack``: attacks, played against a release or against what a policy would publish."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from sfumato.cli.options import (
+    OUTPUT,
+    AsJson,
+    Categorical,
+    ColumnNames,
+    Encoding,
+    Hierarchies,
+    Identifying,
+    Insensitive,
+    Missing,
+    NoHeader,
+    Others,
+    PolicyFile,
+    Quasi,
+    Sensitive,
+    Separator,
+)
+from sfumato.cli.outcome import say
+from sfumato.cli.progress import progress_bar
+from sfumato.errors import InputError, PolicyError, SfumatoError, raise_all
+
+if TYPE_CHECKING:
+    from sfumato.attacks.protocol import Attack
+    from sfumato.attacks.results import Attacks
+    from sfumato.cli.words import Words
+    from sfumato.policy.policy import Policy
+    from sfumato.table.table import Table
+
+PLAYED, KNOWN = "What is played", "What attackers and judges know"
+
+EXAMPLE = """\b
+Example:
+  sfumato attack patients-release/ --original patients.csv \\
+      --policy policy.toml
+  sfumato attack patients.csv --policy policy.toml --hold-out 0.2
+  sfumato attack patients-release/ --original patients.csv \\
+      --attack linkage,homogeneity --set linkage.known=2
+"""
+
+
+def attack(
+    target: Annotated[
+        Path,
+        typer.Argument(
+            metavar="RELEASE|TABLE",
+            show_default=False,
+            help="Folder of a release; or a CSV or Parquet file, to attack what --policy would publish of it.",
+        ),
+    ],
+    original: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="What the release was made from.", rich_help_panel=KNOWN),
+    ] = None,
+    policy: PolicyFile = None,
+    hold_out: Annotated[
+        float | None,
+        typer.Option(
+            metavar="SHARE",
+            help="Of a table: people who are left out of the release and serve as the control group, e.g. 0.2.",
+            rich_help_panel=KNOWN,
+        ),
+    ] = None,
+    control: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="People who were not in the data, same columns.", rich_help_panel=KNOWN),
+    ] = None,
+    register: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Names and values that a linking attacker holds.", rich_help_panel=KNOWN),
+    ] = None,
+    earlier: Annotated[
+        Path | None,
+        typer.Option(metavar="RELEASE", help="Another release of the same people.", rich_help_panel=KNOWN),
+    ] = None,
+    attacks: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--attack",
+            metavar="NAMES",
+            help="Which; all that can be played unless said.",
+            rich_help_panel=PLAYED,
+        ),
+    ] = None,
+    settings: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set",
+            metavar="ATTACK.NAME=VALUE",
+            help="Options; without --attack, plays just these.",
+            rich_help_panel=PLAYED,
+        ),
+    ] = None,
+    seed: Annotated[int | None, typer.Option(help="Makes the attacks repeatable.", rich_help_panel=PLAYED)] = None,
+    threads: Annotated[int | None, typer.Option(help="Threads; all cores unless said.", rich_help_panel=PLAYED)] = None,
+    identifying: Identifying = None,
+    quasi: Quasi = None,
+    sensitive: Sensitive = None,
+    insensitive: Insensitive = None,
+    others: Others = None,
+    categorical: Categorical = None,
+    hierarchies: Hierarchies = None,
+    separator: Separator = None,
+    encoding: Encoding = None,
+    missing: Missing = None,
+    no_header: NoHeader = False,
+    columns: ColumnNames = None,
+    fail_if_succeeds: Annotated[
+        bool,
+        typer.Option(
+            "--fail-if-succeeds",
+            help="Exit with 1 when an attack succeeds beyond what the release promises.",
+            rich_help_panel=OUTPUT,
+        ),
+    ] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Play attacks against a release, or against what a policy would publish, and say which ones work.
+
+    For the data steward: success is judged by the original. Without --policy it is read as the release's own policy
+    says, which withholds hierarchies that list original values. Lists are separated by commas. An attack that succeeds
+    is no error, unless --fail-if-succeeds is given.
+    """
+    from sfumato.cli.words import ROLES, Words, source_words
+
+    source = source_words(
+        separator=separator, encoding=encoding, missing=missing, header=not no_header, columns=columns
+    )
+    words = Words(
+        policy=policy,
+        roles=dict(zip(ROLES, (identifying, quasi, sensitive, insensitive), strict=True)),
+        others=others,
+        categorical=categorical or (),
+        hierarchies=hierarchies,
+        source=source,
+    )
+    problems = _usage_problems(target, policy, original, hold_out, control, earlier)
+    chosen = _chosen(attacks, settings or (), problems)
+    raise_all(PolicyError, problems)
+    with progress_bar(quiet=as_json) as progress:
+        common: dict[str, Any] = {"attacks": chosen, "seed": seed, "threads": threads, "progress": progress}
+        if target.is_dir():
+            assert original is not None
+            played = _on_release(target, original, words, control, register, earlier, common)
+        else:
+            played = _on_policy(target, words, hold_out or 0.0, register, common)
+    say(json.dumps(played.to_dict(), indent=2) if as_json else str(played))
+    if fail_if_succeeds and played.unlicensed:
+        raise typer.Exit(1)
+
+
+def _usage_problems(
+    target: Path,
+    policy: Path | None,
+    original: Path | None,
+    hold_out: float | None,
+    control: Path | None,
+    earlier: Path | None,
+) -> list[str]:
+    problems = []
+    if target.is_dir():
+        if original is None:
+            problems.append("--original: name the table that the release was made from")
+        if hold_out is not None:
+            problems.append("--hold-out: is for a table; a release is made already, so give --control instead")
+        return problems
+    if not target.exists():
+        problems.append(f"{target}: there is no such release or table")
+    if policy is None:
+        problems.append("--policy: name the policy that would publish the table, or attack the folder of a release")
+    beside = {"--original": original, "--control": control, "--earlier": earlier}
+    problems += [f"{option}: is for the folder of a release; leave it out" for option, given in beside.items() if given]
+    if hold_out is not None and not 0 <= hold_out < 1:
+        problems.append("--hold-out: must be a share from 0 to below 1")
+    return problems
+
+
+def _chosen(names: Sequence[str] | None, settings: Sequence[str], problems: list[str]) -> list[Attack] | None:
+    """Build the attacks that are named, with their options; None for the default set with no option."""
+    from sfumato.attacks import ATTACKS, DEFAULT
+    from sfumato.cli.words import all_names
+
+    asked = all_names(names)
+    unknown = [name for name in asked if name not in ATTACKS]
+    problems += [f"--attack: {name!r} is unknown; known are {', '.join(ATTACKS)}" for name in unknown]
+    options = _options(settings, asked or list(DEFAULT), problems)
+    if not asked and not options:
+        return None
+    named = asked or list(options)
+    return [made for name in named if name in ATTACKS and (made := _built(name, options.get(name, {}), problems))]
+
+
+def _options(settings: Sequence[str], asked: Sequence[str], problems: list[str]) -> dict[str, dict[str, Any]]:
+    from sfumato.cli.words import settings_in
+
+    options: dict[str, dict[str, Any]] = {}
+    for key, value in settings_in(settings, "--set", problems).items():
+        attack, dot, option = key.partition(".")
+        if not dot or attack not in asked:
+            problems.append(f"--set {key}: write attack.option=value, for an attack that is played")
+            continue
+        options.setdefault(attack, {})[option] = value
+    return options
+
+
+def _built(name: str, options: dict[str, Any], problems: list[str]) -> Attack | None:
+    from sfumato.attacks import ATTACKS
+    from sfumato.policy.entries import checked, entry_for
+
+    entry = entry_for(ATTACKS[name], tag="name", name=name)
+    try:
+        made: Attack = checked(entry, {"name": name, **options}).build()
+    except PolicyError as error:
+        problems.extend(f"--set {name}.{problem}" for problem in error.problems)
+        return None
+    return made
+
+
+def _on_release(
+    release: Path,
+    original: Path,
+    words: Words,
+    control: Path | None,
+    register: Path | None,
+    earlier: Path | None,
+    common: dict[str, Any],
+) -> Attacks:
+    from sfumato.cli.words import policy_of
+    from sfumato.release.attack import attack as play
+    from sfumato.release.folder import no_release
+
+    if problem := no_release(release):
+        raise InputError(problem)
+    meant = policy_of(replace(words, policy=words.policy or release / "policy.toml"))
+    errors: list[SfumatoError] = []
+    people = _table(meant, original, errors, "--original", named=register is not None)
+    others = None if control is None else _table(meant, control, errors, "--control", named=False, drop=True)
+    if errors:
+        raise type(errors[0])(*(problem for error in errors for problem in error.problems))
+    assert people is not None
+    return play(release, people, control=others, register=register, earlier=earlier, **common)
+
+
+def _on_policy(table: Path, words: Words, hold_out: float, register: Path | None, common: dict[str, Any]) -> Attacks:
+    from sfumato.cli.words import policy_of
+    from sfumato.release.hold_out import attack_policy
+
+    meant = policy_of(words)
+    errors: list[SfumatoError] = []
+    people = _table(meant, table, errors, str(table), named=register is not None)
+    if errors:
+        raise errors[0]
+    assert people is not None
+    return attack_policy(people, meant, hold_out=hold_out, register=register, **common)
+
+
+def _table(
+    meant: Policy, path: Path, errors: list[SfumatoError], what: str, *, named: bool, drop: bool = False
+) -> Table | None:
+    """Read people as a policy says; with their names where a register will be compared with them."""
+    from sfumato.table.table import Table
+
+    columns = meant.columns
+    update: dict[str, Any] = {"others": "drop", "identifying": ()} if drop else {}
+    if named:
+        update = {"insensitive": (*columns.insensitive, *columns.identifying), "identifying": ()}
+    try:
+        table = meant.model_copy(update={"columns": columns.model_copy(update=update)}).read(path)
+        return Table(table.frame, meant.to_schema(), table.kinds, table.source) if named else table
+    except SfumatoError as error:
+        errors.append(type(error)(*(f"{what}: {problem}" for problem in error.problems)))
+        return None
