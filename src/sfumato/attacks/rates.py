@@ -57,12 +57,12 @@ class Rate:
         """Return plain values, for JSON."""
         low, high = self.interval
         return {
-            "successes": self.successes,
-            "people": self.people,
-            "share": self.share,
-            "low": low,
-            "high": high,
-            "baseline": self.baseline,
+            "successes": float(self.successes),
+            "people": int(self.people),
+            "share": float(self.share),
+            "low": float(low),
+            "high": float(high),
+            "baseline": float(self.baseline),
         }
 
     def __str__(self) -> str:
