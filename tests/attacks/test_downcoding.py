@@ -45,6 +45,7 @@ def played(
         control=control,
         models=({"name": "k-anonymity", "k": k},),
         anonymizer=algorithm,
+        seed=1,
         recoding=recoding or Recoding(),
     )
     return (attack or Downcoding()).play(target)
