@@ -23,7 +23,14 @@ from sfumato.utility.domains import Domain, domains_of
 from sfumato.utility.estimates import contingency, estimate, expected_by_label, factors_of, histogram
 from sfumato.utility.populations import large_populations
 from sfumato.utility.queries import Among, Query, Range, Workload
-from sfumato.utility.trade_off import DirectComparison, TradeOff, guessing_accuracy, privacy_losses, utility_loss
+from sfumato.utility.trade_off import (
+    DirectComparison,
+    TradeOff,
+    frontier,
+    guessing_accuracy,
+    privacy_losses,
+    utility_loss,
+)
 from sfumato.utility.views import original_joint, read_joint
 
 NAMES = ("age", "town", "illness")
@@ -296,3 +303,14 @@ def test_the_records_under_each_label_are_answers_to_single_queries(published, n
     for code, label in enumerate(DOMAINS[name].attribute.labels.to_list()):
         also = Range(name, float(label), float(label)) if name == "age" else Among(name, (label,))
         assert found[code] == pytest.approx(estimate(joint, Query((*query.where, also))))
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.tuples(st.integers(0, 4), st.integers(0, 4)), max_size=12))
+def test_the_frontier_holds_what_nothing_beats(points):
+    found = frontier(points)
+    for place, point in enumerate(points):
+        beaten = any(other != point and other[0] <= point[0] and other[1] <= point[1] for other in points)
+        first = points.index(point) == place
+        assert (place in found) is (first and not beaten)
+    assert list(found) == sorted(found, key=lambda place: points[place])

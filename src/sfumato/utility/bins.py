@@ -52,9 +52,8 @@ def coarse(domain: Domain, numbers: int, categories: int) -> Bins:
     if bins.count <= numbers:
         return bins
     counts = np.bincount(bins.bin_of[domain.codes], minlength=bins.count + 1)[:-1]
-    # The bin of a value is where the middle of its records lies among all.
-    middle = (np.cumsum(counts) - counts / 2) / max(counts.sum(), 1)
-    place = np.minimum((middle * numbers).astype(np.int64), numbers - 1)
+    # The bin of a value is where its first record lies among all, as in the correlation of an original table.
+    place = (np.cumsum(counts) - counts) * numbers // max(counts.sum(), 1)
     last = np.flatnonzero(np.append(np.diff(place) > 0, True))
     assert domain.numbers is not None
     return Bins(_bin_of(domain.numbers, bins.uppers[last]), bins.uppers[last])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -167,3 +168,32 @@ def _bins(sensitive: Domain) -> Bins:
     if sensitive.attribute.hierarchy is not None:
         return Bins(np.arange(sensitive.attribute.size + 1), None)
     return coarse(sensitive, SENSITIVE_BINS, sensitive.attribute.size)
+
+
+def frontier(points: Sequence[tuple[float, float]]) -> tuple[int, ...]:
+    """Return the places of the points that no other beats in both privacy loss and utility loss.
+
+    Parameters
+    ----------
+    points
+        Privacy loss and utility loss of each release.
+
+    Returns
+    -------
+    tuple of int
+        By rising privacy loss; of equal points the first alone.
+
+    Notes
+    -----
+    Cost O(p log p).
+
+    Examples
+    --------
+    >>> frontier([(0.5, 0.1), (0.2, 0.3), (0.5, 0.2), (0.1, 0.9)])
+    (3, 1, 0)
+    """
+    found: list[int] = []
+    for place in sorted(range(len(points)), key=lambda place: (*points[place], place)):
+        if not found or points[place][1] < points[found[-1]][1]:
+            found.append(place)
+    return tuple(found)
