@@ -12,7 +12,7 @@ import sfumato as sf
 from sfumato.attacks.protocol import AttackResult, Target
 from sfumato.attacks.seed_guessing import SeedGuessing
 from sfumato.errors import InputError, PolicyError
-from sfumato.published import PublishedTable, SlicedTable
+from sfumato.published import BucketizedTables, PublishedTable
 from sfumato.table.reading import read_table
 from sfumato.table.table import Table
 
@@ -98,6 +98,58 @@ class TestWhereItCannot:
         assert not result.succeeds
 
 
+class TestSlices:
+    def table(self, count: int) -> Table:
+        generator = np.random.default_rng(3)
+        frame = pl.DataFrame(
+            {
+                "income": generator.integers(0, 10**6, count),
+                "zip": generator.integers(0, 10**6, count),
+                "disease": generator.choice(list("abcdefgh"), count),
+            }
+        )
+        return read_table(frame, sf.Schema(quasi_identifying=["income", "zip"], sensitive=["disease"]))
+
+    def played(self, table: Table, seed: int | None) -> AttackResult:
+        slicing = sf.Slicing(columns=[["income"], ["zip"], ["disease"]])
+        return played(table, sf.anonymize(table, sf.ProbabilisticLDiversity(3), anonymizer=slicing, seed=seed))
+
+    def test_a_small_seed_undoes_the_permutations(self) -> None:
+        result = self.played(self.table(600), 13)
+        assert result.figures["orders_that_fit"] == 1
+        assert result.succeeds
+        # Everybody is unlike all others, so that all ranks in all buckets are known.
+        assert (result.success.people, result.success.share) == (600, 1)
+
+    def test_order_from_the_operating_system(self) -> None:
+        result = self.played(self.table(600), None)
+        assert (result.success.successes, result.figures["orders_that_fit"]) == (0, 0)
+        assert not result.succeeds
+
+    def test_too_few_to_tell_seeds_apart(self) -> None:
+        result = self.played(self.table(12), 3)
+        assert result.figures["orders_tried"] == 0
+        assert "too few" in result.notes[1]
+        assert not result.succeeds
+
+    def test_nobody_is_unlike_all_others(self) -> None:
+        table = self.table(300)
+        twins = read_table(pl.concat([table.frame, table.frame.reverse()]), table.schema)
+        result = self.played(twins, 3)
+        assert (result.success.people, result.figures["orders_tried"]) == (0, 0)
+        assert not result.succeeds
+
+    def test_some_people_are_unlike_all_others(self) -> None:
+        generator = np.random.default_rng(3)
+        table = self.table(2000)
+        columns = {"income": pl.Series(generator.integers(0, 2000, 2000)), "zip": pl.Series([1, 2] * 1000)}
+        table = read_table(table.frame.with_columns(**columns), table.schema)
+        result = self.played(table, 7)
+        assert result.success.people < 1200
+        assert result.success.share > 1.5 * result.success.baseline
+        assert result.succeeds
+
+
 class TestBadInput:
     def test_more_records_than_people(self) -> None:
         data = pl.DataFrame({"age": ["30"] * 60, "sex": ["f"] * 60, "disease": ["a"] * 60})
@@ -105,9 +157,10 @@ class TestBadInput:
             SeedGuessing().play(Target(PublishedTable(data, ("age", "sex"), ("disease",)), people(50)))
 
     def test_another_kind(self) -> None:
-        sliced = SlicedTable(pl.DataFrame({"bucket": [0], "age": [1]}), (("age",),), ())
-        with pytest.raises(InputError, match="not a sliced-table"):
-            SeedGuessing().play(Target(sliced, people(5)))
+        quasi, counts = pl.DataFrame({"age": [1], "bucket": [0]}), {"bucket": [0], "disease": ["a"], "count": [1]}
+        buckets = BucketizedTables(quasi, pl.DataFrame(counts), ("age",), "disease")
+        with pytest.raises(InputError, match="not a bucketized-tables"):
+            SeedGuessing().play(Target(buckets, people(5)))
 
     @pytest.mark.parametrize("seeds", [0, -1, 2.5, "many", True])
     def test_a_number_of_seeds_that_is_none(self, seeds: Any) -> None:

@@ -14,7 +14,10 @@ from sfumato.attacks.placing import Placement, fits, generalized, place
 from sfumato.attacks.posterior import posterior_blocks
 from sfumato.attacks.protocol import AttackResult, Target
 from sfumato.attacks.rates import Rate
+from sfumato.attacks.slice_orders import FEWEST_PAIRS, guessed_rightly, ranks_of, read_slices
 from sfumato.errors import InputError, PolicyError, raise_all
+from sfumato.figures import counted
+from sfumato.published import SlicedTable
 from sfumato.shuffle import permutation
 from sfumato.table.kinds import text_of
 
@@ -42,6 +45,10 @@ class SeedGuessing:
 
     Notes
     -----
+    In a sliced table the permutations of the columns are tried. They leave traces where somebody's known values of a
+    column are unlike all others: such people of one bucket stand in the order of the permutation. With the seed, their
+    ranks tell about where in the bucket they stand in every other column, the sensitive one among them.
+
     Equal records that two orders exchange do not tell the orders apart; so many orders fit a release of few classes,
     and the attacker then falls back on what classes tell.
 
@@ -49,7 +56,7 @@ class SeedGuessing:
     """
 
     name: ClassVar[str] = "seed-guessing"
-    kinds: ClassVar[frozenset[str]] = frozenset({"generalized-table"})
+    kinds: ClassVar[frozenset[str]] = frozenset({"generalized-table", "sliced-table"})
     needs: ClassVar[tuple[str, ...]] = ("sensitive",)
 
     seeds: int = 1000
@@ -64,9 +71,11 @@ class SeedGuessing:
         Raises
         ------
         InputError
-            When the release is no generalized table, holds more records than there are people, or shares no
-            quasi-identifying attribute with them.
+            When the release is neither a generalized nor a sliced table, holds more records than there are people, or
+            shares no quasi-identifying attribute with them.
         """
+        if isinstance(target.published, SlicedTable):
+            return self._against_slices(target, target.published)
         published = generalized(target.published, self.name)
         placement = place(published, target.original.frame, target.original.schema, target.recoding)
         if placement.publication.records > target.original.height:
@@ -78,6 +87,30 @@ class SeedGuessing:
         ]
         people = found[0] if len(found) == 1 else None
         return tuple(self._result(target, name, people, len(found)) for name in target.original.schema.sensitive)
+
+    def _against_slices(self, target: Target, published: SlicedTable) -> tuple[AttackResult, ...]:
+        original, height = target.original, target.original.height
+        slices = read_slices(published, original)
+        found: list[int] = []
+        enough = published.data.height == height and slices.pairs >= FEWEST_PAIRS
+        for seed in range(self.seeds if enough else 0):
+            target.progress("seed-guessing: trying seeds", seed + 1, self.seeds)
+            found += [seed] if slices.agree(ranks_of(height, slices.columns, seed)) else []
+        ranks = ranks_of(height, slices.columns, found[0]) if len(found) == 1 else None
+        people = len(slices.found()[0])
+        notes = (
+            f"played on {counted(people, 'record')} whose known values of a column are unlike all others, so that "
+            "their bucket is known",
+            *(() if enough else ("too few of them, or of the records, are in the release to tell seeds apart",)),
+        )
+        results = []
+        for name in published.sensitive:
+            usual = guessed_rightly(published, original, slices, name, None)
+            right = usual & False if ranks is None else guessed_rightly(published, original, slices, name, ranks)
+            rate = Rate(float(right.sum()), people, float(usual.mean()) if people else 0.0)
+            figures = {"orders_tried": float(self.seeds if enough else 0), "orders_that_fit": float(len(found))}
+            results.append(self._told(name, rate, figures, notes))
+        return tuple(results)
 
     def _orders(self, target: Target, placement: Placement) -> Iterator[NDArray[np.int64]]:
         """Yield which of the records, in the order of the steward's table, each published row would be."""
@@ -93,14 +126,18 @@ class SeedGuessing:
         if people is not None:
             published = text_of(target.published.tables["data"][name])
             right = int(published.eq_missing(text_of(frame[name])[people]).sum())
+        rate = Rate(float(right), frame.height, _told_by_classes(target, name))
+        return self._told(name, rate, {"orders_tried": float(self.seeds + 1), "orders_that_fit": float(fitting)}, ())
+
+    def _told(self, name: str, rate: Rate, figures: dict[str, float], notes: tuple[str, ...]) -> AttackResult:
         return AttackResult(
             self.name,
             "everybody's quasi-identifying values in the order of the steward's table, and the program that shuffles",
             f"whose {name} was told by the order of the release",
-            Rate(float(right), frame.height, _told_by_classes(target, name)),
+            rate,
             None,
-            {"orders_tried": float(self.seeds + 1), "orders_that_fit": float(fitting)},
-            (),
+            figures,
+            notes,
             "no seed: then the order is drawn from the operating system, and no number of tries finds it",
         )
 
