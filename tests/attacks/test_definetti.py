@@ -150,6 +150,19 @@ class TestInput:
         with pytest.raises(InputError, match="share no attribute"):
             DeFinetti().play(target(BucketizedTables(quasi, counts, ("height",), "disease"), people(4, 1)))
 
+    def test_buckets_that_are_too_large(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr("sfumato.attacks.bucket_links.MOST_ENTRIES", 100)
+        original = people(60, 1)
+        with pytest.raises(InputError, match="more than the 100"):
+            DeFinetti().play(target(bucketized(original, 60), original))
+
+    def test_generalized_values_in_a_slice_are_noted(self) -> None:
+        original = people(60, 1)
+        release = sliced(original, 4, *COLUMNS)
+        wide = release.data.with_columns(pl.lit("[20..79]").alias("age"))
+        (told,) = DeFinetti().play(target(SlicedTable(wide, COLUMNS, ("disease",)), original))
+        assert "60 of 60 rows of part 1" in told.notes[0]
+
     def test_options(self) -> None:
         with pytest.raises(PolicyError) as caught:
             DeFinetti(rounds=0, exact=0, ranges=1)

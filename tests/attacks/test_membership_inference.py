@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import polars as pl
 import pytest
 
@@ -21,7 +22,7 @@ from naive.inference import generalized_lift, sliced_lift
 from sfumato.attacks.lift import lift
 from sfumato.attacks.membership import MembershipInference
 from sfumato.errors import InputError, PolicyError
-from sfumato.published import BucketizedTables, PublishedTable
+from sfumato.published import BucketizedTables, PublishedTable, RandomizedTable
 from sfumato.published.sliced import labels_of
 from sfumato.recoding.choice import Recoding
 
@@ -39,6 +40,15 @@ class TestWorks:
         if kind == "generalized":
             assert pairs.success.share > 0.9
             assert sure.succeeds
+
+    def test_on_noise_that_leaves_nobody_as_they_were(self) -> None:
+        original, control = people(800, 1), people(800, 2)
+        noise = np.random.default_rng(4).choice([-2, -1, 1, 2], 800)
+        noisy = randomized(original).data.with_columns(pl.col("age") + pl.Series(noise))
+        release = RandomizedTable(noisy, ("age", "sex", "zip"), ("disease",))
+        pairs, _ = MembershipInference().play(target(release, original, control))
+        assert pairs.succeeds
+        assert pairs.figures["fitting_members"] < 0.2
 
     def test_knowing_the_sensitive_value_helps(self) -> None:
         original, control = people(800, 1), people(800, 2)

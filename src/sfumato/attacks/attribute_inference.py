@@ -13,6 +13,7 @@ from sfumato.attacks.answers import usual_share
 from sfumato.attacks.cohort import Cohort, cohort_of
 from sfumato.attacks.naive_bayes import NaiveBayes, naive_bayes
 from sfumato.attacks.options import above_problems, count_problems
+from sfumato.attacks.pieces import unread_notes
 from sfumato.attacks.posterior import posterior_blocks, sensitive_of
 from sfumato.attacks.protocol import AttackResult, Target
 from sfumato.attacks.rates import Rate
@@ -92,7 +93,7 @@ class AttributeInference:
             success=Rate(right[:members].sum(), members, usual_share(truth[:members])),
             control=control if cohort.outsiders else None,
             figures={"answers": model.answers.size, "naive_bayes_alone": alone[:members].mean()},
-            notes=_notes(truth),
+            notes=(*_notes(truth), *unread_notes(target.published, cohort.frame)),
             helps="t-closeness or l-diversity with larger classes, so that few records tell nothing about one person",
         )
 

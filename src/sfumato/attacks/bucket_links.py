@@ -14,7 +14,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.attacks.adding import added
+from sfumato.errors import InputError
 from sfumato.kernels.matchings import matching_chances
+
+MOST_ENTRIES = 50_000_000
+"""Pairs of a row and a sensitive value of its bucket beyond which memory would run out."""
 
 _SCALING_ROUNDS = 20
 _WIDEST = 40.0
@@ -114,11 +118,22 @@ def learn_links(
     exact
         Buckets with at most as many states are worked out exactly, see :mod:`sfumato.kernels.matchings`.
 
+    Raises
+    ------
+    InputError
+        When there are more than `MOST_ENTRIES` pairs of a row and a value of its bucket.
+
     Notes
     -----
     What a row itself adds to the counts is left out when its own chances are worked out, so that rare values do not
     confirm themselves. Cost O(rounds · e · (attributes + rounds of scaling)).
     """
+    entries = int(np.diff(stock.starts)[bucket].sum())
+    if entries > MOST_ENTRIES:
+        raise InputError(
+            f"the buckets have {entries} pairs of a row and a sensitive value, more than the {MOST_ENTRIES} that can "
+            "be linked; buckets this large hide links well"
+        )
     order = np.argsort(bucket, kind="stable")
     ordered = bucket[order]
     widths = np.diff(stock.starts)[ordered]

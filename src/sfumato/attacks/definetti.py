@@ -13,7 +13,7 @@ from sfumato.attacks.bucket_guess import Guesser, read_buckets
 from sfumato.attacks.cohort import Cohort, cohort_of
 from sfumato.attacks.naive_bayes import NaiveBayes
 from sfumato.attacks.options import count_problems
-from sfumato.attacks.pieces import Piece, pieces_of
+from sfumato.attacks.pieces import Piece, pieces_of, unread_notes
 from sfumato.attacks.posterior import sensitive_of
 from sfumato.attacks.protocol import AttackResult, Target
 from sfumato.attacks.rates import Rate
@@ -86,9 +86,12 @@ class DeFinetti:
     def play(self, target: Target) -> tuple[AttackResult, ...]:
         """Play it for each sensitive attribute."""
         cohort, pieces = cohort_of(target), pieces_of(target.published)
-        return tuple(self._played(pieces, cohort, name) for name in sensitive_of(target.published))
+        notes = unread_notes(target.published, cohort.frame)
+        return tuple(self._played(pieces, cohort, name, notes) for name in sensitive_of(target.published))
 
-    def _played(self, pieces: tuple[Piece, ...], cohort: Cohort, sensitive: str) -> AttackResult:
+    def _played(
+        self, pieces: tuple[Piece, ...], cohort: Cohort, sensitive: str, notes: tuple[str, ...]
+    ) -> AttackResult:
         buckets = read_buckets(pieces, cohort.table, sensitive, ranges=self.ranges)
         truth = buckets.answers.codes(cohort.frame[sensitive])
         inside, outside = truth[: cohort.members], truth[cohort.members :]
@@ -102,6 +105,7 @@ class DeFinetti:
             success=Rate(float(right.sum()), len(inside), max(float(by_chance.mean()), usual)),
             control=_control(learnt.model, cohort.members, outside) if len(outside) else None,
             figures={"random_worlds": float(by_chance.mean()), "prior": usual},
+            notes=notes,
             helps="more sensitive values in each bucket, t-closeness of the buckets, or generalizing the values that "
             "the sensitive one depends on",
         )

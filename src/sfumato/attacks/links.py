@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import polars as pl
@@ -41,12 +41,15 @@ class Links:
         float64 (m,): share of all published records that agree with it so.
     records : int
         Published records.
+    distances : numpy.ndarray or None
+        float64 (m,): how far the nearest records are, where these were looked for.
     """
 
     candidates: NDArray[np.int64]
     own: NDArray[np.int64]
     prior: NDArray[np.float64]
     records: int
+    distances: NDArray[np.float64] | None = None
 
 
 def exact_links(
@@ -108,8 +111,8 @@ def nearest_links(
         return nearest_classes(people[some], codes[some], vectors[some, -1].copy(), labels, blocks, *classes)
 
     parts = each(found, range(0, len(vectors), PEOPLE), threads)
-    candidates, alike = (np.concatenate([part[place] for part in parts])[vector_of] for place in (0, 1))
-    return _links(candidates, alike, own, publication)
+    candidates, alike, distances = (np.concatenate(told)[vector_of] for told in zip(*parts, strict=True))
+    return replace(_links(candidates, alike, own, publication), distances=distances)
 
 
 def _read(

@@ -11,10 +11,14 @@ from numpy.typing import NDArray
 from sfumato.attacks.cohort import cohort_of
 from sfumato.attacks.discrimination import Discrimination, accepted
 from sfumato.attacks.lift import lift
+from sfumato.attacks.nearness import nearness
 from sfumato.attacks.options import share_problems
+from sfumato.attacks.pieces import unread_notes
 from sfumato.attacks.protocol import AttackResult, Target
 from sfumato.attacks.rates import Rate
 from sfumato.errors import InputError, PolicyError, raise_all
+from sfumato.published import RandomizedTable
+from sfumato.table.table import Table
 
 
 @dataclass(frozen=True)
@@ -36,7 +40,8 @@ class MembershipInference:
     Notes
     -----
     *Played.* Everybody in the data and in the control group gets a score, :func:`sfumato.attacks.lift.lift`: published
-    records that fit, divided by those that would by chance. Two results come of it.
+    records that fit, divided by those that would by chance. In a randomized table, people whom no record fits are
+    ranked below by how near the nearest one is, :func:`sfumato.attacks.nearness.nearness`. Two results come of it.
 
     *The pair test*: of a member and an outsider, the attacker names the one with the higher score as the member. The
     rate is the area under the ROC curve (AUC), by guessing ½. Wilson's interval is taken as if as many pairs had been
@@ -80,11 +85,23 @@ class MembershipInference:
                 "leave some records out of the release and give them as control"
             )
         cohort = cohort_of(target)
-        scores = lift(target.published, cohort.table, recoding=target.recoding, sensitive=self.knows_sensitive)
+        scores = self._scores(target, cohort.table)
         members, outsiders = scores[: cohort.members], scores[cohort.members :]
-        return self._pairs(members, outsiders), self._sure(members, outsiders)
+        notes = unread_notes(target.published, cohort.frame)
+        return self._pairs(members, outsiders, notes), self._sure(members, outsiders)
 
-    def _pairs(self, members: NDArray[np.float64], outsiders: NDArray[np.float64]) -> AttackResult:
+    def _scores(self, target: Target, people: Table) -> NDArray[np.float64]:
+        scores = lift(target.published, people, recoding=target.recoding, sensitive=self.knows_sensitive)
+        unfit = scores == 0
+        if not isinstance(target.published, RandomizedTable) or not unfit.any():
+            return scores
+        some = Table(people.frame.filter(unfit), people.schema, people.kinds, people.source)
+        scores[unfit] = nearness(target.published, some, sensitive=self.knows_sensitive, threads=target.threads)
+        return scores
+
+    def _pairs(
+        self, members: NDArray[np.float64], outsiders: NDArray[np.float64], notes: tuple[str, ...]
+    ) -> AttackResult:
         told = Discrimination.of(members, outsiders)
         low, high = told.interval
         smaller = min(told.members, told.outsiders)
@@ -95,6 +112,7 @@ class MembershipInference:
             goal="who were told from somebody who is not in the data",
             success=Rate(told.area * smaller, smaller, 0.5),
             figures={"auc": told.area, "auc_low": low, "auc_high": high, **fitting},
+            notes=notes,
             helps=_HELPS,
         )
 

@@ -16,7 +16,14 @@ from numpy.typing import NDArray
 from sfumato.attacks.tallies import comparable
 from sfumato.classes.grouping import group_records
 from sfumato.errors import InputError
-from sfumato.published import BucketizedTables, MarginalTables, Published, RandomizedTable, SlicedTable
+from sfumato.published import (
+    BucketizedTables,
+    MarginalTables,
+    Published,
+    PublishedTable,
+    RandomizedTable,
+    SlicedTable,
+)
 from sfumato.published.bucketized import COUNT
 from sfumato.published.sliced import BUCKET, labels_of
 
@@ -85,6 +92,26 @@ def alike(piece: Piece, people: pl.DataFrame, names: tuple[str, ...]) -> tuple[N
     vector_of, _ = group_records(np.column_stack([np.concatenate(column) for column in columns]).astype(np.uint32))
     told = vector_of.astype(np.int64)
     return told[: piece.frame.height], told[piece.frame.height :]
+
+
+def unread_notes(published: Published, people: pl.DataFrame) -> tuple[str, ...]:
+    """Say how many published rows hold values that nobody tried has, in kinds of release that hold original values.
+
+    Generalized and changed values are such; attacks that compare values do not see through them.
+    """
+    if isinstance(published, PublishedTable):
+        return ()
+    notes = []
+    for place, piece in enumerate(pieces_of(published), start=1):
+        names = tuple(name for name in piece.label_of if name in people.columns)
+        rows, held = alike(piece, people, names)
+        unread = int((~np.isin(rows, held)).sum()) if names else 0
+        if unread:
+            notes.append(
+                f"{unread} of {len(rows)} rows of part {place} have values that nobody tried has, generalized or "
+                "changed ones; this attack compares original values, so that its success may be too low"
+            )
+    return tuple(notes)
 
 
 def together(published: pl.Series, people: pl.Series) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

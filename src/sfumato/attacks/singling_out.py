@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from sfumato.attacks.cohort import Cohort, cohort_of, generator_of
 from sfumato.attacks.options import count_problems
+from sfumato.attacks.pieces import unread_notes
 from sfumato.attacks.predicates import Predicates, mixed, predicates_of, record_numbers
 from sfumato.attacks.protocol import AttackResult, Target
 from sfumato.attacks.rates import Rate
@@ -91,7 +92,7 @@ class SinglingOut:
                     "records_per_predicate": float(built.records.mean()),
                     **({"weight": weight.share, "weight_high": weight.interval[1]} if outsiders else {}),
                 },
-                notes=_notes(members, outsiders),
+                notes=(*_notes(members, outsiders), *unread_notes(target.published, cohort.frame)),
                 helps="publishing no small counts: larger classes in which every sensitive value is frequent, columns "
                 "and marginals whose values all repeat",
             ),
