@@ -17,9 +17,13 @@ from sfumato.attacks.pieces import unread_notes
 from sfumato.attacks.posterior import posterior_blocks, sensitive_of
 from sfumato.attacks.protocol import AttackResult, Target
 from sfumato.attacks.rates import Rate
+from sfumato.classes.grouping import group_records
 from sfumato.errors import PolicyError, raise_all
+from sfumato.kernels.grouping import first_records
 from sfumato.published import MarginalTables, Published, RandomizedTable
 from sfumato.published.bucketized import COUNT
+from sfumato.table.distinct import distinct_of
+from sfumato.table.table import Table
 
 
 @dataclass(frozen=True)
@@ -99,18 +103,28 @@ class AttributeInference:
 
     def _right(
         self, target: Target, cohort: Cohort, sensitive: str, model: NaiveBayes, truth: NDArray[np.int64]
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
         """Tell for whom the prediction is right, and for whom that of naive Bayes alone would be."""
-        right, alone = np.zeros(len(truth)), np.zeros(len(truth))
-        fitted = as_marginal(target.published)
-        blocks = posterior_blocks(fitted, cohort.table, sensitive=sensitive, recoding=target.recoding)
+        told, who_of = distinct_people(cohort.table)
+        named, alone = np.zeros(told.height, dtype=np.int64), np.zeros(told.height, dtype=np.int64)
+        blocks = posterior_blocks(as_marginal(target.published), told, sensitive=sensitive, recoding=target.recoding)
+        one_of = first_records(who_of, told.height)
         for rows, known in blocks:
-            learnt = model.shares(rows)
+            learnt = model.shares(one_of[rows])
             fitting = known.shares * known.candidates[:, None]
             tallies = _summed(fitting, model.answers.codes_of_texts(known.values), model.answers.size)
-            right[rows] = (tallies + self.strength * learnt).argmax(axis=1) == truth[rows]
-            alone[rows] = learnt.argmax(axis=1) == truth[rows]
-        return right, alone
+            named[rows] = (tallies + self.strength * learnt).argmax(axis=1)
+            alone[rows] = learnt.argmax(axis=1)
+        return named[who_of] == truth, alone[who_of] == truth
+
+
+def distinct_people(people: Table) -> tuple[Table, NDArray[np.int32]]:
+    """Return one of the people with each vector of quasi-identifying values, and which of them each person is like."""
+    known = [distinct_of(people.frame[name]) for name in people.schema.quasi_identifying]
+    codes = np.column_stack([column.rank_of[column.raw] for column in known])
+    who_of, count = group_records(codes.astype(np.uint32))
+    frame = people.frame[first_records(who_of, count)]
+    return Table(frame, people.schema, people.kinds, people.source), who_of
 
 
 def as_marginal(published: Published) -> Published:

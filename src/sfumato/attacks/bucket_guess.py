@@ -106,54 +106,55 @@ def _column(piece: Piece, people: pl.DataFrame, names: tuple[str, ...], answer: 
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Guesser:
-    """Guesses for everybody who may be in a bucket.
+class Guesses:
+    """What is guessed of the first people.
 
     Attributes
     ----------
     model : NaiveBayes
         What was learnt, for people in no bucket.
-    guesses : polars.DataFrame
-        ``who``, ``value``, ``chance``: the likeliest answers of each distinct vector of known values; equally likely
-        ones share the chance that the guess is made.
+    learnt, worlds : polars.DataFrame
+        ``who``, ``value``, ``chance``: the likeliest answers of each distinct vector of known values, by the links that
+        were learnt and by the buckets alone (random worlds); equally likely ones share the chance to be named.
     who_of : numpy.ndarray
-        int64 (m,): distinct vector of each person.
+        int64 (people,): distinct vector of each person.
     """
 
     model: NaiveBayes
-    guesses: pl.DataFrame
+    learnt: pl.DataFrame
+    worlds: pl.DataFrame
     who_of: NDArray[np.int64]
 
-    @classmethod
-    def of(cls, buckets: Buckets, *, rounds: int, exact: int) -> Guesser:
-        """Learn the links of each column and guess.
-
-        Parameters are those of :func:`sfumato.attacks.bucket_links.learn_links`.
-        """
-        stock, columns = buckets.stock, buckets.columns
-        links = [
-            learn_links(column.bucket, column.codes, column.sizes, stock, rounds=rounds, exact=exact)
-            if column.answer is None
-            else None
-            for column in columns
-        ]
-        told = [code for column in columns for code in column.told]
-        tables = [
-            table
-            for column, link in zip(columns, links, strict=True)
-            for table in (_crossed(column, stock.values) if link is None else link.tables)
-        ]
-        prior = added(stock.value_of, stock.counts, stock.values)
-        model = NaiveBayes(buckets.answers, prior, tuple(tables), tuple(told))
-        weighed = [_masses(column, link, stock) for column, link in zip(columns, links, strict=True)]
-        who_of, weights = _weights(columns, weighed)
-        return cls(model, _likeliest(weights), who_of)
-
-    def right(self, truth: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Return the chance that the guess is right for the first people, whose true answers are given."""
-        asked = pl.DataFrame({"who": self.who_of[: len(truth)], "value": truth})
-        found = asked.join(self.guesses, on=["who", "value"], how="left", maintain_order="left")
+    def right(self, guesses: pl.DataFrame, truth: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Return the chance that each person's guess is right."""
+        asked = pl.DataFrame({"who": self.who_of, "value": truth})
+        found = asked.join(guesses, on=["who", "value"], how="left", maintain_order="left")
         return found["chance"].fill_null(0.0).to_numpy()
+
+
+def guess(buckets: Buckets, people: int, *, rounds: int, exact: int) -> Guesses:
+    """Learn the links of each column and guess the values of the first `people`.
+
+    The other parameters are those of :func:`sfumato.attacks.bucket_links.learn_links`.
+    """
+    stock, columns = buckets.stock, buckets.columns
+    links = [
+        learn_links(column.bucket, column.codes, column.sizes, stock, rounds=rounds, exact=exact)
+        if column.answer is None
+        else None
+        for column in columns
+    ]
+    tables = [
+        table
+        for column, link in zip(columns, links, strict=True)
+        for table in (_crossed(column, stock.values) if link is None else link.tables)
+    ]
+    prior = added(stock.value_of, stock.counts, stock.values)
+    told = tuple(codes for column in columns for codes in column.told)
+    masses = [_masses(column, link, stock) for column, link in zip(columns, links, strict=True)]
+    who_of, weights = _weights([column.held[:people] for column in columns], masses)
+    model = NaiveBayes(buckets.answers, prior, tuple(tables), told)
+    return Guesses(model, _likeliest(weights, "learnt"), _likeliest(weights, "worlds"), who_of)
 
 
 def _crossed(column: Column, values: int) -> list[NDArray[np.float64]]:
@@ -166,44 +167,57 @@ def _crossed(column: Column, values: int) -> list[NDArray[np.float64]]:
 
 
 def _masses(column: Column, links: Links | None, stock: Stock) -> pl.DataFrame:
-    """Return how many rows with each vector have each answer of a bucket, and how many records of the bucket do."""
+    """Return for each vector, bucket and answer the share of the bucket's records with the answer that have the vector.
+
+    ``learnt`` by the links, ``worlds`` by the bucket alone; ``held`` is the number of these records.
+    """
+    vector, bucket = column.vector, column.bucket
     if links is None:
-        rows = pl.DataFrame({"vector": column.vector, "bucket": column.bucket, "value": column.answer, "mass": 1.0})
+        rows = pl.DataFrame({"vector": vector, "bucket": bucket, "value": column.answer, "learnt": 1.0, "worlds": 1.0})
     else:
-        vector, among = column.vector[links.row], column.bucket[links.row]
-        value = stock.value_of[links.pair]
-        rows = pl.DataFrame({"vector": vector, "bucket": among, "value": value, "mass": links.chance})
-    bucket = np.repeat(np.arange(len(stock.starts) - 1), np.diff(stock.starts))
-    held = pl.DataFrame({"bucket": bucket, "value": stock.value_of, "held": stock.counts})
-    return rows.group_by("vector", "bucket", "value").agg(pl.sum("mass")).join(held, on=["bucket", "value"])
+        value, alone = stock.value_of[links.pair], stock.counts[links.pair] / stock.sizes[bucket[links.row]]
+        cells = {"vector": vector[links.row], "bucket": bucket[links.row], "value": value}
+        rows = pl.DataFrame({**cells, "learnt": links.chance, "worlds": alone})
+    held = {"bucket": stock.bucket_of, "value": stock.value_of, "held": stock.counts.astype(np.float64)}
+    summed = rows.group_by("vector", "bucket", "value").agg(pl.sum("learnt", "worlds"))
+    return summed.join(pl.DataFrame(held), on=["bucket", "value"]).with_columns(
+        pl.col("learnt", "worlds") / pl.col("held")
+    )
 
 
-def _weights(columns: Sequence[Column], masses: Sequence[pl.DataFrame]) -> tuple[NDArray[np.int64], pl.DataFrame]:
-    """Weigh each answer for each distinct vector of known values: ``who``, ``value``, ``weight``.
+def _weights(
+    held: Sequence[NDArray[np.int64]], masses: Sequence[pl.DataFrame]
+) -> tuple[NDArray[np.int64], pl.DataFrame]:
+    """Weigh each answer for each distinct vector of known values: ``who``, ``value``, ``learnt``, ``worlds``.
 
     In a bucket, columns are independent given the answer: its records times, for each column, the share of them that
     have the vector. Buckets are added up.
     """
-    who_of, count = group_records(np.column_stack([column.held for column in columns]).astype(np.uint32))
+    who_of, count = group_records(np.column_stack(held).astype(np.uint32))
     one_of = first_records(who_of, count)
-    held = [pl.DataFrame({"who": np.arange(count), "vector": column.held[one_of]}) for column in columns]
-    found: pl.DataFrame | None = None
+    who = [pl.DataFrame({"who": np.arange(count), "vector": vectors[one_of]}) for vectors in held]
+    places = [mass.select("vector", "bucket").unique() for mass in masses]
     # What fits fewest buckets goes first, so that few pairs are ever held.
-    for mine, mass in sorted(zip(held, masses, strict=True), key=lambda pair: _pairs(*pair)):
-        if found is None:
-            found = mine.join(mass, on="vector").select("who", "bucket", "value", weight=pl.col("mass"))
-            continue
-        found = found.join(mine, on="who").join(mass, on=["vector", "bucket", "value"])
-        found = found.select("who", "bucket", "value", weight=pl.col("weight") * pl.col("mass") / pl.col("held"))
-    assert found is not None
-    return who_of.astype(np.int64), found.group_by("who", "value").agg(pl.sum("weight"))
+    order = sorted(range(len(held)), key=lambda column: _pairs(who[column], places[column]))
+    found = who[order[0]].join(places[order[0]], on="vector").select("who", "bucket")
+    for column in order[1:]:
+        fitting = found.join(who[column], on="who").join(places[column], on=["vector", "bucket"], how="semi")
+        found = fitting.select("who", "bucket")
+    found = found.join(who[order[0]], on="who").join(masses[order[0]], on=["vector", "bucket"])
+    found = found.select("who", "bucket", "value", pl.col("learnt", "worlds") * pl.col("held"))
+    for column in order[1:]:
+        further = found.join(who[column], on="who").join(masses[column], on=["vector", "bucket", "value"])
+        found = further.select(
+            "who", "bucket", "value", *(pl.col(name) * pl.col(f"{name}_right") for name in ("learnt", "worlds"))
+        )
+    return who_of.astype(np.int64), found.group_by("who", "value").agg(pl.sum("learnt", "worlds"))
 
 
-def _pairs(mine: pl.DataFrame, mass: pl.DataFrame) -> int:
-    return int(mine.join(mass.group_by("vector").len("fitting"), on="vector")["fitting"].sum())
+def _pairs(who: pl.DataFrame, places: pl.DataFrame) -> int:
+    return int(who.join(places.group_by("vector").len("fitting"), on="vector")["fitting"].sum())
 
 
-def _likeliest(weights: pl.DataFrame) -> pl.DataFrame:
-    best = weights.with_columns(best=pl.max("weight").over("who"))
-    tied = best.filter(pl.col("weight") >= pl.col("best") * (1 - SURE), pl.col("best") > 0)
+def _likeliest(weights: pl.DataFrame, by: str) -> pl.DataFrame:
+    best = weights.with_columns(best=pl.max(by).over("who"))
+    tied = best.filter(pl.col(by) >= pl.col("best") * (1 - SURE), pl.col("best") > 0)
     return tied.select("who", "value", chance=1 / pl.len().over("who"))

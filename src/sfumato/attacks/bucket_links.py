@@ -64,10 +64,14 @@ class Stock:
         return cls(starts, keys % values, counts, values)
 
     @property
+    def bucket_of(self) -> NDArray[np.int64]:
+        """Bucket of each pair: int64 (z,)."""
+        return np.repeat(np.arange(len(self.starts) - 1), np.diff(self.starts))
+
+    @property
     def sizes(self) -> NDArray[np.int64]:
         """Records of each bucket: int64 (b,)."""
-        bucket = np.repeat(np.arange(len(self.starts) - 1), np.diff(self.starts))
-        return added(bucket, self.counts, len(self.starts) - 1).astype(np.int64)
+        return added(self.bucket_of, self.counts, len(self.starts) - 1).astype(np.int64)
 
 
 @dataclass(frozen=True, eq=False, repr=False)

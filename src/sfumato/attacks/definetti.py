@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.attacks.answers import usual_share
-from sfumato.attacks.bucket_guess import Guesser, read_buckets
+from sfumato.attacks.bucket_guess import guess, read_buckets
 from sfumato.attacks.cohort import Cohort, cohort_of
 from sfumato.attacks.naive_bayes import NaiveBayes
 from sfumato.attacks.options import count_problems
@@ -95,15 +95,15 @@ class DeFinetti:
         buckets = read_buckets(pieces, cohort.table, sensitive, ranges=self.ranges)
         truth = buckets.answers.codes(cohort.frame[sensitive])
         inside, outside = truth[: cohort.members], truth[cohort.members :]
-        learnt, worlds = (Guesser.of(buckets, rounds=rounds, exact=self.exact) for rounds in (self.rounds, 0))
-        right, by_chance = learnt.right(inside), worlds.right(inside)
+        guesses = guess(buckets, cohort.members, rounds=self.rounds, exact=self.exact)
+        right, by_chance = guesses.right(guesses.learnt, inside), guesses.right(guesses.worlds, inside)
         usual = usual_share(inside)
         return AttackResult(
             attack=self.name,
             knows="everybody's quasi-identifying values, and who is in the data",
             goal=f"whose {sensitive} was guessed" + ("" if buckets.answers.edges is None else " to the right range"),
             success=Rate(float(right.sum()), len(inside), max(float(by_chance.mean()), usual)),
-            control=_control(learnt.model, cohort.members, outside) if len(outside) else None,
+            control=_control(guesses.model, cohort.members, outside) if len(outside) else None,
             figures={"random_worlds": float(by_chance.mean()), "prior": usual},
             notes=notes,
             helps="more sensitive values in each bucket, t-closeness of the buckets, or generalizing the values that "

@@ -62,8 +62,14 @@ def lift(published: Published, people: Table, *, recoding: Recoding, sensitive: 
         if not names:
             raise nothing_shared()
         cells = read_cells(published, people, names, recoding)
-        return cells.sum_fitting(cells.class_weights)
-    return _of_pieces(pieces_of(published), people, sensitive)
+        return _steadied(cells.sum_fitting(cells.class_weights))
+    return _steadied(_of_pieces(pieces_of(published), people, sensitive))
+
+
+def _steadied(scores: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Round to ten digits: sums in another order differ in the last ones, and ties must stay ties."""
+    digits, exponents = np.frexp(scores)
+    return np.ldexp(np.round(digits, 10), exponents)
 
 
 def _of_pieces(pieces: Sequence[Piece], people: Table, sensitive: bool) -> NDArray[np.float64]:

@@ -71,32 +71,48 @@ def _count_exactly(held: Any, block: Any, told: Any, states: int) -> None:
     for value in range(width):
         strides[value + 1] = strides[value] * (held[value] + 1)
     ahead, behind = np.zeros(states), np.zeros(states)
+    handed = np.zeros(width, dtype=np.int64)
     ahead[0], behind[states - 1] = 1.0, 1.0
-    for state in range(states):
-        row = _row(state, strides)
-        for value in range(width):
-            if state % strides[value + 1] // strides[value] < held[value]:
-                ahead[state + strides[value]] += ahead[state] * block[row, value]
-    for state in range(states - 2, -1, -1):
-        row = _row(state, strides)
-        for value in range(width):
-            if state % strides[value + 1] // strides[value] < held[value]:
-                behind[state] += block[row, value] * behind[state + strides[value]]
-    told[:] = 0.0
+    row = 0
     for state in range(states - 1):
-        row = _row(state, strides)
         for value in range(width):
-            if state % strides[value + 1] // strides[value] < held[value]:
-                told[row, value] += ahead[state] * block[row, value] * behind[state + strides[value]] / behind[0]
+            if handed[value] < held[value]:
+                ahead[state + strides[value]] += ahead[state] * block[row, value]
+        row += _step_up(handed, held)
+    told[:] = 0.0
+    for state in range(states - 2, -1, -1):
+        row += _step_down(handed, held)
+        for value in range(width):
+            if handed[value] < held[value]:
+                onwards = block[row, value] * behind[state + strides[value]]
+                behind[state] += onwards
+                told[row, value] += ahead[state] * onwards / ahead[states - 1]
 
 
 @inlined
-def _row(state: int, strides: Any) -> int:
-    """Return how many values a state has handed out, which is the row that comes next."""
-    row = 0
-    for value in range(len(strides) - 1):
-        row += state % strides[value + 1] // strides[value]
-    return row
+def _step_up(handed: Any, held: Any) -> int:
+    """Go to the next state and return by how much the number of values handed out changes."""
+    change = 0
+    for value in range(len(held)):
+        if handed[value] < held[value]:
+            handed[value] += 1
+            return change + 1
+        change -= handed[value]
+        handed[value] = 0
+    return change
+
+
+@inlined
+def _step_down(handed: Any, held: Any) -> int:
+    """Go to the state before and return by how much the number of values handed out changes."""
+    change = 0
+    for value in range(len(held)):
+        if handed[value] > 0:
+            handed[value] -= 1
+            return change - 1
+        change += held[value]
+        handed[value] = held[value]
+    return change
 
 
 @inlined
