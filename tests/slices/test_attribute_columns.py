@@ -51,6 +51,11 @@ def test_every_attribute_stands_in_one_column(attributes, columns, seed):
     assert made == cluster_columns(found, ["a0"], columns)
 
 
+def test_attributes_that_decide_each_other_still_fill_every_column():
+    found = sf.Correlation(tuple("abcd"), np.ones((4, 4)), (2,) * 4)
+    assert [len(cluster_columns(found, [], columns)) for columns in (1, 2, 3, 4)] == [1, 2, 3, 4]
+
+
 @pytest.mark.parametrize(("columns", "alpha"), [(5, None), (2, 6), (1, 2), (2, 4), (4, 2)])
 def test_numbers_that_do_not_fit_are_refused(columns, alpha):
     with pytest.raises(sf.PolicyError):
@@ -59,6 +64,6 @@ def test_numbers_that_do_not_fit_are_refused(columns, alpha):
 
 def test_constant_attributes_are_named():
     found = sf.Correlation(("a", "b", "c"), np.eye(3), (1, 2, 1))
-    with pytest.raises(sf.InputError) as error:
+    with pytest.raises(sf.PolicyError) as error:
         cluster_columns(found, [], 2)
     assert len(error.value.problems) == 2

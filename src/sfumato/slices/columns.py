@@ -8,7 +8,7 @@ import kmedoids
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.errors import InputError, PolicyError, raise_all
+from sfumato.errors import PolicyError, raise_all
 from sfumato.slices.correlation import Correlation
 
 Columns = tuple[tuple[str, ...], ...]
@@ -39,9 +39,8 @@ def cluster_columns(
     Raises
     ------
     PolicyError
-        When there are more columns than attributes, or `alpha` leaves too few attributes for the others.
-    InputError
-        With every attribute that has one value only.
+        When there are more columns than attributes, or `alpha` leaves too few attributes for the others; and with every
+        attribute that has one value only.
 
     Notes
     -----
@@ -51,8 +50,8 @@ def cluster_columns(
     *Sources.* Li, Li, Zhang, Molloy, TKDE 2012; Kaufman, Rousseeuw, "Finding groups in data", 1990. The rule of the
     sensitive column is ours to the letter, as the paper only names it.
     """
-    raise_all(PolicyError, _count_problems(correlation, sensitive, columns, alpha))
-    raise_all(InputError, _constant_problems(correlation))
+    problems = [*_count_problems(correlation, sensitive, columns, alpha), *_constant_problems(correlation)]
+    raise_all(PolicyError, problems)
     everyone = np.arange(len(correlation.attributes))
     if alpha is None or not sensitive:
         return _named(correlation, _clusters(correlation.distances, everyone, columns))
@@ -81,7 +80,11 @@ def _clusters(distances: NDArray[np.float64], places: NDArray[np.int64], count: 
     if count == 1:
         return [places]
     among = np.ascontiguousarray(distances[np.ix_(places, places)])
-    labels = np.asarray(kmedoids.pam(among, count, init="build").labels)
+    # PAM stops looking for medoids once everybody lies on one; any others then serve as well.
+    found = np.sort(np.asarray(kmedoids.pam(among, count, init="build").medoids, dtype=np.int64))
+    medoids = np.append(found, np.setdiff1d(np.arange(len(places)), found)[: count - len(found)])
+    labels = among[:, medoids].argmin(axis=1)
+    labels[medoids] = np.arange(count)
     return [places[labels == label] for label in range(count)]
 
 

@@ -108,9 +108,7 @@ class Slicing:
         Raises
         ------
         PolicyError
-            When the number of columns does not fit the attributes.
-        InputError
-            When an attribute that is to be clustered has one value only.
+            When the number of columns does not fit the attributes, or one that is to be clustered has one value only.
         UnsatisfiableError
             When not even all records as one bucket satisfy the models, or a sensitive attribute has one value only.
         """
