@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 from benchmarks import (
+    attack_job,
     bucket_job,
     cells_job,
     checking_job,
@@ -35,12 +36,14 @@ JOBS: dict[str, Job] = {
     "cells": cells_job.run,
     "clustering": clustering_job.run,
     "risk": risk_job.run,
+    attack_job.NAME: attack_job.run,
     "utility": utility_job.run,
     "bucketization": bucket_job.run,
     "ratings": rating_job.run_public,
     "ratings-shapes": rating_job.run_shapes,
 }
 ALWAYS_WHOLE = {
+    attack_job.NAME,
     mondrian_job.NAME,
     lattice_job.NAME,
     clustering_job.NAME,

@@ -156,8 +156,16 @@ class TestWhereItMustWorkAndWhereItCannot:
         assert exact.success.successes == 0
 
     def test_buckets_show_whose_row_is_whose(self) -> None:
-        only, _ = sf.attack(bucketized(), patients(), attacks="linkage").results
-        assert only.success.share == 1
+        for attack in ("linkage", "nearest-linkage"):
+            only, _ = sf.attack(bucketized(), patients(), attacks=attack).results
+            assert only.success.share == 1
+            assert only.success.baseline == 1 / 8
+
+    def test_a_release_without_other_values_cannot_be_judged(self) -> None:
+        table = sf.read_table(patients().frame.drop("disease"), sf.Schema(quasi_identifying=SCHEMA.quasi_identifying))
+        for result in sf.attack(PublishedTable(table.frame, QUASI, ()), table, attacks="nearest-linkage").results:
+            assert not result.succeeds
+            assert "nobody can tell" in result.notes[0]
 
     def test_somebody_suppressed_is_not_found(self) -> None:
         table = sf.read_table(PATIENTS.drop("name"), THESIS_TABLE)

@@ -26,6 +26,11 @@ JUDGED = (
     "agree by chance"
 )
 
+UNJUDGED = (
+    "the release has no values beside the quasi-identifying ones, or the same for all, so that nobody can tell whether "
+    "the nearest record is the right one"
+)
+
 
 def outsiders(links: Links, victims: Victims) -> dict[str, float]:
     """Count the people of a register who are not in the data and fit some record all the same."""
@@ -67,17 +72,18 @@ def scored(
     people = len(candidates)
     alone = candidates == 1
     picked = np.where(own > 0, 1 / np.maximum(candidates, 1), 0.0)
-    # A register tells no more than the original: true records are among those that fit unless they are suppressed.
-    certain = attack == "linkage" and target.published.kind != "randomized-table"
+    kind = target.published.kind
+    # True records are among those that fit unless they are suppressed; nothing is nearer than bare values.
+    certain = kind == "bucketized-tables" or (attack == "linkage" and kind == "generalized-table")
     chance = np.where(candidates > 0, (1 - (1 - prior) ** candidates) / np.maximum(candidates, 1), 0.0)
     least = 1 / max(1, links.records)
     who = "of everybody in the data" if target.register is None else "of the people in a register"
-    k = None if target.published.kind != "generalized-table" else smallest_promised(target.models)
+    k = None if kind != "generalized-table" else smallest_promised(target.models)
     common: dict[str, Any] = {
         "attack": attack,
         "knows": f"{_listed(names)} {who}",
         "helps": "k-anonymity with a larger k, coarser values, or fewer quasi-identifying attributes",
-        "notes": () if certain else (JUDGED,),
+        "notes": () if certain else (JUDGED,) if (prior < 1).any() else (UNJUDGED,),
     }
     return (
         AttackResult(
