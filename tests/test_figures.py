@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sfumato.figures import counted, figure, percent
+from sfumato.figures import counted, figure, percent, plural
 
 
 @pytest.mark.parametrize(
@@ -51,3 +51,12 @@ def test_shares_are_percentages():
 def test_nouns_agree_with_their_number():
     assert [counted(number, "class") for number in (0, 1, 2)] == ["0 classes", "1 class", "2 classes"]
     assert [counted(number, "record") for number in (1, 12345)] == ["1 record", "12,345 records"]
+
+
+def test_nouns_for_several():
+    assert [plural(noun) for noun in ("class", "equivalence class", "bucket", "table")] == [
+        "classes",
+        "equivalence classes",
+        "buckets",
+        "tables",
+    ]

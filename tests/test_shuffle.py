@@ -7,7 +7,7 @@ import os
 import numpy as np
 import pytest
 
-from sfumato.shuffle import permutation
+from sfumato.shuffle import another, permutation
 
 
 @pytest.mark.parametrize("seed", [None, 0, 12345678901234567890])
@@ -51,3 +51,11 @@ def test_keys_that_differ_in_their_low_bits_alone_are_told_apart(monkeypatch):
     keys = np.array([3, 2, 2**63 + 1, 2**63, 1, 0], dtype=np.uint64)
     monkeypatch.setattr(os, "urandom", lambda size: keys.tobytes())
     assert permutation(6, None).tolist() == [5, 4, 1, 0, 3, 2]
+
+
+def test_further_choices_of_a_run_are_unlike_each_other_and_the_first():
+    assert another(None, 1) is None
+    found = [another(seed, number) for seed in (0, 1, 2**40) for number in range(20)]
+    assert len({0, 1, 2**40, *found}) == 63
+    assert found == [another(seed, number) for seed in (0, 1, 2**40) for number in range(20)]
+    assert permutation(50, another(1, 1)).tolist() != permutation(50, 1).tolist()
