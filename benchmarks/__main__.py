@@ -16,6 +16,7 @@ from benchmarks import (
     clustering_job,
     lattice_job,
     mondrian_job,
+    rating_anonymizing_job,
     rating_job,
     release_job,
     risk_job,
@@ -41,6 +42,7 @@ JOBS: dict[str, Job] = {
     "bucketization": bucket_job.run,
     "ratings": rating_job.run_public,
     "ratings-shapes": rating_job.run_shapes,
+    "ratings-anonymous": rating_anonymizing_job.run,
 }
 ALWAYS_WHOLE = {
     attack_job.NAME,
@@ -51,6 +53,7 @@ ALWAYS_WHOLE = {
     utility_job.NAME,
     rating_job.NAME,
     "ratings-shapes",
+    rating_anonymizing_job.NAME,
 }
 """Jobs whose size is given by their data."""
 

@@ -70,6 +70,8 @@ if TYPE_CHECKING:
     from sfumato.policy.policy import Policy as Policy
     from sfumato.ratings.anonymize import anonymize_ratings as anonymize_ratings
     from sfumato.ratings.check import check_ratings as check_ratings
+    from sfumato.ratings.kept import RatingUtility as RatingUtility
+    from sfumato.ratings.kept import rating_utility as rating_utility
     from sfumato.ratings.model import RatingAnonymity as RatingAnonymity
     from sfumato.ratings.rating_loss import RatingLoss as RatingLoss
     from sfumato.ratings.rating_release import RatingRelease as RatingRelease
@@ -159,6 +161,7 @@ _HOMES = {
     ),
     "ratings.anonymize": ("anonymize_ratings",),
     "ratings.check": ("check_ratings",),
+    "ratings.kept": ("RatingUtility", "rating_utility"),
     "ratings.model": ("RatingAnonymity",),
     "ratings.rating_loss": ("RatingLoss",),
     "ratings.rating_release": ("RatingRelease",),

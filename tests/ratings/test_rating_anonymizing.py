@@ -197,6 +197,7 @@ def test_ratings_that_satisfy_the_model_stay_as_they_are() -> None:
     for method in METHODS:
         release = sf.anonymize_ratings(ratings, sf.RatingAnonymity(2, 1), method=method)
         assert release.loss.total == 0
+        assert release.notes == ("nothing was changed: the ratings satisfy the model as they are",)
         assert sorted(map(str, records_of(release.ratings))) == sorted(map(str, records_of(ratings)))
     everything = sf.anonymize_ratings(table_1(), sf.RatingAnonymity(5, 6, 2))
     assert everything.loss.share == 0

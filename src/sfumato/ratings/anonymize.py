@@ -166,6 +166,8 @@ def _spread_of_all(ratings: Ratings, model: RatingAnonymity) -> float:
 
 
 def _notes(task: RatingTask, groups: Groups, changed: Changed) -> tuple[str, ...]:
+    if changed.ratings is task.ratings:
+        return ("nothing was changed: the ratings satisfy the model as they are", *_time_notes(changed))
     found = [f"{counted(groups.count, 'group')} of {figure(np.count_nonzero(groups.group_of >= 0) / groups.count, 3)}"]
     return (*found, *_time_notes(changed), *_kept_notes(task, changed))
 
