@@ -10,7 +10,7 @@ from benchmarks.results import SkippedJob
 from benchmarks.settings import Settings
 
 import sfumato as sf
-from benchmarks import rating_job
+from benchmarks import rating_anonymizing_job, rating_job
 
 
 def test_made_up_ratings_have_long_tails():
@@ -55,3 +55,10 @@ def test_shapes_are_decided_in_a_process_of_their_own():
 def test_without_its_data_the_job_says_so(tmp_path):
     with pytest.raises(SkippedJob, match="SFUMATO_DATA"):
         list(rating_job.run_public(Settings(folder=tmp_path, data=None)))
+
+
+def test_anonymous_ratings_against_the_plan():
+    ratings = long_tailed(80, 120, 2500).with_sensitive(["1"])
+    figures = list(rating_anonymizing_job.compared("small", ratings, sf.RatingAnonymity(3, 1, 0.5), {}))
+    assert [figure.verdict for figure in figures] == ["met", "met", "", ""]
+    assert figures[0].value < 1
