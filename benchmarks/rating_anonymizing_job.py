@@ -35,10 +35,12 @@ def run(settings: Settings) -> Iterator[Figure]:
         yield from compared(what, ratings.with_sensitive(chosen), model, options)
 
 
-def compared(what: str, ratings: sf.Ratings, model: sf.RatingAnonymity, options: dict[str, Any]) -> Iterator[Figure]:
+def compared(
+    what: str, ratings: sf.Ratings, model: sf.RatingAnonymity, options: dict[str, Any], keep: int = KEPT
+) -> Iterator[Figure]:
     """Give the losses of groups as shares of those of the plan, on all issues and on the kept ones."""
     (cost, groups), (other, plan) = (
-        _released(ratings, model, method=method, **options) for method in ("groups", "plan")
+        _released(ratings, model, method=method, keep=keep, **options) for method in ("groups", "plan")
     )
     told = f"{groups.loss} [{cost}] against {plan.loss} [{other}]"
     ratio = groups.loss.total / plan.loss.total
@@ -49,7 +51,7 @@ def compared(what: str, ratings: sf.Ratings, model: sf.RatingAnonymity, options:
     ratio = groups.kept_loss.total / plan.kept_loss.total
     text = f"{ratio:.3f} ({groups.kept_loss.share:.1%} against {plan.kept_loss.share:.1%})"
     told = f"{groups.kept_loss} against {plan.kept_loss}"
-    yield Figure(NAME, f"{what}: the same on the {KEPT} most rated", ratio, text, 1, True, told)
+    yield Figure(NAME, f"{what}: the same on the {keep} most rated", ratio, text, 1, True, told)
     yield from predicted(what, ratings, groups)
 
 
@@ -63,4 +65,4 @@ def predicted(what: str, ratings: sf.Ratings, release: sf.RatingRelease) -> Iter
 
 
 def _released(ratings: sf.Ratings, model: sf.RatingAnonymity, **options: Any) -> tuple[Cost, sf.RatingRelease]:
-    return run_here(lambda: sf.anonymize_ratings(ratings, model, keep=KEPT, seed=1, **options))
+    return run_here(lambda: sf.anonymize_ratings(ratings, model, seed=1, **options))
