@@ -11,7 +11,7 @@ import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from sfumato.attacks.rates import Rate
     from sfumato.experiments.hospital import Hospital
     from sfumato.experiments.linking import LinkingStudy
+    from sfumato.release.report import Report
     from sfumato.release.verify import Verification
 
 EXAMPLE = """\b
@@ -193,7 +194,7 @@ def _table() -> Table:
 
 def _comparison(study: LinkingStudy) -> Table:
     before, after = study.before, study.after
-    loss = study.release.report.losses.normalized_ncp
+    loss = cast("Report", study.release.report).losses.normalized_ncp
     table = _table()
     table.add_column(f"of {before.in_table:,} patients in the register")
     for name in ("names removed", "published", "by guessing"):

@@ -16,6 +16,8 @@ from sfumato.models.checks import Check, Outcome
 from sfumato.published import Published
 from sfumato.release.description import Description, build_model, read_description
 from sfumato.release.folder import MARK, no_release, whole_folder
+from sfumato.release.report import Report
+from sfumato.release.report_kinds import KindReport
 from sfumato.release.table_files import read_published_files, write_tables
 from sfumato.release.verify import Verification
 from sfumato.release.verify_kinds import recount
@@ -43,7 +45,7 @@ class Release:
     """
 
     published: Published
-    report: Any
+    report: Report | KindReport
     description: Description
     policy: str
 
