@@ -1,0 +1,246 @@
+"""``sfumato compare``: many releases of one table, side by side."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal, get_args
+
+import typer
+
+from sfumato.cli.options import (
+    ANONYMIZERS,
+    METHOD,
+    OUTPUT,
+    PRIVACY,
+    PUBLISHERS,
+    AsJson,
+    Categorical,
+    ColumnNames,
+    Encoding,
+    Hierarchies,
+    Identifying,
+    Insensitive,
+    Missing,
+    NoHeader,
+    Original,
+    Others,
+    PolicyFile,
+    Quasi,
+    Sensitive,
+    Separator,
+)
+from sfumato.cli.outcome import complain, say
+from sfumato.cli.progress import progress_bar
+
+if TYPE_CHECKING:
+    from sfumato.experiments.comparison import Comparison
+    from sfumato.policy.policy import Policy
+
+Diversity = Literal["entropy", "distinct", "probabilistic", "recursive"]
+VARIED = {"k": "-k", "l": "-l", "t": "-t", "records": "--records", "attributes": "--attributes"}
+
+EXAMPLE = """\b
+Example:
+  sfumato compare patients.csv --policy policy.toml \\
+      --anonymizers mondrian,k-member,datafly -k 2,5,10,20 --out comparison/
+"""
+
+
+def compare(
+    table: Original,
+    policy: PolicyFile = None,
+    identifying: Identifying = None,
+    quasi: Quasi = None,
+    sensitive: Sensitive = None,
+    insensitive: Insensitive = None,
+    others: Others = None,
+    categorical: Categorical = None,
+    hierarchies: Hierarchies = None,
+    anonymizers: Annotated[
+        str,
+        typer.Option(
+            metavar="NAMES",
+            help=f"Whom to compare, separated by commas: {ANONYMIZERS}, {PUBLISHERS}.",
+            rich_help_panel=METHOD,
+        ),
+    ] = "mondrian,k-member,datafly",
+    k: Annotated[
+        str | None, typer.Option("-k", metavar="LIST", help="k-anonymity, e.g. 2,5,10.", rich_help_panel=PRIVACY)
+    ] = None,
+    l: Annotated[  # noqa: E741
+        str | None, typer.Option("-l", metavar="LIST", help="l-diversity, e.g. 2,3,4.", rich_help_panel=PRIVACY)
+    ] = None,
+    diversity: Annotated[
+        Diversity,
+        typer.Option(
+            metavar="KIND", help=f"Which l-diversity: {', '.join(get_args(Diversity))}.", rich_help_panel=PRIVACY
+        ),
+    ] = "entropy",
+    t: Annotated[
+        str | None, typer.Option("-t", metavar="LIST", help="t-closeness, e.g. 0.1,0.2.", rich_help_panel=PRIVACY)
+    ] = None,
+    model: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME:P=V", help="Any privacy model besides; repeatable.", rich_help_panel=PRIVACY),
+    ] = None,
+    records: Annotated[
+        str | None, typer.Option(metavar="LIST", help="So many random records, e.g. 1000,10000.", rich_help_panel=METHOD)
+    ] = None,
+    attributes: Annotated[
+        str | None, typer.Option(metavar="LIST", help="So many attributes, e.g. 2,4,8.", rich_help_panel=METHOD)
+    ] = None,
+    suppression: Annotated[
+        float | None,
+        typer.Option(help="Fraction of the records that may be suppressed, e.g. 0.02.", rich_help_panel=PRIVACY),
+    ] = None,
+    repetitions: Annotated[int, typer.Option(help="Times that everything is done.", rich_help_panel=METHOD)] = 1,
+    queries: Annotated[
+        int, typer.Option(help="Random counts that releases have to answer; 0 for none.", rich_help_panel=METHOD)
+    ] = 200,
+    classifiers: Annotated[
+        bool,
+        typer.Option(
+            "--classifiers", help="Also train classifiers on releases; test on a third kept back.", rich_help_panel=METHOD
+        ),
+    ] = False,
+    threads: Annotated[
+        int | None, typer.Option(help="Runs at a time; all cores unless said.", rich_help_panel=METHOD)
+    ] = None,
+    seed: Annotated[int | None, typer.Option(help="Makes the figures repeatable.", rich_help_panel=METHOD)] = None,
+    separator: Separator = None,
+    encoding: Encoding = None,
+    missing: Missing = None,
+    no_header: NoHeader = False,
+    columns: ColumnNames = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FOLDER",
+            help="Folder of tables and drawings; what is finished in it is not done again.",
+            rich_help_panel=OUTPUT,
+        ),
+    ] = None,
+    no_drawings: Annotated[bool, typer.Option("--no-drawings", help="Tables only.", rich_help_panel=OUTPUT)] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", help="Print nothing but problems.", rich_help_panel=OUTPUT)] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Make releases with several anonymizers, and put losses, risks, utility and times side by side.
+
+    One of the lists -k, -l, -t, --records, --attributes may have several values: that is what varies. An interrupted
+    comparison goes on where it stopped when the same command is given again. What it writes is for the data steward.
+    """
+    from sfumato.cli.words import ROLES, Words, model_words, names_in, policy_of, source_words
+
+    lists, problems = _lists({"k": k, "l": l, "t": t, "records": records, "attributes": attributes})
+    vary, problems = _varied(lists, problems)
+    firsts = {name: values[0] for name, values in lists.items() if values}
+    whole = {name: firsts[name] for name in ("l", "t") if name in firsts}
+    asked, more = model_words(
+        k=int(firsts["k"]) if "k" in firsts else None,
+        l=whole.get("l"),
+        diversity=diversity,
+        c=None,
+        t=whole.get("t"),
+        others=model or (),
+    )
+    if not asked and policy is None and not problems:
+        problems.append("-k, -l, -t or --model: ask for at least one privacy model, e.g. -k 2,5,10")
+    header = not no_header
+    words = Words(
+        policy=policy,
+        roles=dict(zip(ROLES, (identifying, quasi, sensitive, insensitive), strict=True)),
+        others=others,
+        categorical=categorical or (),
+        hierarchies=hierarchies,
+        models=asked,
+        source=source_words(separator=separator, encoding=encoding, missing=missing, header=header, columns=columns),
+        top={"suppression-limit": suppression, "threads": threads},
+        problems=(*problems, *more, *_drawing_problems(out, no_drawings=no_drawings)),
+    )
+    meant = policy_of(words)
+    found = _compared(
+        table,
+        meant,
+        names_in(anonymizers),
+        (vary, lists[vary]),
+        {"repetitions": repetitions, "queries": queries, "classifiers": classifiers, "folder": out, "seed": seed},
+        quiet=quiet or as_json,
+    )
+    if out is not None:
+        found.save(out, drawings=not no_drawings)
+    _report(found, out, quiet=quiet, as_json=as_json)
+
+
+def _compared(
+    table: Path,
+    policy: Policy,
+    names: Sequence[str],
+    varied: tuple[str, Sequence[float]],
+    settings: dict[str, object],
+    *,
+    quiet: bool,
+) -> Comparison:
+    from sfumato.experiments.compare import compare as run
+
+    vary, values = varied
+    with progress_bar(quiet=quiet) as progress:
+        progress("reading", 0, 1)
+        return run(
+            policy.read(table),
+            policy.to_models(),
+            anonymizers=names,
+            vary=vary,
+            values=values,
+            recoding=policy.to_recoding(),
+            suppression_limit=policy.suppression_limit,
+            threads=policy.threads,
+            progress=progress,
+            **settings,  # type: ignore[arg-type]
+        )
+
+
+def _lists(texts: dict[str, str | None]) -> tuple[dict[str, list[float]], list[str]]:
+    """Read the lists of values; whole numbers stay whole."""
+    lists: dict[str, list[float]] = {}
+    problems: list[str] = []
+    for name, text in texts.items():
+        if text is None:
+            continue
+        try:
+            lists[name] = [float(part) if "." in part else int(part) for part in text.split(",") if part.strip()]
+        except ValueError:
+            problems.append(f"{VARIED[name]}: write numbers separated by commas, e.g. 2,5,10")
+    return lists, problems
+
+
+def _varied(lists: dict[str, list[float]], problems: list[str]) -> tuple[str, list[str]]:
+    several = [name for name, values in lists.items() if len(values) > 1]
+    if len(several) > 1:
+        options = " and ".join(VARIED[name] for name in several)
+        problems = [*problems, f"{options}: only one of them may have several values"]
+    named = [*several, *(name for name in ("records", "attributes") if name in lists), *lists]
+    if not named and not problems:
+        problems = [*problems, "-k: say what varies, e.g. -k 2,5,10"]
+    return (named or ["k"])[0], problems
+
+
+def _drawing_problems(out: Path | None, *, no_drawings: bool) -> list[str]:
+    """Find out before the work whether drawings can be made."""
+    from importlib.util import find_spec
+
+    if out is None or no_drawings or find_spec("matplotlib"):
+        return []
+    return ["--out: drawings need matplotlib; install it with: pip install 'sfumato[report]', or add --no-drawings"]
+
+
+def _report(comparison: Comparison, out: Path | None, *, quiet: bool, as_json: bool) -> None:
+    if as_json:
+        say(json.dumps(comparison.frame.to_dicts(), indent=2))
+    elif not quiet:
+        say(str(comparison))
+    if out is not None and not quiet:
+        complain([f"comparison written to {out}; it is for the data steward, not for publishing"])
+
+

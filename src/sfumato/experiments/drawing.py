@@ -1,0 +1,156 @@
+"""Drawings of comparisons: one look for all, so that a method has the same colour, line and mark everywhere."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Mapping, Sequence
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from sfumato.anonymizers import ANONYMIZERS, PUBLISHERS
+from sfumato.errors import PolicyError
+
+if TYPE_CHECKING:
+    from sfumato.experiments.comparison import Comparison
+
+COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#000000", "#e69f00", "#56b4e9", "#7a7a00")
+"""Told apart by people who are colour-blind (Okabe and Ito's, the yellow darkened)."""
+
+LINES = ("-", "--", "-.", ":")
+MARKS = ("o", "s", "^", "D", "v", "P", "X", "<", ">", "*", "h", "d")
+
+AXES = {
+    "loss": "information loss (normalized NCP)",
+    "discernibility": "discernibility (records²)",
+    "count_error": "median relative error of counts",
+    "seconds": "time (s)",
+    "average_risk": "average prosecutor risk",
+    "highest_risk": "highest prosecutor risk",
+    "k": "k (records of a class at least)",
+    "l": "l (well-represented sensitive values)",
+    "t": "t (largest distance to the whole table)",
+    "records": "records",
+    "attributes": "quasi-identifying attributes",
+}
+
+LOGARITHMIC = {"discernibility", "seconds", "k", "records"}
+
+
+def style_of(label: str) -> dict[str, Any]:
+    """Return colour, line and mark of a method; any that is not known takes those that its name leads to."""
+    names = [*ANONYMIZERS, *PUBLISHERS]
+    place = names.index(label) if label in names else len(names) + sum(map(ord, label))
+    return {
+        "color": COLOURS[place % len(COLOURS)],
+        "linestyle": LINES[place // len(COLOURS) % len(LINES)],
+        "marker": MARKS[place % len(MARKS)],
+    }
+
+
+def draw_comparison(comparison: Comparison) -> dict[str, str]:
+    """Draw every figure against what varies, and risk against loss.
+
+    Returns
+    -------
+    dict of str to str
+        Name without ending → SVG.
+
+    Raises
+    ------
+    PolicyError
+        When matplotlib is not installed.
+    """
+    means = comparison.means()
+    drawn = {}
+    for name in ("loss", "discernibility", "count_error", "seconds"):
+        if name in comparison.figures and means[name].drop_nulls().len():
+            curves = {
+                label: (rows[comparison.vary].to_list(), rows[name].to_list())
+                for (label,), rows in means.drop_nulls(name).sort(comparison.vary).group_by(
+                    ["anonymizer"], maintain_order=True
+                )
+            }
+            drawn[f"{name}-by-{comparison.vary}"] = curves_svg(curves, comparison.vary, name)
+    for name in ("loss", "count_error"):
+        if {"average_risk", name} <= {*comparison.figures} and means.drop_nulls(["average_risk", name]).height:
+            drawn[f"risk-and-{name}"] = _frontier_svg(comparison, "average_risk", name)
+    return drawn
+
+
+def curves_svg(
+    curves: Mapping[str, tuple[Sequence[float], Sequence[float]]],
+    across: str,
+    up: str,
+    *,
+    styles: Mapping[str, Mapping[str, Any]] | None = None,
+) -> str:
+    """Draw curves of points; `across` and `up` name the axes, see ``AXES``."""
+    figure, axes = _canvas(across, up)
+    for label, (places, heights) in curves.items():
+        look = (styles or {}).get(label) or style_of(label)
+        axes.plot(places, heights, label=label, **look)
+    if across not in LOGARITHMIC or len({place for places, _ in curves.values() for place in places}) < 12:
+        _tick_at(axes, sorted({place for places, _ in curves.values() for place in places}))
+    _legend(axes, len(curves))
+    return _svg(figure)
+
+
+def _frontier_svg(comparison: Comparison, risk: str, loss: str) -> str:
+    figure, axes = _canvas(risk, loss)
+    means = comparison.means().drop_nulls([risk, loss])
+    for (label,), rows in means.group_by(["anonymizer"], maintain_order=True):
+        axes.plot(rows[risk], rows[loss], label=str(label), **{**style_of(str(label)), "linestyle": ""})
+    best = comparison.frontier(risk, loss)
+    axes.step(best[risk], best[loss], where="post", color="#777777", linewidth=1.2, zorder=0, label="efficient frontier")
+    axes.set_xscale("log")
+    _legend(axes, means["anonymizer"].n_unique() + 1)
+    return _svg(figure)
+
+
+def _canvas(across: str, up: str) -> tuple[Any, Any]:
+    figures = _matplotlib("matplotlib.figure")
+    figure = figures.Figure(figsize=(7.2, 4.6), layout="constrained")
+    axes = figure.subplots()
+    axes.set_xlabel(AXES.get(across, across))
+    axes.set_ylabel(AXES.get(up, up))
+    if across in LOGARITHMIC:
+        axes.set_xscale("log")
+    if up in LOGARITHMIC:
+        axes.set_yscale("log")
+    axes.grid(visible=True, color="#dddddd", linewidth=0.6)
+    axes.set_axisbelow(True)
+    for side in ("top", "right"):
+        axes.spines[side].set_visible(False)
+    return figure, axes
+
+
+def _tick_at(axes: Any, places: Sequence[float]) -> None:
+    ticker = _matplotlib("matplotlib.ticker")
+    axes.xaxis.set_major_locator(ticker.FixedLocator(places))
+    axes.xaxis.set_minor_locator(ticker.NullLocator())
+    axes.xaxis.set_major_formatter(ticker.FuncFormatter(lambda value, _: f"{value:,g}"))
+
+
+def _legend(axes: Any, entries: int) -> None:
+    if entries > 6:
+        axes.legend(frameon=False, fontsize="small", loc="center left", bbox_to_anchor=(1.0, 0.5))
+    else:
+        axes.legend(frameon=False, fontsize="small")
+
+
+def _svg(figure: Any) -> str:
+    matplotlib = _matplotlib("matplotlib")
+    written = io.StringIO()
+    # Text stays text, and nothing of the drawing depends on when or where it was made.
+    with matplotlib.rc_context({"svg.fonttype": "none", "svg.hashsalt": "sfumato"}):
+        figure.savefig(written, format="svg", metadata={"Date": None, "Creator": None})
+    return written.getvalue()
+
+
+def _matplotlib(module: str) -> Any:
+    try:
+        return import_module(module)
+    except ImportError:
+        raise PolicyError(
+            "drawings: matplotlib is not installed; install it with: pip install 'sfumato[report]', or ask for no drawings"
+        ) from None
