@@ -47,6 +47,8 @@ if TYPE_CHECKING:
     from sfumato.errors import SfumatoError as SfumatoError
     from sfumato.errors import UnsatisfiableError as UnsatisfiableError
     from sfumato.errors import VerificationError as VerificationError
+    from sfumato.experiments.compare import compare as compare
+    from sfumato.experiments.comparison import Comparison as Comparison
     from sfumato.hierarchy import Hierarchy as Hierarchy
     from sfumato.hierarchy import dates as dates
     from sfumato.hierarchy import flat as flat
@@ -171,6 +173,8 @@ _HOMES = {
     "ratings.satisfaction": ("Satisfaction",),
     "ratings.sensitive": ("SensitiveIssues",),
     "recoding": ("Recoding",),
+    "experiments.compare": ("compare",),
+    "experiments.comparison": ("Comparison",),
     "release.anonymize": ("anonymize",),
     "release.attack": ("attack",),
     "release.hold_out": ("attack_policy",),

@@ -86,7 +86,8 @@ def compare(
         typer.Option(metavar="NAME:P=V", help="Any privacy model besides; repeatable.", rich_help_panel=PRIVACY),
     ] = None,
     records: Annotated[
-        str | None, typer.Option(metavar="LIST", help="So many random records, e.g. 1000,10000.", rich_help_panel=METHOD)
+        str | None,
+        typer.Option(metavar="LIST", help="So many random records, e.g. 1000,10000.", rich_help_panel=METHOD),
     ] = None,
     attributes: Annotated[
         str | None, typer.Option(metavar="LIST", help="So many attributes, e.g. 2,4,8.", rich_help_panel=METHOD)
@@ -102,7 +103,9 @@ def compare(
     classifiers: Annotated[
         bool,
         typer.Option(
-            "--classifiers", help="Also train classifiers on releases; test on a third kept back.", rich_help_panel=METHOD
+            "--classifiers",
+            help="Also train classifiers on releases; test on a third kept back.",
+            rich_help_panel=METHOD,
         ),
     ] = False,
     threads: Annotated[
@@ -133,16 +136,17 @@ def compare(
     """
     from sfumato.cli.words import ROLES, Words, model_words, names_in, policy_of, source_words
 
+    names = names_in(anonymizers)
     lists, problems = _lists({"k": k, "l": l, "t": t, "records": records, "attributes": attributes})
     vary, problems = _varied(lists, problems)
     firsts = {name: values[0] for name, values in lists.items() if values}
-    whole = {name: firsts[name] for name in ("l", "t") if name in firsts}
+    levels = {name: float(firsts[name]) for name in ("l", "t") if name in firsts}
     asked, more = model_words(
         k=int(firsts["k"]) if "k" in firsts else None,
-        l=whole.get("l"),
+        l=levels.get("l"),
         diversity=diversity,
         c=None,
-        t=whole.get("t"),
+        t=levels.get("t"),
         others=model or (),
     )
     if not asked and policy is None and not problems:
@@ -157,13 +161,13 @@ def compare(
         models=asked,
         source=source_words(separator=separator, encoding=encoding, missing=missing, header=header, columns=columns),
         top={"suppression-limit": suppression, "threads": threads},
-        problems=(*problems, *more, *_drawing_problems(out, no_drawings=no_drawings)),
+        problems=(*problems, *more, *_name_problems(names), *_drawing_problems(out, no_drawings=no_drawings)),
     )
     meant = policy_of(words)
     found = _compared(
         table,
         meant,
-        names_in(anonymizers),
+        names,
         (vary, lists[vary]),
         {"repetitions": repetitions, "queries": queries, "classifiers": classifiers, "folder": out, "seed": seed},
         quiet=quiet or as_json,
@@ -226,6 +230,11 @@ def _varied(lists: dict[str, list[float]], problems: list[str]) -> tuple[str, li
     return (named or ["k"])[0], problems
 
 
+def _name_problems(names: Sequence[str]) -> list[str]:
+    known = f"{ANONYMIZERS}, {PUBLISHERS}".split(", ")
+    return [f"--anonymizers: {name!r} is not one of {', '.join(known)}" for name in names if name not in known]
+
+
 def _drawing_problems(out: Path | None, *, no_drawings: bool) -> list[str]:
     """Find out before the work whether drawings can be made."""
     from importlib.util import find_spec
@@ -242,5 +251,3 @@ def _report(comparison: Comparison, out: Path | None, *, quiet: bool, as_json: b
         say(str(comparison))
     if out is not None and not quiet:
         complain([f"comparison written to {out}; it is for the data steward, not for publishing"])
-
-

@@ -5,7 +5,7 @@ from __future__ import annotations
 import secrets
 from collections.abc import Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from threading import Event
 from typing import Any
@@ -20,6 +20,9 @@ from sfumato.recoding import Recoding
 from sfumato.running import Progress, silent, thread_count
 from sfumato.table.table import Table
 from sfumato.utility.splitting import hold_out
+
+WARM = 200
+"""Records of the runs that only warm up."""
 
 HELD_OUT = 1 / 3
 """Share of the records that classifiers are tested on."""
@@ -122,6 +125,7 @@ class _Runs:
         todo = [run for run in runs if run.key not in found]
         done = len(runs) - len(todo)
         self.progress("comparing", done, len(runs))
+        self._warm_up(todo)
         stopped = Event()
         with ThreadPoolExecutor(max_workers=threads, thread_name_prefix="sfumato-run") as pool:
             waiting = {pool.submit(self._one, run, stopped) for run in todo}
@@ -137,6 +141,15 @@ class _Runs:
                 pool.shutdown(wait=True, cancel_futures=True)
                 raise
         return [found[run.key] for run in runs]
+
+    def _warm_up(self, todo: Sequence[Run]) -> None:
+        """Let every anonymizer run once on a few records: what is compiled at first use must not count as its time."""
+        table = self.ground.table
+        few = Table(table.frame.head(WARM), table.schema, table.kinds, table.source)
+        small = replace(self.ground, table=few, holdout=None)
+        for label, run in {run.anonymizer: run for run in todo}.items():
+            self.progress(f"warming up: {label}", 0, 1)
+            outcome_of(run, self.plan, small, silent)
 
     def _one(self, run: Run, stopped: Event) -> Outcome:
         def watched(what: str, done: int, total: int) -> None:

@@ -125,12 +125,16 @@ class Comparison:
     def __str__(self) -> str:
         """Write a table of the most telling figure for each anonymizer and value, and the recommendation."""
         parts = [self._table(name) for name in ("loss", "count_error", "seconds") if name in self.figures]
+        return "\n".join([*parts, *self._failures(), self.recommendation])
+
+    def _failures(self) -> list[str]:
+        """Say why some have no release; what is the same at several values is said once."""
         failed = self.frame.filter(pl.col("status") != DONE)
-        whys = [
-            f"{row['anonymizer']}, {self.vary} = {figure(row[self.vary])}: {row['reason']}"
-            for row in failed.unique(["anonymizer", self.vary], maintain_order=True).to_dicts()
+        alike = failed.group_by(["anonymizer", "reason"], maintain_order=True).agg(pl.col(self.vary).unique().sort())
+        return [
+            f"{row['anonymizer']}, {self.vary} = {', '.join(map(figure, row[self.vary]))}: {row['reason']}"
+            for row in alike.to_dicts()
         ]
-        return "\n".join([*parts, *whys, self.recommendation])
 
     def _table(self, name: str) -> str:
         means = self.means()
@@ -140,8 +144,9 @@ class Comparison:
         found = {(row["anonymizer"], row[self.vary]): row[name] for row in means.to_dicts()}
         lines = [f"{TITLES[name]:<{width}}" + "".join(f"{f'{self.vary} = {figure(value)}':>12}" for value in values)]
         for label in labels:
-            cells = (found.get((label, value)) for value in values)
-            lines.append(f"{label:<{width}}" + "".join(f"{'–' if cell is None else f'{cell:.4g}':>12}" for cell in cells))
+            cells = [found.get((label, value)) for value in values]
+            written = ["–" if cell is None else f"{cell:.4g}" for cell in cells]
+            lines.append(f"{label:<{width}}" + "".join(f"{cell:>12}" for cell in written))
         return "\n".join([*lines, ""])
 
 

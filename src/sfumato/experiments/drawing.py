@@ -42,7 +42,7 @@ def style_of(label: str) -> dict[str, Any]:
     place = names.index(label) if label in names else len(names) + sum(map(ord, label))
     return {
         "color": COLOURS[place % len(COLOURS)],
-        "linestyle": LINES[place // len(COLOURS) % len(LINES)],
+        "linestyle": LINES[place % len(LINES)],
         "marker": MARKS[place % len(MARKS)],
     }
 
@@ -66,9 +66,9 @@ def draw_comparison(comparison: Comparison) -> dict[str, str]:
         if name in comparison.figures and means[name].drop_nulls().len():
             curves = {
                 label: (rows[comparison.vary].to_list(), rows[name].to_list())
-                for (label,), rows in means.drop_nulls(name).sort(comparison.vary).group_by(
-                    ["anonymizer"], maintain_order=True
-                )
+                for (label,), rows in means.drop_nulls(name)
+                .sort(comparison.vary)
+                .group_by(["anonymizer"], maintain_order=True)
             }
             drawn[f"{name}-by-{comparison.vary}"] = curves_svg(curves, comparison.vary, name)
     for name in ("loss", "count_error"):
@@ -101,7 +101,7 @@ def _frontier_svg(comparison: Comparison, risk: str, loss: str) -> str:
     for (label,), rows in means.group_by(["anonymizer"], maintain_order=True):
         axes.plot(rows[risk], rows[loss], label=str(label), **{**style_of(str(label)), "linestyle": ""})
     best = comparison.frontier(risk, loss)
-    axes.step(best[risk], best[loss], where="post", color="#777777", linewidth=1.2, zorder=0, label="efficient frontier")
+    axes.step(best[risk], best[loss], where="post", color="#777777", zorder=0, label="efficient frontier")
     axes.set_xscale("log")
     _legend(axes, means["anonymizer"].n_unique() + 1)
     return _svg(figure)
@@ -152,5 +152,5 @@ def _matplotlib(module: str) -> Any:
         return import_module(module)
     except ImportError:
         raise PolicyError(
-            "drawings: matplotlib is not installed; install it with: pip install 'sfumato[report]', or ask for no drawings"
+            "drawings: matplotlib is not installed; install it with: pip install 'sfumato[report]', or draw nothing"
         ) from None

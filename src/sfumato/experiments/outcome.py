@@ -171,6 +171,6 @@ def _utility(release: Release, table: Table, ground: Ground, progress: Progress)
     figures = {f"{aggregate}_error": errors.median for aggregate, errors in measured.queries.items()}
     for each in measured.classifiers:
         figures[f"accuracy_{each.learner}_{each.target}"] = each.release
-    for each in measured.trade_offs:
-        figures[f"privacy_loss_{each.sensitive}"] = each.privacy_loss
+    for trade_off in measured.trade_offs:
+        figures[f"privacy_loss_{trade_off.sensitive}"] = trade_off.privacy_loss
     return figures

@@ -39,7 +39,7 @@ def recommend(means: pl.DataFrame, vary: str) -> str:
     if chosen[criterion] == best:
         reasons[0] += ", the lowest"
     else:
-        reasons[0] += f", within {percent(CLOSE - 1)} of the lowest ({percent(best, 3)}), and it is the fastest of those"
+        reasons[0] += f", within 5% of the lowest ({percent(best, 3)}), and it is the fastest of those"
     others = complete.filter(pl.col("anonymizer") != chosen["anonymizer"]).sort(criterion)
     if others.height:
         second = others.row(0, named=True)

@@ -73,8 +73,8 @@ class Store:
             raise InputError(f"{self._folder}: is there already and holds no comparison; name another folder")
         if mark.is_file() and _read(mark) != self._identity:
             raise InputError(
-                f"{self._folder}: holds a comparison of other settings or another table; name another folder, or repeat "
-                "the settings to go on with it"
+                f"{self._folder}: holds a comparison of other settings or another table; name another folder, or "
+                "repeat the settings to go on with it"
             )
         self._folder.mkdir(exist_ok=True)
         if not mark.is_file():
