@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 
 from sfumato.attacks.protocol import Target
-from sfumato.errors import InputError
+from sfumato.errors import InputError, raise_all
 from sfumato.table.table import Table
 
 
@@ -39,10 +39,23 @@ class Cohort:
 
 
 def cohort_of(target: Target) -> Cohort:
-    """Put the people in the data and the control group, if there is one, below each other. Cost O(cells)."""
+    """Put the people in the data and the control group, if there is one, below each other.
+
+    Cost O(cells).
+
+    Raises
+    ------
+    InputError
+        When columns of the two are of other kinds.
+    """
     original, control = target.original, target.control
     names = [name for name in original.frame.columns if control is None or name in control.frame.columns]
     parts = [_plain(table.frame.select(names)) for table in (original, control) if table is not None]
+    unlike = [name for name in names if control is not None and _unlike(*(part.schema[name] for part in parts))]
+    raise_all(
+        InputError,
+        [f"control, column {name!r}: is of another kind than in the data; read both by one schema" for name in unlike],
+    )
     frame = pl.concat(parts, how="vertical_relaxed")
     kinds = {name: kind for name, kind in original.kinds.items() if name in names}
     return Cohort(Table(frame, original.schema, kinds, original.source), original.height)
@@ -62,6 +75,10 @@ def nothing_shared() -> InputError:
         "the release and the people share no attribute that the attacker knows, so that nothing links them; give the "
         "schema or policy that the release was made with"
     )
+
+
+def _unlike(one: pl.DataType, other: pl.DataType) -> bool:
+    return one != other and not (one.is_numeric() and other.is_numeric())
 
 
 def _plain(frame: pl.DataFrame) -> pl.DataFrame:
