@@ -8,6 +8,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 
+def seed_problems(seed: object) -> list[str]:
+    """Say what is wrong with a seed, if anything is."""
+    if seed is None or (isinstance(seed, int) and not isinstance(seed, bool) and seed >= 0):
+        return []
+    return ["seed: must be a whole number, 0 or above, or None"]
+
+
 def permutation(count: int, seed: int | None) -> NDArray[np.int64]:
     """Return a random order of ``0 .. count-1``.
 

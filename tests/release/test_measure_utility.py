@@ -168,3 +168,30 @@ def test_the_command_names_its_options(folder):
     code, _, err = run("utility", folder / "people.csv", folder / "people.csv")
     assert code == 2
     assert "release" in err
+
+
+def test_columns_that_are_not_published_are_named():
+    counts = FRAME.group_by("age", "illness").len("count").sort("age", "illness")
+    found = sf.measure_utility(MarginalTables((counts,), (("age", "illness"),), ("illness",)), TABLE, seed=1)
+    assert found.unmeasured["columns"] == "not published: town"
+    assert found.queries["count"].median == 0
+    assert [each.attribute for each in found.correlations.distributions] == ["age", "illness"]
+
+
+@pytest.mark.parametrize("empty", ["age", "town", "illness"])
+def test_a_column_without_values(empty):
+    frame = FRAME.with_columns(pl.lit(None, dtype=FRAME.schema[empty]).alias(empty))
+    table = sf.read_table(frame, SCHEMA)
+    found = sf.measure_utility(PublishedTable(frame, ("age", "town"), ("illness",)), table, seed=1)
+    assert found.queries["count"].worst == 0
+    assert found.correlations.mean_change == 0
+
+
+def test_releases_that_cannot_be_read():
+    with pytest.raises(InputError, match="no records"):
+        sf.measure_utility(PublishedTable(FRAME.head(0), ("age", "town"), ("illness",)), TABLE)
+    nested = FRAME.with_columns(pl.concat_list("age"))
+    with pytest.raises(InputError, match="column 'age': is no column of values"):
+        sf.answer(sf.Query(()), TABLE, PublishedTable(nested, ("age", "town"), ("illness",)))
+    with pytest.raises(PolicyError, match="seed"):
+        sf.measure_utility(kinds()[0], TABLE, seed=-1)

@@ -247,7 +247,7 @@ def test_guessing_shares_ties():
 
 
 def test_utility_loss_of_the_original_and_of_the_suppressed_table():
-    populations = large_populations(TABLE, 30, seed=1)
+    populations = large_populations(TABLE, ["age", "town"], 30, seed=1)
     assert {"illness"} & set(populations.attributes) == set()
     loss, count = utility_loss(ORIGINAL, read_joint(RELEASED, DOMAINS), populations, DOMAINS["illness"], support=0.05)
     assert loss == pytest.approx(0)

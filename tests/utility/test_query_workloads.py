@@ -143,6 +143,23 @@ def test_bad_options_are_all_named():
         query_workload(plain, 5, aggregates=["sum"])
 
 
+def test_predicates_keep_to_the_attributes_that_are_named():
+    workload = query_workload(TABLE, 30, attributes=["age", "town", "income"], seed=1)
+    assert {name for query in workload for name in query.attributes} == {"age", "town", "income"}
+    assert {len(query.where) for query in workload} == {3}
+    with pytest.raises(PolicyError) as caught:
+        query_workload(TABLE, 30, attributes=["illness", "x"], seed=-1)
+    assert [problem.split(":")[0] for problem in caught.value.problems] == ["attributes", "attributes", "seed"]
+
+
+def test_columns_without_values_are_asked_nothing():
+    frame = pl.DataFrame(
+        {"age": [1, 2], "town": [None, None], "illness": ["a", "b"]}, schema_overrides={"town": pl.String}
+    )
+    table = sf.read_table(frame, sf.Schema(quasi_identifying=["age", "town"], sensitive=["illness"]))
+    assert set(query_workload(table, 20, seed=1).attributes) == {"age", "illness"}
+
+
 def test_errors_are_relative_to_the_answer_or_to_the_sanity_bound():
     table = sf.read_table(pl.DataFrame({"age": list(range(5000))}), sf.Schema(quasi_identifying=["age"]))
     workload = Workload(

@@ -17,6 +17,7 @@ from sfumato.release.attack_target import OpenedRelease, open_release
 from sfumato.release.measure import published_recoding
 from sfumato.release.release import Release
 from sfumato.running import Progress, silent
+from sfumato.shuffle import seed_problems
 from sfumato.table.encoding import encode
 from sfumato.table.table import Table
 from sfumato.utility.answers import (
@@ -39,6 +40,7 @@ from sfumato.utility.trade_off import DirectComparison, TradeOff, guessing_accur
 from sfumato.utility.views import original_joint, read_joint
 from sfumato.utility.workload import query_workload
 
+QUERIES = 1000
 POPULATIONS = 200
 SUPPORT = 0.01
 """Populations whose sensitive values are compared, and the share of all records that each must have."""
@@ -116,7 +118,8 @@ def measure_utility(
     original
         The table that it was made from.
     workload
-        Queries to answer; None draws 1000 counts, and as many sums and averages where there are numbers.
+        Queries to answer; None draws 1000 counts about published columns, and as many sums and averages where there are
+        numbers.
     holdout
         Original records that the release was *not* made from, as :func:`sfumato.hold_out` keeps them back; classifiers
         are tested on them. None leaves classifiers out.
@@ -152,6 +155,7 @@ def measure_utility(
     is worked out as attacks do. The researcher of the direct comparison uses the first of the classifiers.
     """
     _refuse_strangers(original, recoding, holdout)
+    raise_all(PolicyError, seed_problems(seed))
     opened = open_release(release)
     chosen = recoding or _recoding(opened)
     domains = domains_of(encode(original))
@@ -173,6 +177,8 @@ def measure_utility(
     if reason:
         unmeasured["trade-off"] = reason
     progress("trade-off", 4, 4)
+    if lacking := [name for name in domains if name not in seen.after.spreads]:
+        unmeasured["columns"] = f"not published: {', '.join(lacking)}"
     kept = correlations(seen.before, seen.after, domains)
     published = round(seen.after.total)
     return Utility(opened.published.kind, original.height, published, queries, kept, learnt, trade_offs, unmeasured)
@@ -188,6 +194,11 @@ class _Seen:
     domains: Mapping[str, Domain]
     before: Joint
     after: Joint
+
+    @property
+    def having_values(self) -> list[str]:
+        """Published attributes of which the original has at least one value."""
+        return [name for name in self.after.spreads if self.domains[name].attribute.size]
 
 
 def _read(opened: OpenedRelease, domains: Mapping[str, Domain], recoding: Recoding) -> Joint:
@@ -228,9 +239,13 @@ def _query_errors(
 
 
 def _usual_workload(seen: _Seen, seed: int | None) -> Workload:
-    numbers = [name for name, domain in seen.domains.items() if domain.numbers is not None and domain.attribute.size]
+    published = seen.having_values
+    numbers = [name for name in published if seen.domains[name].numbers is not None]
     aggregates = AGGREGATES if numbers else AGGREGATES[:1]
-    return query_workload(seen.original, 1000 * len(aggregates), aggregates=aggregates, seed=seed)
+    count = QUERIES * len(aggregates)
+    return query_workload(
+        seen.original, count, aggregates=aggregates, of=numbers or None, attributes=published, seed=seed
+    )
 
 
 def _learnt(
@@ -266,10 +281,8 @@ def _trade_offs(seen: _Seen, learnt: Sequence[Accuracy], seed: int | None) -> tu
         return (), "the release has no sensitive attribute"
     if isinstance(seen.published, RandomizedTable):
         return (), "a randomized table says nothing certain of single people"
-    populations = large_populations(seen.original, POPULATIONS, seed=seed)
-    missing = [name for name in populations.attributes if name not in seen.after.spreads]
-    if missing:
-        return (), f"columns are not published: {', '.join(missing)}"
+    quasi = [name for name in seen.having_values if name in seen.original.schema.quasi_identifying]
+    populations = large_populations(seen.original, quasi, POPULATIONS, seed=seed)
     found = []
     for name in names:
         accuracy = next((each.release for each in learnt if each.target == name), None)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from sfumato.errors import InputError, PolicyError
-from sfumato.shuffle import permutation
+from sfumato.errors import InputError, PolicyError, raise_all
+from sfumato.shuffle import permutation, seed_problems
 from sfumato.table.distinct import distinct_of
 from sfumato.table.table import Table
 
@@ -44,8 +44,8 @@ def hold_out(table: Table, share: float = 1 / 3, *, seed: int | None = None) -> 
     >>> sf.hold_out(table, seed=1)
     (Table('table', 20 records, 2 columns), Table('table', 10 records, 2 columns))
     """
-    if isinstance(share, bool) or not isinstance(share, (int, float)) or not 0 < share < 1:
-        raise PolicyError("share: must be above 0 and below 1")
+    is_share = isinstance(share, (int, float)) and not isinstance(share, bool) and 0 < share < 1
+    raise_all(PolicyError, [*([] if is_share else ["share: must be above 0 and below 1"]), *seed_problems(seed)])
     order = permutation(table.height, seed)
     if table.schema.sensitive:
         distinct = distinct_of(table.frame[next(iter(table.schema.sensitive))])

@@ -113,6 +113,7 @@ def _known(sources: list[_Source], domains: Mapping[str, Domain]) -> list[_Sourc
 
 
 def _read(sources: Sequence[_Source], domains: Mapping[str, Domain], readings: Mapping[str, Reading]) -> Joint:
+    raise_all(InputError, _shape_problems(sources))
     spreads, problems = {}, []
     label_of: list[dict[str, NDArray[np.int32]]] = [{} for _ in sources]
     for name in dict.fromkeys(name for source in sources for name in source.columns):
@@ -132,6 +133,18 @@ def _read(sources: Sequence[_Source], domains: Mapping[str, Domain], readings: M
         _collapsed(own, bucket, _counts(source)) for own, bucket, source in zip(label_of, buckets, sources, strict=True)
     ]
     return assemble(spreads, parts, count)
+
+
+def _shape_problems(sources: Sequence[_Source]) -> list[str]:
+    problems = [
+        f"column {column!r}: is no column of values, such as texts or numbers"
+        for source in sources
+        for column in source.columns.values()
+        if source.frame.schema[column].is_nested()
+    ]
+    if any(source.frame.is_empty() for source in sources):
+        problems.append("the published tables have no records")
+    return list(dict.fromkeys(problems))
 
 
 def _buckets(sources: Sequence[_Source]) -> tuple[list[NDArray[np.int64]], int]:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from typing import Literal, get_args
 
 import numpy as np
 import polars as pl
 
 from sfumato.errors import PolicyError, raise_all
+from sfumato.shuffle import seed_problems
 from sfumato.table.encoding import encode
 from sfumato.table.schema import Kind
 from sfumato.table.table import Table
@@ -28,6 +29,7 @@ def query_workload(
     aggregates: Sequence[Aggregate] = ("count",),
     of: Sequence[str] | None = None,
     predicates: Predicates = "range",
+    attributes: Sequence[str] | None = None,
     seed: int | None = None,
 ) -> Workload:
     """Draw random queries: predicates on some quasi-identifying attributes and on one sensitive attribute.
@@ -50,6 +52,9 @@ def query_workload(
     predicates
         ``"range"``: a range of numbers, or some of the values. ``"equality"``: one value, that of a random record;
         `selectivity` then has no say.
+    attributes
+        Quasi-identifying and sensitive attributes that predicates may be on; None takes all. Those without any value
+        are left out.
     seed
         None draws from the operating system.
 
@@ -77,16 +82,21 @@ def query_workload(
     Workload(10 queries)
     """
     domains = domains_of(encode(table))
-    quasi, sensitive = list(table.schema.quasi_identifying), list(table.schema.sensitive)
+    asked = domains.keys() if attributes is None else {*attributes}
+    having = [name for name, domain in domains.items() if name in asked and domain.attribute.size]
+    quasi = [name for name in having if name in table.schema.quasi_identifying]
+    sensitive = [name for name in having if name in table.schema.sensitive]
     several = min(3, len(quasi)) if dimensions is None else dimensions
     numeric = [name for name, domain in domains.items() if domain.numbers is not None and domain.attribute.size]
     targets = numeric if of is None else list(of)
     raise_all(
         PolicyError,
         [
+            *_attribute_problems(asked - domains.keys(), len(quasi)),
             *_size_problems(queries, several, selectivity, len(quasi)),
             *_kind_problems(aggregates, predicates),
             *_target_problems(aggregates, targets, numeric),
+            *seed_problems(seed),
         ],
     )
     rng = np.random.default_rng(seed)
@@ -127,11 +137,20 @@ def _range(domain: Domain, low: float, high: float) -> Range:
     return Range(domain.name, days[0], days[1])
 
 
+def _attribute_problems(unknown: Set[str], quasi: int) -> list[str]:
+    problems = [
+        f"attributes: {name!r} is no quasi-identifying or sensitive column of the table" for name in sorted(unknown)
+    ]
+    if not quasi:
+        problems.append("attributes: no quasi-identifying column with a value is among them")
+    return problems
+
+
 def _size_problems(queries: int, dimensions: int, selectivity: float, quasi: int) -> list[str]:
     problems = []
     if not isinstance(queries, int) or isinstance(queries, bool) or queries < 1:
         problems.append("queries: must be a whole number, 1 or above")
-    if not isinstance(dimensions, int) or not 1 <= dimensions <= quasi:
+    if quasi and (not isinstance(dimensions, int) or not 1 <= dimensions <= quasi):
         problems.append(f"dimensions: must be a whole number from 1 to {quasi}, the quasi-identifying attributes")
     if not isinstance(selectivity, (int, float)) or not 0 < selectivity <= 1:
         problems.append("selectivity: must be above 0, at most 1")
