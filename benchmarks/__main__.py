@@ -20,6 +20,7 @@ from benchmarks import (
     rating_job,
     release_job,
     risk_job,
+    slicing_job,
     utility_job,
 )
 from benchmarks.rendering import markdown, page
@@ -40,6 +41,7 @@ JOBS: dict[str, Job] = {
     attack_job.NAME: attack_job.run,
     "utility": utility_job.run,
     "bucketization": bucket_job.run,
+    "slicing": slicing_job.run,
     "ratings": rating_job.run_public,
     "ratings-shapes": rating_job.run_shapes,
     "ratings-anonymous": rating_anonymizing_job.run,
@@ -51,6 +53,7 @@ ALWAYS_WHOLE = {
     clustering_job.NAME,
     cells_job.NAME,
     utility_job.NAME,
+    slicing_job.NAME,
     rating_job.NAME,
     "ratings-shapes",
     rating_anonymizing_job.NAME,

@@ -21,8 +21,8 @@ _CHANGED = 0.15
 
 
 def read_adult(path: Path) -> pl.DataFrame:
-    """Return the records without a question mark: 30 162 of the file ``adult.data``."""
-    frame = pl.read_csv(path, has_header=False, new_columns=_COLUMNS)
+    """Return the records without a question mark: 30 162 of ``adult.data``, 15 060 of ``adult.test``."""
+    frame = pl.read_csv(path, has_header=False, new_columns=_COLUMNS, comment_prefix="|")
     frame = frame.with_columns(pl.col(pl.String).str.strip_chars())
     return frame.filter(~pl.any_horizontal(pl.col(pl.String) == "?"))
 

@@ -47,8 +47,8 @@ def cluster_columns(
     Deterministic: PAM starts from its BUILD phase and takes the best exchange each time. Cost O(c (a − c)²) for each
     exchange, a attributes and c columns.
 
-    *Sources.* Li, Li, Zhang, Molloy, TKDE 2012; Kaufman, Rousseeuw, "Finding groups in data", 1990. The rule of the
-    sensitive column is ours to the letter, as the paper only names it.
+    *Sources.* Li, Li, Zhang, Molloy, TKDE 2012; Kaufman, Rousseeuw, "Finding groups in data", 1990. The details of
+    the sensitive column are ours, as the paper only names it.
     """
     problems = [*_count_problems(correlation, sensitive, columns, alpha), *_constant_problems(correlation)]
     raise_all(PolicyError, problems)
