@@ -310,3 +310,18 @@ def test_adult_in_five_columns(protection):
     assert release.report.figures["buckets"] > 4000
     assert release.report.figures["highest_share_occupation"] <= 0.2 + 1e-12
     assert len(release.published.columns) == 5
+
+
+def test_numbers_that_nearly_all_differ_are_spread_evenly_too():
+    rng = np.random.default_rng(1)
+    age = rng.integers(0, 60, 600)
+    frame = pl.DataFrame({"age": age, "town": rng.integers(0, 9, 600), "wage": age * 1000 + np.arange(600)})
+    table = sf.read_table(frame, sf.Schema(quasi_identifying=["age", "town"], sensitive=["wage"]))
+    slicing = {
+        split: sf.Slicing(columns=(("age",), ("town",), ("wage",)), split=split) for split in ("balanced", "median")
+    }
+    counts = {
+        split: sf.anonymize(table, sf.TCloseness(0.1), anonymizer=anonymizer, seed=1).report.figures["buckets"]
+        for split, anonymizer in slicing.items()
+    }
+    assert counts["balanced"] > 4 * counts["median"]

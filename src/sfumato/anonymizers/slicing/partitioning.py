@@ -18,6 +18,7 @@ from sfumato.slices.check import judge
 from sfumato.slices.columns import Columns
 from sfumato.slices.layout import Layout, number_rows
 from sfumato.table.encoding import EncodedTable
+from sfumato.table.kinds import is_measured
 
 BucketCheck = Literal["buckets", "matching"]
 Split = Literal["balanced", "median"]
@@ -207,18 +208,24 @@ def _cut_space(table: EncodedTable, layout: Layout, columns: Columns, split: Spl
         space.positions,
         space.offsets,
         space.scales / space.weights,
-        _strata(layout),
+        _strata(table, layout),
         np.array(balanced, dtype=np.bool_),
     )
 
 
-def _strata(layout: Layout) -> NDArray[np.int32]:
-    """Give records strata by all that must be spread evenly, then by ever less; the last level is one stratum."""
+def _strata(table: EncodedTable, layout: Layout) -> NDArray[np.int32]:
+    """Give records strata by all that must be spread evenly, then by ever less; the last level is one stratum.
+
+    Most values of a number may be rare: neighbouring ones are then taken together, twice as many on each level.
+    """
     arrays = layout.arrays
     homes = sorted({int(home) for home in arrays.homes if home >= 0})
     keys = [*arrays.values.T, *(arrays.parts[:, home] for home in homes)]
     finer = [number_rows(np.column_stack(keys[:count])) for count in range(len(keys), 0, -1)]
-    return np.stack([*finer, np.zeros(len(arrays.parts), dtype=np.int32)])
+    kinds = {attribute.name: attribute.kind for attribute in table.sensitive}
+    doublings = int(arrays.values[:, 0].max()).bit_length() if is_measured(kinds[layout.attributes[0]]) else 0
+    coarser = [arrays.values[:, 0] >> doubling for doubling in range(1, doublings)]
+    return np.stack([*finer, *coarser, np.zeros(len(arrays.parts), dtype=np.int32)])
 
 
 def _bucket_of(order: NDArray[np.int64], starts: NDArray[np.bool_]) -> NDArray[np.int64]:
