@@ -21,6 +21,7 @@ from sfumato.ratings.rating_loss import loss_of
 from sfumato.ratings.rating_release import Method, RatingRelease
 from sfumato.ratings.rating_task import RatingTask, most_rated
 from sfumato.ratings.ratings import Ratings
+from sfumato.ratings.relaxing import relaxed
 from sfumato.ratings.satisfaction import Satisfaction
 from sfumato.ratings.settling import settled
 from sfumato.running import Progress, silent, thread_count
@@ -134,7 +135,7 @@ def _with_all_kept(task: RatingTask) -> tuple[Changed, Groups, Satisfaction]:
         found = settled(task, None, grouped(task, weights_of(task, favored)))
         lost = task.kept & (task.ratings.raters > 0) & (found[0].ratings.raters == 0)
         if not lost.any():
-            return found
+            return relaxed(task, *found)
         favored += lost
     raise UnsatisfiableError(
         f"{counted(int(lost.sum()), 'issue')} that should stay would lose all ratings in groups of {task.model.k}; "
