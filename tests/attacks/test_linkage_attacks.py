@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 import sfumato as sf
 from attacks.attacked_tables import SCHEMA, WITH_NAMES, bucketized, patients, people, sliced
-from naive.nearest import nearest
+from naive.nearest import middle, nearest
 from sfumato.attacks import Linkage, NearestLinkage
 from sfumato.attacks.links import exact_links, nearest_links
 from sfumato.attacks.protocol import Target
@@ -269,9 +269,10 @@ def test_nearest_is_what_a_look_at_every_record_finds(rows, asked, names, thread
     victims = Victims(frame, schema, frame["s"].alias("key"))
     links = nearest_links(published, victims, names, published["s"], Recoding(), threads)
     domains = {name: frame[name].drop_nulls().unique().to_list() for name in names}
-    widths = {
-        name: max(max(domains[name], default=0) - min(domains[name], default=0), 1) for name in names if name != "c"
-    }
+    widths = {}
+    for name in set(names) - {"c"}:
+        known = [middle(text, domains[name]) for text in published[name].drop_nulls() if text != "*" or domains[name]]
+        widths[name] = (max(known, default=0) - min(known, default=0)) or 1
     for place, person in enumerate(frame.to_dicts()):
         if any(not domains[name] for name in names):
             continue

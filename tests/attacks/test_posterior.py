@@ -12,8 +12,9 @@ from attacks.attacked_tables import PATIENTS, SCHEMA, bucketized, generalized, m
 from naive import posterior as naive
 from sfumato.attacks.posterior import Posterior, posterior, posterior_blocks
 from sfumato.errors import InputError
-from sfumato.published import BucketizedTables, RandomizedTable, SlicedTable
+from sfumato.published import BucketizedTables, PublishedTable, RandomizedTable, SlicedTable
 from sfumato.published.sliced import labels_of
+from sfumato.recoding import Recoding
 from sfumato.table.reading import read_table
 from sfumato.table.schema import Schema
 
@@ -138,8 +139,6 @@ def covers(name: str, label: object, value: object) -> bool:
 @given(st.integers(0, 2**32 - 1))
 @settings(max_examples=30, deadline=None)
 def test_generalized_is_what_a_look_at_every_row_says(seed) -> None:
-    from sfumato.published import PublishedTable
-
     generator = np.random.default_rng(seed)
     frame = people(30, seed).select("age", "sex", "zip", "disease")
     low = frame["age"].to_numpy() - generator.integers(0, 8, 30)
@@ -154,6 +153,16 @@ def test_generalized_is_what_a_look_at_every_row_says(seed) -> None:
         fitting = sum(expected.values())
         assert known.candidates[place] == fitting
         assert told(known, place) == pytest.approx({value: count / fitting for value, count in expected.items()})
+
+
+def test_of_class_means_the_nearest_records_count() -> None:
+    frame = pl.DataFrame({"x": [1.0, 2, 3, 10, 11, 12], "y": [5.0, 5, 5, 1, 1, 1], "s": [*"aabccc"]})
+    means = frame.with_columns(x=pl.Series([2.0] * 3 + [11.0] * 3))
+    table = read_table(frame, Schema(quasi_identifying=["x", "y"], sensitive=["s"]))
+    known = posterior(PublishedTable(means, ("x", "y"), ("s",)), table, recoding=Recoding(numeric="mean"))
+    assert known.candidates.tolist() == [3] * 6
+    assert told(known, 0) == pytest.approx({"a": 2 / 3, "b": 1 / 3})
+    assert told(known, 5) == {"c": 1}
 
 
 def test_blocks_are_the_whole(monkeypatch: pytest.MonkeyPatch) -> None:

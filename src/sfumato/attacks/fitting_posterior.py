@@ -5,9 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from sfumato.attacks.coverage import coverage_of
-from sfumato.attacks.publication import read_publication
+from sfumato.attacks.links import nearest_values
+from sfumato.attacks.publication import forms_of, read_publication
 from sfumato.attacks.register import read_register, shared_attributes
 from sfumato.attacks.tallies import Tallies
+from sfumato.classes.generalized import Form
 from sfumato.classes.grouping import group_records
 from sfumato.kernels.grouping import first_records
 from sfumato.kernels.linkage import covering_classes, tally_candidates
@@ -17,10 +19,17 @@ from sfumato.table.table import Table
 
 
 def generalized_tallies(published: PublishedTable, people: Table, sensitive: str, recoding: Recoding) -> Tallies:
-    """Count the sensitive values of the records that fit each person: those whose every value covers theirs."""
+    """Count the sensitive values of the records that fit each person: those whose every value covers theirs.
+
+    Class means cover nobody: where there are such, the nearest records are counted.
+    """
     shared = shared_attributes(published.data, people.frame, people.schema)
     known = read_register(people.frame, people.schema, shared)
     publication = read_publication(published.data, sensitive, known, recoding)
+    if Form.MEAN in forms_of(known, recoding):
+        counted, candidates = nearest_values(publication, known, published.data)
+        totals = publication.totals.astype(np.float64)
+        return Tallies(publication.values, counted.astype(np.float64), candidates.astype(np.float64), totals)
     told = np.column_stack([each.codes for each in known])
     vector_of, count = group_records(told + 1)
     vectors = np.ascontiguousarray(told[first_records(vector_of, count)])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
@@ -17,7 +17,7 @@ from sfumato.attacks.victims import KEY, Victims
 from sfumato.classes.grouping import group_records
 from sfumato.kernels.grouping import first_records
 from sfumato.kernels.linkage import count_own, covering_classes
-from sfumato.kernels.nearest_classes import Labels, nearest_classes
+from sfumato.kernels.nearest_classes import Blocks, Labels, nearest_classes
 from sfumato.parallel import each
 from sfumato.recoding.choice import Recoding
 from sfumato.recoding.parsing import midpoints
@@ -95,24 +95,71 @@ def nearest_links(
 ) -> Links:
     """Count the records that are nearest to each person; parameters are those of :func:`exact_links`."""
     known, publication, own = _read(published, victims, names, keys, recoding)
+    vectors, vector_of = _distinct([one.codes for one in known], own)
+    search = _search(publication, known, published, vectors)
+    nobody = np.zeros((0, 1), dtype=np.int64)
+
+    def found(start: int) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
+        some = slice(start, start + PEOPLE)
+        return nearest_classes(
+            search.people[some], search.codes[some], vectors[some, -1].copy(), *search.classes, nobody
+        )
+
+    parts = each(found, range(0, len(vectors), PEOPLE), threads)
+    candidates, alike = (np.concatenate([part[place] for part in parts])[vector_of] for place in (0, 1))
+    return _links(candidates, alike, own, publication)
+
+
+def nearest_values(
+    publication: Publication, known: Sequence[Knowledge], published: pl.DataFrame
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Count the values of the records that are nearest to each person.
+
+    Parameters
+    ----------
+    publication
+        With the v values that are counted.
+    known
+        What is known of m people.
+    published
+        The records that `publication` was read from.
+
+    Returns
+    -------
+    tallies : numpy.ndarray
+        int64 (m, v).
+    candidates : numpy.ndarray
+        int64 (m,).
+    """
+    vectors, vector_of = _distinct([one.codes for one in known], np.full(len(known[0].codes), -1))
+    search = _search(publication, known, published, vectors)
+    tallies = np.zeros((len(vectors), len(publication.values)), dtype=np.int64)
+    nobody = np.full(len(vectors), -1, dtype=np.int64)
+    candidates, _, _ = nearest_classes(search.people, search.codes, nobody, *search.classes, tallies)
+    return tallies[vector_of], candidates[vector_of]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class _Search:
+    """What the kernel is told of people and of published classes."""
+
+    people: NDArray[np.float64]
+    codes: NDArray[np.int32]
+    classes: tuple[Labels, Blocks, NDArray[np.int64], NDArray[np.int64], NDArray[np.int32], NDArray[np.int64]]
+
+
+def _search(
+    publication: Publication, known: Sequence[Knowledge], published: pl.DataFrame, vectors: NDArray[np.int64]
+) -> _Search:
     measured = [place for place, one in enumerate(known) if _is_point(one)]
     others = [place for place in range(len(known)) if place not in measured]
-    vectors, vector_of = _distinct([one.codes for one in known], own)
     points, people = _points(publication, known, measured, published, vectors)
     codes = np.ascontiguousarray(vectors[:, others]).astype(np.int32)
     order, blocks = blocks_of(points, publication.label_of[:, others])
     labels = Labels(
         _label_bounds(publication)[others], publication.runs, publication.low, publication.high, _inside(publication)
     )
-    classes = _ordered(publication, order)
-
-    def found(start: int) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
-        some = slice(start, start + PEOPLE)
-        return nearest_classes(people[some], codes[some], vectors[some, -1].copy(), labels, blocks, *classes)
-
-    parts = each(found, range(0, len(vectors), PEOPLE), threads)
-    candidates, alike, distances = (np.concatenate(told)[vector_of] for told in zip(*parts, strict=True))
-    return replace(_links(candidates, alike, own, publication), distances=distances)
+    return _Search(people, codes, (labels, blocks, *_ordered(publication, order)))
 
 
 def _read(
@@ -154,20 +201,26 @@ def _points(
     published: pl.DataFrame,
     vectors: NDArray[np.int64],
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the points of classes and of people, each attribute divided by the width of what people have."""
+    """Return the points of classes and of people, each attribute divided by the width of what is published."""
     classes = np.empty((len(publication.sizes), len(places)))
     people = np.empty((len(vectors), len(places)))
     firsts = first_records(publication.class_of, len(publication.sizes))
     for axis, place in enumerate(places):
         attribute = known[place].attribute
         values = midpoints(text_of(attribute.labels), attribute.kind)
-        width = np.ptp(values) if len(values) and np.ptp(values) > 0 else 1.0
         labels = text_of(published[attribute.name].gather(firsts))
         middles = midpoints(labels, attribute.kind)
         middles = _node_middles(publication, publication.label_of[:, place], values, middles)
+        width = _width(middles)
         classes[:, axis] = np.where(np.isnan(middles), np.inf, middles / width)
         people[:, axis] = np.append(values, np.nan)[vectors[:, place]] / width
     return classes, people
+
+
+def _width(middles: NDArray[np.float64]) -> float:
+    finite = middles[np.isfinite(middles)]
+    width = float(np.ptp(finite)) if len(finite) else 0.0
+    return width if width > 0 else 1.0
 
 
 def _node_middles(

@@ -35,7 +35,7 @@ class NearestLinkage:
     Notes
     -----
     *Distance*: the sum over attributes of a number between 0 and 1. Numbers and dates: difference from the published
-    value, mean or middle of the interval, divided by the range of what people have. Others: 1 where the label does not
+    value, mean or middle of the interval, divided by the range of what is published. Others: 1 where the label does not
     cover the person's value, 1 − 1 ÷ values that it covers where it does. An unknown value of a person counts 0, a
     published missing one 1.
 

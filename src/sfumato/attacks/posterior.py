@@ -94,11 +94,12 @@ def posterior(
 
     Notes
     -----
-    *Generalized*: all records whose every value covers the person's. *Bucketized*: the sensitive counts of the buckets
-    that hold the person's values, weighed by how many rows with them each bucket has. *Sliced*: the matching buckets of
-    Li, Li, Zhang and Molloy (2012), section 4; an attribute that stands in several columns counts once. *Marginal*: the
-    records of the marginal with the sensitive attribute that have the person's values; where several have it, they are
-    taken to be independent given it.
+    *Generalized*: all records whose every value covers the person's; of class means, which cover nobody, the nearest
+    records, as :class:`~sfumato.attacks.nearest_linkage.NearestLinkage` finds them. *Bucketized*: the sensitive counts
+    of the buckets that hold the person's values, weighed by how many rows with them each bucket has. *Sliced*: the
+    matching buckets of Li, Li, Zhang and Molloy (2012), section 4; an attribute that stands in several columns counts
+    once. *Marginal*: the records of the marginal with the sensitive attribute that have the person's values; where
+    several have it, they are taken to be independent given it.
 
     Memory is m · v numbers; :func:`posterior_blocks` takes people a block at a time.
     """

@@ -89,7 +89,7 @@ def read_publication(
     columns = [_labels(frame[knowledge.attribute.name]) for knowledge in known]
     covers = [
         _runs(labels, parse(labels, knowledge.attribute, form))
-        for (labels, _), knowledge, form in zip(columns, known, _forms(known, recoding), strict=True)
+        for (labels, _), knowledge, form in zip(columns, known, forms_of(known, recoding), strict=True)
     ]
     offsets = np.cumsum([0, *(len(labels) for labels, _ in columns)])
     label_of = np.column_stack([codes + offset for (_, codes), offset in zip(columns, offsets, strict=False)])
@@ -115,7 +115,8 @@ def read_publication(
     )
 
 
-def _forms(known: Sequence[Knowledge], recoding: Recoding) -> tuple[Form, ...]:
+def forms_of(known: Sequence[Knowledge], recoding: Recoding) -> tuple[Form, ...]:
+    """Return the form in which each known attribute was published."""
     # Ancestors are the default wherever there is a hierarchy; one that has a place for nobody has none to climb.
     names = {each.attribute.name for each in known}
     forms = {name: form for name, form in recoding.forms.items() if name in names and form is not Form.ANCESTOR}

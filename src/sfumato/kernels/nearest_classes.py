@@ -77,12 +77,14 @@ def nearest_classes(
     starts: NDArray[np.int64],
     values: NDArray[np.int32],
     counts: NDArray[np.int64],
+    tallies: NDArray[np.int64],
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
     """Find the nearest classes of each person, ties included, and count their records.
 
     people : float64 (m, d), NaN where nothing is known. codes : int32 (m, s), −1 where nothing is known. own : int64
     (m,), the person's value. sizes : int64 (c,). starts, values, counts : compressed rows of values, int64 (c + 1,),
-    int32 (z,), int64 (z,). Distances: of points their difference, at most 1; of labels as :class:`Labels` says.
+    int32 (z,), int64 (z,). tallies : int64 (m, v) of zeros, to which the values of each person's records are added;
+    without rows nothing is. Distances: of points their difference, at most 1; of labels as :class:`Labels` says.
 
     Returns the records of the nearest classes and those of them with the person's value, int64 (m,) twice, and the
     distance, float64 (m,). Cost O(m · (c · (d + s) + r)) at most; blocks that cannot hold a nearer class are left out.
@@ -114,12 +116,16 @@ def nearest_classes(
                 if apart < best - TIED:
                     candidates[person] = 0
                     alike[person] = 0
+                    if len(tallies):
+                        tallies[person] = 0
                 best = min(best, apart)
                 owner = blocks.starts[block] + place
                 candidates[person] += sizes[owner]
                 for entry in range(starts[owner], starts[owner + 1]):
                     if values[entry] == own[person]:
                         alike[person] += counts[entry]
+                    if len(tallies):
+                        tallies[person, values[entry]] += counts[entry]
         distances[person] = best
     return candidates, alike, distances
 
