@@ -12,10 +12,9 @@ from numpy.typing import NDArray
 
 from sfumato.classes.generalized import Form, Members
 from sfumato.recoding.notation import STAR
-from sfumato.recoding.parsing import Coverage, parse
+from sfumato.recoding.parsing import Coverage, midpoints, parse
 from sfumato.table.distinct import distinct_of
 from sfumato.table.kinds import text_of
-from sfumato.table.schema import Kind
 from sfumato.utility.domains import Domain, Floats
 from sfumato.utility.spreads import CodeSpread, IntervalSpread, Spread
 
@@ -103,12 +102,8 @@ def _spread(labels: pl.Series, domain: Domain, reading: Reading) -> tuple[Spread
 
 
 def _points(labels: pl.Series, domain: Domain) -> tuple[Spread, NDArray[np.bool_]]:
-    """Read numbers as they are; ``*`` is the whole domain."""
-    if domain.attribute.kind is Kind.DATE:
-        numbers = labels.str.to_date("%Y-%m-%d", strict=False).to_physical().cast(pl.Float64)
-    else:
-        numbers = labels.cast(pl.Float64, strict=False)
-    low = numbers.fill_null(np.nan).to_numpy().copy()
+    """Read numbers as they are, intervals as their middle; ``*`` is the whole domain."""
+    low = midpoints(labels, domain.attribute.kind).copy()
     high = low.copy()
     star = labels.eq_missing(STAR).to_numpy()
     low[star], high[star] = _whole_domain(domain)
