@@ -14,6 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.classes.grouping import distinct_records
 from sfumato.classes.statistics import class_statistics
 from sfumato.figures import counted
 from sfumato.kernels.predicates import PROBABILISTIC, SLACK
@@ -125,7 +126,9 @@ def judge(
     index = slice_index(layout.arrays, bucket_of, count, layout.part_sizes)
     buckets = bucket_of[first[failing]]
     candidates = candidates_of(index, buckets, home, parts[first[failing]])
-    measured = measure_vectors(index, candidates.vectors).values[:, rule]
+    # The same people may be in many buckets.
+    vectors, _, vector_of = distinct_records(candidates.vectors.astype(np.uint32))
+    measured = measure_vectors(index, vectors.astype(np.int32)).values[vector_of, rule]
     fails = measured > bound
     unsettled = ~candidates.listed
     unsettled[candidates.group_of[fails]] = True
