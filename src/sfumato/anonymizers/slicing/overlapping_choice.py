@@ -1,0 +1,137 @@
+"""Which overlapping columns a table is sliced into, so that its records as one bucket keep the models."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from dataclasses import dataclass
+
+import polars as pl
+
+from sfumato.errors import UnsatisfiableError
+from sfumato.kernels.predicates import SLACK
+from sfumato.models.probabilistic_l_diversity import ProbabilisticLDiversity
+from sfumato.models.protocol import PrivacyModel
+from sfumato.published.sliced import BUCKET
+from sfumato.slices.columns import Columns
+from sfumato.slices.joined import joined_shares, linked_columns
+from sfumato.slices.overlapping_columns import OverlappingColumns, without_nested
+from sfumato.slices.sharing import places_of
+from sfumato.table.table import Table
+
+Problems = Callable[[Columns], list[str]]
+"""What all records as one bucket break in some columns; empty where every model holds."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Settled:
+    """Columns that one bucket of all records keeps the models with.
+
+    Attributes
+    ----------
+    columns : tuple of tuple of str
+    copies_dropped : int
+        Copies of sensitive attributes that are left out.
+    moved : tuple of str
+        Attributes that had to leave the column of a sensitive one.
+    """
+
+    columns: Columns
+    copies_dropped: int = 0
+    moved: tuple[str, ...] = ()
+
+
+def settle_columns(found: OverlappingColumns, sensitive: Collection[str], problems: Problems) -> Settled:
+    """Take from columns what gives sensitive values away: first copies of these, then what stands beside them.
+
+    What belongs least to its column goes first; beside sensitive attributes, what stands in another column, too, goes
+    before what does not. An attribute that is left in no column joins the other column that it belongs to most, or has
+    one of its own.
+
+    Raises
+    ------
+    UnsatisfiableError
+        When all records as one bucket break a model even with the sensitive attributes alone.
+    """
+    copies, moved = 0, []
+    while broken := problems(found.columns):
+        copy = _weakest_copy(found, sensitive)
+        if copy is not None:
+            found = _taken(found, *copy)
+            copies += 1
+            continue
+        neighbour = _weakest_neighbour(found, sensitive)
+        if neighbour is None:
+            raise UnsatisfiableError(*broken)
+        found = _moved(_taken(found, *neighbour), neighbour[1], sensitive)
+        moved.append(neighbour[1])
+    return Settled(found.columns, copies, tuple(moved))
+
+
+def joined_problems(columns: Columns, table: Table, models: Collection[PrivacyModel]) -> list[str]:
+    """Say for which sensitive attributes that stand in several columns the joined check fails in one bucket."""
+    unknown = table.schema.sensitive
+    found = []
+    for name in unknown:
+        if len(linked_columns(columns, unknown, name)) == 1:
+            continue
+        shares = joined_shares(bucket_frames(table.frame, columns, None), columns, unknown, name)
+        if shares is None:
+            found.append(f"overlapping-slicing: columns that share {name!r} go round in a circle, or are too long to join")
+        elif float(shares.to_series(-1).max()) > least_bound(models, name) + SLACK:  # type: ignore[arg-type]
+            found.append(f"overlapping-slicing: columns joined on {name!r} give its values away")
+    return found
+
+
+def least_bound(models: Collection[PrivacyModel], attribute: str) -> float:
+    """Return the largest share of a value of a sensitive attribute that every model admits."""
+    bounds = [
+        1.0 / model.l
+        for model in models
+        if isinstance(model, ProbabilisticLDiversity) and model.attribute in (None, attribute)
+    ]
+    return min(bounds, default=1.0)
+
+
+def bucket_frames(frame: pl.DataFrame, columns: Columns, bucket_of: pl.Series | None) -> list[pl.DataFrame]:
+    """Return a frame for each column with ``bucket``; None puts all records into one."""
+    bucket = pl.lit(0, pl.Int64).alias(BUCKET) if bucket_of is None else bucket_of.alias(BUCKET)
+    return [frame.select(bucket, *column) for column in columns]
+
+
+def _weakest_copy(found: OverlappingColumns, sensitive: Collection[str]) -> tuple[int, str] | None:
+    copies = [
+        (found.degrees[place][name], place, name)
+        for name in sorted(sensitive)
+        if len(places_of(found.columns, name)) > 1
+        for place in places_of(found.columns, name)
+    ]
+    return min(copies)[1:] if copies else None
+
+
+def _weakest_neighbour(found: OverlappingColumns, sensitive: Collection[str]) -> tuple[int, str] | None:
+    neighbours = [
+        (len(places_of(found.columns, name)) == 1, found.degrees[place][name], place, name)
+        for place, column in enumerate(found.columns)
+        if set(column) & set(sensitive)
+        for name in column
+        if name not in sensitive
+    ]
+    return min(neighbours)[2:] if neighbours else None
+
+
+def _taken(found: OverlappingColumns, place: int, name: str) -> OverlappingColumns:
+    left = tuple(other for other in found.columns[place] if other != name)
+    return OverlappingColumns((*found.columns[:place], left, *found.columns[place + 1 :]), found.degrees)
+
+
+def _moved(found: OverlappingColumns, name: str, sensitive: Collection[str]) -> OverlappingColumns:
+    """Give an attribute that stands in no column another one."""
+    if places_of(found.columns, name):
+        return without_nested(found)
+    open_places = [place for place, column in enumerate(found.columns) if column and not set(column) & set(sensitive)]
+    if not open_places:
+        return OverlappingColumns((*found.columns, (name,)), (*found.degrees, {**found.degrees[0], name: 1.0}))
+    best = max(open_places, key=lambda place: found.degrees[place][name])
+    grown = (*found.columns[best], name)
+    columns = (*found.columns[:best], grown, *found.columns[best + 1 :])
+    return without_nested(OverlappingColumns(columns, found.degrees))
