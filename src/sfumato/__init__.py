@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from sfumato.anonymizers.mondrian import Mondrian as Mondrian
     from sfumato.anonymizers.single_dimensional.global_mondrian import GlobalMondrian as GlobalMondrian
     from sfumato.anonymizers.single_dimensional.value_generalization import ValueGeneralization as ValueGeneralization
+    from sfumato.anonymizers.slicing.overlapping import OverlappingSlicing as OverlappingSlicing
     from sfumato.anonymizers.slicing.slicing import Slicing as Slicing
     from sfumato.attacks import ATTACKS as ATTACKS
     from sfumato.attacks.linkage import linking_attack as linking_attack
@@ -125,6 +126,7 @@ _HOMES = {
     "anonymizers.mondrian": ("Mondrian",),
     "anonymizers.full_domain.optimal": ("Optimal",),
     "anonymizers.single_dimensional.value_generalization": ("ValueGeneralization",),
+    "anonymizers.slicing.overlapping": ("OverlappingSlicing",),
     "anonymizers.slicing.slicing": ("Slicing",),
     "attacks": ("ATTACKS",),
     "attacks.linkage": ("linking_attack",),

@@ -43,17 +43,6 @@ def test_models_of_classes_are_undecidable():
     assert check.outcome is Outcome.UNDECIDABLE
 
 
-def test_columns_that_share_attributes_are_left_undecided():
-    table = sliced_eight((("age", "sex"), ("zip", "disease")))
-    shared = SlicedTable(
-        table.data.with_columns(pl.col("age").alias("age (2)")),
-        (("age", "sex"), ("age", "zip", "disease")),
-        ("disease",),
-    )
-    (check,) = check_slices(shared, [sf.ProbabilisticLDiversity(2)], {"disease": Attribute()})
-    assert check.outcome is Outcome.UNDECIDABLE
-
-
 row = st.tuples(st.sampled_from("ab"), st.sampled_from("xyz"), st.sampled_from("pq"), st.sampled_from("123"))
 buckets = st.lists(st.lists(row, min_size=1, max_size=3), min_size=1, max_size=3)
 COLUMNS = [[(0,), (1,), (2,), (3,)], [(0, 1), (2, 3)], [(0,), (1, 2), (3,)], [(0, 1, 2), (3,)], [(0, 3), (1,), (2,)]]

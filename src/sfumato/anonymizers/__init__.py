@@ -20,6 +20,7 @@ from sfumato.anonymizers.mondrian import Mondrian
 from sfumato.anonymizers.protocol import Anonymizer, Problem, Publication, Publisher
 from sfumato.anonymizers.single_dimensional.global_mondrian import GlobalMondrian
 from sfumato.anonymizers.single_dimensional.value_generalization import ValueGeneralization
+from sfumato.anonymizers.slicing.overlapping import OverlappingSlicing
 from sfumato.anonymizers.slicing.slicing import Slicing
 
 __all__ = [
@@ -41,6 +42,7 @@ __all__ = [
     "KMember",
     "Mondrian",
     "Optimal",
+    "OverlappingSlicing",
     "Problem",
     "Publication",
     "Publisher",
@@ -72,5 +74,6 @@ ANONYMIZERS: dict[str, Any] = {
 PUBLISHERS: dict[str, Any] = {
     "bucketization": Bucketization,
     "slicing": Slicing,
+    "overlapping-slicing": OverlappingSlicing,
 }
 """The same for algorithms whose releases are no generalized tables."""

@@ -25,6 +25,8 @@ from sfumato.published.sliced import BUCKET, SlicedTable
 from sfumato.slices.candidates import Candidates, candidates_of
 from sfumato.slices.layout import Layout, layout_of, number_rows
 from sfumato.slices.matching import measure_vectors, slice_index
+from sfumato.slices.overlapping_check import check_overlapping_slices
+from sfumato.slices.sharing import shared_attributes
 from sfumato.table.distinct import distinct_of
 from sfumato.table.encoding import EncodedTable, encode
 from sfumato.table.reading import read_table
@@ -54,8 +56,8 @@ def check_slices(
     -------
     list of Check
         *holds*: for everybody who may be in the table. *broken*: for some record, whichever the records are.
-        *undecidable*: broken only for people who may or may not be records; or there are too many to go through; or
-        columns share attributes.
+        *undecidable*: broken only for people who may or may not be records; or there are too many to go through.
+        Where columns share attributes, see :func:`sfumato.slices.overlapping_check.check_overlapping_slices`.
 
     Notes
     -----
@@ -63,10 +65,8 @@ def check_slices(
     somebody is a weighted mean of what his groups say, so if every group keeps the model, everybody is safe; cost
     O(n log n). Only who may be in a group that does not is then gone through, over all buckets that match.
     """
-    named = [name for column in published.columns for name in column]
-    if len(set(named)) < len(named):
-        reason = "columns share attributes, whose check is another"
-        return [Check(promise_words(model), Outcome.UNDECIDABLE, detail=reason) for model in models]
+    if shared_attributes(published.columns):
+        return check_overlapping_slices(published, models, sensitive)
     table = _encoded(published, sensitive)
     numbers = distinct_of(published.data[BUCKET])
     return [_check(model, published, table, numbers.rank_of[numbers.raw]) for model in models]

@@ -106,7 +106,12 @@ def largest_shares(shares: pl.DataFrame) -> pl.DataFrame:
 
 
 def _counted(frame: pl.DataFrame, column: Sequence[str]) -> pl.DataFrame:
-    return frame.group_by([BUCKET, *column]).agg(pl.len().cast(pl.Float64).alias(_WEIGHT))
+    return as_text(frame).group_by([BUCKET, *column]).agg(pl.len().cast(pl.Float64).alias(_WEIGHT))
+
+
+def as_text(frame: pl.DataFrame) -> pl.DataFrame:
+    """Write all but the bucket as text: copies of an attribute may have been read as different types."""
+    return frame.with_columns(pl.exclude(BUCKET).cast(pl.String))
 
 
 def _rows_joined(left: pl.DataFrame, right: pl.DataFrame, keys: Sequence[str]) -> int:

@@ -41,13 +41,12 @@ class MembershipDisclosure:
     @property
     def figures(self) -> dict[str, float]:
         """Summaries, for a report."""
-        return {
-            "mean_matching_buckets_of_records": float(self.originals.mean()),
-            "mean_matching_buckets_of_fakes": float(self.fakes.mean()) if len(self.fakes) else math.nan,
-            "membership_auc": self.auc,
-            "membership_auc_low": self.interval[0],
-            "membership_auc_high": self.interval[1],
-        }
+        figures = {"mean_matching_buckets": float(self.originals.mean()), "fakes": float(len(self.fakes))}
+        if len(self.fakes):
+            figures["mean_matching_buckets_of_fakes"] = float(self.fakes.mean())
+            figures["membership_auc"] = self.auc
+            figures["membership_auc_low"], figures["membership_auc_high"] = self.interval
+        return figures
 
 
 def membership_disclosure(
@@ -87,8 +86,8 @@ def membership_disclosure(
     drawn by taking a row of a random record's bucket for one column after the other, among those that agree with what
     is there already. Cost O(most · w · n log n) at worst.
 
-    *Source.* Li, Li, Zhang, Molloy, TKDE 2012, who compare the two distributions; the AUC and its interval (DeLong 1988)
-    are ours.
+    *Source.* Li, Li, Zhang, Molloy, TKDE 2012, who compare the two distributions; the AUC and its interval (DeLong
+    1988) are ours.
     """
     index = slice_index(layout.arrays, bucket_of, count, layout.part_sizes)
     drawn = permutation(table.height, another(seed, 0))[:most]
@@ -107,8 +106,8 @@ def membership_disclosure(
 def area_under_curve(higher: NDArray[np.int64], lower: NDArray[np.int64]) -> tuple[float, tuple[float, float]]:
     """Return how often a score of `higher` is above one of `lower`, ties counted half, and 95% around it.
 
-    The interval is DeLong's on the logit scale, so that it stays between 0 and 1; where all pairs agree it is one of the
-    Wilson kind for the smaller of both numbers. Cost O(m log m) for m scores.
+    The interval is DeLong's on the logit scale, so that it stays between 0 and 1; where all pairs agree it is one of
+    the Wilson kind for the smaller of both numbers. Cost O(m log m) for m scores.
     """
     if not len(higher) or not len(lower):
         return 0.5, (0.0, 1.0)
@@ -195,4 +194,3 @@ def _drawn_rows(
     size = np.searchsorted(own[order], asked, side="right") - first
     turn = permutation(len(asked), another(seed, 1)) % np.maximum(size, 1)
     return order[np.minimum(first + turn, len(order) - 1)], size > 0
-

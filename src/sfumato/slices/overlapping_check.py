@@ -18,7 +18,7 @@ from sfumato.models.protocol import Achieved, PrivacyModel
 from sfumato.models.t_closeness import TCloseness
 from sfumato.published.sliced import BUCKET, SlicedTable, labels_of
 from sfumato.slices.columns import Columns
-from sfumato.slices.joined import joined_shares, largest_shares, linked_columns
+from sfumato.slices.joined import as_text, joined_shares, largest_shares, linked_columns
 from sfumato.slices.layout import number_rows
 from sfumato.slices.sharing import places_of, shared_attributes
 from sfumato.table.encoding import encode
@@ -110,11 +110,10 @@ def _finding(
     return _grouped_finding(model, name, frames[linked[0]], known, sensitive.get(name, Attribute()))
 
 
-def _joined_finding(
-    model: PrivacyModel, name: str, published: SlicedTable, frames: Sequence[pl.DataFrame]
-) -> _Finding:
+def _joined_finding(model: PrivacyModel, name: str, published: SlicedTable, frames: Sequence[pl.DataFrame]) -> _Finding:
     if not isinstance(model, ProbabilisticLDiversity):
-        return _Finding(Outcome.UNDECIDABLE, detail=f"{name!r} stands in several columns, which t-closeness cannot join")
+        detail = f"{name!r} stands in several columns, whose join is recounted for l-diversity alone"
+        return _Finding(Outcome.UNDECIDABLE, detail=detail)
     shares = joined_shares(frames, published.columns, (*published.sensitive, *published.insensitive), name)
     if shares is None:
         reason = "columns that go round in a circle, or too many rows to join"
@@ -134,7 +133,8 @@ def _grouped_finding(
     as_text = dict.fromkeys([BUCKET, *known], Attribute(kind=Kind.CATEGORICAL))
     schema = Schema(quasi_identifying=as_text, sensitive={name: attribute}, others="drop")
     encoded = encode(read_table(frame, schema, strip=False), order="name")
-    group_of, parts = number_rows(encoded.codes), number_rows(encoded.codes[:, 1:])
+    group_of = number_rows(encoded.codes)
+    parts = number_rows(encoded.codes[:, 1:]) if known else np.zeros(encoded.height, np.int32)
     statistics = class_statistics(group_of, int(group_of.max()) + 1, encoded.sensitive_codes, encoded.sensitive)
     holds = model.holds(statistics)
     achieved = next(iter(model.achieved(statistics)))
@@ -143,9 +143,7 @@ def _grouped_finding(
     return _failing(holds, group_of, parts, name)
 
 
-def _failing(
-    holds: NDArray[np.bool_], group_of: NDArray[np.int32], parts: NDArray[np.int32], name: str
-) -> _Finding:
+def _failing(holds: NDArray[np.bool_], group_of: NDArray[np.int32], parts: NDArray[np.int32], name: str) -> _Finding:
     part_of_group = np.zeros(len(holds), dtype=np.int64)
     part_of_group[group_of] = parts
     in_buckets = np.bincount(part_of_group)
@@ -168,7 +166,7 @@ def _contradicting_buckets(columns: Columns, frames: Sequence[pl.DataFrame]) -> 
 
 
 def _differing(first: pl.DataFrame, second: pl.DataFrame, keys: Sequence[str]) -> list[int]:
-    left = first.group_by(keys).agg(pl.len().alias("\0left"))
-    right = second.group_by(keys).agg(pl.len().alias("\0right"))
+    left = as_text(first).group_by(keys).agg(pl.len().alias("\0left"))
+    right = as_text(second).group_by(keys).agg(pl.len().alias("\0right"))
     both = left.join(right, on=keys, how="full", coalesce=True, nulls_equal=True)
     return both.filter(pl.col("\0left").ne_missing(pl.col("\0right")))[BUCKET].to_list()

@@ -42,8 +42,8 @@ class OverlappingClustering:
     distance : {"euclidean", "dot-product"}
         Of point and center, in ``"mds"`` and ``"profile"``.
     threshold : float or None
-        Least degree with which an attribute joins a column, above 0, at most 1; its nearest column it joins always. None:
-        one in the number of columns.
+        Least degree with which an attribute joins a column, above 0, at most 1; its nearest column it joins always.
+        None: one in the number of columns.
     fuzzifier : float
         m of fuzzy c-means, above 1.
     """
@@ -56,7 +56,8 @@ class OverlappingClustering:
 
     def __post_init__(self) -> None:
         """Check every option."""
-        raise_all(PolicyError, clustering_problems(self))
+        problems = clustering_problems(self.method, self.space, self.distance, self.threshold, self.fuzzifier)
+        raise_all(PolicyError, problems)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -66,7 +67,7 @@ class OverlappingColumns:
     Attributes
     ----------
     columns : tuple of tuple of str
-        None lies inside another.
+        They may be empty or lie inside others, see :func:`without_nested`.
     degrees : tuple of dict of str to float
         For each column the degree of *every* attribute.
     """
@@ -92,7 +93,7 @@ def overlap_columns(
     sensitive
         The sensitive ones among them. They stand in their nearest column alone unless `duplicate_sensitive`.
     columns
-        How many clusters; columns that are empty or lie inside another are left out, so there may be fewer.
+        How many clusters.
     clustering
         How.
 
@@ -141,23 +142,26 @@ def joined(degrees: NDArray[np.float64], threshold: float) -> NDArray[np.bool_]:
     return np.asarray(joins)
 
 
-def clustering_problems(options: OverlappingClustering) -> Iterator[str]:
+def clustering_problems(
+    method: object, space: object, distance: object, threshold: object, fuzzifier: object
+) -> Iterator[str]:
     """Say what is wrong with options."""
     for name, value, known in (
-        ("method", options.method, METHODS),
-        ("space", options.space, SPACES),
-        ("distance", options.distance, FUZZY_DISTANCES),
+        ("method", method, METHODS),
+        ("space", space, SPACES),
+        ("distance", distance, FUZZY_DISTANCES),
     ):
         if value not in known:
             yield f"overlapping-slicing: {name} must be one of {', '.join(known)}"
-    if options.threshold is not None and not (_number(options.threshold) and 0 < options.threshold <= 1):
+    if threshold is not None and not 0 < _number(threshold) <= 1:
         yield "overlapping-slicing: threshold must be a number above 0, at most 1"
-    if not (_number(options.fuzzifier) and 1 < options.fuzzifier < np.inf):
+    if not 1 < _number(fuzzifier) < np.inf:
         yield "overlapping-slicing: fuzzifier must be a number above 1"
 
 
-def _number(value: object) -> bool:
-    return isinstance(value, (int, float)) and not isinstance(value, bool)
+def _number(value: object) -> float:
+    """Return a number, or NaN, which lies between no bounds."""
+    return float(value) if isinstance(value, (int, float)) and not isinstance(value, bool) else float("nan")
 
 
 def _fuzzy(
@@ -186,12 +190,12 @@ def without_nested(found: OverlappingColumns) -> OverlappingColumns:
 
 
 def _named(names: tuple[str, ...], joins: NDArray[np.bool_], degrees: NDArray[np.float64]) -> OverlappingColumns:
-    """Name the attributes of columns, in the order of their first ones."""
+    """Name the attributes of clusters, in the order of their first ones."""
     members = [np.flatnonzero(joins[:, place]).tolist() for place in range(joins.shape[1])]
     ordered = sorted(range(len(members)), key=lambda place: (members[place], place))
     columns = tuple(tuple(names[attribute] for attribute in members[place]) for place in ordered)
     by_name = tuple(dict(zip(names, degrees[:, place].tolist(), strict=True)) for place in ordered)
-    return without_nested(OverlappingColumns(columns, by_name))
+    return OverlappingColumns(columns, by_name)
 
 
 def _constant_problems(correlation: Correlation) -> Iterator[str]:

@@ -36,9 +36,9 @@ def overlapping_medoids(distances: NDArray[np.float64], clusters: int, similarit
     many it is similar to) and distance from the centers before; then exchanges a center for another attribute as long
     as the clusters get larger, or as large with centers farther apart. Each round costs O(a² c).
 
-    *Source.* Chen, Hu, "An overlapping cluster algorithm to provide non-exhaustive clustering", EJOR 2006. Its functions
-    are not at hand: the two goals are its, the order between them and the exchange are ours. Departures: it draws its
-    starts at random.
+    *Source.* Chen, Hu, "An overlapping cluster algorithm to provide non-exhaustive clustering", EJOR 2006. Its
+    functions are not at hand: the two goals are its, the order between them and the exchange are ours. Departures: it
+    draws its starts at random; and clusters that are the same count once here, as columns that are do.
     """
     largest = float(distances.max(initial=0.0))
     similar = 1.0 - distances / largest if largest > 0 else np.ones_like(distances)
@@ -76,6 +76,6 @@ def _exchanged(near: NDArray[np.bool_], distances: NDArray[np.float64], centers:
 
 
 def _quality(near: NDArray[np.bool_], distances: NDArray[np.float64], centers: list[int]) -> Quality:
-    """Objects in clusters first (their average, times the number of clusters), then how far apart centers are."""
+    """Objects in different clusters first, then how far apart centers are."""
     apart = float(distances[np.ix_(centers, centers)].sum())
-    return int(near[centers].sum()), round(apart, 9)
+    return int(np.unique(near[centers], axis=0).sum()), round(apart, 9)

@@ -32,6 +32,7 @@ def typicalities(found: FuzzyClusters, fuzzifier: float = 2.0) -> NDArray[np.flo
     total = weights.sum(axis=0)
     spread = np.where(total > 0, (weights * found.squares).sum(axis=0) / np.where(total > 0, total, 1.0), 0.0)
     relative = np.where(found.squares == 0, 0.0, np.inf)
-    relative = np.divide(found.squares, spread[None, :], out=relative, where=np.broadcast_to(spread > 0, relative.shape))
+    inside = np.broadcast_to(spread > 0, relative.shape)
+    np.divide(found.squares, spread[None, :], out=relative, where=inside)
     typical: NDArray[np.float64] = 1.0 / (1.0 + relative ** (1.0 / (fuzzifier - 1.0)))
     return typical

@@ -22,7 +22,7 @@ Problems = Callable[[Columns], list[str]]
 """What all records as one bucket break in some columns; empty where every model holds."""
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(frozen=True)
 class Settled:
     """Columns that one bucket of all records keeps the models with.
 
@@ -45,7 +45,7 @@ def settle_columns(found: OverlappingColumns, sensitive: Collection[str], proble
 
     What belongs least to its column goes first; beside sensitive attributes, what stands in another column, too, goes
     before what does not. An attribute that is left in no column joins the other column that it belongs to most, or has
-    one of its own.
+    one of its own. Columns that are empty or lie inside others in the end are left out.
 
     Raises
     ------
@@ -64,7 +64,7 @@ def settle_columns(found: OverlappingColumns, sensitive: Collection[str], proble
             raise UnsatisfiableError(*broken)
         found = _moved(_taken(found, *neighbour), neighbour[1], sensitive)
         moved.append(neighbour[1])
-    return Settled(found.columns, copies, tuple(moved))
+    return Settled(without_nested(found).columns, copies, tuple(moved))
 
 
 def joined_problems(columns: Columns, table: Table, models: Collection[PrivacyModel]) -> list[str]:
@@ -76,7 +76,9 @@ def joined_problems(columns: Columns, table: Table, models: Collection[PrivacyMo
             continue
         shares = joined_shares(bucket_frames(table.frame, columns, None), columns, unknown, name)
         if shares is None:
-            found.append(f"overlapping-slicing: columns that share {name!r} go round in a circle, or are too long to join")
+            found.append(
+                f"overlapping-slicing: columns that share {name!r} go round in a circle, or are too long to join"
+            )
         elif float(shares.to_series(-1).max()) > least_bound(models, name) + SLACK:  # type: ignore[arg-type]
             found.append(f"overlapping-slicing: columns joined on {name!r} give its values away")
     return found
@@ -127,11 +129,10 @@ def _taken(found: OverlappingColumns, place: int, name: str) -> OverlappingColum
 def _moved(found: OverlappingColumns, name: str, sensitive: Collection[str]) -> OverlappingColumns:
     """Give an attribute that stands in no column another one."""
     if places_of(found.columns, name):
-        return without_nested(found)
-    open_places = [place for place, column in enumerate(found.columns) if column and not set(column) & set(sensitive)]
+        return found
+    open_places = [place for place, column in enumerate(found.columns) if not set(column) & set(sensitive)]
     if not open_places:
         return OverlappingColumns((*found.columns, (name,)), (*found.degrees, {**found.degrees[0], name: 1.0}))
     best = max(open_places, key=lambda place: found.degrees[place][name])
     grown = (*found.columns[best], name)
-    columns = (*found.columns[:best], grown, *found.columns[best + 1 :])
-    return without_nested(OverlappingColumns(columns, found.degrees))
+    return OverlappingColumns((*found.columns[:best], grown, *found.columns[best + 1 :]), found.degrees)

@@ -7,11 +7,18 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-import numpy as np
-
 from sfumato.anonymizers.protocol import Problem, Publication
 from sfumato.anonymizers.slicing.choosing import Chosen, choose_columns, one_bucket_problems
 from sfumato.anonymizers.slicing.column_generalization import RecodedColumns, generalize_columns
+from sfumato.anonymizers.slicing.fitting import (
+    as_column,
+    bucket_sizes,
+    column_problems,
+    model_problems,
+    single_value_problems,
+    usual_columns,
+    whole,
+)
 from sfumato.anonymizers.slicing.partitioning import BucketCheck, Buckets, Split, partition_records
 from sfumato.errors import PolicyError, UnsatisfiableError, raise_all
 from sfumato.figures import counted
@@ -27,8 +34,7 @@ from sfumato.slices.publish import publish_slices
 from sfumato.table.encoding import EncodedTable
 from sfumato.table.table import Table
 
-MOST_COLUMNS = 5
-"""Columns where the number is not said."""
+_ADVICE = ", and column_k = 5 lets no value of a column occur less than 5 times"
 
 
 @dataclass(frozen=True)
@@ -95,12 +101,15 @@ class Slicing:
     def __post_init__(self) -> None:
         """Check the options against each other, and settle lists of columns as tuples."""
         if isinstance(self.columns, (list, tuple)):
-            object.__setattr__(self, "columns", tuple(map(_as_column, self.columns)))
+            object.__setattr__(self, "columns", tuple(map(as_column, self.columns)))
         raise_all(PolicyError, _option_problems(self))
 
     def check(self, table: EncodedTable, models: Sequence[PrivacyModel]) -> None:
         """Raise PolicyError with everything that does not fit: columns and models."""
-        raise_all(PolicyError, [*_column_problems(self, table), *_model_problems(table, models)])
+        raise_all(
+            PolicyError,
+            [*column_problems(self.name, self.columns, table), *model_problems(self.name, _ADVICE, table, models)],
+        )
 
     def publish(self, problem: Problem, table: Table) -> Publication:
         """Choose columns, generalize and cut, permute.
@@ -112,7 +121,7 @@ class Slicing:
         UnsatisfiableError
             When not even all records as one bucket satisfy the models, or a sensitive attribute has one value only.
         """
-        raise_all(UnsatisfiableError, _single_value_problems(problem.table))
+        raise_all(UnsatisfiableError, single_value_problems(self.name, problem.table))
         chosen, recoded = self._columns(problem, table)
         buckets = partition_records(problem, chosen.layout, chosen.columns, self.split, self.protection)
         columns = (*chosen.columns, *((table.schema.insensitive,) if table.schema.insensitive else ()))
@@ -122,7 +131,7 @@ class Slicing:
             progress=problem.progress, threads=problem.threads,
         )  # fmt: skip
         notes = (*chosen.notes, *_notes(chosen.columns, recoded, buckets, disclosure, table))
-        return Publication(published, notes, {**_sizes(buckets), **disclosure.figures})
+        return Publication(published, notes, {**bucket_sizes(buckets), **disclosure.figures})
 
     def _columns(self, problem: Problem, table: Table) -> tuple[Chosen, RecodedColumns]:
         recoded: dict[Columns, RecodedColumns] = {}
@@ -138,17 +147,9 @@ class Slicing:
             raise_all(UnsatisfiableError, one_bucket_problems(problem, chosen.layout, chosen.columns))
         else:
             measured = correlation(table, bins=self.bins, discretization=self.discretization)
-            count = self.columns or _usual_columns(len(measured.attributes))
+            count = self.columns or usual_columns(len(measured.attributes))
             chosen = choose_columns(problem, measured, count, self.alpha, lay_out)
         return chosen, recoded[chosen.columns]
-
-
-def _as_column(column: object) -> tuple[str, ...]:
-    return tuple(column) if isinstance(column, (list, tuple)) else ()
-
-
-def _usual_columns(attributes: int) -> int:
-    return min(MOST_COLUMNS, max(2, (attributes + 1) // 2), attributes)
 
 
 def _option_problems(options: Slicing) -> Iterator[str]:
@@ -161,70 +162,17 @@ def _option_problems(options: Slicing) -> Iterator[str]:
         yield from (f"slicing: columns name {name!r} more than once" for name in twice)
         if options.alpha is not None:
             yield "slicing: alpha says which columns are made; leave it out where columns are listed"
-    elif columns is not None and not _whole(columns, 1):
+    elif columns is not None and not whole(columns, 1):
         yield "slicing: columns must be a whole number, 1 or above, or lists of attributes"
-    if options.alpha is not None and not _whole(options.alpha, 1):
+    if options.alpha is not None and not whole(options.alpha, 1):
         yield "slicing: alpha must be a whole number, 1 or above"
-    if options.column_k is not None and not _whole(options.column_k, 2):
+    if options.column_k is not None and not whole(options.column_k, 2):
         yield "slicing: column_k must be a whole number, 2 or above"
     yield from discretization_problems("slicing", options.bins, options.discretization)
     if options.split not in ("balanced", "median"):
         yield "slicing: split must be one of balanced, median"
     if options.protection not in ("buckets", "matching"):
         yield "slicing: protection must be one of buckets, matching"
-
-
-def _whole(value: object, least: int) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and value >= least
-
-
-def _column_problems(options: Slicing, table: EncodedTable) -> Iterator[str]:
-    sensitive = [attribute.name for attribute in table.sensitive]
-    known = [*(attribute.name for attribute in table.attributes), *sensitive]
-    if not sensitive:
-        yield "slicing: needs a sensitive column, whose values are to be protected; give one that role"
-    reserved = SlicedTable.whole_numbers
-    yield from (
-        f"slicing: publishes a column {name!r} of its own; rename that of the table"
-        for name in known
-        if name in reserved
-    )
-    if isinstance(options.columns, tuple):
-        listed = [name for column in options.columns for name in column]
-        for name in listed:
-            if name not in known:
-                yield f"slicing: columns name {name!r}, which is no quasi-identifying or sensitive attribute"
-        for name in known:
-            if name not in listed:
-                yield f"slicing: columns do not hold {name!r}; every attribute stands in one of them"
-    elif options.columns is not None and options.columns > len(known):
-        yield f"slicing: {options.columns} columns are more than there are attributes ({len(known)}); ask for fewer"
-
-
-def _model_problems(table: EncodedTable, models: Sequence[PrivacyModel]) -> Iterator[str]:
-    names = [attribute.name for attribute in table.sensitive]
-    for model in models:
-        if model.name not in SLICE_MODELS:
-            yield (
-                f"{model.name}: a sliced table has no equivalence classes, and cannot promise it; slicing can promise "
-                f"{' and '.join(SLICE_MODELS)}, and column_k = 5 lets no value of a column occur less than 5 times"
-            )
-            continue
-        try:
-            model.rules(names)
-        except PolicyError as error:
-            # What is missing is said once, for all models.
-            yield from error.problems if names else ()
-
-
-def _single_value_problems(table: EncodedTable) -> Iterator[str]:
-    for place, attribute in enumerate(table.sensitive):
-        codes = table.sensitive_codes[:, place]
-        if bool(np.all(codes == codes[0])):
-            yield (
-                f"slicing: sensitive column {attribute.name!r} has one value only, which everybody has; "
-                "nothing can hide it: leave the column out"
-            )
 
 
 def _notes(
@@ -244,13 +192,3 @@ def _notes(
     if not disclosure.complete:
         records = counted(int(disclosure.weights.sum()), "record")
         yield f"Matching buckets were looked up for {records}, drawn at random: there are too many for all."
-
-
-def _sizes(buckets: Buckets) -> dict[str, float]:
-    sizes = np.bincount(buckets.bucket_of)
-    return {
-        "buckets": buckets.count,
-        "smallest_bucket": int(sizes.min()),
-        "mean_bucket": float(sizes.mean()),
-        "largest_bucket": int(sizes.max()),
-    }
