@@ -16,12 +16,12 @@ from sfumato.attacks.options import above_problems, count_problems
 from sfumato.attacks.pieces import unread_notes
 from sfumato.attacks.posterior import posterior_blocks, sensitive_of
 from sfumato.attacks.protocol import AttackResult, Target
-from sfumato.attacks.rates import Rate
 from sfumato.classes.grouping import group_records
 from sfumato.errors import PolicyError, raise_all
 from sfumato.kernels.grouping import first_records
 from sfumato.published import MarginalTables, Published, RandomizedTable
 from sfumato.published.bucketized import COUNT
+from sfumato.rates import Rate
 from sfumato.table.distinct import distinct_of
 from sfumato.table.table import Table
 

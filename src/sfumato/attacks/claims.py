@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from sfumato.attacks.posterior import Posterior, posterior_blocks
 from sfumato.attacks.protocol import AttackResult, Target
-from sfumato.attacks.rates import Rate
+from sfumato.rates import Rate
 from sfumato.table.table import Table
 
 

@@ -16,8 +16,8 @@ from sfumato.attacks.options import count_problems
 from sfumato.attacks.pieces import Piece, pieces_of, unread_notes
 from sfumato.attacks.posterior import sensitive_of
 from sfumato.attacks.protocol import AttackResult, Target
-from sfumato.attacks.rates import Rate
 from sfumato.errors import PolicyError, raise_all
+from sfumato.rates import Rate
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from statistics import NormalDist
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.attacks.rates import CONFIDENCE
+from sfumato.rates import CONFIDENCE
 
 _HALVINGS = 60
 

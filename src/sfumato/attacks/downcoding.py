@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 from sfumato.attacks.cell_beliefs import branching_belief, tight_belief, uncut_belief
 from sfumato.attacks.placing import SEVERAL, Placement, candidates, generalized, place
 from sfumato.attacks.protocol import AttackResult, Target
-from sfumato.attacks.rates import Rate
 from sfumato.attacks.register import Knowledge
 from sfumato.classes.generalized import Form
 from sfumato.classes.grouping import group_records
@@ -22,6 +21,7 @@ from sfumato.figures import counted
 from sfumato.hierarchy.tree import Hierarchy
 from sfumato.kernels.grouping import first_records
 from sfumato.kernels.linkage import UNKNOWN
+from sfumato.rates import Rate
 from sfumato.shuffle import permutation
 from sfumato.table.table import Table
 

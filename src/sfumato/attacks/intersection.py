@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 from sfumato.attacks.options import SURE, share_problems
 from sfumato.attacks.posterior import Posterior, posterior, posterior_blocks, sensitive_of
 from sfumato.attacks.protocol import AttackResult, Target
-from sfumato.attacks.rates import Rate
 from sfumato.errors import InputError, PolicyError, raise_all
 from sfumato.figures import counted
 from sfumato.published import Published
+from sfumato.rates import Rate
 from sfumato.table.table import Table
 
 

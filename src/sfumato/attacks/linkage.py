@@ -16,12 +16,12 @@ from numpy.typing import NDArray
 from sfumato.attacks.coverage import coverage_of
 from sfumato.attacks.linkage_result import LinkageResult
 from sfumato.attacks.publication import Publication, read_publication
-from sfumato.attacks.rates import Rate
 from sfumato.attacks.register import Knowledge, read_register, shared_attributes
 from sfumato.classes.grouping import group_records
 from sfumato.errors import InputError, PolicyError, raise_all
 from sfumato.kernels.grouping import first_records
 from sfumato.kernels.linkage import count_candidates, covering_classes
+from sfumato.rates import Rate
 from sfumato.recoding.choice import Recoding
 from sfumato.table.kinds import text_of
 from sfumato.table.schema import Schema

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from sfumato.attacks.rates import Rate
+from sfumato.rates import Rate
 
 
 @dataclass(frozen=True)

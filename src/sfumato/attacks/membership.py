@@ -15,9 +15,9 @@ from sfumato.attacks.nearness import nearness
 from sfumato.attacks.options import share_problems
 from sfumato.attacks.pieces import unread_notes
 from sfumato.attacks.protocol import AttackResult, Target
-from sfumato.attacks.rates import Rate
 from sfumato.errors import InputError, PolicyError, raise_all
 from sfumato.published import RandomizedTable
+from sfumato.rates import Rate
 from sfumato.table.table import Table
 
 

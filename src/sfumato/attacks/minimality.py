@@ -13,12 +13,12 @@ from numpy.typing import NDArray
 from sfumato.attacks.options import SURE, above_problems, count_problems, share_problems
 from sfumato.attacks.placing import Placement, generalized, place
 from sfumato.attacks.protocol import AttackResult, Target
-from sfumato.attacks.rates import Rate
 from sfumato.attacks.rerunning import Solver, Task, models_of, rerun, solver_of
 from sfumato.attacks.worlds import Tally, cells_of, every_world, random_worlds, survivors, world_count
 from sfumato.errors import InputError, PolicyError, raise_all
 from sfumato.figures import counted
 from sfumato.models.protocol import PrivacyModel
+from sfumato.rates import Rate
 from sfumato.table.encoding import EncodedTable, encode
 
 DRAWN_RECORDS, FEWEST_WORLDS, MOST_WORLDS = 2_000_000, 20, 500

@@ -8,8 +8,8 @@ from typing import Any, ClassVar, Protocol, runtime_checkable
 
 import polars as pl
 
-from sfumato.attacks.rates import Rate
 from sfumato.published import Published
+from sfumato.rates import Rate
 from sfumato.recoding.choice import Recoding
 from sfumato.running import Progress, silent
 from sfumato.table.table import Table

@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 
 from sfumato.attacks.posterior import sensitive_of
 from sfumato.attacks.protocol import AttackResult, Target
-from sfumato.attacks.rates import Rate
 from sfumato.attacks.row_classes import RowClasses, row_classes
 from sfumato.attacks.scored_links import RECORDS
 from sfumato.attacks.tallies import summed
@@ -19,6 +18,7 @@ from sfumato.attacks.victims import key_of
 from sfumato.errors import InputError
 from sfumato.published import SlicedTable
 from sfumato.published.sliced import BUCKET, labels_of
+from sfumato.rates import Rate
 from sfumato.table.kinds import text_of
 
 KNOWS = "the order of the records in the original, and everybody's quasi-identifying values"

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from sfumato.attacks.links import Links
 from sfumato.attacks.protocol import AttackResult, Target
-from sfumato.attacks.rates import Rate
 from sfumato.attacks.victims import Victims
+from sfumato.rates import Rate
 
 RECORDS: dict[str, Callable[[Any], pl.DataFrame]] = {
     "generalized-table": lambda published: published.data,

@@ -13,11 +13,11 @@ from sfumato.attacks.options import count_problems
 from sfumato.attacks.placing import Placement, fits, generalized, place
 from sfumato.attacks.posterior import posterior_blocks
 from sfumato.attacks.protocol import AttackResult, Target
-from sfumato.attacks.rates import Rate
 from sfumato.attacks.slice_orders import FEWEST_PAIRS, guessed_rightly, ranks_of, read_slices
 from sfumato.errors import InputError, PolicyError, raise_all
 from sfumato.figures import counted
 from sfumato.published import SlicedTable
+from sfumato.rates import Rate
 from sfumato.shuffle import permutation
 from sfumato.table.kinds import text_of
 

@@ -13,8 +13,8 @@ from sfumato.attacks.options import count_problems
 from sfumato.attacks.pieces import unread_notes
 from sfumato.attacks.predicates import Predicates, mixed, predicates_of, record_numbers
 from sfumato.attacks.protocol import AttackResult, Target
-from sfumato.attacks.rates import Rate
 from sfumato.errors import PolicyError, raise_all
+from sfumato.rates import Rate
 
 _SALT = 0x51
 

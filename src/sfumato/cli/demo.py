@@ -24,9 +24,9 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
-    from sfumato.attacks.rates import Rate
     from sfumato.experiments.hospital import Hospital
     from sfumato.experiments.linking import LinkingStudy
+    from sfumato.rates import Rate
     from sfumato.release.report import Report
     from sfumato.release.verify import Verification
 

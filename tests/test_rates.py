@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sfumato.attacks.rates import Rate
+from sfumato.rates import Rate
 
 
 def test_wilson_interval_of_a_published_example() -> None:
