@@ -15,7 +15,7 @@ ANONYMIZERS = (
 )
 """Names for the help page; the anonymizers themselves are only loaded when one is needed."""
 
-PUBLISHERS = "bucketization, slicing"
+PUBLISHERS = "bucketization, slicing, overlapping-slicing"
 """Those whose releases are no generalized tables."""
 
 Original = Annotated[Path, typer.Argument(metavar="TABLE", show_default=False, help="CSV or Parquet file.")]
