@@ -94,6 +94,8 @@ if TYPE_CHECKING:
     from sfumato.release.search import search_lattice as search_lattice
     from sfumato.release.utility import answer as answer
     from sfumato.release.utility import measure_utility as measure_utility
+    from sfumato.reporting.report import ReleaseReport as ReleaseReport
+    from sfumato.reporting.report import report as report
     from sfumato.slices.correlation import Correlation as Correlation
     from sfumato.slices.correlation import correlation as correlation
     from sfumato.table.reading import read_table as read_table
@@ -177,6 +179,7 @@ _HOMES = {
     "recoding": ("Recoding",),
     "experiments.compare": ("compare",),
     "experiments.comparison": ("Comparison",),
+    "reporting.report": ("ReleaseReport", "report"),
     "release.anonymize": ("anonymize",),
     "release.attack": ("attack",),
     "release.hold_out": ("attack_policy",),

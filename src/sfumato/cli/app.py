@@ -12,7 +12,7 @@ from typing import Annotated
 
 import typer
 
-from sfumato.cli import anonymize, attack, compare, demo, hierarchy, measure, ratings, risk, utility, verify
+from sfumato.cli import anonymize, attack, compare, demo, hierarchy, measure, ratings, report, risk, utility, verify
 from sfumato.cli.outcome import Guarded
 
 TOUR = """
@@ -31,6 +31,7 @@ A short tour:
   sfumato risk patients.csv --quasi age,sex,zip
   sfumato attack patients.csv --policy policy.toml --hold-out 0.2
   sfumato compare patients.csv --policy policy.toml --out comparison/
+  sfumato report patients-release/ --original patients.csv --out report.html
   sfumato hierarchy patients.csv zip --out zip.csv
   sfumato ratings check ratings.csv -k 20 --epsilon 1
 
@@ -58,7 +59,7 @@ def _help(command: Callable[..., None]) -> str:
     return "\n\n".join(" ".join(paragraph.split()) for paragraph in paragraphs)
 
 
-for module in (demo, anonymize, verify, measure, utility, risk, attack, compare, hierarchy):
+for module in (demo, anonymize, verify, measure, utility, risk, attack, compare, report, hierarchy):
     command = getattr(module, module.__name__.rpartition(".")[2])
     app.command(help=_help(command), epilog=module.EXAMPLE)(command)
 

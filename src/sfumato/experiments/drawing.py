@@ -85,18 +85,18 @@ def curves_svg(
     styles: Mapping[str, Mapping[str, Any]] | None = None,
 ) -> str:
     """Draw curves of points; `across` and `up` name the axes, see ``AXES``."""
-    figure, axes = _canvas(across, up)
+    figure, axes = canvas(across, up)
     for label, (places, heights) in curves.items():
         look = (styles or {}).get(label) or style_of(label)
         axes.plot(places, heights, label=label, **look)
     if across not in LOGARITHMIC or len({place for places, _ in curves.values() for place in places}) < 12:
         _tick_at(axes, sorted({place for places, _ in curves.values() for place in places}))
     _legend(axes, len(curves))
-    return _svg(figure)
+    return svg_of(figure)
 
 
 def _frontier_svg(comparison: Comparison, risk: str, loss: str) -> str:
-    figure, axes = _canvas(risk, loss)
+    figure, axes = canvas(risk, loss)
     means = comparison.means().drop_nulls([risk, loss])
     for (label,), rows in means.group_by(["anonymizer"], maintain_order=True):
         axes.plot(rows[risk], rows[loss], label=str(label), **{**style_of(str(label)), "linestyle": ""})
@@ -104,12 +104,13 @@ def _frontier_svg(comparison: Comparison, risk: str, loss: str) -> str:
     axes.step(best[risk], best[loss], where="post", color="#777777", zorder=0, label="efficient frontier")
     axes.set_xscale("log")
     _legend(axes, means["anonymizer"].n_unique() + 1)
-    return _svg(figure)
+    return svg_of(figure)
 
 
-def _canvas(across: str, up: str) -> tuple[Any, Any]:
+def canvas(across: str, up: str, *, width: float = 7.2, height: float = 4.6) -> tuple[Any, Any]:
+    """Return a figure and its axes, in the look of all drawings."""
     figures = _matplotlib("matplotlib.figure")
-    figure = figures.Figure(figsize=(7.2, 4.6), layout="constrained")
+    figure = figures.Figure(figsize=(width, height), layout="constrained")
     axes = figure.subplots()
     axes.set_xlabel(AXES.get(across, across))
     axes.set_ylabel(AXES.get(up, up))
@@ -138,11 +139,12 @@ def _legend(axes: Any, entries: int) -> None:
         axes.legend(frameon=False, fontsize="small")
 
 
-def _svg(figure: Any) -> str:
+def svg_of(figure: Any, salt: str = "sfumato") -> str:
+    """Write a figure as SVG; names inside it come from `salt`, so that several may stand on one page."""
     matplotlib = _matplotlib("matplotlib")
     written = io.StringIO()
     # Text stays text, and nothing of the drawing depends on when or where it was made.
-    with matplotlib.rc_context({"svg.fonttype": "none", "svg.hashsalt": "sfumato"}):
+    with matplotlib.rc_context({"svg.fonttype": "none", "svg.hashsalt": salt}):
         figure.savefig(written, format="svg", metadata={"Date": None, "Creator": None})
     return written.getvalue()
 

@@ -1,0 +1,160 @@
+"""``sfumato report``: everything about one release on one page, to be read, signed and kept."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal, get_args
+
+import typer
+
+from sfumato.cli.options import (
+    OUTPUT,
+    AsJson,
+    ColumnNames,
+    Encoding,
+    Hierarchies,
+    Missing,
+    NoHeader,
+    Overwrite,
+    PolicyFile,
+    ReleaseFolder,
+    Separator,
+)
+from sfumato.cli.outcome import complain, say
+from sfumato.cli.progress import progress_bar
+from sfumato.errors import InputError, raise_all
+
+if TYPE_CHECKING:
+    from sfumato.policy.policy import Policy
+    from sfumato.table.table import Table
+
+Edition = Literal["internal", "public"]
+MEASURED = "What is measured"
+
+EXAMPLE = """\b
+Example:
+  sfumato report patients-release/ --original patients.csv \\
+      --policy policy.toml --out report.html
+  sfumato report patients-release/ --edition public --out public.html
+"""
+
+
+def report(
+    release: ReleaseFolder,
+    original: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="The table that the release was made from.", rich_help_panel=MEASURED),
+    ] = None,
+    policy: PolicyFile = None,
+    control: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="People who were not in the data, for attacks.", rich_help_panel=MEASURED),
+    ] = None,
+    earlier: Annotated[
+        list[Path] | None,
+        typer.Option(
+            metavar="RELEASE", help="Earlier release of the same people; repeatable.", rich_help_panel=MEASURED
+        ),
+    ] = None,
+    no_attacks: Annotated[
+        bool, typer.Option("--no-attacks", help="Play no attacks.", rich_help_panel=MEASURED)
+    ] = False,
+    bound: Annotated[
+        bool,
+        typer.Option("--bound", help="Also work out how little any release must lose.", rich_help_panel=MEASURED),
+    ] = False,
+    hierarchies: Hierarchies = None,
+    separator: Separator = None,
+    encoding: Encoding = None,
+    missing: Missing = None,
+    no_header: NoHeader = False,
+    columns: ColumnNames = None,
+    threads: Annotated[
+        int | None, typer.Option(help="Threads; all cores unless said.", rich_help_panel=MEASURED)
+    ] = None,
+    seed: Annotated[int | None, typer.Option(help="Makes the figures repeatable.", rich_help_panel=MEASURED)] = None,
+    edition: Annotated[
+        Edition,
+        typer.Option(
+            metavar="NAME",
+            help=f"{' or '.join(get_args(Edition))}; public leaves out what was counted on the original.",
+            rich_help_panel=OUTPUT,
+        ),
+    ] = "internal",
+    out: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Page to write, .html, or .json for machines.", rich_help_panel=OUTPUT),
+    ] = None,
+    overwrite: Overwrite = False,
+    quiet: Annotated[bool, typer.Option("--quiet", help="Print nothing but problems.", rich_help_panel=OUTPUT)] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Recount a release, measure risk before and after, play attacks, and write it all on one page that can be signed.
+
+    A release that breaks a promise or was changed is refused. Without --original only what the release itself shows is
+    told. The policy is the release's own unless --policy names the one that made it.
+    """
+    from sfumato.cli.words import Words, policy_of, source_words
+    from sfumato.release.folder import no_release
+    from sfumato.reporting.report import report as make_report
+
+    raise_all(InputError, _problems(no_release(release), original, control, out, overwrite=overwrite))
+    header = not no_header
+    source = source_words(separator=separator, encoding=encoding, missing=missing, header=header, columns=columns)
+    words = Words(
+        policy=policy or release / "policy.toml", hierarchies=hierarchies, source=source, top={"threads": threads}
+    )
+    meant = policy_of(words)
+    with progress_bar(quiet=quiet or as_json) as progress:
+        made = make_report(
+            release,
+            _read(meant, original),
+            policy=meant if policy else None,
+            control=_read(meant, control),
+            earlier=earlier or (),
+            attacks=not no_attacks,
+            bound=bound,
+            seed=seed,
+            threads=meant.threads,
+            progress=progress,
+        )
+    if out is not None:
+        made.save(out, edition, overwrite=overwrite)
+    if as_json:
+        say(json.dumps(made.to_dict(edition), indent=2))
+    elif not quiet:
+        say("\n".join(made.to_dict(edition)["summary"]))
+    if out is not None and not quiet:
+        owner = "; it is for the data steward alone" if edition == "internal" else ""
+        complain([f"report written to {out}{owner}"])
+
+
+def _read(policy: Policy, file: Path | None) -> Table | None:
+    return None if file is None else policy.read(file)
+
+
+def _problems(
+    folder: str | None, original: Path | None, control: Path | None, out: Path | None, *, overwrite: bool
+) -> list[str]:
+    """Find out before the work whether it could be done, and its result be written."""
+    problems = [folder] if folder else []
+    if control is not None and original is None:
+        problems.append("--control: is of use only with --original")
+    if out is None:
+        return problems
+    if out.suffix not in (".html", ".json"):
+        problems.append("--out: name a file that ends in .html or .json")
+    if not out.parent.is_dir():
+        problems.append(f"--out: {out.parent}: there is no such folder; make it first")
+    elif out.exists() and not overwrite:
+        problems.append(f"--out: {out} is there already; name another file or add --overwrite")
+    return [*problems, *_missing_libraries(out)]
+
+
+def _missing_libraries(out: Path) -> list[str]:
+    from importlib.util import find_spec
+
+    if out.suffix != ".html" or (find_spec("jinja2") and find_spec("matplotlib")):
+        return []
+    return ["--out: pages need Jinja and matplotlib; install them with: pip install 'sfumato[report]'"]

@@ -1,0 +1,56 @@
+"""The edition for others: nothing that was counted on the original, and no small count."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+MASKED = 10
+"""Counts below this are not told."""
+
+
+def public_edition(content: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what may be given to others.
+
+    Left out: risks, losses, answers and subgroups, which were measured on the original; an attacker who knows all
+    records but one could try every value for that one and see which gives the same figures. Of attacks only the verdict
+    is kept. What remains can be worked out from the release, or is no figure of the data.
+    """
+    return {
+        **content,
+        "records": {"original": None, "published": _masked(content["records"]["published"])},
+        "columns": [{**column, "distinct": None} for column in content["columns"]],
+        "risk": _published_risk(content["risk"]),
+        "attacks": _verdicts(content["attacks"]),
+        "losses": None,
+        "bound": None,
+        "utility": None,
+        "suppression": _published_suppression(content["suppression"]),
+        "earlier": [{key: one[key] for key in ("release", "holds")} for one in content["earlier"]],
+        "policy": content["published_policy"],
+    }
+
+
+def _published_risk(risk: Mapping[str, Any] | None) -> dict[str, Any] | None:
+    """Keep what any recipient can count."""
+    if not risk or "after" not in risk:
+        return None
+    after = {**risk["after"], "unique": _masked(risk["after"]["unique"]), "above": []}
+    after["above"] = [{**one, "records": _masked(one["records"])} for one in risk["after"]["above"]]
+    return {"after": after}
+
+
+def _verdicts(attacks: Mapping[str, Any] | None) -> dict[str, Any] | None:
+    if not attacks:
+        return None
+    kept = ("attack", "knows", "goal", "succeeds", "is_allowed", "helps")
+    results = [{key: result[key] for key in kept if key in result} for result in attacks["results"]]
+    return {"kind": attacks["kind"], "control": None, "results": results, "unplayed": dict(attacks["unplayed"])}
+
+
+def _published_suppression(suppression: Mapping[str, Any] | None) -> dict[str, Any] | None:
+    return None if suppression is None else {"attributes": dict(suppression["attributes"]), "subgroups": []}
+
+
+def _masked(number: int) -> int | str:
+    return number if number == 0 or number >= MASKED else f"fewer than {MASKED}"
