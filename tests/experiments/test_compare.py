@@ -14,7 +14,8 @@ import sfumato as sf
 from sfumato.anonymizers import ANONYMIZERS, PUBLISHERS
 from sfumato.experiments import compare as module
 from sfumato.experiments import drawing
-from sfumato.experiments.drawing import draw_comparison, style_of
+from sfumato.experiments.comparison_drawings import draw_comparison
+from sfumato.experiments.drawing import style_of
 from sfumato.experiments.outcome import Outcome
 from sfumato.experiments.plan import Run, plan
 from sfumato.experiments.recommendation import recommend
@@ -237,7 +238,7 @@ def test_what_is_saved(table, tmp_path):
     text = (folder / "loss-by-k.svg").read_text()
     for word in ("information loss", "records of a class", "mondrian", "mdav"):
         assert word in text
-    assert draw_comparison(found)["loss-by-k"] == text
+    assert draw_comparison(found.means(), "k")["loss-by-k"] == text
 
 
 def test_a_method_looks_the_same_in_every_drawing_and_unlike_the_others():

@@ -7,10 +7,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-import numpy as np
 import polars as pl
 
 from sfumato.errors import InputError
+from sfumato.experiments.comparison_drawings import draw_comparison
+from sfumato.experiments.frontier import frontier_of
 from sfumato.experiments.outcome import DONE, Outcome
 from sfumato.experiments.plan import Plan
 from sfumato.experiments.recommendation import recommend
@@ -76,9 +77,7 @@ class Comparison:
         polars.DataFrame
             Rows of :meth:`means`, by rising risk.
         """
-        rows = self.means().drop_nulls([risk, utility]).sort(risk, utility)
-        best = rows[utility].cum_min().shift(1, fill_value=np.inf) if rows.height else rows[utility]
-        return rows.filter(rows[utility] < best)
+        return frontier_of(self.means(), risk, utility)
 
     @property
     def recommendation(self) -> str:
@@ -102,10 +101,8 @@ class Comparison:
         PolicyError
             When matplotlib is needed and not installed.
         """
-        from sfumato.experiments.drawing import draw_comparison
-
         target = Path(folder)
-        drawn = draw_comparison(self) if drawings else {}
+        drawn = draw_comparison(self.means(), self.vary) if drawings else {}
         try:
             target.mkdir(exist_ok=True)
             self.frame.write_csv(target / "comparison.csv")

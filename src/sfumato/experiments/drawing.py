@@ -5,13 +5,10 @@ from __future__ import annotations
 import io
 from collections.abc import Mapping, Sequence
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from sfumato.anonymizers import ANONYMIZERS, PUBLISHERS
 from sfumato.errors import PolicyError
-
-if TYPE_CHECKING:
-    from sfumato.experiments.comparison import Comparison
 
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#000000", "#e69f00", "#56b4e9", "#7a7a00")
 """Told apart by people who are colour-blind (Okabe and Ito's, the yellow darkened)."""
@@ -47,36 +44,6 @@ def style_of(label: str) -> dict[str, Any]:
     }
 
 
-def draw_comparison(comparison: Comparison) -> dict[str, str]:
-    """Draw every figure against what varies, and risk against loss.
-
-    Returns
-    -------
-    dict of str to str
-        Name without ending → SVG.
-
-    Raises
-    ------
-    PolicyError
-        When matplotlib is not installed.
-    """
-    means = comparison.means()
-    drawn = {}
-    for name in ("loss", "discernibility", "count_error", "seconds"):
-        if name in comparison.figures and means[name].drop_nulls().len():
-            curves = {
-                label: (rows[comparison.vary].to_list(), rows[name].to_list())
-                for (label,), rows in means.drop_nulls(name)
-                .sort(comparison.vary)
-                .group_by(["anonymizer"], maintain_order=True)
-            }
-            drawn[f"{name}-by-{comparison.vary}"] = curves_svg(curves, comparison.vary, name)
-    for name in ("loss", "count_error"):
-        if {"average_risk", name} <= {*comparison.figures} and means.drop_nulls(["average_risk", name]).height:
-            drawn[f"risk-and-{name}"] = _frontier_svg(comparison, "average_risk", name)
-    return drawn
-
-
 def curves_svg(
     curves: Mapping[str, tuple[Sequence[float], Sequence[float]]],
     across: str,
@@ -91,19 +58,7 @@ def curves_svg(
         axes.plot(places, heights, label=label, **look)
     if across not in LOGARITHMIC or len({place for places, _ in curves.values() for place in places}) < 12:
         _tick_at(axes, sorted({place for places, _ in curves.values() for place in places}))
-    _legend(axes, len(curves))
-    return svg_of(figure)
-
-
-def _frontier_svg(comparison: Comparison, risk: str, loss: str) -> str:
-    figure, axes = canvas(risk, loss)
-    means = comparison.means().drop_nulls([risk, loss])
-    for (label,), rows in means.group_by(["anonymizer"], maintain_order=True):
-        axes.plot(rows[risk], rows[loss], label=str(label), **{**style_of(str(label)), "linestyle": ""})
-    best = comparison.frontier(risk, loss)
-    axes.step(best[risk], best[loss], where="post", color="#777777", zorder=0, label="efficient frontier")
-    axes.set_xscale("log")
-    _legend(axes, means["anonymizer"].n_unique() + 1)
+    legend(axes, len(curves))
     return svg_of(figure)
 
 
@@ -132,7 +87,7 @@ def _tick_at(axes: Any, places: Sequence[float]) -> None:
     axes.xaxis.set_major_formatter(ticker.FuncFormatter(lambda value, _: f"{value:,g}"))
 
 
-def _legend(axes: Any, entries: int) -> None:
+def legend(axes: Any, entries: int) -> None:
     if entries > 6:
         axes.legend(frameon=False, fontsize="small", loc="center left", bbox_to_anchor=(1.0, 0.5))
     else:
