@@ -35,6 +35,13 @@ if TYPE_CHECKING:
     from sfumato.anonymizers.full_domain.incognito import Incognito as Incognito
     from sfumato.anonymizers.full_domain.optimal import Optimal as Optimal
     from sfumato.anonymizers.mondrian import Mondrian as Mondrian
+    from sfumato.anonymizers.randomization.coding import TopBottomCoding as TopBottomCoding
+    from sfumato.anonymizers.randomization.noise import Noise as Noise
+    from sfumato.anonymizers.randomization.pram import PRAM as PRAM
+    from sfumato.anonymizers.randomization.rank_swapping import RankSwapping as RankSwapping
+    from sfumato.anonymizers.randomization.rounding import Rounding as Rounding
+    from sfumato.anonymizers.randomization.sampling import Sampling as Sampling
+    from sfumato.anonymizers.randomization.swapping import Swapping as Swapping
     from sfumato.anonymizers.single_dimensional.global_mondrian import GlobalMondrian as GlobalMondrian
     from sfumato.anonymizers.single_dimensional.value_generalization import ValueGeneralization as ValueGeneralization
     from sfumato.anonymizers.slicing.overlapping import OverlappingSlicing as OverlappingSlicing
@@ -127,6 +134,13 @@ _HOMES = {
     "anonymizers.clustering.lower_bound": ("lower_bound",),
     "anonymizers.mondrian": ("Mondrian",),
     "anonymizers.full_domain.optimal": ("Optimal",),
+    "anonymizers.randomization.coding": ("TopBottomCoding",),
+    "anonymizers.randomization.noise": ("Noise",),
+    "anonymizers.randomization.pram": ("PRAM",),
+    "anonymizers.randomization.rank_swapping": ("RankSwapping",),
+    "anonymizers.randomization.rounding": ("Rounding",),
+    "anonymizers.randomization.sampling": ("Sampling",),
+    "anonymizers.randomization.swapping": ("Swapping",),
     "anonymizers.single_dimensional.value_generalization": ("ValueGeneralization",),
     "anonymizers.slicing.overlapping": ("OverlappingSlicing",),
     "anonymizers.slicing.slicing": ("Slicing",),

@@ -18,6 +18,13 @@ from sfumato.anonymizers.full_domain.incognito import Incognito
 from sfumato.anonymizers.full_domain.optimal import Optimal
 from sfumato.anonymizers.mondrian import Mondrian
 from sfumato.anonymizers.protocol import Anonymizer, Problem, Publication, Publisher
+from sfumato.anonymizers.randomization.coding import TopBottomCoding
+from sfumato.anonymizers.randomization.noise import Noise
+from sfumato.anonymizers.randomization.pram import PRAM
+from sfumato.anonymizers.randomization.rank_swapping import RankSwapping
+from sfumato.anonymizers.randomization.rounding import Rounding
+from sfumato.anonymizers.randomization.sampling import Sampling
+from sfumato.anonymizers.randomization.swapping import Swapping
 from sfumato.anonymizers.single_dimensional.global_mondrian import GlobalMondrian
 from sfumato.anonymizers.single_dimensional.value_generalization import ValueGeneralization
 from sfumato.anonymizers.slicing.overlapping import OverlappingSlicing
@@ -29,6 +36,7 @@ __all__ = [
     "KACA",
     "MDAV",
     "OKA",
+    "PRAM",
     "PUBLISHERS",
     "SBC",
     "VMDAV",
@@ -41,12 +49,18 @@ __all__ = [
     "KMeans",
     "KMember",
     "Mondrian",
+    "Noise",
     "Optimal",
     "OverlappingSlicing",
     "Problem",
     "Publication",
     "Publisher",
+    "RankSwapping",
+    "Rounding",
+    "Sampling",
     "Slicing",
+    "Swapping",
+    "TopBottomCoding",
     "UtilityRecoding",
     "ValueGeneralization",
 ]
@@ -75,5 +89,12 @@ PUBLISHERS: dict[str, Any] = {
     "bucketization": Bucketization,
     "slicing": Slicing,
     "overlapping-slicing": OverlappingSlicing,
+    "swapping": Swapping,
+    "rank-swapping": RankSwapping,
+    "noise": Noise,
+    "pram": PRAM,
+    "rounding": Rounding,
+    "top-bottom-coding": TopBottomCoding,
+    "sampling": Sampling,
 }
 """The same for algorithms whose releases are no generalized tables."""

@@ -83,7 +83,7 @@ class Publisher(Protocol):
 
     Implementations are frozen dataclasses whose fields are the algorithm's options, checked when built. One that can
     leave records out within `Problem.suppression_limit` says so with a class variable ``suppresses = True``; of all
-    others no record may be suppressed.
+    others no record may be suppressed. One that draws a sample of the records says so with ``samples = True``.
     """
 
     name: ClassVar[str]

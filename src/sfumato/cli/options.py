@@ -15,7 +15,10 @@ ANONYMIZERS = (
 )
 """Names for the help page; the anonymizers themselves are only loaded when one is needed."""
 
-PUBLISHERS = "bucketization, slicing, overlapping-slicing"
+PUBLISHERS = (
+    "bucketization, slicing, overlapping-slicing, swapping, rank-swapping, noise, pram, rounding, top-bottom-coding, "
+    "sampling"
+)
 """Those whose releases are no generalized tables."""
 
 Original = Annotated[Path, typer.Argument(metavar="TABLE", show_default=False, help="CSV or Parquet file.")]

@@ -14,7 +14,7 @@ COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#000000", "#e69f00", "#5
 """Told apart by people who are colour-blind (Okabe and Ito's, the yellow darkened)."""
 
 LINES = ("-", "--", "-.", ":")
-MARKS = ("o", "s", "^", "D", "v", "P", "X", "<", ">", "*", "h", "d")
+MARKS = ("o", "s", "^", "D", "v", "P", "X", "<", ">", "*", "h", "d", "p")
 
 AXES = {
     "loss": "information loss (normalized NCP)",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
@@ -21,6 +22,8 @@ class RandomizedTable:
     data : polars.DataFrame
         One row for each published record, in random order.
     quasi_identifying, sensitive : tuple of str
+    weight : float
+        Records of the original that each row stands for, 1 or above; more than 1 where rows are a sample.
     """
 
     kind: ClassVar[str] = "randomized-table"
@@ -33,6 +36,7 @@ class RandomizedTable:
     data: pl.DataFrame
     quasi_identifying: tuple[str, ...]
     sensitive: tuple[str, ...]
+    weight: float = 1.0
 
     def __post_init__(self) -> None:
         """Check that the table has the columns that are named, and each in one role."""
@@ -40,6 +44,8 @@ class RandomizedTable:
         problems = column_problems("randomized table", self.data, named, alone=False)
         if not self.quasi_identifying:
             problems.append("randomized table: names no quasi-identifying column")
+        if not _is_weight(self.weight):
+            problems.append("randomized table: weight is no number of 1 or above")
         raise_all(InputError, problems)
 
     @property
@@ -49,8 +55,9 @@ class RandomizedTable:
 
     @property
     def structure(self) -> dict[str, Any]:
-        """Roles of the columns."""
-        return {"quasi_identifying": list(self.quasi_identifying), "sensitive": list(self.sensitive)}
+        """Roles of the columns, and what a row stands for."""
+        roles = {"quasi_identifying": list(self.quasi_identifying), "sensitive": list(self.sensitive)}
+        return {**roles, "weight": self.weight}
 
     @classmethod
     def assemble(cls, tables: Mapping[str, pl.DataFrame], structure: Mapping[str, Any]) -> Self:
@@ -59,4 +66,8 @@ class RandomizedTable:
             names = structure_names(structure, "quasi_identifying"), structure_names(structure, "sensitive")
         except ValueError as error:
             raise InputError(f"randomized table: {error}") from None
-        return cls(tables["data"], *names)
+        return cls(tables["data"], *names, structure.get("weight", 1.0))
+
+
+def _is_weight(weight: object) -> bool:
+    return isinstance(weight, (int, float)) and not isinstance(weight, bool) and 1 <= weight < math.inf

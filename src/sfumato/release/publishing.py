@@ -66,6 +66,7 @@ def _report(publication: Publication, verification: Verification, task: Task, po
         verification=verification,
         limits=publication.published.limits,
         notes=publication.notes,
+        sampled=getattr(task.anonymizer, "samples", False),
         purpose=policy.purpose,
         recipient=policy.recipient,
     )

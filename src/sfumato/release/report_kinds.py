@@ -36,6 +36,8 @@ class KindReport:
         What was lost or kept. They may depend on what the release hides, and stay out of its folder.
     notes : tuple of str
         What the steward should know of how this release came about; not for the folder either.
+    sampled : bool
+        Whether records were drawn: those that were not are no suppressed ones.
     purpose, recipient : str or None
         What the release is for and who gets it, as the policy says.
     """
@@ -49,13 +51,14 @@ class KindReport:
     limits: tuple[str, ...]
     figures: Mapping[str, float] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+    sampled: bool = False
     purpose: str | None = None
     recipient: str | None = None
 
     @property
     def suppressed(self) -> int:
         """Records that were left out."""
-        return max(self.original - self.published, 0)
+        return 0 if self.sampled else max(self.original - self.published, 0)
 
     def for_release(self) -> KindReport:
         """Return the edition that goes into a release: without figures and notes.

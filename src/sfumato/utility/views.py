@@ -25,12 +25,16 @@ from sfumato.utility.labels import Reading, default_reading, original_spread, re
 
 @dataclass(frozen=True, eq=False, repr=False)
 class _Source:
-    """A published table: the column of each attribute, and those of the bucket and of the count where it has them."""
+    """A published table: the column of each attribute, and those of the bucket and of the count where it has them.
+
+    Where it has no counts, every row stands for `weight` records.
+    """
 
     frame: pl.DataFrame
     columns: Mapping[str, str]
     bucket: str | None = None
     count: str | None = None
+    weight: float = 1.0
 
 
 def read_joint(published: Published, domains: Mapping[str, Domain], recoding: Recoding | None = None) -> Joint:
@@ -38,7 +42,7 @@ def read_joint(published: Published, domains: Mapping[str, Domain], recoding: Re
 
     A generalized table, a randomized one: every row is a record, a generalized value stands for every original value
     under it alike. Bucketized and sliced tables: parts are independent inside a bucket. Marginals: independent given
-    what they share.
+    what they share. A sample counts as often as its records were drawn from.
 
     Parameters
     ----------
@@ -86,7 +90,8 @@ def _sources(published: Published) -> list[_Source]:
         names = (*published.quasi_identifying, *published.sensitive)
         missing = [name for name in names if name not in published.data.columns]
         raise_all(InputError, [f"the published table has no column {name!r}" for name in missing])
-        return [_Source(published.data, {name: name for name in names})]
+        weight = published.weight if isinstance(published, RandomizedTable) else 1.0
+        return [_Source(published.data, {name: name for name in names}, weight=weight)]
     if isinstance(published, SlicedTable):
         pairs = zip(published.columns, labels_of(published.columns), strict=True)
         return [_Source(published.data, dict(zip(column, named, strict=True)), BUCKET) for column, named in pairs]
@@ -160,7 +165,9 @@ def _buckets(sources: Sequence[_Source]) -> tuple[list[NDArray[np.int64]], int]:
 
 
 def _counts(source: _Source) -> NDArray[np.float64] | None:
-    return None if source.count is None else source.frame[source.count].cast(pl.Float64).to_numpy()
+    if source.count is not None:
+        return source.frame[source.count].cast(pl.Float64).to_numpy()
+    return None if source.weight == 1.0 else np.full(source.frame.height, source.weight)
 
 
 def _collapsed(

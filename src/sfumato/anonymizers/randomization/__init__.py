@@ -1,0 +1,1 @@
+"""Methods that randomize single values or draw records, and promise no privacy model."""

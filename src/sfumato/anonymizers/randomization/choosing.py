@@ -1,0 +1,67 @@
+"""Which attributes a method randomizes, and what is wrong with those that were named."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+
+from sfumato.errors import PolicyError, raise_all
+from sfumato.models.protocol import PrivacyModel
+from sfumato.table.encoding import EncodedTable
+from sfumato.table.schema import Kind
+from sfumato.table.settings import is_finite_number
+
+MEASURED = (Kind.NUMERIC, Kind.DATE)
+CATEGORIES = (Kind.CATEGORICAL, Kind.BOOLEAN)
+EVERY_KIND = tuple(Kind)
+
+Names = tuple[str, ...]
+
+
+def fitting_attributes(table: EncodedTable, wanted: Collection[str] | None, kinds: Sequence[Kind]) -> Names:
+    """Return the attributes that were named; where none were, every quasi-identifying one of a fitting kind."""
+    if wanted is not None:
+        return tuple(wanted)
+    return tuple(attribute.name for attribute in table.attributes if attribute.kind in kinds)
+
+
+def attribute_problems(
+    what: str, table: EncodedTable, wanted: Collection[str] | None, kinds: Sequence[Kind]
+) -> Iterator[str]:
+    """Name attributes that the table lacks or whose kind does not fit, and say when there are none."""
+    kind_of = {attribute.name: attribute.kind for attribute in (*table.attributes, *table.sensitive)}
+    fitting = " or ".join(kinds)
+    for name in wanted or ():
+        if name not in kind_of:
+            yield f"{what}: there is no quasi-identifying or sensitive attribute {name!r}"
+        elif kind_of[name] not in kinds:
+            yield f"{what}: attribute {name!r} is {kind_of[name]}, and only {fitting} ones can be randomized by it"
+    if not fitting_attributes(table, wanted, kinds):
+        yield f"{what}: there is no quasi-identifying attribute that is {fitting}; name some, or take another method"
+
+
+def refuse(what: str, models: Sequence[PrivacyModel], problems: Iterator[str]) -> None:
+    """Raise PolicyError with every problem, and with every model: randomization promises none."""
+    promised = [f"{model.name}: {what} enforces no privacy model; leave it out" for model in models]
+    raise_all(PolicyError, [*promised, *problems])
+
+
+def name_problems(what: str, option: str, names: object) -> Iterator[str]:
+    """Say what is wrong with an option that lists attributes; None is nothing."""
+    if names is None:
+        return
+    if not isinstance(names, tuple) or not all(isinstance(name, str) for name in names):
+        yield f"{what}: {option} must be a list of names"
+    elif not names or len(set(names)) < len(names):
+        yield f"{what}: {option} must name at least one attribute, and each once"
+
+
+def share_problems(what: str, option: str, share: object, *, above: bool = False, below: float = 1.0) -> Iterator[str]:
+    """Say what is wrong with an option from 0 to `below`; `above`: 0 itself is not allowed."""
+    low = "above 0" if above else "from 0"
+    if not is_finite_number(share) or not 0 <= share <= below or (above and share == 0):  # type: ignore[operator]
+        yield f"{what}: {option} must be a number {low} to {below:g}"
+
+
+def as_names(names: object) -> object:
+    """Settle a list as a tuple; anything else as it is, to be complained about."""
+    return tuple(names) if isinstance(names, list) else names

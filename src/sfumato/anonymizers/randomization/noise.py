@@ -1,0 +1,107 @@
+"""Noise addition: normal noise for numbers and dates."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+import polars as pl
+
+from sfumato.anonymizers.protocol import Problem, Publication
+from sfumato.anonymizers.randomization.cells import Cells, cells_of, refuse_overflow
+from sfumato.anonymizers.randomization.choosing import (
+    MEASURED,
+    as_names,
+    attribute_problems,
+    fitting_attributes,
+    name_problems,
+    refuse,
+)
+from sfumato.anonymizers.randomization.publishing import publish_changed
+from sfumato.errors import PolicyError, raise_all
+from sfumato.models.protocol import PrivacyModel
+from sfumato.published import RandomizedTable
+from sfumato.randomization.draws import Floats
+from sfumato.randomization.noise import correlated_noise, plain_noise
+from sfumato.table.encoding import EncodedTable
+from sfumato.table.settings import is_finite_number
+from sfumato.table.table import Table
+
+
+@dataclass(frozen=True)
+class Noise:
+    """Add normal noise to numbers and dates.
+
+    Parameters
+    ----------
+    amount
+        Standard deviation of the noise, as a multiple of that of the attribute; above 0.
+    correlated
+        False: each attribute has noise of its own. True: the noise of all attributes is correlated as they are, so that
+        correlations stay what they were on average.
+    attributes
+        Numbers and dates; None: every quasi-identifying one.
+
+    Notes
+    -----
+    *Guarantee.* None that is syntactic, and no differential privacy either. On average means stay; variances grow by
+    the factor ``1 + amount²``, and with correlated noise covariances, too, so that dividing by it gives the original
+    ones. Whole numbers and dates are rounded; values may leave the range of the original. What is missing stays so.
+
+    *Complexity.* O(a² n) for a attributes.
+
+    *Source.* J. J. Kim, "A method for limiting disclosure in microdata based on random noise and transformation", 1986;
+    R. Brand, "Microdata protection through noise addition", 2002.
+    """
+
+    name: ClassVar[str] = "noise"
+    kind: ClassVar[str] = RandomizedTable.kind
+    promises: ClassVar[tuple[str, ...]] = ()
+
+    amount: float = 0.1
+    correlated: bool = False
+    attributes: tuple[str, ...] | None = None
+
+    def __post_init__(self) -> None:
+        """Check the options, and settle lists as tuples."""
+        object.__setattr__(self, "attributes", as_names(self.attributes))
+        problems = list(name_problems(self.name, "attributes", self.attributes))
+        if not is_finite_number(self.amount) or self.amount <= 0:
+            problems.append(f"{self.name}: amount must be a number above 0")
+        if not isinstance(self.correlated, bool):
+            problems.append(f"{self.name}: correlated must be true or false")
+        raise_all(PolicyError, problems)
+
+    def check(self, table: EncodedTable, models: Sequence[PrivacyModel]) -> None:
+        """Raise PolicyError with every attribute that does not fit."""
+        refuse(self.name, models, attribute_problems(self.name, table, self.attributes, MEASURED))
+
+    def publish(self, problem: Problem, table: Table) -> Publication:
+        """Add noise and shuffle the rows.
+
+        Raises
+        ------
+        InputError
+            When numbers are so large that noise would not fit them.
+        """
+        names = fitting_attributes(problem.table, self.attributes, MEASURED)
+        columns = [cells_of(table.frame[name]) for name in names]
+        values = np.column_stack([_with_gaps(cells) for cells in columns])
+        draw = correlated_noise if self.correlated else plain_noise
+        with np.errstate(over="ignore", invalid="ignore"):
+            noise = draw(values, self.amount, problem.seed)
+        changed = [_noisy(cells, noise[cells.places, place]) for place, cells in enumerate(columns)]
+        return publish_changed(table, dict(zip(names, changed, strict=True)), problem.seed)
+
+
+def _with_gaps(cells: Cells) -> Floats:
+    full = np.full(len(cells.column), np.nan)
+    full[cells.places] = cells.numbers
+    return full
+
+
+def _noisy(cells: Cells, noise: Floats) -> pl.Series:
+    refuse_overflow(cells, float(np.abs(noise).max(initial=0.0)))
+    return cells.with_numbers(cells.numbers + (np.rint(noise).astype(np.int64) if cells.is_whole else noise))
