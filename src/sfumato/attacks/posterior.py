@@ -13,8 +13,9 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from sfumato.attacks.exact_posterior import bucketized_tallies, marginal_tallies, sliced_tallies
+from sfumato.attacks.exact_posterior import bucketized_tallies, marginal_tallies
 from sfumato.attacks.fitting_posterior import generalized_tallies
+from sfumato.attacks.sliced_posterior import sliced_tallies
 from sfumato.attacks.tallies import Tallies
 from sfumato.errors import InputError, raise_all
 from sfumato.published import BucketizedTables, MarginalTables, Published, PublishedTable, SlicedTable
