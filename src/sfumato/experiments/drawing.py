@@ -88,6 +88,7 @@ def _tick_at(axes: Any, places: Sequence[float]) -> None:
 
 
 def legend(axes: Any, entries: int) -> None:
+    """Name the curves: in the drawing where they are few, beside it where they are many."""
     if entries > 6:
         axes.legend(frameon=False, fontsize="small", loc="center left", bbox_to_anchor=(1.0, 0.5))
     else:
