@@ -355,6 +355,26 @@ def test_too_few_records():
         SBC().solve(problem(mixed_table([(1, "a", 0, "u", "m")] * 4), sf.KAnonymity(5)))
 
 
+def test_some_attributes_may_be_sorted_by_first():
+    draw = np.random.default_rng(4)
+    rows = [tuple(draw.choice([3, 1, 2], 1).tolist() + draw.choice(["b", "a"], 3).tolist() + ["m"]) for _ in range(60)]
+    rows = [(row[0], row[1], 0, row[2], row[3]) for row in rows]
+    table = mixed_table(rows)
+    names = [attribute.name for attribute in table.attributes]
+    last, number = names[4], names[0]
+    plain = similarity_table(table, np.arange(60), 3, seed=1).order
+    order = similarity_table(table, np.arange(60), 3, sort_by=[number, last], seed=1).order
+    assert order.tolist() == sorted(plain.tolist(), key=lambda row: (rows[row][0], rows[row][4]))
+    expected = twin_of(rows, 3, order.tolist(), "given")
+    found = SBC(sort_by=[number, last]).solve(problem(table, sf.KAnonymity(3), seed=1))  # type: ignore[arg-type]
+    assert rows_by_class(found.class_of, found.count) == expected
+    with pytest.raises(sf.PolicyError, match="'nobody'"):
+        SBC(sort_by=("nobody",)).solve(problem(table, sf.KAnonymity(3)))
+    for wrong in ({"sort_by": "age"}, {"sort_by": (1,)}, {"sort_by": ("age",), "sort": "random"}):
+        with pytest.raises(sf.PolicyError, match="sort_by"):
+            SBC(**wrong)  # type: ignore[arg-type]
+
+
 def test_all_wrong_options_are_told_at_once():
     with pytest.raises(sf.PolicyError) as error:
         SBC(chain="none", remainder="drop", sort="input", normalize="no", block_size=1)  # type: ignore[arg-type]

@@ -58,6 +58,8 @@ class SBC:
     sort
         Which record is the first. ``"values"``: sorted by categories, by rising number of values, then by numbers.
         ``"random"``: a random order.
+    sort_by
+        Attributes to sort by before all others, where `sort` is ``"values"``.
     normalize
         How distances are added up. ``"sum"``: every attribute counts the same. ``"by-type"``: all categories together
         count as much as all numbers together.
@@ -92,12 +94,19 @@ class SBC:
     chain: ChainRule = "previous"
     remainder: Remainder = "last"
     sort: Sort = "values"
+    sort_by: tuple[str, ...] = ()
     normalize: Normalize = "sum"
     block_size: int | None = None
 
     def __post_init__(self) -> None:
         """Check the options."""
-        raise_all(PolicyError, [*_unknown_words(self), *block_size_problems(self.name, self.block_size)])
+        problems = [*_unknown_words(self), *block_size_problems(self.name, self.block_size)]
+        if isinstance(self.sort_by, str) or not all(isinstance(name, str) for name in self.sort_by):
+            problems.append("sbc: sort_by must be a list of names of attributes")
+        elif self.sort_by and self.sort == "random":
+            problems.append("sbc: sort_by has no say where sort is random; leave one of them out")
+        raise_all(PolicyError, problems)
+        object.__setattr__(self, "sort_by", tuple(self.sort_by))
 
     def solve(self, problem: Problem) -> Partition:
         """Partition the records.
@@ -108,14 +117,23 @@ class SBC:
             When not even all records together satisfy the models, and leaving some of the most frequent sensitive
             values out within the suppression limit does not change that.
         """
+        known = {attribute.name for attribute in problem.table.attributes}
+        raise_all(
+            PolicyError,
+            [
+                f"sbc: sort_by names {name!r}, which is no quasi-identifying column"
+                for name in self.sort_by
+                if name not in known
+            ],
+        )
         return solve_in_blocks(problem, self.block_size, self._solve)
 
     def _solve(self, start: Feasible) -> Partition:
         table = start.problem.table
         rows = np.arange(table.height) if start.kept is None else np.flatnonzero(start.kept)
         laid = similarity_table(
-            table, rows, start.smallest, chain=self.chain, sort=self.sort, normalize=self.normalize,
-            sensitive=start.rules.codes if start.ruled else None, seed=start.problem.seed,
+            table, rows, start.smallest, chain=self.chain, sort=self.sort, sort_by=self.sort_by,
+            normalize=self.normalize, sensitive=start.rules.codes if start.ruled else None, seed=start.problem.seed,
         )  # fmt: skip
         class_at, count = similar_classes(start, laid.copy())
         left = np.flatnonzero(class_at < 0)

@@ -94,6 +94,7 @@ def similarity_table(
     *,
     chain: ChainRule = "previous",
     sort: Sort = "values",
+    sort_by: Sequence[str] = (),
     normalize: Normalize = "sum",
     sensitive: NDArray[np.unsignedinteger] | None = None,
     seed: int | None = None,
@@ -106,7 +107,7 @@ def similarity_table(
         Which rows, int64.
     k
         Fewest records that frequencies are taken from.
-    chain, sort, normalize
+    chain, sort, sort_by, normalize
         As in :class:`~sfumato.anonymizers.clustering.sbc.SBC`.
     sensitive
         unsigned (n, s): sensitive codes of all rows of the table that models look at; None: no model does.
@@ -127,11 +128,22 @@ def similarity_table(
     by_values = np.lexsort(ranks.T[::-1])
     ranks = ranks[by_values]
     # Sorting is stable, so that equal records keep their random order either way.
-    places = np.arange(len(rows)) if sort == "values" else by_values
-    order = shuffled[by_values] if sort == "values" else shuffled
+    listed = np.argsort(by_values) if sort == "random" else _sorted_by(sort_by, levels, ranks)
+    places = np.empty(len(rows), dtype=np.int64)
+    places[listed] = np.arange(len(rows))
+    order = shuffled[by_values[listed]]
     tree = _planted(ranks, places)
     measure = _measure(levels, normalize)
     return SimilarityTable(levels, order, tree, measure, _counted(ranks, tree, measure, k, chain))
+
+
+def _sorted_by(names: Sequence[str], levels: Sequence[ValueOrder], ranks: NDArray[np.int32]) -> NDArray[np.int64]:
+    """Sort records, given in the order of all values, by some attributes first."""
+    columns = {level.attribute.name: column for column, level in enumerate(levels)}
+    if not names:
+        return np.arange(len(ranks))
+    order: NDArray[np.int64] = np.lexsort([ranks[:, columns[name]] for name in reversed(names)])
+    return order
 
 
 def value_distances(
