@@ -13,7 +13,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from sfumato.attacks.posterior import Posterior, posterior_blocks
+from sfumato.attacks.posterior import Posterior, told_blocks
 from sfumato.attacks.protocol import AttackResult, Target
 from sfumato.rates import Rate
 from sfumato.table.table import Table
@@ -63,7 +63,7 @@ Claim = Callable[[Posterior, pl.Series], Claims]
 
 def claimed(target: Target, people: Table, sensitive: str, claim: Claim) -> Claims:
     """Make the claims about all `people`, a block at a time."""
-    blocks = posterior_blocks(target.published, people, sensitive=sensitive, recoding=target.recoding)
+    blocks = told_blocks(target, people, sensitive)
     return Claims.joined([claim(one, people.frame[sensitive][rows]) for rows, one in blocks])
 
 

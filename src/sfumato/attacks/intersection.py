@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.attacks.options import SURE, share_problems
-from sfumato.attacks.posterior import Posterior, posterior, posterior_blocks, sensitive_of
+from sfumato.attacks.posterior import Posterior, posterior, sensitive_of, told_blocks
 from sfumato.attacks.protocol import AttackResult, Target
 from sfumato.errors import InputError, PolicyError, raise_all
 from sfumato.figures import counted
@@ -111,7 +111,7 @@ class Intersection:
 
     def _tried(self, target: Target, earlier: Published, people: Table, name: str) -> _Tried:
         parts = []
-        for rows, later in posterior_blocks(target.published, people, sensitive=name, recoding=target.recoding):
+        for rows, later in told_blocks(target, people, name):
             some = Table(people.frame[rows], people.schema, people.kinds, people.source)
             other = _renumbered(posterior(earlier, some, sensitive=name, recoding=target.recoding), later.values)
             parts.append(self._compared(later, other, later.codes_of(some.frame[name])))

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from sfumato.attacks.exact_posterior import bucketized_tallies, marginal_tallies
 from sfumato.attacks.fitting_posterior import generalized_tallies
+from sfumato.attacks.protocol import Target
 from sfumato.attacks.sliced_posterior import sliced_tallies
 from sfumato.attacks.tallies import Tallies
 from sfumato.errors import InputError, raise_all
@@ -130,6 +131,25 @@ def posterior_blocks(
         rows = slice(start, min(start + size, people.height))
         some = Table(people.frame[rows], people.schema, people.kinds, people.source)
         yield rows, posterior(published, some, sensitive=name, recoding=recoding)
+
+
+def told_blocks(target: Target, people: Table, sensitive: str) -> Iterator[tuple[slice, Posterior]]:
+    """Yield what the target's release tells of some people at a time, with their places.
+
+    Of its original and control group the answer is remembered where one block has room for all, as most attacks ask for
+    it; nobody may change it, therefore.
+    """
+    recoding, published = target.recoding, target.published
+    cells = people.height * _value_count(published, _checked(published, people, sensitive))
+    known = people is target.original or people is target.control
+    if not known or not 0 < cells <= BLOCK:
+        yield from posterior_blocks(published, people, sensitive=sensitive, recoding=recoding)
+        return
+
+    def work() -> Posterior:
+        return posterior(published, people, sensitive=sensitive, recoding=recoding)
+
+    yield slice(0, people.height), target.remembered.once(sensitive, (published, people, recoding), work, cells)
 
 
 _TALLIES: dict[type[Any], Callable[..., Tallies]] = {

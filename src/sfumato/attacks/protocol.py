@@ -8,6 +8,7 @@ from typing import Any, ClassVar, Protocol, runtime_checkable
 
 import polars as pl
 
+from sfumato.attacks.remembered import Remembered
 from sfumato.published import Published
 from sfumato.rates import Rate
 from sfumato.recoding.choice import Recoding
@@ -48,6 +49,8 @@ class Target:
         For the attack's own choices; None draws from the operating system.
     threads : int
     progress : callable
+    remembered : Remembered
+        What attacks on this target have worked out already and others may ask again.
     """
 
     published: Published
@@ -61,6 +64,7 @@ class Target:
     seed: int | None = None
     threads: int = 1
     progress: Progress = field(default=silent)
+    remembered: Remembered = field(default_factory=Remembered)
 
 
 @dataclass(frozen=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import ClassVar
 
 import numpy as np
@@ -11,7 +12,7 @@ from numpy.typing import NDArray
 
 from sfumato.attacks.options import count_problems
 from sfumato.attacks.placing import Placement, fits, generalized, place
-from sfumato.attacks.posterior import posterior_blocks
+from sfumato.attacks.posterior import told_blocks
 from sfumato.attacks.protocol import AttackResult, Target
 from sfumato.attacks.slice_orders import FEWEST_PAIRS, guessed_rightly, ranks_of, read_slices
 from sfumato.errors import InputError, PolicyError, raise_all
@@ -95,8 +96,8 @@ class SeedGuessing:
         enough = published.data.height == height and slices.pairs >= FEWEST_PAIRS
         for seed in range(self.seeds if enough else 0):
             target.progress("seed-guessing: trying seeds", seed + 1, self.seeds)
-            found += [seed] if slices.agree(ranks_of(height, slices.columns, seed)) else []
-        ranks = ranks_of(height, slices.columns, found[0]) if len(found) == 1 else None
+            found += [seed] if slices.agree(partial(ranks_of, height, seed)) else []
+        ranks = [ranks_of(height, found[0], column) for column in range(slices.columns)] if len(found) == 1 else None
         people = len(slices.found()[0])
         notes = (
             f"played on {counted(people, 'record')} whose known values of a column are unlike all others, so that "
@@ -145,7 +146,7 @@ class SeedGuessing:
 def _told_by_classes(target: Target, name: str) -> float:
     """Return how many people's value is the most frequent one of the records that fit them, as a share."""
     original, right = target.original, 0
-    for rows, known in posterior_blocks(target.published, original, sensitive=name, recoding=target.recoding):
+    for rows, known in told_blocks(target, original, name):
         right += int((known.shares.argmax(axis=1) == known.codes_of(original.frame[name][rows])).sum())
     return right / original.height
 
@@ -170,6 +171,8 @@ def _aligned(placement: Placement, order: NDArray[np.int64]) -> NDArray[np.int64
         person_of[row : row + run] = people[:run]
         row, block = row + run, 2 * block
         if run < len(people):
+            if skipped == spare:
+                return None
             others = np.arange(row + skipped + 1, row + spare + 1)
             next_ones = np.flatnonzero(fits(publication, told[others], np.full(len(others), classes[row])))
             if not len(next_ones):

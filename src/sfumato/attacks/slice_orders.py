@@ -9,8 +9,9 @@ rows of a bucket stand in the order in which the column's permutation has its pe
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import polars as pl
@@ -49,14 +50,18 @@ class Slices:
     @property
     def pairs(self) -> int:
         """Neighbouring rows of a bucket, in all columns, whose people are sure."""
-        return sum(int(self._neighbours(rows).sum()) for _, rows in self.sure)
+        return sum(len(former) for _, former, _ in self._neighbours)
 
-    def agree(self, ranks: Sequence[NDArray[np.int64]]) -> bool:
-        """Tell whether all sure people of a bucket stand in the order of their ranks, one array for each column."""
-        return all(
-            bool((np.diff(rank[people]) > 0)[self._neighbours(rows)].all())
-            for (people, rows), rank in zip(self.sure, ranks, strict=True)
-        )
+    def agree(self, rank_of: Callable[[int], NDArray[np.int64]]) -> bool:
+        """Tell whether all sure people of a bucket stand in the order of their ranks.
+
+        rank_of : gives the ranks in a column; asked only as long as all columns before have agreed.
+        """
+        for column, former, latter in self._neighbours:
+            rank = rank_of(column)
+            if not (rank[former] < rank[latter]).all():
+                return False
+        return True
 
     def found(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Return everybody who is sure in some column, and the first row of their bucket."""
@@ -65,9 +70,14 @@ class Slices:
         different, first = np.unique(people, return_index=True)
         return different, self.starts[rows[first]]
 
-    def _neighbours(self, rows: NDArray[np.int64]) -> NDArray[np.bool_]:
-        same: NDArray[np.bool_] = np.diff(self.starts[rows]) == 0
-        return same
+    @cached_property
+    def _neighbours(self) -> list[tuple[int, NDArray[np.int64], NDArray[np.int64]]]:
+        """Return the columns with pairs, those with most first, and the people of the pairs."""
+        pairs = []
+        for column, (people, rows) in enumerate(self.sure):
+            same = np.flatnonzero(np.diff(self.starts[rows]) == 0)
+            pairs.append((column, people[same], people[same + 1]))
+        return sorted((each for each in pairs if len(each[1])), key=lambda each: -len(each[1]))
 
 
 def read_slices(published: SlicedTable, original: Table) -> Slices:
@@ -83,14 +93,11 @@ def read_slices(published: SlicedTable, original: Table) -> Slices:
     return Slices(len(sure), np.repeat(first, sizes), np.repeat(sizes, sizes), tuple(sure))
 
 
-def ranks_of(height: int, columns: int, seed: int) -> list[NDArray[np.int64]]:
-    """Return the place of each person in the permutation of each column, as slicing draws them from a seed."""
-    ranks = []
-    for place in range(columns):
-        rank = np.empty(height, dtype=np.int64)
-        rank[permutation(height, another(another(seed, 1), place + 1))] = np.arange(height)
-        ranks.append(rank)
-    return ranks
+def ranks_of(height: int, seed: int, column: int) -> NDArray[np.int64]:
+    """Return the place of each person in the permutation of a column, as slicing draws it from a seed."""
+    rank = np.empty(height, dtype=np.int64)
+    rank[permutation(height, another(another(seed, 1), column + 1))] = np.arange(height)
+    return rank
 
 
 def guessed_rightly(

@@ -18,6 +18,7 @@ from sfumato.experiments.store import Store, fingerprint
 from sfumato.models.protocol import PrivacyModel
 from sfumato.recoding import Recoding
 from sfumato.running import Progress, silent, thread_count
+from sfumato.shuffle import seed_problems
 from sfumato.table.table import Table
 from sfumato.utility.splitting import hold_out
 
@@ -176,8 +177,7 @@ def _setting_problems(table: object, queries: object, seed: object, limit: objec
         problems.append("table: is no Table; read it with sfumato.read_table")
     if not isinstance(queries, int) or isinstance(queries, bool) or queries < 0:
         problems.append("queries: must be a whole number, 0 or above")
-    if seed is not None and (not isinstance(seed, int) or seed < 0):
-        problems.append("seed: must be a whole number, 0 or above, or None")
+    problems += seed_problems(seed)
     if not (isinstance(limit, (int, float)) and 0 <= limit <= 1):
         problems.append("suppression_limit: must be a fraction from 0 to 1")
     return problems

@@ -201,6 +201,8 @@ def split_set(label: str | None) -> list[str | None]:
         return [None]
     if not (label.startswith("{") and label.endswith("}")):
         return [label.removeprefix("\\")]
+    if "\\" not in label:
+        return [*label[1:-1].split("|")]
     written = _split_members(label[1:-1])
     return [None if member == MISSING_MEMBER else _ESCAPED.sub(r"\1", member) for member in written]
 

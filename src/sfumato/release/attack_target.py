@@ -23,6 +23,7 @@ from sfumato.release.measure import published_recoding
 from sfumato.release.release import Release
 from sfumato.release.table_files import read_published_files
 from sfumato.running import Progress, thread_count
+from sfumato.shuffle import seed_problems
 from sfumato.table.reading import read_table
 from sfumato.table.schema import Schema
 from sfumato.table.table import Table
@@ -180,9 +181,7 @@ def _setting_problems(recoding: object, seed: object) -> list[str]:
     problems = []
     if recoding is not None and not isinstance(recoding, Recoding):
         problems.append("recoding: must be a Recoding")
-    if seed is not None and (not isinstance(seed, int) or isinstance(seed, bool) or seed < 0):
-        problems.append("seed: must be a whole number, 0 or above, or None")
-    return problems
+    return problems + seed_problems(seed)
 
 
 def _threads(errors: list[SfumatoError]) -> int | None:

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 
-import numpy as np
 import polars as pl
 
 from sfumato.attacks.protocol import Attack
@@ -16,8 +14,9 @@ from sfumato.policy.policy import Policy
 from sfumato.release.anonymize import anonymize
 from sfumato.release.attack import attack
 from sfumato.running import Progress, silent
-from sfumato.shuffle import permutation
+from sfumato.shuffle import seed_problems
 from sfumato.table.table import Table
+from sfumato.utility import splitting
 
 
 def attack_policy(
@@ -73,11 +72,9 @@ def attack_policy(
     problems = [] if _is_share(hold_out) else ["hold_out: must be a share from 0 to below 1"]
     if not isinstance(policy, Policy):
         problems.append("policy: must be a Policy, such as Policy.from_file('policy.toml')")
-    if seed is not None and (not isinstance(seed, int) or isinstance(seed, bool) or seed < 0):
-        problems.append("seed: must be a whole number, 0 or above, or None")
-    raise_all(PolicyError, problems)
+    raise_all(PolicyError, problems + seed_problems(seed))
     table = original if isinstance(original, Table) else policy.read(original)
-    inside, outside = _divided(table, hold_out, seed)
+    inside, outside = splitting.hold_out(table, hold_out, seed=seed) if hold_out else (table, None)
     release = anonymize(
         inside,
         policy.to_models(),
@@ -100,16 +97,6 @@ def attack_policy(
         threads=threads or policy.threads,
         progress=progress,
     )
-
-
-def _divided(table: Table, share: float, seed: int | None) -> tuple[Table, Table | None]:
-    """Draw who is held out; both groups keep the order of the table."""
-    count = round(share * table.height)
-    if not count:
-        return table, None
-    order = permutation(table.height, seed)
-    held, kept = np.sort(order[:count]), np.sort(order[count:])
-    return replace(table, frame=table.frame[kept]), replace(table, frame=table.frame[held])
 
 
 def _is_share(value: object) -> bool:

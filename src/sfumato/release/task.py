@@ -11,6 +11,7 @@ from sfumato.errors import PolicyError, raise_all
 from sfumato.models.protocol import PrivacyModel
 from sfumato.recoding import Recoding
 from sfumato.running import thread_count
+from sfumato.shuffle import seed_problems
 from sfumato.table.encoding import EncodedTable
 from sfumato.table.table import Table
 
@@ -98,6 +99,4 @@ class Task:
             problems.append("suppression_limit: must be a fraction from 0 to 1")
         if not isinstance(self.refine, int) or isinstance(self.refine, bool) or self.refine < 0:
             problems.append("refine: must be a whole number, 0 or above")
-        if self.seed is not None and (not isinstance(self.seed, int) or self.seed < 0):
-            problems.append("seed: must be a whole number, 0 or above, or None")
-        return problems
+        return problems + seed_problems(self.seed)
