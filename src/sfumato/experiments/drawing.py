@@ -50,9 +50,12 @@ def curves_svg(
     up: str,
     *,
     styles: Mapping[str, Mapping[str, Any]] | None = None,
+    logarithmic: bool = False,
 ) -> str:
     """Draw curves of points; `across` and `up` name the axes, see ``AXES``."""
     figure, axes = canvas(across, up)
+    if logarithmic:
+        axes.set_yscale("log")
     for label, (places, heights) in curves.items():
         look = (styles or {}).get(label) or style_of(label)
         axes.plot(places, heights, label=label, **look)

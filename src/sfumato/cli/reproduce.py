@@ -1,0 +1,97 @@
+"""``sfumato reproduce``: the experiments of the founding papers, done again."""
+
+from __future__ import annotations
+
+import json
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from sfumato.cli.options import METHOD, OUTPUT, AsJson
+from sfumato.cli.outcome import complain, say
+from sfumato.cli.progress import progress_bar
+from sfumato.errors import InputError, PolicyError, raise_all
+
+if TYPE_CHECKING:
+    from sfumato.experiments.reproduction import Reproduction
+
+PAPERS = "soccer, caat, slicing, ratings, similarity"
+"""Names for the help page; the experiments themselves are only loaded when one is needed."""
+
+EXAMPLE = """\b
+Example:
+  sfumato reproduce soccer --out soccer/
+  sfumato reproduce similarity --data public-tables/ --out similarity/
+"""
+
+
+def reproduce(
+    paper: Annotated[str, typer.Argument(metavar="PAPER", show_default=False, help=f"One of {PAPERS}.")],
+    data: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FOLDER",
+            help="Public tables; SFUMATO_DATA unless said. Adult is fetched where neither names a folder that has it.",
+            rich_help_panel=METHOD,
+        ),
+    ] = None,
+    quick: Annotated[
+        bool, typer.Option("--quick", help="A few records and values, to see that it works.", rich_help_panel=METHOD)
+    ] = False,
+    seed: Annotated[
+        int, typer.Option(help="Of synthetic tables, and of what draws at random.", rich_help_panel=METHOD)
+    ] = 1,
+    threads: Annotated[
+        int | None, typer.Option(help="Runs at a time; all cores unless said.", rich_help_panel=METHOD)
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option(metavar="FOLDER", help="Folder of tables and drawings.", rich_help_panel=OUTPUT)
+    ] = None,
+    no_drawings: Annotated[bool, typer.Option("--no-drawings", help="Tables only.", rich_help_panel=OUTPUT)] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", help="Print nothing but problems.", rich_help_panel=OUTPUT)] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Do the experiments of a founding paper again, and say of each of its claims whether it holds.
+
+    Figures have the axes of the paper's, with what it prints beside ours. Tables that are not public have synthetic
+    stand-ins, which are labelled so.
+    """
+    from sfumato.experiments.reproduce import paper_problems
+    from sfumato.experiments.reproduce import reproduce as run
+
+    raise_all(PolicyError, [*paper_problems(paper), *_drawing_problems(out, no_drawings=no_drawings)])
+    if out is not None:
+        _check_out(out)
+    with progress_bar(quiet=quiet or as_json) as progress:
+        progress("reading", 0, 1)
+        found = run(paper, data=data, seed=seed, quick=quick, threads=threads, progress=progress)
+    if out is not None:
+        found.save(out, drawings=not no_drawings)
+    _report(found, out, quiet=quiet, as_json=as_json)
+
+
+def _check_out(out: Path) -> None:
+    """Find out before the work whether the folder can be written."""
+    from sfumato.experiments.reproduction import check_folder
+
+    try:
+        check_folder(out)
+    except InputError as error:
+        raise InputError(*(f"--out: {problem}" for problem in error.problems)) from None
+
+
+def _drawing_problems(out: Path | None, *, no_drawings: bool) -> list[str]:
+    if out is None or no_drawings or find_spec("matplotlib"):
+        return []
+    return ["--out: drawings need matplotlib; install it with: pip install 'sfumato[report]', or add --no-drawings"]
+
+
+def _report(found: Reproduction, out: Path | None, *, quiet: bool, as_json: bool) -> None:
+    if as_json:
+        say(json.dumps(found.to_dict(), indent=2))
+    elif not quiet:
+        say(str(found))
+    if out is not None and not quiet:
+        complain([f"reproduction written to {out}"])
