@@ -57,6 +57,8 @@ if TYPE_CHECKING:
     from sfumato.errors import VerificationError as VerificationError
     from sfumato.experiments.compare import compare as compare
     from sfumato.experiments.comparison import Comparison as Comparison
+    from sfumato.experiments.reproduce import reproduce as reproduce
+    from sfumato.experiments.reproduction import Reproduction as Reproduction
     from sfumato.hierarchy import Hierarchy as Hierarchy
     from sfumato.hierarchy import dates as dates
     from sfumato.hierarchy import flat as flat
@@ -193,6 +195,8 @@ _HOMES = {
     "recoding": ("Recoding",),
     "experiments.compare": ("compare",),
     "experiments.comparison": ("Comparison",),
+    "experiments.reproduce": ("reproduce",),
+    "experiments.reproduction": ("Reproduction",),
     "reporting.report": ("ReleaseReport", "report"),
     "release.anonymize": ("anonymize",),
     "release.attack": ("attack",),

@@ -12,7 +12,20 @@ from typing import Annotated
 
 import typer
 
-from sfumato.cli import anonymize, attack, compare, demo, hierarchy, measure, ratings, report, risk, utility, verify
+from sfumato.cli import (
+    anonymize,
+    attack,
+    compare,
+    demo,
+    hierarchy,
+    measure,
+    ratings,
+    report,
+    reproduce,
+    risk,
+    utility,
+    verify,
+)
 from sfumato.cli.outcome import Guarded
 
 TOUR = """
@@ -34,6 +47,7 @@ A short tour:
   sfumato report patients-release/ --original patients.csv --out report.html
   sfumato hierarchy patients.csv zip --out zip.csv
   sfumato ratings check ratings.csv -k 20 --epsilon 1
+  sfumato reproduce soccer          a paper's experiments, claim by claim
 
 Every command has its own --help with an example.
 
@@ -59,7 +73,7 @@ def _help(command: Callable[..., None]) -> str:
     return "\n\n".join(" ".join(paragraph.split()) for paragraph in paragraphs)
 
 
-for module in (demo, anonymize, verify, measure, utility, risk, attack, compare, report, hierarchy):
+for module in (demo, anonymize, verify, measure, utility, risk, attack, compare, report, hierarchy, reproduce):
     command = getattr(module, module.__name__.rpartition(".")[2])
     app.command(help=_help(command), epilog=module.EXAMPLE)(command)
 

@@ -137,7 +137,10 @@ def _rises_with_k(results: pl.DataFrame) -> Claim:
     verdicts = [lies_below(low, [high]) for low, high in pairs.values()]
     told = "; ".join(f"{one} (k = 3 for k = 6): {_beside(low, high)}" for one, (low, high) in pairs.items())
     return Claim.judged(
-        "The time of both rises with k, at every number of attributes", "experiment, conclusion 1", agreed(verdicts), told
+        "The time of both rises with k, at every number of attributes",
+        "experiment, conclusion 1",
+        agreed(verdicts),
+        told,
     )
 
 
@@ -192,7 +195,13 @@ RUNS = {CAAT: _caat, KACA: _kaca}
 
 
 def _figures(
-    records: DistinctRecords, class_of: NDArray[np.int32], count: int, seconds: float, looked: int, least: int, most: int
+    records: DistinctRecords,
+    class_of: NDArray[np.int32],
+    count: int,
+    seconds: float,
+    looked: int,
+    least: int,
+    most: int,
 ) -> dict[str, Any]:
     partition = records.partition(*records.completed(class_of, count))
     loss = normalized_certainty_penalty(recode(records.start.problem.table, partition))

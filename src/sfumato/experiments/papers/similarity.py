@@ -79,9 +79,7 @@ def similarity(setting: Setting) -> Reproduction:
     ]
     results = run_all(jobs, setting, "similarity")
     frames = {"results": results, PRINTED: printed()}
-    return Reproduction(
-        "similarity", TITLE, (source, LABEL), frames, claims_of(results), tuple(_panels()), NOTES
-    )
+    return Reproduction("similarity", TITLE, (source, LABEL), frames, claims_of(results), tuple(_panels()), NOTES)
 
 
 def printed() -> pl.DataFrame:
@@ -179,7 +177,9 @@ def _printed_counts(classes: Mapping[str, Curve], data: str) -> Iterator[Claim]:
     """Hold our numbers of classes against the printed ones, one claim for each method."""
     for method, counts in PRINTED_CLASSES[data].items():
         pairs = [(k, classes[method].get(k), count) for k, count in counts.items()]
-        told = "; ".join(f"k = {k}: {figure(ours) if ours is not None else '–'} for {count}" for k, ours, count in pairs)
+        told = "; ".join(
+            f"k = {k}: {figure(ours) if ours is not None else '–'} for {count}" for k, ours, count in pairs
+        )
         decided = data == ADULT and all(ours is not None for _, ours, _ in pairs)
         reason = "" if data == ADULT else "the provider's table is not public; the stand-in has "
         yield Claim.judged(

@@ -20,12 +20,14 @@ from sfumato.experiments.reproduction import Claim, Panel, Reproduction
 from sfumato.figures import figure, percent
 from sfumato.models import ProbabilisticLDiversity
 from sfumato.published import BucketizedTables, PublishedTable, SlicedTable
+from sfumato.published.sliced import labels_of
 from sfumato.release.anonymize import anonymize
 from sfumato.release.release import Release
 from sfumato.release.utility import measure_utility
 from sfumato.table.reading import read_table
 from sfumato.table.schema import Schema
 from sfumato.table.table import Table
+from sfumato.utility.learners import Learner
 from sfumato.utility.splitting import hold_out
 from sfumato.utility.workload import query_workload
 
@@ -36,15 +38,15 @@ METHODS = (SLICING, GENERALIZATION, BUCKETIZATION, OVERLAPPING)
 DIVERSITIES = (2, 3, 4, 5, 6)
 RECORDS = 6000
 SENSITIVE, QUASI_TARGET = "occupation", "education"
-LEARNERS = ("decision-tree", "naive-bayes")
+LEARNERS: tuple[Learner, ...] = ("decision-tree", "naive-bayes")
 NEGLIGIBLE = 0.005
 """Accuracy by which two may differ and still count as the same."""
 
 NOTES = (
     "The paper at hand has no experiments; it repeats claims of the TKDE paper and expects that overlapping slicing "
     "does better. Both are put to the test on Adult with occupation as the sensitive attribute, as in TKDE.",
-    "Generalization is Mondrian, with the same l-diversity as the others and no hierarchies. Classifiers are trained on "
-    "a release and tested on original records that were kept back; accuracy is the mean of decision tree and naive "
+    "Generalization is Mondrian, with the same l-diversity as the others and no hierarchies. Classifiers are trained "
+    "on a release and tested on original records that were kept back; accuracy is the mean of decision tree and naive "
     f"Bayes, and what differs by less than {NEGLIGIBLE:.1%} counts as the same.",
     "'In one row' is the share of the original records all of whose quasi-identifying values stand together, exactly, "
     "in a published row: whoever looks somebody up finds them.",
@@ -185,8 +187,15 @@ def in_one_row(release: Release, table: Table) -> float:
         rows = published.quasi
     elif isinstance(published, PublishedTable):
         rows = published.data
-    elif isinstance(published, SlicedTable) and any({*names} <= {*column} for column in published.columns):
-        rows = published.data
+    elif isinstance(published, SlicedTable):
+        whole = [
+            dict(zip(column, labels, strict=True))
+            for column, labels in zip(published.columns, labels_of(published.columns), strict=True)
+            if {*names} <= {*column}
+        ]
+        if not whole:
+            return 0.0
+        rows = published.data.select(pl.col(whole[0][name]).alias(name) for name in names)
     else:
         return 0.0
     texts = [pl.col(name).cast(pl.String) for name in names]

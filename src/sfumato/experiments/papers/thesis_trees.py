@@ -52,17 +52,17 @@ PREFECTURES = tuple(name for regions in REGIONS.values() for names in regions.va
 
 
 def age_tree() -> HierarchyTable:
-    """Ages 0 to 100 in tens, four intervals, two, one."""
+    """Put ages 0 to 100 into tens, four intervals, two, one."""
     return HierarchyTable(tuple((str(age), *(_interval(age, ends) for ends in _AGES)) for age in range(101)))
 
 
 def sex_tree() -> HierarchyTable:
-    """Both sexes under one root."""
+    """Put both sexes under one root."""
     return HierarchyTable(tuple((sex, "*") for sex in SEXES))
 
 
 def country_tree() -> HierarchyTable:
-    """The 42 countries of Adult under 11 nodes, 4, and one."""
+    """Put the 42 countries of Adult under 11 nodes, 4, and one."""
     paths: list[tuple[str, ...]] = []
     part = 0
     for number, line in enumerate(_COUNTRIES):
@@ -74,7 +74,7 @@ def country_tree() -> HierarchyTable:
 
 
 def prefecture_tree() -> HierarchyTable:
-    """The 47 prefectures under 9 regions, two halves, and one."""
+    """Put the 47 prefectures under 9 regions, two halves, and one."""
     return HierarchyTable(
         tuple(
             (name, region, half, "*")
