@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 from sfumato.experiments.papers import caat, ratings, similarity, slicing, soccer
-from sfumato.experiments.papers.judging import agreed, lies_below, rises
+from sfumato.experiments.papers.judging import agreed, beside, lies_below, rises
 from sfumato.experiments.reproduction import Claim, Verdict
 
 HOLDS, FAILS, OPEN = Verdict.HOLDS, Verdict.FAILS, Verdict.OPEN
@@ -46,6 +46,11 @@ def test_agreed():
     assert agreed([True, None]) is None
     assert agreed([None, False]) is False
     assert agreed([]) is None
+
+
+def test_beside():
+    assert beside({2: 1.0, 5: 4.0}, {2: 2.0, 5: 3.0, 9: 1.0}, "k") == "lower with 1 of 2 k: 2: 1 for 2; 5: 4 for 3"
+    assert beside({}, {2: 2.0}, "k") == "nothing was run"
 
 
 # ---------------------------------------------------------------------------------------------------- similarity
@@ -276,7 +281,7 @@ def learnt(**changes: tuple[float, float, float, float]) -> list[Claim]:
 @pytest.mark.parametrize(
     ("part", "change"),
     [
-        ("than generalization for learning the sensitive", {"mondrian": (0.397, 0.4, 0.3, 0.0)}),
+        ("than generalization for learning the sensitive", {"mondrian": (0.42, 0.4, 0.3, 0.0)}),
         ("than bucketization for learning the sensitive", {"bucketization": (0.5, 0.6, 0.05, 1.0)}),
         ("than generalization for learning a quasi", {"mondrian": (0.3, 0.6, 0.3, 0.0)}),
         ("Bucketization keeps most", {"bucketization": (0.35, 0.4, 0.05, 1.0)}),
@@ -288,6 +293,11 @@ def learnt(**changes: tuple[float, float, float, float]) -> list[Claim]:
 def test_the_slicing_papers(part, change):
     assert verdict(learnt(), part) is HOLDS
     assert verdict(learnt(**change), part) is FAILS
+
+
+def test_differences_that_may_be_chance_decide_nothing():
+    assert verdict(learnt(mondrian=(0.395, 0.4, 0.3, 0.0)), "generalization for learning the sensitive") is OPEN
+    assert verdict(learnt(overlapping_slicing=(0.405, 0.495, 0.1, 0.0)), "Overlapping") is OPEN
 
 
 def test_what_could_not_be_published_is_open():

@@ -6,7 +6,7 @@ import json
 import os
 import shutil
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
@@ -19,6 +19,9 @@ from sfumato.figures import figure
 
 MARK = "reproduction.json"
 """The file by which a reproduction's own folder is known."""
+
+CELL = 11
+"""Characters of a column of a page's tables."""
 
 PRINTED = "printed"
 """Name of the table of figures that the paper prints."""
@@ -260,21 +263,20 @@ def _table(panel: Panel, rows: pl.DataFrame, printed: pl.DataFrame) -> Iterator[
     lines = [(label, _cells(panel, rows, label)) for label in labels]
     told = {label: _cells(panel, printed, label) for label in labels}
     width = max([len(panel.across), *(len(label) for label in labels), 12])
-    yield f"  {panel.across:<{width}}" + "".join(f"{_written(place):>10}" for place in places)
+    yield f"  {panel.across:<{width}}" + _columns(places)
     for label, cells in lines:
         if cells:
-            yield f"  {label:<{width}}" + "".join(f"{_written(cells.get(place)):>10}" for place in places)
+            yield f"  {label:<{width}}" + _columns([cells.get(place) for place in places])
         if told[label]:
             name = "  the paper" if cells else f"{label}, the paper"
-            yield f"  {name:<{width}}" + "".join(f"{_written(told[label].get(place)):>10}" for place in places)
+            yield f"  {name:<{width}}" + _columns([told[label].get(place) for place in places])
+
+
+def _columns(values: Sequence[float | None]) -> str:
+    """Write the cells of a line, with four digits."""
+    return "".join(f"{'–' if value is None else figure(float(value), 4):>{CELL}}" for value in values)
 
 
 def _cells(panel: Panel, rows: pl.DataFrame, label: str) -> dict[Any, Any]:
     own = rows.filter(pl.col(panel.curves) == label)
     return dict(zip(own[panel.across].to_list(), own[panel.up].to_list(), strict=True))
-
-
-def _written(value: Any) -> str:
-    if value is None:
-        return "–"
-    return value if isinstance(value, str) else figure(float(value), 4)

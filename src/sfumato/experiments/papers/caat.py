@@ -19,7 +19,7 @@ from sfumato.anonymizers.feasibility import feasible
 from sfumato.anonymizers.protocol import Problem
 from sfumato.experiments.papers.adult_trees import EIGHT, adult_attributes
 from sfumato.experiments.papers.datasets import complete_adult
-from sfumato.experiments.papers.judging import Curve, agreed, curve_of, ends, lies_below, rises
+from sfumato.experiments.papers.judging import Curve, agreed, beside, curve_of, ends, lies_below, rises
 from sfumato.experiments.papers.measured import run_all
 from sfumato.experiments.papers.setting import Setting
 from sfumato.experiments.reproduction import Claim, Panel, Reproduction, headline
@@ -101,12 +101,7 @@ def _below(text: str, where: str, curves: Mapping[str, Curve]) -> Claim:
 
 
 def _beside(one: Curve, other: Curve) -> str:
-    shared = [place for place in one if place in other]
-    if not shared:
-        return "nothing was run"
-    lower = sum(one[place] < other[place] for place in shared)
-    pairs = [f"{figure(place)}: {figure(one[place], 2)} for {figure(other[place], 2)}" for place in shared]
-    return f"lower with {lower} of {len(shared)} numbers of attributes: {'; '.join(pairs)}"
+    return beside(one, other, "numbers of attributes")
 
 
 def _plain(results: pl.DataFrame, k: int, where: str) -> Claim:

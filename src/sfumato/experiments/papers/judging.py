@@ -45,6 +45,16 @@ def ends(curve: Mapping[float, float], digits: int = 3) -> str:
     return " to ".join(f"{figure(curve[place], digits)} at {figure(place)}" for place in (places[0], places[-1]))
 
 
+def beside(one: Mapping[float, float], other: Mapping[float, float], places: str) -> str:
+    """Write two curves place by place, and at how many of them the first is lower; `places` names these."""
+    shared = [place for place in sorted(one) if place in other]
+    if not shared:
+        return "nothing was run"
+    lower = sum(one[place] < other[place] for place in shared)
+    pairs = "; ".join(f"{figure(place)}: {figure(one[place], 2)} for {figure(other[place], 2)}" for place in shared)
+    return f"lower with {lower} of {len(shared)} {places}: {pairs}"
+
+
 def agreed(verdicts: Sequence[bool | None]) -> bool | None:
     """Whether all hold; None where one is open and none fails."""
     if any(verdict is False for verdict in verdicts):

@@ -12,7 +12,7 @@ import polars as pl
 
 from sfumato.errors import InputError
 from sfumato.experiments.papers.datasets import movie_ratings
-from sfumato.experiments.papers.judging import Curve, curve_of, ends, lies_below, rises
+from sfumato.experiments.papers.judging import Curve, beside, curve_of, ends, lies_below, rises
 from sfumato.experiments.papers.measured import run_all
 from sfumato.experiments.papers.setting import Setting
 from sfumato.experiments.reproduction import Claim, Panel, Reproduction, headline
@@ -114,7 +114,7 @@ def _on(by_size: pl.DataFrame, by_epsilon: pl.DataFrame, data: str) -> Iterator[
         f"{data}: slicing costs less than pairwise at every size",
         "5, figure 2 (a)",
         lies_below(sizes[SLICING], [sizes[PAIRWISE]]),
-        f"evaluations at the percentages: slicing {_ends(sizes[SLICING])}, pairwise {_ends(sizes[PAIRWISE])}",
+        f"evaluations, slicing for pairwise: {beside(sizes[SLICING], sizes[PAIRWISE], 'percentages')}",
     )
     yield _gap_grows(sizes, data)
     yield _falls_then_rises(widths[SLICING], data)
@@ -122,7 +122,7 @@ def _on(by_size: pl.DataFrame, by_epsilon: pl.DataFrame, data: str) -> Iterator[
         f"{data}: slicing costs less than pairwise at every ε",
         "5, figure 2 (b)",
         lies_below(widths[SLICING], [widths[PAIRWISE]]),
-        f"evaluations at the ε: slicing {_ends(widths[SLICING])}, pairwise {_ends(widths[PAIRWISE])}",
+        f"evaluations, slicing for pairwise: {beside(widths[SLICING], widths[PAIRWISE], 'values of ε')}",
     )
 
 
