@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 from benchmarks import (
+    answers_job,
     attack_job,
     bucket_job,
     cells_job,
@@ -16,6 +17,7 @@ from benchmarks import (
     clustering_job,
     lattice_job,
     mondrian_job,
+    overlapping_job,
     rating_anonymizing_job,
     rating_job,
     release_job,
@@ -44,6 +46,8 @@ JOBS: dict[str, Job] = {
     reproduction_job.NAME: reproduction_job.run,
     "bucketization": bucket_job.run,
     "slicing": slicing_job.run,
+    overlapping_job.NAME: overlapping_job.run,
+    answers_job.NAME: answers_job.run,
     "ratings": rating_job.run_public,
     "ratings-shapes": rating_job.run_shapes,
     "ratings-anonymous": rating_anonymizing_job.run,
