@@ -30,7 +30,7 @@ from sfumato.utility.learners import Learner
 from sfumato.utility.views import original_joint, read_joint
 
 NAME = "overlapping"
-SEEDS = (1, 2, 3)
+SEEDS = (1, 2, 3, 4, 5, 6)
 COLUMNS = 5
 LOW = 2.0
 """The lowest diversity that is worth the name, where attributes may stand beside the sensitive one."""
