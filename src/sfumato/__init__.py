@@ -82,6 +82,7 @@ if TYPE_CHECKING:
     from sfumato.policy.policy import Policy as Policy
     from sfumato.ratings.anonymize import anonymize_ratings as anonymize_ratings
     from sfumato.ratings.check import check_ratings as check_ratings
+    from sfumato.ratings.holding_out import hold_out_ratings as hold_out_ratings
     from sfumato.ratings.kept import RatingUtility as RatingUtility
     from sfumato.ratings.kept import rating_utility as rating_utility
     from sfumato.ratings.model import RatingAnonymity as RatingAnonymity
@@ -91,6 +92,8 @@ if TYPE_CHECKING:
     from sfumato.ratings.reading import read_ratings as read_ratings
     from sfumato.ratings.satisfaction import Satisfaction as Satisfaction
     from sfumato.ratings.scale import Scale as Scale
+    from sfumato.ratings.scoring import attack_ratings as attack_ratings
+    from sfumato.ratings.scoring_result import RatingAttack as RatingAttack
     from sfumato.ratings.sensitive import SensitiveIssues as SensitiveIssues
     from sfumato.recoding import Recoding as Recoding
     from sfumato.release.anonymize import anonymize as anonymize
@@ -183,6 +186,7 @@ _HOMES = {
     ),
     "ratings.anonymize": ("anonymize_ratings",),
     "ratings.check": ("check_ratings",),
+    "ratings.holding_out": ("hold_out_ratings",),
     "ratings.kept": ("RatingUtility", "rating_utility"),
     "ratings.model": ("RatingAnonymity",),
     "ratings.rating_loss": ("RatingLoss",),
@@ -191,6 +195,8 @@ _HOMES = {
     "ratings.reading": ("read_ratings",),
     "ratings.scale": ("Scale",),
     "ratings.satisfaction": ("Satisfaction",),
+    "ratings.scoring": ("attack_ratings",),
+    "ratings.scoring_result": ("RatingAttack",),
     "ratings.sensitive": ("SensitiveIssues",),
     "recoding": ("Recoding",),
     "experiments.compare": ("compare",),

@@ -67,9 +67,12 @@ class Rate:
 
     def __str__(self) -> str:
         """Return one line, e.g. ``"8412 of 12000, 70.1 % (69.3 to 70.9 %, by guessing 0.01 %)"``."""
+        return f"{self.without_baseline[:-1]}, by guessing {figure(100 * self.baseline, 2)} %)"
+
+    @property
+    def without_baseline(self) -> str:
+        """The line without what guessing reaches, for what nobody guesses at."""
         low, high = self.interval
-        interval = f"{100 * low:.1f} to {100 * high:.1f} %"
         return (
-            f"{self.successes:.6g} of {self.people}, {100 * self.share:.1f} % "
-            f"({interval}, by guessing {figure(100 * self.baseline, 2)} %)"
+            f"{self.successes:.6g} of {self.people}, {100 * self.share:.1f} % ({100 * low:.1f} to {100 * high:.1f} %)"
         )

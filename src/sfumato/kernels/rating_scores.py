@@ -1,0 +1,104 @@
+"""Scoring records by how many of a person's known ratings they fit, rare issues weighing more.
+
+Letters: V people, n published records, m issues, z published ratings.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.kernels.jit import inlined, kernel
+
+UNIT = 1 << 40
+"""Scores are whole numbers of this fraction, so that equal sums are equal in whatever order they were added."""
+
+
+@kernel
+def score_records(
+    known_starts: NDArray[np.int64],
+    known_issues: NDArray[np.int64],
+    known_codes: NDArray[np.int64],
+    own: NDArray[np.int64],
+    is_gone: bool,
+    issue_starts: NDArray[np.int64],
+    issue_records: NDArray[np.int64],
+    issue_codes: NDArray[np.int64],
+    steps: int,
+    records: int,
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.bool_], NDArray[np.float64]]:
+    """Score all records for each person.
+
+    known_starts, known_issues, known_codes : what is known of each person, compressed rows. own : int64 (V,), the
+    person's record, −1 for none; where `is_gone`, it is treated as if it were not there. issue_starts, issue_records,
+    issue_codes : published ratings by issue, compressed rows. steps : how far codes that fit may be apart.
+    Returns, (V,) each: a record with the highest score, how many have it, whether the own one does, and the
+    eccentricity: (highest score − second) ÷ standard deviation of all scores, 0 where none deviates. Cost O(ratings of
+    the known issues).
+    """
+    people = len(own)
+    best, ties = np.full(people, -1, dtype=np.int64), np.zeros(people, dtype=np.int64)
+    fits, eccentricity = np.zeros(people, dtype=np.bool_), np.zeros(people)
+    scores, touched = np.zeros(records, dtype=np.int64), np.empty(records, dtype=np.int64)
+    for person in range(people):
+        gone = own[person] if is_gone else -1
+        count = 0
+        for entry in range(known_starts[person], known_starts[person + 1]):
+            issue, code = known_issues[entry], known_codes[entry]
+            first, last = issue_starts[issue], issue_starts[issue + 1]
+            weight = _weight(issue_records, first, last, gone)
+            for place in range(first, last):
+                record = issue_records[place]
+                if record == gone or abs(issue_codes[place] - code) > steps:
+                    continue
+                if scores[record] == 0:
+                    touched[count] = record
+                    count += 1
+                scores[record] += weight
+        left = records - (1 if gone >= 0 else 0)
+        best[person], ties[person], eccentricity[person] = _judged(scores, touched[:count], left)
+        mine = own[person]
+        if mine >= 0 and mine != gone:
+            fits[person] = count == 0 or scores[mine] == scores[best[person]]
+        for place in range(count):
+            scores[touched[place]] = 0
+    return best, ties, fits, eccentricity
+
+
+@inlined
+def _weight(issue_records: NDArray[np.int64], first: int, last: int, gone: int) -> int:
+    """Return 1 ÷ log of the records that rated an issue; those of one record weigh as those of two."""
+    support = last - first
+    if gone >= 0:
+        for place in range(first, last):
+            if issue_records[place] == gone:
+                support -= 1
+                break
+    return round(UNIT / math.log(max(support, 2)))
+
+
+@inlined
+def _judged(scores: NDArray[np.int64], touched: NDArray[np.int64], records: int) -> tuple[int, int, float]:
+    """Return the first record with the highest score, how many have it, and the eccentricity."""
+    if len(touched) == 0:
+        return -1, records, 0.0
+    best, ties, highest, second, total = -1, 0, 0, 0, 0
+    for record in touched:
+        score = scores[record]
+        total += score
+        if score > highest:
+            best, ties, highest, second = record, 1, score, highest
+        elif score == highest:
+            ties += 1
+        elif score > second:
+            second = score
+    if ties > 1:
+        return best, ties, 0.0
+    mean = total / records
+    squares = (records - len(touched)) * mean**2
+    for record in touched:
+        squares += (scores[record] - mean) ** 2
+    # A single record deviates from nothing.
+    return best, ties, (highest - second) / math.sqrt(squares / records) if squares > 0.0 else 0.0
