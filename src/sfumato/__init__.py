@@ -80,6 +80,7 @@ if TYPE_CHECKING:
     from sfumato.models import TCloseness as TCloseness
     from sfumato.models import WildcardKAnonymity as WildcardKAnonymity
     from sfumato.policy.policy import Policy as Policy
+    from sfumato.policy.rating_policy import RatingPolicy as RatingPolicy
     from sfumato.ratings.anonymize import anonymize_ratings as anonymize_ratings
     from sfumato.ratings.check import check_ratings as check_ratings
     from sfumato.ratings.holding_out import hold_out_ratings as hold_out_ratings
@@ -100,6 +101,7 @@ if TYPE_CHECKING:
     from sfumato.release.attack import attack as attack
     from sfumato.release.hold_out import attack_policy as attack_policy
     from sfumato.release.measure import measure as measure
+    from sfumato.release.rating_folder import save_ratings as save_ratings
     from sfumato.release.release import Release as Release
     from sfumato.release.release import verify as verify
     from sfumato.release.risk import risk as risk
@@ -209,6 +211,8 @@ _HOMES = {
     "release.hold_out": ("attack_policy",),
     "release.measure": ("measure",),
     "policy.policy": ("Policy",),
+    "policy.rating_policy": ("RatingPolicy",),
+    "release.rating_folder": ("save_ratings",),
     "release.release": ("Release", "verify"),
     "release.risk": ("risk",),
     "release.search": ("search_lattice",),

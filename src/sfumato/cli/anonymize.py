@@ -162,7 +162,7 @@ def anonymize(
         source=source,
         top={"suppression-limit": suppression, "refine": refine, "threads": threads},
         format=format,
-        problems=(*problems, *_target_problems(out, save_policy, overwrite=overwrite)),
+        problems=(*problems, *target_problems(out, save_policy, overwrite=overwrite)),
     )
     meant = policy_of(words)
     if out is not None:
@@ -173,7 +173,7 @@ def anonymize(
         meant.to_file(save_policy)
 
 
-def _target_problems(out: Path | None, save_policy: Path | None, *, overwrite: bool) -> list[str]:
+def target_problems(out: Path | None, save_policy: Path | None, *, overwrite: bool) -> list[str]:
     """Find out before the work whether its results could be written."""
     from sfumato.release.folder import check_target
 

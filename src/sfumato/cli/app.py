@@ -19,6 +19,8 @@ from sfumato.cli import (
     demo,
     hierarchy,
     measure,
+    rating_anonymize,
+    rating_attack,
     ratings,
     report,
     reproduce,
@@ -48,6 +50,7 @@ A short tour:
   sfumato hierarchy patients.csv zip --out zip.csv
   sfumato ratings check ratings.csv -k 20 --epsilon 1
   sfumato reproduce soccer          a paper's experiments, claim by claim
+  sfumato ratings anonymize ratings.csv -k 3 --epsilon 1 --out films/
 
 Every command has its own --help with an example.
 
@@ -78,7 +81,12 @@ for module in (demo, anonymize, verify, measure, utility, risk, attack, compare,
     app.command(help=_help(command), epilog=module.EXAMPLE)(command)
 
 _on_ratings = typer.Typer(help=ratings.HELP, no_args_is_help=True, rich_markup_mode="rich")
-_on_ratings.command(help=_help(ratings.check), epilog=ratings.EXAMPLE)(ratings.check)
+for module, command in (
+    (ratings, ratings.check),
+    (rating_anonymize, rating_anonymize.anonymize),
+    (rating_attack, rating_attack.attack),
+):
+    _on_ratings.command(help=_help(command), epilog=module.EXAMPLE)(command)
 app.add_typer(_on_ratings, name="ratings")
 
 

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from sfumato.cli.options import COLUMNS, READING
+from sfumato.cli.options import COLUMNS, METHOD, PRIVACY, READING
 from sfumato.errors import InputError
 
 if TYPE_CHECKING:
     from sfumato.ratings.ratings import Ratings
 
-SENSITIVE = "Sensitive issues"
+SENSITIVE, KNOWN = "Sensitive issues", "What the attacker knows"
 
 RatingsFile = Annotated[Path, typer.Argument(metavar="RATINGS", show_default=False, help="CSV or Parquet file.")]
 Form = Annotated[
@@ -76,6 +76,62 @@ Seed = Annotated[
     int | None, typer.Option(help="For tests and studies: draws the same share.", rich_help_panel=SENSITIVE)
 ]
 
+# What check demands may also stand in a policy file; None says nothing.
+K = Annotated[int | None, typer.Option("-k", help="Records around each, itself counted.", rich_help_panel=PRIVACY)]
+Epsilon = Annotated[
+    float | None, typer.Option(help="Largest difference of ratings that are alike.", rich_help_panel=PRIVACY)
+]
+L = Annotated[
+    float | None,
+    typer.Option("-l", help="Smallest deviation of each sensitive issue.", rich_help_panel=PRIVACY),
+]
+GroupKind = Annotated[
+    Literal["ball", "trimmed"] | None,
+    typer.Option(metavar="KIND", help="Who is around a record: ball or trimmed.", rich_help_panel=PRIVACY),
+]
+NullsKind = Annotated[
+    Literal["skip", "g", "literal"] | None,
+    typer.Option(metavar="KIND", help="Deviation with missing ratings: skip, g or literal.", rich_help_panel=PRIVACY),
+]
+Suppression = Annotated[
+    float | None,
+    typer.Option(help="Fraction of the records that may be left out, e.g. 0.02.", rich_help_panel=PRIVACY),
+]
+Method = Annotated[
+    Literal["groups", "plan"] | None,
+    typer.Option(metavar="NAME", help="groups; or plan, the literature's, for study.", rich_help_panel=METHOD),
+]
+Invent = Annotated[
+    bool,
+    typer.Option("--invent", help="Allow ratings that nobody gave, where that costs less.", rich_help_panel=METHOD),
+]
+Keep = Annotated[
+    int | None,
+    typer.Option(metavar="COUNT", help="So many of the most rated issues are to stay.", rich_help_panel=METHOD),
+]
+Threads = Annotated[int | None, typer.Option(help="Threads; all cores unless said.", rich_help_panel=METHOD)]
+FormOrNone = Annotated[
+    Literal["long", "wide", "netflix"] | None,
+    typer.Option(
+        metavar="FORM",
+        help="long: a row per rating. wide: a column per issue. netflix: as Netflix did.",
+        rich_help_panel=READING,
+    ),
+]
+DrawnOrNone = Annotated[
+    Literal["random", "most-rated"] | None,
+    typer.Option(
+        "--sensitive-drawn",
+        metavar="KIND",
+        help="How the share is drawn: random or most-rated.",
+        rich_help_panel=SENSITIVE,
+    ),
+]
+RepeatSeed = Annotated[
+    int | None,
+    typer.Option("--seed", help="For tests and studies only: makes chance repeatable.", rich_help_panel=METHOD),
+]
+
 
 @dataclass(frozen=True)
 class SensitiveWords:
@@ -123,10 +179,11 @@ def ratings_of(
     )
     columns = all_names(issues) or None
     parts: dict[str, Any] = {"form": form, "user": user, "issue": issue, "rating": rating, "issues": columns}
-    return read_ratings(file, **parts, sensitive=chosen, scale=_scale(scale), **reading)
+    return read_ratings(file, **parts, sensitive=chosen, scale=scale_of_text(scale), **reading)
 
 
-def _scale(text: str | None) -> tuple[float, ...] | None:
+def scale_of_text(text: str | None) -> tuple[float, ...] | None:
+    """Read LOW,HIGH or LOW,HIGH,STEP, or raise InputError."""
     if text is None:
         return None
     try:

@@ -2,10 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import ClassVar, Protocol
 
-from sfumato.models.protocol import Achieved, PrivacyModel
+from sfumato.models.protocol import Achieved
+
+
+class Promised(Protocol):
+    """Anything with a name and parameters that can be promised."""
+
+    name: ClassVar[str]
+
+    def parameters(self) -> Mapping[str, object]:
+        """Return the parameters by name."""
+        ...
 
 
 class Outcome(StrEnum):
@@ -46,7 +58,7 @@ class Check:
         return f"{self.outcome}: {self.promise}" + (f" ({note})" if note else "")
 
 
-def promise_words(model: PrivacyModel) -> str:
+def promise_words(model: Promised) -> str:
     """Name a model with its parameters, e.g. ``"k-anonymity (k=5)"``."""
     parameters = ", ".join(f"{name}={value}" for name, value in model.parameters().items() if value is not None)
     return f"{model.name} ({parameters})" if parameters else model.name

@@ -18,6 +18,9 @@ from sfumato.published import KINDS, PublishedTable
 from sfumato.table.schema import Attribute, Kind
 
 FORMAT = 2
+RATINGS = "ratings"
+"""The kind of a release that is no table of records; see :mod:`sfumato.release.rating_description`."""
+
 LONGEST_NAME = 255
 
 
@@ -181,6 +184,10 @@ def _in_this_format(content: Mapping[str, Any]) -> Mapping[str, Any]:
         data = content["data"]
         structure = {"quasi_identifying": content["quasi_identifying"], "sensitive": list(content["sensitive"])}
         return {**content, "tables": {"data": {**data, "rows": data["records"]}}, "structure": structure}
+    if content["kind"] == RATINGS:
+        raise VerificationError(
+            "release.json: is of a release of ratings, which can be verified, but not used like this"
+        )
     if content["format"] != FORMAT or content["kind"] not in KINDS:
         raise VerificationError(
             "release.json: is of a format or kind that this version does not know; verify it with a newer sfumato"

@@ -11,19 +11,20 @@ from typing import Any
 import polars as pl
 
 from sfumato.errors import PolicyError, SfumatoError, VerificationError
-from sfumato.figures import percent
 from sfumato.models.checks import Check, Outcome
 from sfumato.published import Published
+from sfumato.ratings.rating_release import RatingRelease
 from sfumato.release.description import Description, build_model, read_description
 from sfumato.release.folder import MARK, no_release, whole_folder
+from sfumato.release.rating_description import is_of_ratings
+from sfumato.release.rating_folder import verify_rating_folder, verify_ratings
 from sfumato.release.report import Report
 from sfumato.release.report_kinds import KindReport
+from sfumato.release.suppression_check import suppression_check
 from sfumato.release.table_files import read_published_files, write_tables
 from sfumato.release.verify import Verification
 from sfumato.release.verify_kinds import recount
 from sfumato.table.writing import Format
-
-SUPPRESSION_PROMISE = "record suppression limit"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -113,13 +114,13 @@ class Release:
         return target
 
 
-def verify(release: str | Path | Release) -> Verification:
+def verify(release: str | Path | Release | RatingRelease) -> Verification:
     """Recount every promise of a release from its published data.
 
     Parameters
     ----------
     release
-        A release folder, or a release in memory.
+        A release folder, or a release in memory; also of ratings.
 
     Returns
     -------
@@ -135,6 +136,8 @@ def verify(release: str | Path | Release) -> Verification:
     """
     if isinstance(release, Release):
         return _recount(release.published, release.description, ())
+    if isinstance(release, RatingRelease):
+        return verify_ratings(release)
     try:
         return _recount_folder(Path(release))
     except VerificationError:
@@ -150,7 +153,10 @@ def verify(release: str | Path | Release) -> Verification:
 def _recount_folder(folder: Path) -> Verification:
     if problem := no_release(folder):
         raise VerificationError(problem)
-    description, facts = read_description((folder / MARK).read_text(encoding="utf-8", errors="replace"))
+    text = (folder / MARK).read_text(encoding="utf-8", errors="replace")
+    if is_of_ratings(text):
+        return verify_rating_folder(folder, text)
+    description, facts = read_description(text)
     published, integrity = read_published_files(folder, description, facts)
     return _recount(published, description, integrity)
 
@@ -163,12 +169,7 @@ def _recount(published: Published, description: Description, first: tuple[Check,
         for entry, model in built
         if model is None
     )
-    limit = Check(
-        f"{SUPPRESSION_PROMISE} ({percent(description.suppression_limit)})",
-        Outcome.UNDECIDABLE,
-        detail="the number of original records is not part of the published table",
-        required=False,
-    )
+    limit = suppression_check(description.suppression_limit)
     return replace(counted, checks=(*first, *counted.checks, *unknown, limit))
 
 

@@ -51,7 +51,7 @@ def read_published_files(
         ),
     )
     tables = {name: _read(path, facts[name], description) for name, path in files.items()}
-    checks = tuple(_integrity(files[name], facts[name], tables[name]) for name in tables)
+    checks = tuple(integrity(files[name], facts[name], tables[name]) for name in tables)
     return _assembled(description, tables), checks
 
 
@@ -86,7 +86,8 @@ def _assembled(description: Description, tables: Mapping[str, pl.DataFrame]) -> 
     return published
 
 
-def _integrity(path: Path, facts: TableFacts, table: pl.DataFrame) -> Check:
+def integrity(path: Path, facts: TableFacts, table: pl.DataFrame) -> Check:
+    """Tell whether a file is the one that was written."""
     promise = f"{path.name} is the file that was written"
     if sha256_of(path) != facts.sha256:
         detail = "its sha256 differs from the one in release.json: it was changed"

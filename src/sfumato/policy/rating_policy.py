@@ -1,0 +1,222 @@
+"""The policy of anonymous ratings: everything that they are made from except the data, as one value."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import tomli_w
+from pydantic import Field, field_validator
+
+from sfumato.errors import PolicyError
+from sfumato.policy.entries import Part, checked, entry_for, json_schema, problems_reported
+from sfumato.policy.file import read_policy
+from sfumato.policy.mistakes import KeyPath
+from sfumato.policy.parts import Output, Source
+from sfumato.ratings.anonymize import anonymize_ratings
+from sfumato.ratings.model import RatingAnonymity
+from sfumato.ratings.rating_release import Method, RatingRelease
+from sfumato.ratings.ratings import Ratings
+from sfumato.ratings.reading import Form, read_ratings
+from sfumato.ratings.scale import scale_of
+from sfumato.ratings.sensitive import SensitiveIssues
+from sfumato.running import Progress
+
+ModelPart: Any = entry_for(RatingAnonymity)
+
+
+class RatingColumns(Part):
+    """How ratings stand in the source; see :func:`sfumato.read_ratings`."""
+
+    form: Form = "long"
+    user: str | None = None
+    issue: str | None = None
+    rating: str | None = None
+    time: str | None = None
+    issues: tuple[str, ...] | None = None
+    scale: tuple[float, float] | tuple[float, float, float] | None = None
+
+    @field_validator("scale")
+    @classmethod
+    def _is_a_scale(cls, scale: Any) -> Any:
+        with problems_reported(["scale"]):
+            scale_of(scale)
+        return scale
+
+
+class SensitivePart(Part):
+    """Which issues are sensitive; see :class:`sfumato.SensitiveIssues`."""
+
+    names: tuple[str, ...] = ()
+    file: str | None = None
+    share: Annotated[float, Field(gt=0, lt=1)] | None = None
+    drawn: Literal["random", "most-rated"] = "random"
+
+    def build(self, seed: int | None = None) -> SensitiveIssues:
+        """Return the choice; a policy holds no seed."""
+        return SensitiveIssues(self.names, self.file, self.share, self.drawn, seed)
+
+
+class Change(Part):
+    """What may be done to ratings; see :func:`sfumato.anonymize_ratings`."""
+
+    method: Method = "groups"
+    invent: bool = False
+    keep: Annotated[int, Field(ge=1)] | None = None
+    times: bool = False
+
+
+class RatingPolicy(Part):
+    """What anonymous ratings are made from: how to read them, what is sensitive, what is promised, what may be done.
+
+    Make it with :meth:`from_file` or :meth:`from_mapping`; equal by value.
+
+    Attributes
+    ----------
+    purpose, recipient : str or None
+        Free text for the report.
+    suppression_limit : float
+        Share of the records that may be left out, from 0 up to, not including, 1.
+    threads : int or None
+        None: all cores. It never changes the result.
+    source : Source
+        How a text file is read.
+    ratings : RatingColumns
+    sensitive : SensitivePart
+    model : Entry
+        Of a :class:`sfumato.RatingAnonymity`.
+    change : Change
+    output : Output
+    """
+
+    purpose: str | None = None
+    recipient: str | None = None
+    suppression_limit: Annotated[float, Field(ge=0, lt=1)] = 0.0
+    threads: Annotated[int, Field(ge=1)] | None = None
+    source: Source = Source()
+    ratings: RatingColumns = RatingColumns()
+    sensitive: SensitivePart = SensitivePart()
+    model: ModelPart
+    change: Change = Change()
+    output: Output = Output()
+
+    @field_validator("source")
+    @classmethod
+    def _strips(cls, source: Source) -> Source:
+        with problems_reported(["source"]):
+            if not source.strip:
+                raise PolicyError("source: blanks around users, issues and ratings never count; leave strip out")
+        return source
+
+    @classmethod
+    def from_file(cls, path: str | os.PathLike[str]) -> RatingPolicy:
+        """Read a TOML file; a list of sensitive issues that it names is looked for beside it.
+
+        Raises
+        ------
+        InputError
+            When the file cannot be read.
+        PolicyError
+            With every mistake in it, or the line and column where it is no TOML.
+        """
+        return cls.from_mapping(read_rating_policy(path))
+
+    @classmethod
+    def from_mapping(cls, mapping: Mapping[str, Any], *, names: Mapping[KeyPath, str] | None = None) -> RatingPolicy:
+        """Check plain values, laid out as in a TOML file.
+
+        Parameters
+        ----------
+        mapping
+            Tables as dictionaries, with hyphenated keys.
+        names
+            What messages call certain keys instead, such as ``{("model", "k"): "-k"}``.
+
+        Raises
+        ------
+        PolicyError
+            With every mistake, one line each, that names the key and never shows a value.
+        """
+        return checked(cls, mapping, names=names)
+
+    @staticmethod
+    def json_schema() -> dict[str, Any]:
+        """Return the JSON Schema of such policy files, for editors."""
+        return json_schema(RatingPolicy)
+
+    def to_mapping(self) -> dict[str, Any]:
+        """Return plain values; :meth:`from_mapping` makes an equal policy of them."""
+        mapping = self.model_dump(mode="json", by_alias=True, exclude_none=True, serialize_as_any=True)
+        return {key: value for key, value in mapping.items() if value != {}}
+
+    def to_toml(self) -> str:
+        """Return the text of a policy file."""
+        return tomli_w.dumps(self.to_mapping())
+
+    def to_file(self, path: str | os.PathLike[str]) -> None:
+        """Write a policy file; a list of sensitive issues is named relative to its folder."""
+        mapping = _moved(self.to_mapping(), lambda file: os.path.relpath(file, Path(path).parent))
+        Path(path).write_text(tomli_w.dumps(mapping), encoding="utf-8")
+
+    def published(self) -> str:
+        """Return the edition that goes into a release, as the text of a policy file.
+
+        It says what was promised and how it was reached, and nothing of the steward's files, columns or machine. Which
+        issues are sensitive stands in ``release.json``, for those that somebody has a published rating of.
+        """
+        mapping = self.model_copy(update={"threads": None}).to_mapping()
+        for part in ("source", "sensitive", "ratings"):
+            del mapping[part]
+        if self.ratings.scale is not None:
+            mapping["ratings"] = {"scale": list(self.ratings.scale)}
+        return tomli_w.dumps(mapping)
+
+    def to_model(self) -> RatingAnonymity:
+        """Return what is promised."""
+        model: RatingAnonymity = self.model.build()
+        return model
+
+    def read(self, source: object, *, seed: int | None = None) -> Ratings:
+        """Read ratings as this policy says; `seed` draws the same share of sensitive issues, for tests and studies."""
+        layout = self.source.reading()
+        del layout["strip"]
+        columns = self.ratings.model_dump()
+        return read_ratings(source, **columns, sensitive=self.sensitive.build(seed), **layout)
+
+    def anonymize(
+        self, ratings: Ratings, *, seed: int | None = None, progress: Progress | None = None
+    ) -> RatingRelease:
+        """Make ratings anonymous as this policy says; see :func:`sfumato.anonymize_ratings`."""
+        return anonymize_ratings(
+            ratings,
+            self.to_model(),
+            **self.change.model_dump(),
+            suppression_limit=self.suppression_limit,
+            seed=seed,
+            threads=self.threads,
+            progress=progress,
+        )
+
+
+def read_rating_policy(path: str | os.PathLike[str]) -> dict[str, Any]:
+    """Read a policy file as plain values, unchecked; a list file in it becomes relative to the current folder.
+
+    Raises
+    ------
+    InputError
+        When the file cannot be read.
+    PolicyError
+        When it is not TOML.
+    """
+    folder = Path(path).parent
+    return _moved(read_policy(path), lambda file: str(folder / file))
+
+
+def _moved(mapping: Mapping[str, Any], move: Any) -> dict[str, Any]:
+    """Return plain values with `move` applied to the list of sensitive issues; what is of a wrong type stays."""
+    sensitive = mapping.get("sensitive")
+    if not isinstance(sensitive, Mapping) or not isinstance(sensitive.get("file"), str):
+        return dict(mapping)
+    return {**mapping, "sensitive": {**sensitive, "file": move(sensitive["file"])}}
