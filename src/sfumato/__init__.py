@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from sfumato.anonymizers.full_domain.datafly import Datafly as Datafly
     from sfumato.anonymizers.full_domain.incognito import Incognito as Incognito
     from sfumato.anonymizers.full_domain.optimal import Optimal as Optimal
+    from sfumato.anonymizers.marginals import Marginals as Marginals
     from sfumato.anonymizers.mondrian import Mondrian as Mondrian
     from sfumato.anonymizers.randomization.coding import TopBottomCoding as TopBottomCoding
     from sfumato.anonymizers.randomization.noise import Noise as Noise
@@ -139,6 +140,7 @@ _HOMES = {
     "anonymizers.full_domain.incognito": ("Incognito",),
     "anonymizers.clustering.k_member": ("KMember",),
     "anonymizers.clustering.lower_bound": ("lower_bound",),
+    "anonymizers.marginals": ("Marginals",),
     "anonymizers.mondrian": ("Mondrian",),
     "anonymizers.full_domain.optimal": ("Optimal",),
     "anonymizers.randomization.coding": ("TopBottomCoding",),

@@ -279,7 +279,7 @@ def adult() -> sf.Table:
     frame = pl.read_csv(path, has_header=False, new_columns=names, infer_schema=False).with_columns(
         pl.all().str.strip_chars()
     )
-    frame = frame.with_columns(pl.col("age", "hours").cast(pl.Int64))
+    frame = frame.drop_nulls().with_columns(pl.col("age", "hours").cast(pl.Int64))
     quasi = ["age", "work", "education", "marital", "race", "sex", "hours"]
     return sf.read_table(frame, sf.Schema(quasi_identifying=quasi, sensitive=["job"], others="drop"), missing="?")
 
@@ -288,4 +288,4 @@ def adult() -> sf.Table:
 def test_adult(name):
     table = adult()
     release = sf.anonymize(table, anonymizer=PUBLISHERS[name](), seed=None)
-    assert release.tables["data"].height == (table.height // 2 if name == "sampling" else table.height)
+    assert release.tables["data"].height == ((table.height + 1) // 2 if name == "sampling" else table.height)

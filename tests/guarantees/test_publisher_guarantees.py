@@ -62,8 +62,24 @@ def bucketized_by_hand(files: Files, drawn: Drawn, wanted: Sequence[PrivacyModel
     assert sorted(rows.values()) == sorted(original.values())
 
 
+def marginals_by_hand(files: Files, drawn: Drawn, wanted: Sequence[PrivacyModel]) -> None:
+    totals = set()
+    for header, rows in files.values():
+        counts = recount.columns_of(header, rows)["count"]
+        records = [row for row, count in zip(rows, counts, strict=True) for _ in range(int(count))]
+        columns = recount.columns_of(header, records)
+        totals.add(len(records))
+        quasi = [name for name in drawn.quasi if name in columns]
+        told = {name: described for name, described in drawn.sensitive.items() if name in columns}
+        for model in map(described, wanted):
+            if model["name"] == "k-anonymity" or (told and model.get("attribute", next(iter(told))) in told):
+                assert recount.holds(model, columns, quasi, told), model
+    assert totals == {len(drawn.frame)}
+
+
 BY_HAND: Mapping[str, Callable[[Files, Drawn, Sequence[PrivacyModel]], None]] = {
     "bucketized-tables": bucketized_by_hand,
+    "marginal-tables": marginals_by_hand,
 }
 
 

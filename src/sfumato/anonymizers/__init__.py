@@ -16,6 +16,7 @@ from sfumato.anonymizers.clustering.v_mdav import VMDAV
 from sfumato.anonymizers.full_domain.datafly import Datafly
 from sfumato.anonymizers.full_domain.incognito import Incognito
 from sfumato.anonymizers.full_domain.optimal import Optimal
+from sfumato.anonymizers.marginals import Marginals
 from sfumato.anonymizers.mondrian import Mondrian
 from sfumato.anonymizers.protocol import Anonymizer, Problem, Publication, Publisher
 from sfumato.anonymizers.randomization.coding import TopBottomCoding
@@ -48,6 +49,7 @@ __all__ = [
     "Incognito",
     "KMeans",
     "KMember",
+    "Marginals",
     "Mondrian",
     "Noise",
     "Optimal",
@@ -89,6 +91,7 @@ PUBLISHERS: dict[str, Any] = {
     "bucketization": Bucketization,
     "slicing": Slicing,
     "overlapping-slicing": OverlappingSlicing,
+    "marginals": Marginals,
     "swapping": Swapping,
     "rank-swapping": RankSwapping,
     "noise": Noise,

@@ -9,10 +9,12 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from sfumato.buckets.check import check_buckets
+from sfumato.marginals.check import check_marginals, records_of
 from sfumato.models.checks import Check, Outcome, promise_words
 from sfumato.models.protocol import PrivacyModel
 from sfumato.published import (
     BucketizedTables,
+    MarginalTables,
     Published,
     PublishedTable,
     RandomizedTable,
@@ -84,6 +86,13 @@ def _slices(published: SlicedTable, models: Sequence[PrivacyModel], sensitive: M
     return Verification(tuple(checks), published.data.height, published.data["bucket"].n_unique(), "bucket")
 
 
+def _marginals(
+    published: MarginalTables, models: Sequence[PrivacyModel], sensitive: Mapping[str, Attribute]
+) -> Verification:
+    checks = check_marginals(published, models, sensitive)
+    return Verification(tuple(checks), records_of(published), len(published.marginals), "table")
+
+
 def _rows(
     published: RandomizedTable, models: Sequence[PrivacyModel], sensitive: Mapping[str, Attribute]
 ) -> Verification:
@@ -103,6 +112,7 @@ RECOUNTS: dict[type[Any], Recount] = {
     PublishedTable: _classes,
     BucketizedTables: _buckets,
     SlicedTable: _slices,
+    MarginalTables: _marginals,
     RandomizedTable: _rows,
 }
 """Class of published tables → how their promises are recounted."""
