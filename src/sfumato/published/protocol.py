@@ -65,6 +65,14 @@ def structure_names(structure: Mapping[str, Any], name: str) -> tuple[str, ...]:
     return tuple(value)
 
 
+def structure_columns(structure: Mapping[str, Any]) -> tuple[tuple[str, ...], ...]:
+    """Return the lists of names under ``columns`` of a structure, or raise ValueError."""
+    entries = structure.get("columns")
+    if not isinstance(entries, list):
+        raise ValueError("columns is no list")
+    return tuple(structure_names({"columns": entry}, "columns") for entry in entries)
+
+
 def column_problems(what: str, frame: pl.DataFrame, names: Sequence[str], *, alone: bool = True) -> list[str]:
     """Say which of `names` a table lacks or has twice; and, where they stand `alone`, what else it has."""
     if len(set(names)) < len(names):

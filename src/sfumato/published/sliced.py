@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from dataclasses import dataclass
+from itertools import count
 from typing import Any, ClassVar, Self
 
 import polars as pl
 
 from sfumato.errors import InputError, raise_all
-from sfumato.published.protocol import structure_names
+from sfumato.published.protocol import column_problems, structure_columns, structure_names
 
 BUCKET = "bucket"
 """Name of the column that says which bucket a row belongs to."""
@@ -51,17 +51,27 @@ class SlicedTable:
     insensitive: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        """Check that the table has the columns that the structure names."""
+        """Check that the table has the columns that are named and no other, and each attribute in one role."""
         problems = []
         if not self.columns or not all(self.columns):
             problems.append("sliced table: every column needs at least one attribute")
-        wanted = [BUCKET, *(label for column in labels_of(self.columns) for label in column)]
-        missing = [name for name in wanted if name not in self.data.columns]
-        if missing:
-            problems.append(f"sliced table: has no column {', '.join(missing)}")
-        elif not self.data.schema[BUCKET].is_integer() or self.data[BUCKET].null_count():
+        labels = [label for column in labels_of(self.columns) for label in column]
+        # A column that no check looks at could stand beside anything.
+        problems += column_problems("sliced table", self.data, [BUCKET, *labels])
+        if not problems and (not self.data.schema[BUCKET].is_integer() or self.data[BUCKET].null_count()):
             problems.append(f"sliced table: column {BUCKET!r} must hold whole numbers")
-        raise_all(InputError, problems)
+        raise_all(InputError, [*problems, *self._role_problems()])
+
+    def _role_problems(self) -> list[str]:
+        problems = []
+        named = [*self.sensitive, *self.insensitive]
+        if len(set(named)) < len(named):
+            problems.append("sliced table: an attribute is named in two roles, or twice in one")
+        if not set(named) <= {name for column in self.columns for name in column}:
+            problems.append("sliced table: an attribute with a role is in no column")
+        if any(len(set(column)) < len(column) for column in self.columns):
+            problems.append("sliced table: an attribute is twice in one column")
+        return problems
 
     @property
     def tables(self) -> dict[str, pl.DataFrame]:
@@ -80,11 +90,8 @@ class SlicedTable:
     @classmethod
     def assemble(cls, tables: Mapping[str, pl.DataFrame], structure: Mapping[str, Any]) -> Self:
         """Put together what was written."""
-        entries = structure.get("columns")
         try:
-            if not isinstance(entries, list):
-                raise ValueError("columns is no list")
-            columns = tuple(structure_names({"columns": entry}, "columns") for entry in entries)
+            columns = structure_columns(structure)
             sensitive = structure_names(structure, "sensitive")
             insensitive = structure_names({"insensitive": [], **structure}, "insensitive")
         except ValueError as error:
@@ -95,11 +102,19 @@ class SlicedTable:
 def labels_of(columns: tuple[tuple[str, ...], ...]) -> tuple[tuple[str, ...], ...]:
     """Name the attributes of every column in the published table.
 
-    The first copy of an attribute keeps its name; further ones are ``"age (2)"``, ``"age (3)"``.
+    The first copy of an attribute keeps its name; further ones are ``"age (2)"``, ``"age (3)"``, passing over what is
+    the name of another attribute.
     """
-    seen: Counter[str] = Counter()
+    taken = {name for column in columns for name in column}
+    seen: set[str] = set()
     named = []
     for column in columns:
+        labels = [_next_label(name, taken) if name in seen else name for name in column]
         seen.update(column)
-        named.append(tuple(name if seen[name] == 1 else f"{name} ({seen[name]})" for name in column))
+        taken.update(labels)
+        named.append(tuple(labels))
     return tuple(named)
+
+
+def _next_label(name: str, taken: Container[str]) -> str:
+    return next(label for number in count(2) if (label := f"{name} ({number})") not in taken)

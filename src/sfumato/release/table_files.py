@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -10,14 +9,14 @@ import polars as pl
 
 from sfumato.errors import InputError, VerificationError, raise_all
 from sfumato.models.checks import Check, Outcome
-from sfumato.published import KINDS, Published, sensitive_names
+from sfumato.published import KINDS, Published, SlicedTable, sensitive_names
+from sfumato.published.protocol import structure_columns
+from sfumato.published.sliced import labels_of
 from sfumato.release.description import Description, TableFacts
 from sfumato.table.csv_format import CsvFormat
 from sfumato.table.reading import open_source, read_table
 from sfumato.table.schema import Attribute, Kind, Schema
 from sfumato.table.writing import Format, sha256_of, write_data
-
-_COPY = re.compile(r"(.*) \(\d+\)", re.DOTALL)
 
 
 def write_tables(published: Published, folder: Path, format: Format) -> dict[str, TableFacts]:
@@ -63,15 +62,22 @@ def _read(path: Path, facts: TableFacts, description: Description) -> pl.DataFra
         raise InputError(f"{path.name}: has other columns than release.json says; it was changed")
     attributes = description.attributes()
     attributes |= dict.fromkeys(KINDS[description.kind].whole_numbers, Attribute(kind=Kind.NUMERIC))
-    text = Attribute(kind=Kind.CATEGORICAL)
-    schema = Schema(quasi_identifying={name: attributes.get(_original(name, attributes), text) for name in names})
+    text, copies = Attribute(kind=Kind.CATEGORICAL), _copies(description)
+    schema = Schema(quasi_identifying={name: attributes.get(copies.get(name, name), text) for name in names})
     return read_table(path, schema, strip=False).frame
 
 
-def _original(name: str, known: Mapping[str, Attribute]) -> str:
-    """Return the attribute that a column is a copy of, e.g. ``age`` for ``age (2)``."""
-    copy = None if name in known else _COPY.fullmatch(name)
-    return copy[1] if copy else name
+def _copies(description: Description) -> dict[str, str]:
+    """Return the attribute that each column is, or is a copy of, where columns of a table may share attributes."""
+    if description.kind != SlicedTable.kind:
+        return {}
+    try:
+        columns = structure_columns(description.structure)
+    except ValueError:
+        # Putting the tables together says what is wrong.
+        return {}
+    labels = labels_of(columns)
+    return {label: name for pair in zip(labels, columns, strict=True) for label, name in zip(*pair, strict=True)}
 
 
 def _assembled(description: Description, tables: Mapping[str, pl.DataFrame]) -> Published:
