@@ -301,3 +301,9 @@ def test_the_help_page_names_every_anonymizer():
 
     assert set(options.ANONYMIZERS.split(", ")) == set(ANONYMIZERS)
     assert set(options.PUBLISHERS.split(", ")) == set(PUBLISHERS)
+
+
+def test_a_line_break_in_a_name_needs_double_quotes() -> None:
+    assert names_in('"age\nclass",sex') == ["age\nclass", "sex"]
+    with pytest.raises(PolicyError, match="line break"):
+        names_in("age\nclass,sex")

@@ -168,7 +168,11 @@ def all_names(texts: Sequence[str] | None) -> list[str]:
 
 def names_in(text: str) -> list[str]:
     """Split names at commas; a name with a comma is put in double quotes."""
-    return [name.strip() for name in next(csv.reader([text], skipinitialspace=True), []) if name.strip()]
+    try:
+        names = next(csv.reader([text], skipinitialspace=True), [])
+    except csv.Error:
+        raise PolicyError("a list of names has a line break outside double quotes; put that name in them") from None
+    return [name.strip() for name in names if name.strip()]
 
 
 def _checked(mapping: Mapping[str, Any], names: Mapping[KeyPath, str], problems: Sequence[str]) -> Policy:
