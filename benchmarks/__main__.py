@@ -19,6 +19,7 @@ from benchmarks import (
     mondrian_job,
     overlapping_job,
     rating_anonymizing_job,
+    rating_attack_job,
     rating_job,
     release_job,
     reproduction_job,
@@ -51,6 +52,7 @@ JOBS: dict[str, Job] = {
     "ratings": rating_job.run_public,
     "ratings-shapes": rating_job.run_shapes,
     "ratings-anonymous": rating_anonymizing_job.run,
+    rating_attack_job.NAME: rating_attack_job.run,
 }
 ALWAYS_WHOLE = {
     attack_job.NAME,
@@ -64,6 +66,7 @@ ALWAYS_WHOLE = {
     rating_job.NAME,
     "ratings-shapes",
     rating_anonymizing_job.NAME,
+    rating_attack_job.NAME,
 }
 """Jobs whose size is given by their data."""
 

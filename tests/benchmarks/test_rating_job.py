@@ -10,7 +10,7 @@ from benchmarks.results import SkippedJob
 from benchmarks.settings import Settings
 
 import sfumato as sf
-from benchmarks import rating_anonymizing_job, rating_job
+from benchmarks import rating_anonymizing_job, rating_attack_job, rating_job
 
 
 def test_made_up_ratings_have_long_tails():
@@ -62,3 +62,12 @@ def test_anonymous_ratings_against_the_plan():
     figures = list(rating_anonymizing_job.compared("small", ratings, sf.RatingAnonymity(3, 1, 0.5), {}, keep=6))
     assert [figure.verdict for figure in figures] == ["met", "met", "", ""]
     assert figures[0].value < 1
+
+
+def test_attacks_before_and_after():
+    ratings = long_tailed(60, 80, 1500)
+    figures = list(rating_attack_job.before_and_after(ratings, sf.RatingAnonymity(3, 1), 5))
+    assert len(figures) == len(rating_attack_job.CASES)
+    assert all(figure.value < 1 for figure in figures)
+    (many,) = rating_attack_job.on_many(ratings, 20)
+    assert "20 victims among 60 users" in many.detail

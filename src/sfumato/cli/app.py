@@ -49,8 +49,8 @@ A short tour:
   sfumato report patients-release/ --original patients.csv --out report.html
   sfumato hierarchy patients.csv zip --out zip.csv
   sfumato ratings check ratings.csv -k 20 --epsilon 1
-  sfumato reproduce soccer          a paper's experiments, claim by claim
   sfumato ratings anonymize ratings.csv -k 3 --epsilon 1 --out films/
+  sfumato reproduce soccer          a paper's experiments, claim by claim
 
 Every command has its own --help with an example.
 
