@@ -64,7 +64,8 @@ def test_a_folder(tmp_path):
         "loss.svg", "results.csv", "printed.csv", "reproduction.txt", "reproduction.json",
     }  # fmt: skip
     svg = (tmp_path / "out" / "loss.svg").read_text()
-    assert "sbc, printed in the paper" in svg
+    assert svg.count(">printed in the paper<") == 1
+    assert "incognito" not in svg
     assert "loss (share)" in svg
     assert pl.read_csv(tmp_path / "out" / "results.csv").equals(found.frames["results"])
     (tmp_path / "out" / "results.csv").unlink()

@@ -13,6 +13,9 @@ from sfumato.errors import PolicyError
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#000000", "#e69f00", "#56b4e9", "#7a7a00")
 """Told apart by people who are colour-blind (Okabe and Ito's, the yellow darkened)."""
 
+FEW = 4
+"""Names that find room inside a drawing."""
+
 LINES = ("-", "--", "-.", ":")
 MARKS = ("o", "s", "^", "D", "v", "P", "X", "<", ">", "*", "h", "d", "p")
 
@@ -92,7 +95,7 @@ def _tick_at(axes: Any, places: Sequence[float]) -> None:
 
 def legend(axes: Any, entries: int) -> None:
     """Name the curves: in the drawing where they are few, beside it where they are many."""
-    if entries > 6:
+    if entries > FEW:
         axes.legend(frameon=False, fontsize="small", loc="center left", bbox_to_anchor=(1.0, 0.5))
     else:
         axes.legend(frameon=False, fontsize="small")

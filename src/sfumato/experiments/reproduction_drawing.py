@@ -9,6 +9,11 @@ import polars as pl
 from sfumato.experiments.drawing import curves_svg, style_of
 from sfumato.experiments.reproduction import Panel
 
+PRINTED_HERE = "printed in the paper"
+"""All its marks have one entry of the legend: matplotlib leaves out names that begin with a line."""
+
+HOLLOW = {"color": "#000000", "linestyle": "", "markerfacecolor": "none", "markersize": 9}
+
 VARIANTS = ("-", "--", ":", "-.")
 
 
@@ -28,11 +33,10 @@ def draw_panel(panel: Panel, frame: pl.DataFrame, printed: pl.DataFrame) -> str:
         styles[label] = _style(label, labels)
         if label in rows[panel.curves]:
             curves[label] = _points(panel, rows, label)
-        if label in told[panel.curves]:
-            name = f"{label}, printed in the paper"
-            curves[name] = _points(panel, told, label)
-            hollow = {"color": "#000000", "linestyle": "", "markerfacecolor": "none", "markersize": 9}
-            styles[name] = {**styles[label], **hollow}
+    for label in (each for each in labels if each in told[panel.curves]):
+        name = PRINTED_HERE if PRINTED_HERE not in curves else f"_{label}"
+        curves[name] = _points(panel, told, label)
+        styles[name] = {**styles[label], **HOLLOW}
     return curves_svg(curves, *panel.axes, styles=styles, logarithmic=panel.logarithmic)
 
 
