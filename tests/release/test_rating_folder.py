@@ -272,6 +272,13 @@ def test_sensitive_issues_that_nobody_rates_any_more_are_not_named(tmp_path: Pat
     assert sf.verify(target).ok
 
 
+def test_a_promise_that_is_worth_little_says_so(tmp_path: Path) -> None:
+    target = sf.save_ratings(released(epsilon=5), tmp_path / "everybody")
+    assert "every record is proximate to every other" in str(sf.verify(target))
+    change(target, lambda content: content.update(sensitive=["a", "b", "only", "s"]))
+    assert "4 of 4 issues sensitive" in str(sf.verify(target))
+
+
 def test_in_memory() -> None:
     verification = sf.verify(released())
     assert verification.ok

@@ -184,12 +184,16 @@ def _verification(ratings: Ratings, checks: list[Check]) -> Verification:
 
 
 def _decided(answer: Satisfaction) -> Check:
-    promise = promise_words(answer.model)
-    if answer.holds:
-        return Check(promise, Outcome.HOLDS)
-    failing = answer.records - answer.satisfied
-    detail = f"it fails around {failing:,} of {counted(answer.records, 'record')}"
-    return Check(promise, Outcome.BROKEN, detail=detail)
+    """Say what became of the promise, and what a reader must know to tell what it is worth."""
+    ratings = answer.question.ratings
+    rated = ratings.raters > 0
+    hidden = int(np.count_nonzero(rated & ratings.sensitive))
+    told = [f"{hidden} of {counted(int(np.count_nonzero(rated)), 'issue')} sensitive", *answer.notes()]
+    if not answer.holds:
+        failing = answer.records - answer.satisfied
+        told.insert(0, f"it fails around {failing:,} of {counted(answer.records, 'record')}")
+    outcome = Outcome.HOLDS if answer.holds else Outcome.BROKEN
+    return Check(promise_words(answer.model), outcome, detail="; ".join(told))
 
 
 def _read(path: Path, facts: TableFacts) -> pl.DataFrame:
