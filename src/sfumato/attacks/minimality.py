@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from time import monotonic
+from time import thread_time
 from typing import ClassVar
 
 import numpy as np
@@ -48,7 +48,7 @@ class Minimality:
         Worlds to draw where there are too many to try all of them. None: as many as two million records make, at least
         20, at most 500.
     patience
-        Seconds for all runs together; where a run on the original tells that drawing worlds takes longer and `worlds`
+        Seconds of the processor for all runs together; where a run on the original tells that drawing worlds takes longer and `worlds`
         is None, the attack is not played, which a note says.
     exhaustive
         Up to so many worlds every one is tried, and only those count in which *all* classes come out again. Drawn
@@ -154,9 +154,9 @@ class Minimality:
 
     def _takes_too_long(self, game: _Game, solver: Solver, target: Target) -> bool:
         # By now everything is compiled, so that one run tells.
-        start = monotonic()
+        start = thread_time()
         game.comes_back(solver, target)
-        return (monotonic() - start) * self._drawn(game) > self.patience
+        return (thread_time() - start) * self._drawn(game) > self.patience
 
     def _scored(self, name: str, game: _Game, tally: Tally, truth: NDArray[np.int64], whole: bool) -> AttackResult:
         cells, shares = tally.cells, tally.cells.shares
