@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import sfumato as sf
 from naive import marginals as naive
 from sfumato.errors import InputError
 from sfumato.marginals.discovery import discovered_sets
@@ -46,6 +47,24 @@ def test_tables_without_a_circle_fix_no_smaller_count_than_they_show(counts):
     shown = min(count for table in tables.values() for count in table.values())
     fixed = naive.fixed_counts(support, tables)
     assert all(count == 0 or count >= shown for count in fixed)
+
+
+@given(COUNTS)
+@settings(max_examples=40, deadline=None)
+def test_small_counts_of_sensitive_values_fix_no_small_group_of_people(counts):
+    """The middle table is of a and b; the other one tells the sensitive value of a, in counts down to one."""
+    support = naive.full_support(["ab", "cd", "st"])
+    joint = {cell: count // 2 for cell, count in zip(support, counts, strict=True) if count}
+    if not joint:
+        return
+    tables = {places: naive.project(joint, places) for places in ((0, 1), (0, 2))}
+    shown = min(tables[0, 1].values())
+    people = sorted({cell[:2] for cell in support})
+    joints = [dict(zip(support, each, strict=True)) for each in naive.consistent(support, tables)]
+    for size in range(1, len(people) + 1):
+        for group in combinations(people, size):
+            told = {sum(count for cell, count in each.items() if cell[:2] in group) for each in joints}
+            assert len(told) > 1 or told <= {0} or min(told) >= shown
 
 
 def test_a_circle_can_fix_a_single_person():
@@ -89,6 +108,26 @@ def test_what_is_inferred_of_a_sensitive_value_is_what_its_table_says():
     told = published.marginals[1].with_columns(told=pl.col("count") / pl.col("count").sum().over("b"))
     both = shares.join(told, on=["b", "s"])
     assert both["share"].to_numpy() == pytest.approx(both["told"].to_numpy(), abs=1e-9)
+
+
+def test_queries_are_answered_as_fitting_says():
+    rng = np.random.default_rng(5)
+    first = rng.integers(0, 3, 400)
+    frame = pl.DataFrame(
+        {
+            "a": first,
+            "b": (first + rng.integers(0, 2, 400)) % 3,
+            "c": rng.integers(0, 3, 400),
+            "s": rng.integers(0, 2, 400),
+        }
+    ).with_columns(pl.all().cast(pl.String))
+    table = sf.read_table(frame, sf.Schema(quasi_identifying=["a", "b", "c"], sensitive=["s"]))
+    published = tables_of(table.frame, ("a", "b"), ("b", "c"), ("a", "s"))
+    joint = inferred_joint(published).with_columns(pl.exclude("expected").cast(pl.String))
+    for a, c, s in (("0", "1", "0"), ("2", "2", "1")):
+        fitted = joint.filter(pl.col("a") == a, pl.col("c") == c, pl.col("s") == s)["expected"].sum()
+        query = sf.Query((sf.Among("a", (a,)), sf.Among("c", (c,)), sf.Among("s", (s,))))
+        assert sf.answer(query, table, published) == pytest.approx([fitted])
 
 
 def test_unconnected_tables_missing_values_and_too_many_combinations():
