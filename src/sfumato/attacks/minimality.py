@@ -48,8 +48,8 @@ class Minimality:
         Worlds to draw where there are too many to try all of them. None: as many as two million records make, at least
         20, at most 500.
     patience
-        Seconds of the processor for all runs together; where a run on the original tells that drawing worlds takes longer and `worlds`
-        is None, the attack is not played, which a note says.
+        Seconds of the processor for all runs together; where a run on the original tells that drawing worlds takes
+        longer and `worlds` is None, the attack is not played, which a note says.
     exhaustive
         Up to so many worlds every one is tried, and only those count in which *all* classes come out again. Drawn
         worlds count class by class: nearly none brings all classes of a large table back.
