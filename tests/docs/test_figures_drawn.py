@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import runpy
 
+import polars as pl
 import pytest
 
 from docs.pages import DOCS
@@ -14,3 +15,13 @@ DRAW = runpy.run_path(str(DOCS / "figures" / "draw.py"))
 @pytest.mark.parametrize("name", DRAW["FIGURES"])
 def test_a_drawing_shows_the_librarys_own_result(name: str) -> None:
     assert (DOCS / "figures" / f"{name}.svg").read_text(encoding="utf-8") == DRAW["drawing"](name)
+
+
+WHICH = runpy.run_path(str(DOCS / "figures" / "which_method.py"))
+
+
+@pytest.mark.parametrize(("asked", "figure", "value"), WHICH["SHOWN"])
+def test_the_guide_shows_what_was_measured(asked: str, figure: str, value: int) -> None:
+    results = pl.read_csv(DOCS / "figures" / f"which-method-{asked}.csv")
+    page = (DOCS / "explanation" / "which-method-when.md").read_text(encoding="utf-8")
+    assert WHICH["page_table"](results, asked, figure, value) in page
