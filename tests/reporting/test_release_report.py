@@ -174,6 +174,14 @@ def test_other_kinds_have_a_report_too(table):
     assert made.html("public")
 
 
+def test_a_table_without_any_value_has_a_report():
+    frame = pl.DataFrame({"age": [None] * 6, "place": ["Aa"] * 6}, schema={"age": pl.Int64, "place": pl.String})
+    nothing = sf.read_table(frame, sf.Schema(quasi_identifying=["age"], insensitive=["place"]))
+    made = sf.report(sf.anonymize(nothing, sf.KAnonymity(2), seed=1), nothing, attacks=False, seed=1)
+    assert made.to_dict()["utility"] is None
+    assert made.html()
+
+
 def test_earlier_releases_are_intersected(release, table):
     other = sf.anonymize(table, sf.KAnonymity(2), seed=2)
     told = sf.report(release, table, earlier=[other], seed=1).to_dict()

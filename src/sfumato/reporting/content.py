@@ -11,7 +11,7 @@ from typing import Any
 from sfumato.anonymizers.clustering.lower_bound import lower_bound
 from sfumato.attacks.protocol import AttackResult
 from sfumato.attacks.results import Attacks
-from sfumato.errors import VerificationError
+from sfumato.errors import PolicyError, VerificationError
 from sfumato.metrics import Losses
 from sfumato.models.checks import Outcome
 from sfumato.policy.policy import Policy
@@ -248,10 +248,15 @@ def _bound(subject: Subject, losses: Mapping[str, Any] | None, wishes: Wishes) -
 def _kept(subject: Subject, wishes: Wishes) -> dict[str, Any] | None:
     if subject.original is None:
         return None
+    try:
+        queries = query_workload(subject.original, QUERIES, seed=wishes.seed)
+    except PolicyError:
+        # Nothing can be asked of a table whose columns have no value.
+        return None
     utility: Utility = measure_utility(
         subject.release,
         subject.original,
-        workload=query_workload(subject.original, QUERIES, seed=wishes.seed),
+        workload=queries,
         classifiers=(),
         seed=wishes.seed,
     )
