@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.anonymizers.cut_regions import regions_of
 from sfumato.anonymizers.feasibility import Feasible, feasible
 from sfumato.anonymizers.protocol import Problem
 from sfumato.anonymizers.records import Records, records_of
@@ -20,6 +21,7 @@ from sfumato.classes.partition import Partition
 from sfumato.errors import PolicyError, raise_all
 from sfumato.kernels.cuts import Options
 from sfumato.kernels.mondrian import partition_range
+from sfumato.kernels.ranges import NOT_KEPT
 from sfumato.kernels.space import Space
 from sfumato.shuffle import permutation
 from sfumato.table.encoding import EncodedTable
@@ -28,6 +30,7 @@ Mode = Literal["strict", "relaxed"]
 SplitRule = Literal["median", "median+fallback", "anywhere"]
 AttributeChoice = Literal["least-loss", "widest"]
 Widths = Literal["data", "region"]
+Extent = Literal["tight", "region"]
 
 UNLIMITED = 2**62
 SMALLEST_TASK = 16_000
@@ -60,6 +63,11 @@ class Mondrian:
     hierarchy_cuts
         Cut an attribute that has a hierarchy into all children of the part's common ancestor at once, instead of in two
         between neighbouring leaves.
+    extent
+        What a class publishes. ``"tight"``: the smallest interval, value set or node that has its values, which loses
+        least, but ends at values of its records and leaves out whoever has none of them. ``"region"``: all that the
+        cuts have left to it, so that the classes cover everything between them, and nobody can be told to be absent
+        (decision record 9).
 
     Raises
     ------
@@ -81,13 +89,18 @@ class Mondrian:
     """
 
     name: ClassVar[str] = "mondrian"
-    decides_regions: ClassVar[bool] = False
 
     mode: Mode = "strict"
     split_rule: SplitRule = "median+fallback"
     attribute_choice: AttributeChoice | None = None
     widths: Widths = "data"
     hierarchy_cuts: bool = False
+    extent: Extent = "tight"
+
+    @property
+    def decides_regions(self) -> bool:
+        """Whether solutions say what each class publishes: with ``extent="region"``."""
+        return self.extent == "region"
 
     def __post_init__(self) -> None:
         """Check the options against each other, and settle which attribute rule None stands for."""
@@ -125,8 +138,12 @@ class Mondrian:
             regions=self.widths == "region",
             by_tree=self.hierarchy_cuts,
         )
-        starts = _partition(records, space_of(table.attributes), start.rules.arrays, options, start.problem)
-        return start.partition(*_classes(records, starts))
+        made = np.zeros((records.height, 3), dtype=np.int32) if self.decides_regions else NOT_KEPT
+        starts = _partition(records, space_of(table.attributes), start.rules.arrays, options, start.problem, made)
+        partition = start.partition(*_classes(records, starts))
+        if not self.decides_regions:
+            return partition
+        return replace(partition, regions=regions_of(table, partition, _cuts(starts, made)))
 
 
 def _unknown_words(options: Mondrian) -> list[str]:
@@ -136,6 +153,7 @@ def _unknown_words(options: Mondrian) -> list[str]:
         "attribute_choice": (None, "least-loss", "widest"),
         "widths": ("data", "region"),
         "hierarchy_cuts": (True, False),
+        "extent": ("tight", "region"),
     }
     return [
         f"mondrian: {field} must be one of {', '.join(str(word) for word in words if word is not None)}"
@@ -166,7 +184,9 @@ def _contradictions(options: Mondrian) -> list[str]:
     return problems
 
 
-def _partition(records: Records, space: Space, rules: Any, options: Options, problem: Problem) -> NDArray[np.bool_]:
+def _partition(
+    records: Records, space: Space, rules: Any, options: Options, problem: Problem, made: NDArray[np.int32]
+) -> NDArray[np.bool_]:
     """Run the kernel over ranges in a thread pool; which ranges there are depends on the table alone."""
     starts = np.zeros(records.height, dtype=np.bool_)
     task = max(SMALLEST_TASK, records.height // TASKS)
@@ -175,7 +195,7 @@ def _partition(records: Records, space: Space, rules: Any, options: Options, pro
         most_cuts = UNLIMITED if high - low <= task else 1
         left, regions = partition_range(
             records.codes, records.words, records.weights, records.rows, low, high, region, most_cuts,
-            space, rules, options, starts,
+            space, rules, options, starts, made,
         )  # fmt: skip
         return (0 if len(left) else high - low), left, regions
 
@@ -227,3 +247,11 @@ def _classes(records: Records, starts: NDArray[np.bool_]) -> tuple[NDArray[np.in
     if records.record_of is not None:
         of_record = of_record[records.record_of]
     return of_record, int(classes[-1]) + 1
+
+
+def _cuts(starts: NDArray[np.bool_], made: NDArray[np.int32]) -> NDArray[np.int64]:
+    """Turn cuts of records into cuts of classes, int64 (b, 4): attribute, first class, middle, end."""
+    middles = np.flatnonzero(starts)[1:]
+    class_at = np.append(np.cumsum(starts) - 1, np.count_nonzero(starts))
+    attributes, firsts, ends = made[middles].T
+    return np.column_stack([attributes, class_at[firsts], class_at[middles], class_at[ends]]).astype(np.int64)

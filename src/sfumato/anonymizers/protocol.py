@@ -50,8 +50,11 @@ class Anonymizer(Protocol):
 
     name: ClassVar[str]
     """Name in policies and on the command line, e.g. ``"mondrian"``."""
-    decides_regions: ClassVar[bool]
-    """Whether solutions say what each class publishes (:class:`~sfumato.classes.regions.Regions`)."""
+
+    @property
+    def decides_regions(self) -> bool:
+        """Whether solutions say what each class publishes (:class:`~sfumato.classes.regions.Regions`)."""
+        ...
 
     def solve(self, problem: Problem) -> Partition:
         """Partition the records so that every class satisfies every model, or raise ``UnsatisfiableError``."""

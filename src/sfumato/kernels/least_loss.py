@@ -23,7 +23,7 @@ from sfumato.kernels.item_rows import FIRST, LAST, PRESENT, START
 from sfumato.kernels.items import MOST, Items, find_items, new_items
 from sfumato.kernels.jit import borrowing, kernel
 from sfumato.kernels.predicates import RuleArrays
-from sfumato.kernels.ranges import move_to_parts
+from sfumato.kernels.ranges import keep_cut, move_to_parts
 from sfumato.kernels.scores import PLANES, next_better, rate_range, slice_weights, tabulate_evenness
 from sfumato.kernels.space import Space
 
@@ -78,7 +78,7 @@ def new_loss_workspace(space: Space, options: Options, rows: int) -> LossWorkspa
 @kernel
 def partition_by_loss(
     codes: Any, words: Any, weights: Any, rows: Any, low: int, high: int, most_cuts: int, space: Space,
-    rules: RuleArrays, options: Options, starts: Any,
+    rules: RuleArrays, options: Options, starts: Any, made: Any,
 ) -> Any:  # fmt: skip
     """Cut records ``low .. high-1`` by least expected loss until no allowable cut is left or `most_cuts` are made.
 
@@ -135,6 +135,7 @@ def partition_by_loss(
         )  # fmt: skip
         cuts += 1
         starts[bounds[1]] = True
+        keep_cut(attribute, first, last, 2, bounds, made)
         for part in range(2):
             waiting[count, 0] = bounds[part]
             waiting[count, 1] = bounds[part + 1]

@@ -26,30 +26,34 @@ from sfumato.kernels.cuts import (
 from sfumato.kernels.jit import kernel
 from sfumato.kernels.least_loss import partition_by_loss
 from sfumato.kernels.predicates import RuleArrays
-from sfumato.kernels.ranges import halve_by_order, move_to_parts, room_at_median
+from sfumato.kernels.ranges import NOT_KEPT, halve_by_order, keep_cut, move_to_parts, room_at_median
 from sfumato.kernels.space import Space
 
 
 def partition_range(
     codes: Any, words: Any, weights: Any, rows: Any, low: int, high: int, region: Any, most_cuts: int,
-    space: Space, rules: RuleArrays, options: Options, starts: Any,
+    space: Space, rules: RuleArrays, options: Options, starts: Any, made: Any = NOT_KEPT,
 ) -> Any:  # fmt: skip
     """Cut records ``low .. high-1`` until no allowable cut is left, or until `most_cuts` cuts are made.
 
     codes : unsigned (m, w) and words : uint64 (m, u), two views of one buffer; weights, rows : int32 (m,), moved along;
-    region : float64 (q, 2); starts : bool (m,), set at the first record of every part made here.
+    region : float64 (q, 2); starts : bool (m,), set at the first record of every part made here; made : int32 (m, 3),
+    at the first record of every part but the first of a cut its attribute, and first record and end of what was cut;
+    int32 (0, 3) where nobody asks.
 
     Returns int64 (open, 2), the parts that were not looked at, and float64 (open, q, 2), their regions.
     """
     if options.least_loss:
-        return partition_by_loss(codes, words, weights, rows, low, high, most_cuts, space, rules, options, starts)
-    return partition_by_width(codes, words, weights, rows, low, high, region, most_cuts, space, rules, options, starts)
+        return partition_by_loss(codes, words, weights, rows, low, high, most_cuts, space, rules, options, starts, made)
+    return partition_by_width(
+        codes, words, weights, rows, low, high, region, most_cuts, space, rules, options, starts, made
+    )
 
 
 @kernel
 def partition_by_width(
     codes: Any, words: Any, weights: Any, rows: Any, low: int, high: int, region: Any, most_cuts: int,
-    space: Space, rules: RuleArrays, options: Options, starts: Any,
+    space: Space, rules: RuleArrays, options: Options, starts: Any, made: Any,
 ) -> Any:  # fmt: skip
     """Cut records ``low .. high-1`` by the textbook rules; see :func:`partition_range`."""
     work = new_workspace(space, rules)
@@ -74,11 +78,10 @@ def partition_by_width(
         last = waiting[count, 1]
         box = regions[count].copy() if options.regions else regions[0]
         if options.relaxed:
-            parts = _halve(
+            attribute, parts = _halve(
                 codes, words, weights, rows, first, last, space, rules, options, box, work, bounds,
                 spare_words, spare_weights, spare_rows,
             )  # fmt: skip
-            attribute = 0
         else:
             attribute, parts = widest_cut(codes, weights, first, last, space, rules, options, box, work)
             if parts > 0:
@@ -89,6 +92,7 @@ def partition_by_width(
         if parts == 0:
             continue
         cuts += 1
+        keep_cut(attribute, first, last, parts, bounds, made)
         for part in range(parts):
             starts[bounds[part]] = True
             waiting[count, 0] = bounds[part]
@@ -114,14 +118,14 @@ def _last_left(attribute: int, work: Workspace) -> int:
 def _halve(
     codes: Any, words: Any, weights: Any, rows: Any, low: int, high: int, space: Space, rules: RuleArrays,
     options: Options, region: Any, work: Workspace, bounds: Any, spare_words: Any, spare_weights: Any, spare_rows: Any,
-) -> int:  # fmt: skip
-    """Relaxed cut: exact halves along the widest attribute, equal values split where needed; 0 or 2 parts.
+) -> tuple[int, int]:  # fmt: skip
+    """Relaxed cut: exact halves along the widest attribute, equal values split where needed; 0 or 2 parts of it.
 
     An attribute of one value is cut only when all are; then the first one is.
     """
     size = high - low
     if size < 2 * options.smallest:
-        return 0
+        return 0, 0
     measure_range(codes, low, high, work)
     if options.ruled:
         count_range(codes, weights, low, high, rules, work, work.whole)
@@ -145,8 +149,8 @@ def _halve(
         bounds[0] = low
         bounds[1] = middle
         bounds[2] = high
-        return 2
-    return 0
+        return attribute, 2
+    return 0, 0
 
 
 @kernel

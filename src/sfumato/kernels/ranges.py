@@ -12,6 +12,9 @@ import numpy as np
 
 from sfumato.kernels.jit import inlined, kernel
 
+NOT_KEPT = np.empty((0, 3), np.int32)
+"""In place of an array for the cuts that are made, where nobody asks for them."""
+
 
 @kernel
 def move_to_parts(
@@ -126,3 +129,16 @@ def halve_by_order(
         room -= fits
         spare_weights[record - low] = 0 if code < median or fits else 1
     return _move_to_sides(words, weights, rows, low, high, spare_words, spare_weights, spare_rows)
+
+
+@inlined
+def keep_cut(attribute: int, low: int, high: int, parts: int, bounds: Any, made: Any) -> None:
+    """Note at the first record of each part but the first how records ``low .. high-1`` were cut.
+
+    bounds : int64 (parts + 1,); made : int32 (m, 3), attribute, `low` and `high`, or no rows at all.
+    """
+    if len(made) > 0:
+        for part in range(1, parts):
+            made[bounds[part], 0] = attribute
+            made[bounds[part], 1] = low
+            made[bounds[part], 2] = high

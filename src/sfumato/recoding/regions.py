@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 import polars as pl
@@ -13,7 +14,8 @@ from sfumato.classes.regions import Regions
 from sfumato.errors import PolicyError, raise_all
 from sfumato.hierarchy.tree import Hierarchy
 from sfumato.parallel import each
-from sfumato.recoding.columns import interval_column
+from sfumato.recoding.borders import border_texts
+from sfumato.recoding.columns import interval_column, set_column
 from sfumato.recoding.notation import STAR, exact_texts, set_texts
 from sfumato.table.encoding import EncodedAttribute
 
@@ -47,13 +49,18 @@ def region_columns(
     """
     raise_all(PolicyError, form_problems(attributes, forms))
 
+    between = regions.between
+
     def written(index: int) -> GeneralizedColumn:
         low, high, level = (part[:, index] for part in (regions.low, regions.high, regions.level))
         attribute = attributes[index]
         if attribute.hierarchy is not None:
             return _node_column(attribute, low, high, level)
         if attribute.is_numeric:
-            return interval_column(attribute, low, high)
+            column = interval_column(attribute, low, high)
+            return replace(column, labels=border_texts(attribute, column.low, column.high)) if between else column
+        if index in regions.sets:
+            return _member_column(attribute, regions.sets[index])
         return _code_set_column(attribute, low, high)
 
     return tuple(each(written, range(len(attributes)), threads))
@@ -132,3 +139,17 @@ def _code_set_column(attribute: EncodedAttribute, low: Indices, high: Indices) -
     return GeneralizedColumn(
         attribute, Form.SET, per_class.astype(np.int32), labels, first, last, leaves, level, members
     )
+
+
+def _member_column(attribute: EncodedAttribute, covered: NDArray[np.bool_]) -> GeneralizedColumn:
+    """Publish each row of bool (c, size + 1) as a value set, as ``*`` where it has all values that occur."""
+    packed, per_class = np.unique(np.packbits(covered, axis=1), axis=0, return_inverse=True)
+    distinct = np.unpackbits(packed, axis=1, count=covered.shape[1]).astype(np.bool_)
+    sizes = distinct.sum(axis=1)
+    whole = (sizes == attribute.cardinality) & (sizes > 1)
+    distinct[whole] = True
+    starts = np.concatenate([[0], np.cumsum(distinct.sum(axis=1))]).astype(np.int64)
+    members = Members(starts, np.nonzero(distinct)[1].astype(np.int32))
+    column = set_column(attribute, per_class.reshape(-1).astype(np.int32), members)
+    leaves = np.where(whole, attribute.domain_size, column.leaves).astype(np.int32)
+    return replace(column, labels=column.labels.scatter(np.flatnonzero(whole), STAR), leaves=leaves)
