@@ -86,8 +86,28 @@ class TestWhereItMustWork:
         # The guess of a population would have been the first record's value, right for one as well.
         assert result.success.baseline == 0.5
 
+    def test_a_region_that_was_not_cut_shares_its_middle_value(self) -> None:
+        frame = pl.DataFrame({"income": [1, 2] + [5] * 9 + [8, 9], "disease": ["a"] * 13})
+        control = table_of(pl.DataFrame({"income": [1] * 30 + [5] * 25 + [9] * 20, "disease": ["a"] * 75}))
+        (result,) = played(table_of(frame), 6, control=control, anonymizer=sf.Mondrian(extent="region"))
+        # Nobody knows that the ends occur, so that the most usual value could be the middle one.
+        assert result.success.successes == result.success.baseline * 13 == 1
+        assert "printed_ends" not in result.figures
+
 
 class TestWhereItCannot:
+    def test_regions_of_cuts_print_nobody(self) -> None:
+        tables = table_of(people(500, 1)), table_of(people(500, 9))
+        for k in (2, 5):
+            tight, region = (
+                played(tables[0], k, control=tables[1], anonymizer=sf.Mondrian(extent=extent))[0]
+                for extent in ("tight", "region")
+            )
+            assert tight.succeeds
+            assert not region.succeeds
+            low, high = region.success.interval
+            assert low <= region.success.baseline <= high
+
     def test_fixed_intervals(self) -> None:
         (result,) = played(table_of(people(2000, 1), sf.intervals(100)), 5)
         assert result.success.people == 1000

@@ -6,6 +6,7 @@ import numpy as np
 import polars as pl
 import pytest
 
+import sfumato as sf
 from attacks.inference_tables import (
     all_starred,
     as_it_is,
@@ -79,6 +80,26 @@ class TestWorks:
 
 
 class TestDoesNotWork:
+    @pytest.mark.parametrize("k", [5, 20])
+    def test_on_regions_without_gaps_as_on_tight_values(self, k: int) -> None:
+        original, control = people(1000, 1), people(1000, 2)
+        attack = MembershipInference(knows_sensitive=False)
+        tight, region = (
+            sf.attack(
+                sf.anonymize(original, sf.KAnonymity(k), anonymizer=sf.Mondrian(extent=extent), seed=1),
+                original,
+                control=control,
+                attacks=attack,
+                seed=1,
+            ).results
+            for extent in ("tight", "region")
+        )
+        assert tight[0].succeeds
+        assert tight[0].figures["fitting_outsiders"] < 1
+        assert region[0].figures["fitting_outsiders"] == 1
+        low, high = region[0].success.interval
+        assert low <= 0.5 <= high
+
     @pytest.mark.parametrize("kind", KINDS)
     def test_on_a_release_of_other_people(self, kind: str) -> None:
         """Nobody tried is in the release, so that members and outsiders fit alike."""

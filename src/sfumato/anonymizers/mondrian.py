@@ -56,7 +56,7 @@ class Mondrian:
         ``"least-loss"``: the one whose cut promises the least information loss in the final classes; categories without
         a hierarchy are also cut in the order of their frequency inside the part. None becomes ``"widest"`` with
         ``mode="relaxed"``, ``split_rule="median"``, ``widths="region"`` or ``hierarchy_cuts``, which are the paper's,
-        and ``"least-loss"`` otherwise.
+        and with ``extent="region"``, as least loss is that of tight classes; ``"least-loss"`` otherwise.
     widths
         ``"data"``: width of the values that a part has. ``"region"``: width of the region that earlier cuts have left,
         starting from the declared domain, as the UTD Anonymization Toolbox does.
@@ -106,7 +106,9 @@ class Mondrian:
         """Check the options against each other, and settle which attribute rule None stands for."""
         raise_all(PolicyError, _unknown_words(self))
         if self.attribute_choice is None:
-            object.__setattr__(self, "attribute_choice", "widest" if _textbook_options(self) else "least-loss")
+            # Least loss is that of tight classes, which says little of what their regions will lose.
+            by_width = _textbook_options(self) or (self.decides_regions and self.split_rule != "anywhere")
+            object.__setattr__(self, "attribute_choice", "widest" if by_width else "least-loss")
         raise_all(PolicyError, _contradictions(self))
 
     def solve(self, problem: Problem) -> Partition:

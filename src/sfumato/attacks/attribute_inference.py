@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from sfumato.attacks.answers import usual_share
 from sfumato.attacks.cohort import Cohort, cohort_of
+from sfumato.attacks.licence import allowed_guess
 from sfumato.attacks.naive_bayes import NaiveBayes, naive_bayes
 from sfumato.attacks.options import above_problems, count_problems
 from sfumato.attacks.pieces import unread_notes
@@ -99,6 +100,7 @@ class AttributeInference:
             figures={"answers": model.answers.size, "naive_bayes_alone": alone[:members].mean()},
             notes=(*_notes(truth), *unread_notes(target.published, cohort.frame)),
             helps="t-closeness or l-diversity with larger classes, so that few records tell nothing about one person",
+            allowed=allowed_guess(target.models, sensitive),
         )
 
     def _right(

@@ -76,6 +76,31 @@ def uncut_belief(shares: Shares, records: int, smallest: int) -> Shares:
     return _normal(belief, shares)
 
 
+def uncut_region_belief(shares: Shares, records: int, smallest: int) -> Shares:
+    """Know that no cut leaves `smallest` records on both sides, of a cell whose ends need not occur.
+
+    As :func:`uncut_belief` but for the ends. Cost O(w · smallest²).
+    """
+    if records < 2 * smallest:
+        return shares
+    below = np.concatenate([[0.0], np.cumsum(shares)[:-1]])
+    above = np.concatenate([np.cumsum(shares[::-1])[::-1][1:], [0.0]])
+    highest = shares.max()
+    middle, lower, upper = np.zeros((3, len(shares)))
+    for left in range(smallest):
+        for right in range(smallest):
+            inner = records - left - right
+            ways = float(comb(records, left) * comb(records - left, right)) * highest ** -(left + right)
+            chance = ways * below**left * above**right * (shares / highest) ** inner
+            middle += chance * inner
+            lower += chance * left
+            upper += chance * right
+    # A share of nothing goes before the first value, which is no end here.
+    downwards = _spread(np.append(0.0, shares), np.append(0.0, below), np.append(0.0, lower))[1:]
+    upwards = _spread(np.append(0.0, shares[::-1]), np.append(0.0, above[::-1]), np.append(0.0, upper[::-1]))[:0:-1]
+    return _normal(middle + downwards + upwards, shares)
+
+
 def _with_end(mass: Shares, end: float, count: int) -> tuple[Shares, Shares]:
     """Weigh `count` records beyond each middle value, of which one at least is at the end.
 

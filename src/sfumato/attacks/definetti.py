@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from sfumato.attacks.answers import usual_share
 from sfumato.attacks.bucket_guess import guess, read_buckets
 from sfumato.attacks.cohort import Cohort, cohort_of
+from sfumato.attacks.licence import allowed_guess
 from sfumato.attacks.naive_bayes import NaiveBayes
 from sfumato.attacks.options import count_problems
 from sfumato.attacks.pieces import Piece, pieces_of, unread_notes
@@ -87,7 +88,10 @@ class DeFinetti:
         """Play it for each sensitive attribute."""
         cohort, pieces = cohort_of(target), pieces_of(target.published)
         notes = unread_notes(target.published, cohort.frame)
-        return tuple(self._played(pieces, cohort, name, notes) for name in sensitive_of(target.published))
+        return tuple(
+            replace(self._played(pieces, cohort, name, notes), allowed=allowed_guess(target.models, name))
+            for name in sensitive_of(target.published)
+        )
 
     def _played(
         self, pieces: tuple[Piece, ...], cohort: Cohort, sensitive: str, notes: tuple[str, ...]

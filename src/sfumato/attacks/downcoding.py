@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from sfumato.attacks.cell_beliefs import branching_belief, tight_belief, uncut_belief
+from sfumato.attacks.cell_beliefs import branching_belief, tight_belief, uncut_belief, uncut_region_belief
 from sfumato.attacks.placing import SEVERAL, Placement, candidates, generalized, place
 from sfumato.attacks.protocol import AttackResult, Target
 from sfumato.attacks.register import Knowledge
@@ -87,13 +87,16 @@ class Downcoding:
         placement = place(published, people, target.original.schema, target.recoding)
         forms = target.recoding.forms_of(each.attribute for each in placement.known)
         tight = not getattr(target.anonymizer, "decides_regions", False) if self.tight is None else self.tight
-        smallest = _smallest_side(target) if tight else 0
+        smallest = _smallest_side(target)
+        of_regions = smallest > 0 and bool(getattr(target.anonymizer, "decides_regions", False))
         results = []
         for column, (knowledge, form) in enumerate(zip(placement.known, forms, strict=True)):
             if form in (Form.INTERVAL, Form.ANCESTOR):
                 usual = _usual_values(knowledge, placement.told[population, column])
                 belief = _belief(knowledge, form, smallest) if tight else None
-                guesses = _guesses(placement, column, usual, belief, ends=form is Form.INTERVAL)
+                if of_regions and not tight and form is Form.INTERVAL:
+                    belief = _region_belief(smallest)
+                guesses = _guesses(placement, column, usual, belief, ends=form is Form.INTERVAL and tight)
                 results.append(self._result(placement, column, victims, guesses, ends=form is Form.INTERVAL and tight))
         return tuple(results) or (self._unplayed(),)
 
@@ -125,8 +128,8 @@ class Downcoding:
             None,
             figures,
             notes,
-            "ends that do not depend on the class: a hierarchy of fixed intervals, or an algorithm that publishes "
-            "levels or regions instead of the tightest cover",
+            "ends that are not values of the class: a hierarchy of fixed intervals, mondrian with extent 'region', or "
+            "an algorithm that publishes levels for the whole table instead of the tightest cover",
         )
 
     def _unplayed(self) -> AttackResult:
@@ -258,6 +261,10 @@ def _belief(knowledge: Knowledge, form: Form, smallest: int) -> Belief:
     if smallest:
         return lambda shares, low, high, records: uncut_belief(shares, records, smallest)
     return lambda shares, low, high, records: tight_belief(shares, records)
+
+
+def _region_belief(smallest: int) -> Belief:
+    return lambda shares, low, high, records: uncut_region_belief(shares, records, smallest)
 
 
 def _children(hierarchy: Hierarchy, low: int, high: int) -> NDArray[np.int64]:

@@ -139,6 +139,6 @@ _ENOUGH = 5
 """False positives below which the border is unsure."""
 
 _HELPS = (
-    "a release of a small sample of the population, global recoding, or labels that cover all values between classes: "
-    "what fits members alone gives them away"
+    "larger classes, a release of a small sample of the population, or labels without gaps between classes: "
+    "global-mondrian, or mondrian with extent 'region'; what fits members alone gives them away"
 )

@@ -45,7 +45,8 @@ class SinglingOut:
     without looking at anything isolates one of n records with chance n·w·(1−w)^(n−1), which is largest, about 37 %, for
     w = 1/n. So success counts only against the best such predicate of no more weight. The weight is measured on the
     control group, all predicates together, and the high end of its interval is taken; as the chance is concave in the
-    weight, that of the mean weight is no less than the mean chance. Without a control group every weight is allowed.
+    weight, that of the mean weight is no less than the mean chance. Without a control group the weight is unknown,
+    and success counts against the best predicate of any weight.
 
     *Control.* How many of the predicates isolate one record of the control group.
 
@@ -136,7 +137,10 @@ def _held(
 
 def _notes(members: int, outsiders: int) -> tuple[str, ...]:
     if not outsiders:
-        return ("without a control group the weight of the predicates is unknown, and every weight is allowed",)
+        return (
+            "without a control group nobody can say how much the predicates weigh: they are compared with the best "
+            "predicate of any weight, so that lighter ones may have singled out more than they should; give one",
+        )
     if 2 * outsiders < members:
         return (
             f"the control group has {outsiders} people and the data {members}: fewer are isolated among few, for which "

@@ -1,0 +1,36 @@
+"""What a promise lets an attacker guess: the success up to which naming a sensitive value keeps a release's word."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+
+def allowed_guess(models: Sequence[Mapping[str, Any]], sensitive: str) -> float | None:
+    """Return the chance of naming a sensitive value rightly that the promises of a release allow.
+
+    Probabilistic l-diversity says that a class or bucket gives nobody's value away with more than 1/l,
+    alpha-k-anonymity with more than alpha. Other models say nothing of that chance: distinct l-diversity counts values,
+    however rare.
+
+    Parameters
+    ----------
+    models
+        Name and parameters of every promise.
+    sensitive
+        The attribute that is guessed.
+
+    Returns
+    -------
+    float or None
+        The smallest chance that is promised; None where no promise speaks of it.
+
+    Examples
+    --------
+    >>> allowed_guess([{"name": "probabilistic-l-diversity", "l": 4}], "disease")
+    0.25
+    """
+    about = [model for model in models if model.get("attribute") in (None, sensitive)]
+    chances = [1 / float(model["l"]) for model in about if model.get("name") == "probabilistic-l-diversity"]
+    chances += [float(model["alpha"]) for model in about if model.get("name") == "alpha-k-anonymity"]
+    return min(chances, default=None)
