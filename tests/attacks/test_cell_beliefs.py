@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from naive.algorithm_attacks import cell_belief
-from sfumato.attacks.cell_beliefs import branching_belief, tight_belief, uncut_belief
+from sfumato.attacks.cell_beliefs import branching_belief, tight_belief, uncut_belief, uncut_region_belief
 
 populations = st.lists(st.floats(0.05, 1.0), min_size=2, max_size=5).map(lambda raw: np.array(raw) / sum(raw))
 
@@ -56,3 +56,18 @@ def test_large_classes_do_not_vanish() -> None:
     # All but eight records at most share one value, and among so many the most usual one is it.
     assert belief.argmax() == 7
     assert belief[7] > 0.99
+
+
+@settings(max_examples=60, deadline=None)
+@given(populations, st.integers(2, 6), st.integers(1, 3))
+def test_no_cut_of_a_region_was_possible(shares: np.ndarray, records: int, smallest: int) -> None:
+    def possible(drawn: tuple[int, ...]) -> bool:
+        lefts = [sum(value <= border for value in drawn) for border in range(len(shares) - 1)]
+        return all(min(left, records - left) < smallest for left in lefts)
+
+    if records < 2 * smallest:
+        # Such a class is never cut, whatever its values.
+        assert uncut_region_belief(shares, records, smallest) == pytest.approx(shares)
+        return
+    plain = cell_belief(shares.tolist(), records, possible=possible)
+    assert uncut_region_belief(shares, records, smallest) == pytest.approx(plain)

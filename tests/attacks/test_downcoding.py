@@ -90,8 +90,9 @@ class TestWhereItMustWork:
         frame = pl.DataFrame({"income": [1, 2] + [5] * 9 + [8, 9], "disease": ["a"] * 13})
         control = table_of(pl.DataFrame({"income": [1] * 30 + [5] * 25 + [9] * 20, "disease": ["a"] * 75}))
         (result,) = played(table_of(frame), 6, control=control, anonymizer=sf.Mondrian(extent="region"))
-        # Nobody knows that the ends occur, so that the most usual value could be the middle one.
-        assert result.success.successes == result.success.baseline * 13 == 1
+        # No cut leaves six on both sides, so that nearly all have one value; the ends need not occur.
+        assert result.success.successes == 9
+        assert result.success.baseline == 1 / 13
         assert "printed_ends" not in result.figures
 
 

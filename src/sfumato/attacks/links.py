@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import polars as pl
@@ -106,8 +106,8 @@ def nearest_links(
         )
 
     parts = each(found, range(0, len(vectors), PEOPLE), threads)
-    candidates, alike = (np.concatenate([part[place] for part in parts])[vector_of] for place in (0, 1))
-    return _links(candidates, alike, own, publication)
+    candidates, alike, distances = (np.concatenate(told)[vector_of] for told in zip(*parts, strict=True))
+    return replace(_links(candidates, alike, own, publication), distances=distances)
 
 
 def nearest_values(
