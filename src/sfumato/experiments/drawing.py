@@ -42,7 +42,7 @@ def style_of(label: str) -> dict[str, Any]:
     place = names.index(label) if label in names else len(names) + sum(map(ord, label))
     return {
         "color": COLOURS[place % len(COLOURS)],
-        "linestyle": LINES[place % len(LINES)],
+        "linestyle": LINES[(place + place // len(COLOURS)) % len(LINES)],
         "marker": MARKS[place % len(MARKS)],
     }
 
