@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any
 
+from sfumato.attacks.pictures import draw_results
 from sfumato.attacks.protocol import AttackResult
 from sfumato.figures import counted
 
@@ -52,6 +53,10 @@ class Attacks:
     def unlicensed(self) -> tuple[AttackResult, ...]:
         """Those of them that go beyond what a promise of the release allows, or that no promise speaks of."""
         return tuple(result for result in self.succeeding if not result.is_allowed)
+
+    def draw(self, width: int = 50) -> str:
+        """Draw every result as text: success with its interval, guessing, and the control group, on one scale."""
+        return draw_results(self.results, width)
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values, for JSON."""

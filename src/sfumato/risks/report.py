@@ -128,6 +128,12 @@ class RiskReport:
                 columns["dis_suda"] = self.special_uniques.dis_scores
         return pl.DataFrame(columns)
 
+    def draw(self, width: int = 50) -> str:
+        """Draw as text how many records share their quasi-identifying values with how many others."""
+        from sfumato.risks.text import size_picture
+
+        return size_picture(self, width)
+
     def to_dict(self) -> dict[str, Any]:
         """Return plain values, for JSON: figures of the whole table, and the first rows above each threshold."""
         from sfumato.risks.text import plain_values

@@ -219,3 +219,19 @@ def _aligned(rows: Sequence[Sequence[str]]) -> list[str]:
     widths = [max(len(row[place]) for row in rows if len(row) > place) for place in range(max(map(len, rows)))]
     lines = ["  ".join(f"{cell:<{width}}" for cell, width in zip(row, widths, strict=False)) for row in rows]
     return [line.rstrip() for line in lines]
+
+
+_SIZES = ((1, 1), (2, 2), (3, 4), (5, 10), (11, 20), (21, 50), (51, 100), (101, None))
+"""Class sizes that are drawn together."""
+
+
+def size_picture(report: RiskReport, width: int) -> str:
+    """Draw a bar for each range of class sizes: the share of the records that are in such classes."""
+    sizes = report.keys.records
+    total = max(1, int(sizes.sum()))
+    lines = []
+    for low, high in _SIZES:
+        share = int(sizes[(sizes >= low) & (sizes <= (high or sizes.max(initial=0)))].sum()) / total
+        name = f"{low}" if high == low else f"{low} or more" if high is None else f"{low} to {high}"
+        lines.append(f"{name:>11}  {'█' * round(share * width)} {percent(share, 3)}")
+    return "\n".join(["records alike, share of all records", *lines])
