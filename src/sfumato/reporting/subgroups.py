@@ -7,7 +7,10 @@ from typing import Any
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
+from sfumato.attacks.placing import NOWHERE, place
+from sfumato.classes.generalized import Form
 from sfumato.published import PublishedTable
 from sfumato.recoding import Recoding
 from sfumato.table.encoding import encode
@@ -15,9 +18,6 @@ from sfumato.table.kinds import text_of
 from sfumato.table.table import Table
 from sfumato.utility.bins import Bins, coarse
 from sfumato.utility.domains import Domain, domains_of
-from sfumato.utility.estimates import histogram
-from sfumato.utility.joint import Joint
-from sfumato.utility.views import read_joint
 
 STAR = "*"
 GROUPS = 6
@@ -34,7 +34,7 @@ class Subgroup:
     records : int
         Original records.
     suppressed : float
-        Estimated share of them that is not published with any value.
+        Share of them that was left out for sure.
     """
 
     attribute: str
@@ -63,34 +63,37 @@ def starred_shares(published: PublishedTable) -> dict[str, float]:
 def suppressed_subgroups(
     published: PublishedTable, original: Table, recoding: Recoding, least: int
 ) -> tuple[Subgroup, ...]:
-    """Estimate how many people of each subgroup were left out, where any were.
+    """Find out how many people of each subgroup were left out for sure, where any were.
 
-    Records whose quasi-identifying values are all ``*`` count as left out. A published value that covers several
-    subgroups is spread over them, so that the shares are estimates. Groups of fewer than `least` original records are
-    not told.
+    Somebody whom no published record covers was left out; records whose quasi-identifying values are all ``*`` cover
+    nobody. Whoever is covered by the records of others is not counted, so that the shares are lower bounds; with one
+    vocabulary for the whole table they are exact. Nothing is told of class means, which cover nobody for sure, nor of
+    groups of fewer than `least` original records.
     """
-    starred = [text_of(published.data[name]) == STAR for name in published.quasi_identifying]
-    everywhere = starred[0] if starred else pl.Series([False] * published.data.height)
-    for one in starred[1:]:
-        everywhere = everywhere & one
-    kept = published.data.filter(~everywhere.fill_null(False))
-    if kept.height == original.frame.height:
+    starred = [(text_of(published.data[name]) == STAR).fill_null(False) for name in published.quasi_identifying]
+    everywhere = pl.Series(np.logical_and.reduce([column.to_numpy() for column in starred]))
+    kept = published.data.filter(~everywhere)
+    if kept.height == original.frame.height or recoding.numeric is Form.MEAN:
         return ()
+    left_out = np.ones(original.frame.height, dtype=np.bool_)
+    if kept.height:
+        table = PublishedTable(kept, published.quasi_identifying, published.sensitive)
+        left_out = place(table, original.frame, original.schema, recoding).class_of == NOWHERE
     domains = domains_of(encode(original))
-    joint = read_joint(PublishedTable(kept, published.quasi_identifying, published.sensitive), domains, recoding)
     return tuple(
-        group for name in published.quasi_identifying for group in _of_attribute(name, domains[name], joint, least)
+        group for name in published.quasi_identifying for group in _of_attribute(name, domains[name], left_out, least)
     )
 
 
-def _of_attribute(name: str, domain: Domain, joint: Joint, least: int) -> list[Subgroup]:
+def _of_attribute(name: str, domain: Domain, left_out: NDArray[np.bool_], least: int) -> list[Subgroup]:
     bins = coarse(domain, GROUPS, GROUPS)
-    before = np.bincount(bins.bin_of[domain.codes], minlength=bins.count + 1)
-    after = histogram(joint, name, bins)
+    group_of = bins.bin_of[domain.codes]
+    records = np.bincount(group_of, minlength=bins.count + 1)
+    gone = np.bincount(group_of[left_out], minlength=bins.count + 1)
     return [
-        Subgroup(name, label, int(records), float(np.clip(1 - left / records, 0, 1)))
-        for label, records, left in zip(_labels(domain, bins), before, after, strict=True)
-        if records >= max(1, least)
+        Subgroup(name, label, int(all_of_them), float(lost / all_of_them))
+        for label, all_of_them, lost in zip(_labels(domain, bins), records, gone, strict=True)
+        if all_of_them >= max(1, least)
     ]
 
 
@@ -98,8 +101,8 @@ def _labels(domain: Domain, bins: Bins) -> list[str]:
     """Name each bin by the values it holds, and the last one, of missing values."""
     texts = domain.attribute.labels.to_list()
     named = []
-    for place in range(bins.count):
-        codes = np.flatnonzero(bins.bin_of[:-1] == place)
+    for number in range(bins.count):
+        codes = np.flatnonzero(bins.bin_of[:-1] == number)
         if domain.numbers is not None:
             codes = codes[np.argsort(domain.numbers[codes], kind="stable")]
             first, last = texts[codes[0]], texts[codes[-1]]
