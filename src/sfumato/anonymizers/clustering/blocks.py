@@ -303,7 +303,7 @@ def _cut_once_more(blocks: Sequence[Block], solutions: Sequence[Partition], solv
 
 def _middle(items: Sequence[Item], sizes: Sequence[int]) -> list[Item]:
     """Return a few items of middle size; more of them where they are small."""
-    taken = min(MOST_TRIALS, len(items) if max(sizes) <= SMALL else max(1, len(items) // 4))
+    taken = min(MOST_TRIALS, len(items) if max(sizes) <= SMALL else max(1, len(items) // 8))
     first = (len(items) - taken) // 2
     return [items[place] for place in np.argsort(sizes, kind="stable")[first : first + taken]]
 
