@@ -169,6 +169,7 @@ def test_other_kinds_have_a_report_too(table):
     made = sf.report(release, table, attacks=False, seed=1)
     told = made.to_dict()
     assert told["kind"]["name"] == "bucketized-tables"
+    assert set(release.published.limits) < set(told["limits"])
     assert "after" not in told["risk"]
     assert made.html()
     assert made.html("public")

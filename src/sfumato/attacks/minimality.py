@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from time import thread_time
+from time import process_time
 from typing import ClassVar
 
 import numpy as np
@@ -154,9 +154,9 @@ class Minimality:
 
     def _takes_too_long(self, game: _Game, solver: Solver, target: Target) -> bool:
         # By now everything is compiled, so that one run tells.
-        start = thread_time()
+        start = process_time()
         game.comes_back(solver, target)
-        return (thread_time() - start) * self._drawn(game) > self.patience
+        return (process_time() - start) * self._drawn(game) > self.patience
 
     def _scored(self, name: str, game: _Game, tally: Tally, truth: NDArray[np.int64], whole: bool) -> AttackResult:
         cells, shares = tally.cells, tally.cells.shares

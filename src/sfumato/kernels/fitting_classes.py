@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from sfumato.kernels.bits import EMPTY, lowest, without_lowest
 from sfumato.kernels.jit import kernel
-from sfumato.kernels.linkage import _fits, _fitting, _full_row
+from sfumato.kernels.linkage import does_fit, every_class, may_fit
 
 
 @kernel
@@ -30,15 +30,15 @@ def fitting_weight(
     people … table : as for :func:`sfumato.kernels.linkage.count_candidates`. weights : float64 (c,).
     Returns float64 (m,). Cost O(m · w · q + the fitting (person, class) pairs).
     """
-    everyone = _full_row(label_of.shape[0])
+    everyone = every_class(label_of.shape[0])
     total = np.zeros(len(people))
     for person in range(len(people)):
         for word in range(len(everyone)):
-            fitting = _fitting(people, person, rows, shifts, table, word, everyone[word])
+            fitting = may_fit(people, person, rows, shifts, table, word, everyone[word])
             while fitting != EMPTY:
                 owner = 64 * word + lowest(fitting)
                 fitting = without_lowest(fitting)
-                if _fits(people, person, label_of, owner, runs, low, high, shifts):
+                if does_fit(people, person, label_of, owner, runs, low, high, shifts):
                     total[person] += weights[owner]
     return total
 
@@ -58,16 +58,16 @@ def fitting_pairs(
 
     people … table : as for :func:`fitting_weight`. Returns person and class of each pair, int64. Cost as there.
     """
-    everyone = _full_row(label_of.shape[0])
+    everyone = every_class(label_of.shape[0])
     person_of, class_of = np.empty(len(people) + 1, dtype=np.int64), np.empty(len(people) + 1, dtype=np.int64)
     found = 0
     for person in range(len(people)):
         for word in range(len(everyone)):
-            fitting = _fitting(people, person, rows, shifts, table, word, everyone[word])
+            fitting = may_fit(people, person, rows, shifts, table, word, everyone[word])
             while fitting != EMPTY:
                 owner = 64 * word + lowest(fitting)
                 fitting = without_lowest(fitting)
-                if _fits(people, person, label_of, owner, runs, low, high, shifts):
+                if does_fit(people, person, label_of, owner, runs, low, high, shifts):
                     if found == len(person_of):
                         person_of = np.concatenate((person_of, np.empty_like(person_of)))
                         class_of = np.concatenate((class_of, np.empty_like(class_of)))

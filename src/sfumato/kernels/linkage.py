@@ -75,7 +75,7 @@ def count_candidates(
     Returns the candidates int64 (m,), the likeliest value int32 (m,) (the smallest of equals, −1 without candidates),
     and the candidates that have it int64 (m,). Cost O(m · w · q + the fitting (person, class) pairs).
     """
-    everyone = _full_row(label_of.shape[0])
+    everyone = every_class(label_of.shape[0])
     candidates = np.zeros(len(people), dtype=np.int64)
     likeliest = np.full(len(people), -1, dtype=np.int32)
     agreeing = np.zeros(len(people), dtype=np.int64)
@@ -84,11 +84,11 @@ def count_candidates(
     for person in range(len(people)):
         values_seen = 0
         for word in range(len(everyone)):
-            fitting = _fitting(people, person, rows, shifts, table, word, everyone[word])
+            fitting = may_fit(people, person, rows, shifts, table, word, everyone[word])
             while fitting != EMPTY:
                 owner = 64 * word + lowest(fitting)
                 fitting = without_lowest(fitting)
-                if not _fits(people, person, label_of, owner, runs, low, high, shifts):
+                if not does_fit(people, person, label_of, owner, runs, low, high, shifts):
                     continue
                 candidates[person] += sizes[owner]
                 for entry in range(starts[owner], starts[owner + 1]):
@@ -126,15 +126,15 @@ def tally_candidates(
     Arrays as for :func:`count_candidates`. Returns int64 (m, v). Cost O(m · (w · q + v) + the fitting (person, class)
     pairs).
     """
-    everyone = _full_row(label_of.shape[0])
+    everyone = every_class(label_of.shape[0])
     tallies = np.zeros((len(people), known_values), dtype=np.int64)
     for person in range(len(people)):
         for word in range(len(everyone)):
-            fitting = _fitting(people, person, rows, shifts, table, word, everyone[word])
+            fitting = may_fit(people, person, rows, shifts, table, word, everyone[word])
             while fitting != EMPTY:
                 owner = 64 * word + lowest(fitting)
                 fitting = without_lowest(fitting)
-                if _fits(people, person, label_of, owner, runs, low, high, shifts):
+                if does_fit(people, person, label_of, owner, runs, low, high, shifts):
                     for entry in range(starts[owner], starts[owner + 1]):
                         tallies[person, values[entry]] += counts[entry]
     return tallies
@@ -161,16 +161,16 @@ def count_own(
     own : int64 (m,), the value that each person really has; −1 where no record has it. Other arrays as for
     :func:`count_candidates`. Returns int64 (m,) twice. Cost as there, and a search in each fitting class.
     """
-    everyone = _full_row(label_of.shape[0])
+    everyone = every_class(label_of.shape[0])
     candidates = np.zeros(len(people), dtype=np.int64)
     alike = np.zeros(len(people), dtype=np.int64)
     for person in range(len(people)):
         for word in range(len(everyone)):
-            fitting = _fitting(people, person, rows, shifts, table, word, everyone[word])
+            fitting = may_fit(people, person, rows, shifts, table, word, everyone[word])
             while fitting != EMPTY:
                 owner = 64 * word + lowest(fitting)
                 fitting = without_lowest(fitting)
-                if _fits(people, person, label_of, owner, runs, low, high, shifts):
+                if does_fit(people, person, label_of, owner, runs, low, high, shifts):
                     candidates[person] += sizes[owner]
                     for entry in range(starts[owner], starts[owner + 1]):
                         if values[entry] == own[person]:
@@ -193,16 +193,16 @@ def only_classes(
 
     Arrays as for :func:`count_candidates`. Returns int64 (m,). Cost O(m · w · q) and a look at two fitting classes.
     """
-    everyone = _full_row(label_of.shape[0])
+    everyone = every_class(label_of.shape[0])
     found = np.full(len(people), -1, dtype=np.int64)
     for person in range(len(people)):
         several = False
         for word in range(len(everyone)):
-            fitting = _fitting(people, person, rows, shifts, table, word, everyone[word])
+            fitting = may_fit(people, person, rows, shifts, table, word, everyone[word])
             while fitting != EMPTY and not several:
                 owner = 64 * word + lowest(fitting)
                 fitting = without_lowest(fitting)
-                if _fits(people, person, label_of, owner, runs, low, high, shifts):
+                if does_fit(people, person, label_of, owner, runs, low, high, shifts):
                     several = found[person] >= 0
                     found[person] = -1 if several else owner
             if several:
@@ -211,7 +211,7 @@ def only_classes(
 
 
 @inlined
-def _full_row(classes: int) -> Any:
+def every_class(classes: int) -> Any:
     """Return a row with the bit of every class set, and no other: uint64 (w,)."""
     row = np.zeros((classes + 63) // 64, dtype=np.uint64)
     for owner in range(classes):
@@ -220,7 +220,7 @@ def _full_row(classes: int) -> Any:
 
 
 @inlined
-def _fitting(people: Any, person: int, rows: Any, shifts: Any, table: Any, word: int, fitting: Any) -> Any:
+def may_fit(people: Any, person: int, rows: Any, shifts: Any, table: Any, word: int, fitting: Any) -> Any:
     """Return which of 64 classes may cover the person's values."""
     for attribute in range(people.shape[1]):
         code = people[person, attribute]
@@ -230,7 +230,7 @@ def _fitting(people: Any, person: int, rows: Any, shifts: Any, table: Any, word:
 
 
 @inlined
-def _fits(people: Any, person: int, label_of: Any, owner: int, runs: Any, low: Any, high: Any, shifts: Any) -> bool:
+def does_fit(people: Any, person: int, label_of: Any, owner: int, runs: Any, low: Any, high: Any, shifts: Any) -> bool:
     """Tell whether a class covers the person's values where codes share rows; the table has settled the others."""
     for attribute in range(people.shape[1]):
         code = people[person, attribute]

@@ -119,7 +119,7 @@ def content_of(subject: Subject, wishes: Wishes) -> dict[str, Any]:
         "utility": kept,
         "suppression": _suppression(subject),
         "earlier": _earlier(subject, wishes),
-        "limits": list(LIMITS),
+        "limits": [*subject.published.limits, *LIMITS],
         "files": dict(subject.files),
         "versions": versions(),
         "policy": subject.full_policy.to_toml() if subject.full_policy else subject.policy,
