@@ -69,7 +69,7 @@ def published(table: sf.Table) -> dict[str, Published]:
     """Return a release of each kind; parts of slices stand in the buckets of the bucketized one."""
     models = sf.ProbabilisticLDiversity(DIVERSITY)
     generalized = sf.anonymize(table, models, seed=1).data
-    buckets = sf.anonymize(table, models, anonymizer=sf.Bucketization(), seed=1).published
+    buckets = sf.anonymize(table, models, anonymizer=sf.Bucketization(members="random"), seed=1).published
     bucketed = records_of(buckets.tables["quasi_identifying"], buckets.tables["sensitive"])
     counts = tuple(table.frame.group_by(column).len("count").sort(column) for column in MARGINALS)
     return {

@@ -165,7 +165,7 @@ QUESTIONS = {
     "diversity": Question(
         {
             "mondrian": sf.Mondrian(),
-            "bucketization": sf.Bucketization(),
+            "bucketization": sf.Bucketization(members="random"),
             "slicing": sf.Slicing(),
         },
         "l",

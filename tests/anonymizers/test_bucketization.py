@@ -7,6 +7,7 @@ import os
 from collections import Counter
 from pathlib import Path
 
+import numpy as np
 import polars as pl
 import pytest
 from hypothesis import given, settings
@@ -15,6 +16,7 @@ from hypothesis import strategies as st
 import sfumato as sf
 from naive import buckets as naive
 from sfumato.anonymizers import Publisher
+from sfumato.attacks.protocol import AttackResult
 from sfumato.release.report_kinds import KindReport
 
 ILLNESSES = ["dyspepsia", "flu", "flu", "bronchitis", "flu", "dyspepsia", "dyspepsia", "gastritis"]
@@ -32,8 +34,8 @@ def example() -> sf.Table:
     return sf.read_table(frame, sf.Schema(quasi_identifying=["age", "sex", "zip"], sensitive=["disease"]))
 
 
-def bucketized(table: sf.Table, *models: object, seed: int | None = 1) -> sf.Release:
-    return sf.anonymize(table, models, anonymizer=sf.Bucketization(), seed=seed)
+def bucketized(table: sf.Table, *models: object, seed: int | None = 1, members: str = "random") -> sf.Release:
+    return sf.anonymize(table, models, anonymizer=sf.Bucketization(members=members), seed=seed)
 
 
 def values_of(release: sf.Release) -> list[list[object]]:
@@ -52,7 +54,13 @@ def people(values: list[object]) -> sf.Table:
 
 def test_it_is_a_publisher():
     assert isinstance(sf.Bucketization(), Publisher)
-    assert sf.Bucketization() == sf.Bucketization()
+    assert sf.Bucketization() == sf.Bucketization(members="dealt")
+
+
+@pytest.mark.parametrize("members", ["Alike", "", None, 3, ["alike"]])
+def test_members_of_an_unknown_kind(members):
+    with pytest.raises(sf.PolicyError, match="members must be one of dealt, alike, random"):
+        sf.Bucketization(members=members)
 
 
 def test_the_worked_example():
@@ -121,10 +129,11 @@ MODELS = [
 ]
 
 
+@pytest.mark.parametrize("members", ["dealt", "alike", "random"])
 @pytest.mark.parametrize("model", MODELS, ids=str)
-def test_every_model_that_is_promised_is_enforced(model):
-    values = ["a"] * 30 + ["b"] * 25 + ["c"] * 20 + ["d"] * 10 + ["e"] * 5
-    release = bucketized(people(values), model)
+def test_every_model_that_is_promised_is_enforced(model, members):
+    values = (["a"] * 30 + ["b"] * 25 + ["c"] * 20 + ["d"] * 10 + ["e"] * 5) * 4
+    release = bucketized(people(values), model, members=members)
     assert sf.verify(release).ok
     assert release.report.figures["buckets"] > 1
 
@@ -176,6 +185,128 @@ def test_values_of_every_kind(values, tmp_path):
         verification = sf.verify(release.save(tmp_path / format, format=format))
         assert verification.ok, str(verification)
         assert verification.checks[2:] == sf.verify(release).checks
+
+
+# who shares a bucket
+
+
+def linked(rows: int, likely: float) -> sf.Table:
+    """Six diseases, one for each group of people, who have it as often as `likely` says and any of the six otherwise.
+
+    Everybody is in one of six groups, twelve towns and two age bands; the groups alone tell something.
+    """
+    draw = np.random.default_rng(1)
+    disease = draw.integers(0, 6, rows)
+    group = np.where(draw.random(rows) < likely, disease, draw.integers(0, 6, rows))
+    town, old = draw.integers(0, 12, rows), draw.integers(0, 2, rows)
+    frame = pl.DataFrame({"group": group, "town": town, "old": old, "ill": disease}).with_columns(
+        pl.col("group", "town", "old", "ill").cast(pl.String)
+    )
+    return sf.read_table(frame, sf.Schema(quasi_identifying=["group", "town", "old"], sensitive=["ill"]))
+
+
+class TestComparingBuckets:
+    """What groups of people have can be learnt from all buckets (Kifer): whether more than 1/l comes of it."""
+
+    def success(self, members: str, likely: float) -> AttackResult:
+        table = linked(3000, likely)
+        release = bucketized(table, sf.ProbabilisticLDiversity(3), members=members)
+        return sf.attack(release, table, attacks="definetti").results[0]
+
+    @pytest.mark.parametrize("members", ["random", "alike"])
+    def test_small_buckets_give_away_more_than_they_say(self, members):
+        found = self.success(members, 0.5)
+        assert found.allowed == pytest.approx(1 / 3)
+        assert found.success.interval[0] > found.allowed + 0.1
+
+    @pytest.mark.parametrize("likely", [0.0, 0.3, 0.5])
+    def test_dealt_ones_do_not(self, likely):
+        found = self.success("dealt", likely)
+        assert found.success.interval[1] < found.allowed
+
+    def test_dealt_ones_leave_nothing_to_learn_where_nothing_is_linked(self):
+        found = self.success("dealt", 0.0)
+        assert found.success.interval[0] < max(found.success.baseline, 1 / 6)
+
+    def test_dealt_ones_do_where_the_value_all_but_follows(self):
+        """Nine in ten of every group have its disease: even small differences between buckets tell."""
+        found = self.success("dealt", 0.9)
+        assert found.success.interval[0] > found.allowed
+        assert found.success.share < self.success("random", 0.9).success.share
+
+
+@given(SIZES, st.integers(2, 4), st.sampled_from(["dealt", "alike", "random"]))
+@settings(max_examples=60, deadline=None)
+def test_every_kind_of_member_is_published_and_satisfies(counts, l, members):  # noqa: E741
+    values = [f"v{place}" for place, count in enumerate(counts) for _ in range(count)]
+    if not naive.eligible(values, l):
+        return
+    table = people(values)
+    release = bucketized(table, sf.ProbabilisticLDiversity(l), members=members, seed=None)
+    buckets = values_of(release)
+    assert all(max(Counter(bucket).values()) * l <= len(bucket) for bucket in buckets)
+    assert Counter(value for bucket in buckets for value in bucket) == Counter(values)
+    quasi = release.tables["quasi_identifying"]
+    assert sorted(quasi["age"]) == list(range(len(values)))
+    held = release.tables["sensitive"].group_by("bucket").agg(pl.sum("count"))
+    assert Counter(quasi["bucket"]) == Counter(dict(held.rows()))
+    assert sf.verify(release).ok
+
+
+def test_alike_people_share_buckets():
+    values = ["a", "b", "c", "d"] * 100
+    release = bucketized(people(values), sf.ProbabilisticLDiversity(2), members="alike")
+    spans = release.tables["quasi_identifying"].group_by("bucket").agg(span=pl.max("age") - pl.min("age"))["span"]
+    # The smallest part that is not cut has seven people at most, whose ages follow one another.
+    assert spans.max() <= 6
+    assert "parts of people who are alike" in " ".join(release.report.notes)
+
+
+def test_dealt_buckets_take_at_most_the_room_up_to_the_promise():
+    values = ["a"] * 300 + ["b"] * 200 + ["c"] * 200 + ["d"] * 300
+    release = bucketized(people(values), sf.ProbabilisticLDiversity(2), members="dealt")
+    # 3 / (1/2 - 3/10)
+    assert release.report.figures["smallest_bucket"] == 15
+    shares = [max(Counter(bucket).values()) / len(bucket) for bucket in values_of(release)]
+    assert max(shares) <= 0.3 + 1 / 15
+    assert "dealt out evenly" not in " ".join(release.report.notes)
+
+
+@pytest.mark.parametrize("rows", [997, 1000])
+def test_dealt_buckets_stay_small_where_there_is_no_room(rows):
+    """Sixteen times l, although hardly any way to deal half of the records out leaves half of them in each bucket."""
+    values = ["a"] * (rows // 2) + ["b"] * (rows // 4)
+    values += ["c"] * (rows - len(values))
+    release = bucketized(people(values), sf.ProbabilisticLDiversity(2), members="dealt")
+    assert 32 <= release.report.figures["smallest_bucket"] <= 34
+
+
+def test_the_order_of_the_input_decides_nothing_about_parts():
+    table = linked(400, 0.3)
+    other = sf.read_table(table.frame.sample(fraction=1.0, shuffle=True, seed=3), table.schema)
+
+    def parts(table: sf.Table) -> str:
+        return bucketized(table, sf.DistinctLDiversity(2), members="alike", seed=None).report.notes[1]
+
+    assert "parts of people who are alike" in parts(table)
+    assert parts(table) == parts(other)
+
+
+@pytest.mark.parametrize("members", ["dealt", "alike"])
+def test_threads_change_nothing(members):
+    table = linked(3000, 0.3)
+
+    def tables(threads: int) -> list[tuple[object, ...]]:
+        release = sf.anonymize(
+            table,
+            sf.ProbabilisticLDiversity(3),
+            anonymizer=sf.Bucketization(members=members),
+            seed=5,
+            threads=threads,
+        )
+        return [row for frame in release.tables.values() for row in frame.rows()]
+
+    assert tables(1) == tables(2)
 
 
 # what is refused

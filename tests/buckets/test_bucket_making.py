@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from naive import buckets as naive
-from sfumato.buckets.making import Buckets, SortedRecords, dealt_buckets, distinct_buckets, sort_records
+from sfumato.buckets.making import Buckets, Parts, SortedRecords, dealt_buckets, distinct_buckets, sort_records
 
 CODES = st.lists(st.integers(0, 9), min_size=1, max_size=60).map(lambda values: np.array(values, dtype=np.uint8))
 
@@ -53,6 +53,30 @@ def test_buckets_of_different_values_are_those_of_the_twin(codes, size, seed):
         assert Counter(taken) <= Counter(values)
         joined += Counter(values) - Counter(taken)
     assert joined == Counter(left)
+
+
+@given(st.lists(CODES, min_size=1, max_size=4), st.integers(1, 3), st.one_of(st.none(), st.integers(0, 99)))
+@settings(max_examples=100, deadline=None)
+def test_buckets_of_parts_are_those_of_the_parts_alone(groups, size, seed):
+    codes = np.concatenate(groups)
+    order = np.random.default_rng(len(codes)).permutation(len(codes))
+    part_of = np.repeat(np.arange(len(groups)), [len(group) for group in groups]).astype(np.int32)[order]
+    codes = codes[order]
+    records = sort_records(codes, 10, seed, Parts(part_of, len(groups)))
+    buckets = distinct_buckets(records, size, seed)
+    if not all(naive.eligible(group.tolist(), size) for group in groups):
+        assert buckets is None
+        return
+    assert buckets.parts == len(groups)
+    pairs = set(zip(buckets.bucket_of.tolist(), part_of.tolist(), strict=True))
+    assert len(pairs) == buckets.count == sum(len(group) // size for group in groups)
+    found = contents(buckets, codes)
+    assert all(len(set(values)) == len(values) >= size for values in found)
+    for number, group in enumerate(groups):
+        inside = np.unique(buckets.bucket_of[part_of == number]) if len(group) else []
+        taken = naive.groups_of_values({value: int((group == value).sum()) for value in range(10)}, size)[0]
+        for bucket, values in zip(inside, taken, strict=True):
+            assert Counter(values) <= Counter(found[bucket])
 
 
 @given(CODES, st.integers(1, 60))

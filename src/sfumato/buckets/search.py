@@ -5,11 +5,29 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import Literal
 
-from sfumato.buckets.making import Buckets, SortedRecords, dealt_buckets, distinct_buckets, sort_records
+from sfumato.buckets.making import (
+    Buckets,
+    Parts,
+    SortedRecords,
+    dealt_buckets,
+    distinct_buckets,
+    merged_buckets,
+    sort_records,
+)
 from sfumato.classes.statistics import ClassStatistics, class_statistics
 from sfumato.models.protocol import TOLERANCE, PrivacyModel
 from sfumato.table.encoding import EncodedTable
+
+Members = Literal["dealt", "alike", "random"]
+"""Who shares a bucket; see :class:`sfumato.anonymizers.bucketization.Bucketization`."""
+
+Cut = Callable[[int], Parts]
+"""Parts of alike people for a size of bucket: no value has more than one record in that many, in any of them."""
+
+MOST_TIMES = 16
+"""Buckets are dealt no larger than that many times what the models' `l` asks for, unless the models need it."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -20,40 +38,69 @@ class Bucketed:
     statistics: ClassStatistics
 
 
-def search_buckets(table: EncodedTable, models: Sequence[PrivacyModel], seed: int | None) -> Bucketed:
+def search_buckets(
+    table: EncodedTable, models: Sequence[PrivacyModel], seed: int | None, members: Members, cut: Cut
+) -> Bucketed:
     """Find buckets for a table with one sensitive attribute whose records as one bucket satisfy every model.
 
-    For a size, buckets of as many different values are tried first, then values dealt out evenly. The size starts at
-    what the models' `l` asks for, and rises until every model holds; one bucket of all records always satisfies them.
-    Sizes are doubled and then halved, so that a smaller size which would do as well may be passed over where larger
-    ones do not.
+    For a size, buckets of as many different values are tried first, in the whole table or in parts of it, then values
+    dealt out evenly. With ``members="dealt"`` these are tried first, then buckets of different values merged into
+    buckets of that size. The size starts at what the models' `l` asks for, or at :func:`telling_little`, and rises
+    until every model holds; one bucket of all records always satisfies them. Sizes
+    are doubled and then halved, so that a smaller size which would do as well may be passed over where larger ones do
+    not.
 
     Notes
     -----
-    Cost O(n log v) for each size that is tried; models of l-diversity mostly take one.
+    Cost O(n log v) for each size that is tried, and that of `cut`; models of l-diversity mostly take one.
     """
     attribute = table.sensitive[0]
-    records = sort_records(table.sensitive_codes[:, 0], attribute.cardinality, seed)
+    codes = table.sensitive_codes[:, 0]
+    records = sort_records(codes, attribute.cardinality, seed)
+
+    asked = max([1.0, *(float(model.parameters().get("l", 1)) for model in models)])
+    least = min(math.ceil(asked - TOLERANCE), table.height)
+
+    def distinct(size: int) -> Iterator[Buckets]:
+        if records.eligible(size):
+            parts = cut(size) if members == "alike" else None
+            among = records if parts is None else sort_records(codes, attribute.cardinality, seed, parts)
+            found = distinct_buckets(among, size, seed)
+            if found is not None:
+                yield found
+
+    def candidates(size: int) -> Iterator[Buckets]:
+        if members != "dealt":
+            yield from distinct(size)
+        yield dealt_buckets(records, records.height // size)
+        if members == "dealt":
+            for found in distinct(least):
+                yield merged_buckets(found, max(1, found.count // (size // least)))
 
     def satisfying(size: int) -> Bucketed | None:
-        for buckets in _candidates(records, size, seed):
+        for buckets in candidates(size):
             statistics = class_statistics(buckets.bucket_of, buckets.count, table.sensitive_codes, table.sensitive)
             if all(bool(model.holds(statistics).all()) for model in models):
                 return Bucketed(buckets, statistics)
         return None
 
-    return _smallest(satisfying, min(_asked_for(models), table.height), table.height)
+    low = min(telling_little(records, asked), table.height) if members == "dealt" else least
+    return _smallest(satisfying, low, table.height)
 
 
-def _candidates(records: SortedRecords, size: int, seed: int | None) -> Iterator[Buckets]:
-    distinct = distinct_buckets(records, size, seed)
-    if distinct is not None:
-        yield distinct
-    yield dealt_buckets(records, records.height // size)
+def telling_little(records: SortedRecords, l: float) -> int:  # noqa: E741 - the letter of the literature
+    """Return the size from which buckets that are dealt out leave attackers room to learn and still be within 1/l.
 
-
-def _asked_for(models: Sequence[PrivacyModel]) -> int:
-    return max([1, *(math.ceil(float(model.parameters().get("l", 1)) - TOLERANCE) for model in models)])
+    A bucket of g records has at most ``g p + 1`` of a value with share p of the table, a share of ``p + 1/g``. What is
+    learnt from comparing buckets, too, is of the order of 1/g, as they differ by no more than one record of each value;
+    it counts twice here, as more is learnt from more records. So ``3/g`` goes into the room ``1/l - p`` above the most
+    frequent value. Where there is hardly any, the size is `MOST_TIMES` times l; without an l it is 1.
+    """
+    if l <= 1:
+        return 1
+    most = MOST_TIMES * l
+    room = 1 / l - records.most_frequent / records.height
+    return math.ceil((most if room * most <= 3 else 3 / room) - TOLERANCE)
 
 
 def _smallest(satisfying: Callable[[int], Bucketed | None], low: int, high: int) -> Bucketed:

@@ -1,6 +1,6 @@
 """Buckets of records whose sensitive values all differ.
 
-Letters: n records, v values, l values in a bucket, b buckets.
+Letters: n records, p parts of them, v values of all parts together, l values in a bucket, b buckets.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ from sfumato.kernels.jit import inlined, kernel
 
 @kernel
 def sorted_by_value(
-    order: NDArray[np.int64], codes: NDArray[np.unsignedinteger], starts: NDArray[np.int64]
+    order: NDArray[np.int64], codes: NDArray[np.integer], starts: NDArray[np.int64]
 ) -> NDArray[np.int64]:
     """Sort records by the codes of their values; those of one value stay in the order given.
 
-    order : int64 (n,). codes : unsigned (n,), below v. starts : int64 (v + 1,), where each value begins. Returns
-    int64 (n,). Cost O(n + v).
+    order : int64 (n,). codes : whole numbers (n,), 0 or above and below v. starts : int64 (v + 1,), where each value
+    begins. Returns int64 (n,). Cost O(n + v).
     """
     after = starts[:-1].copy()
     records = np.empty(len(order), dtype=np.int64)
@@ -31,45 +31,98 @@ def sorted_by_value(
 
 
 @kernel
-def largest_first(starts: NDArray[np.int64], size: int) -> tuple[NDArray[np.int32], int]:
-    """Take one record each of the `size` values of which most are left, ties by code, while there are so many values.
+def largest_first(
+    starts: NDArray[np.int64], parts: NDArray[np.int64], size: int
+) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+    """Take one record each of the `size` values of which most are left in a part, while it has so many values.
 
-    starts : int64 (v + 1,), where each value begins among records that are sorted by value. Returns int32 (n,), the
-    bucket at each place, −1 where none was left to join; and the number of buckets. Cost O(n log v).
+    Values of which equally many are left: by their order. starts : int64 (v + 1,), where each value of each part begins
+    among records that are sorted by part and value. parts : int64 (p + 1,), first value of each part. Returns int32
+    (n,), the bucket at each place, −1 where none was left to join; and int64 (p + 1,), first bucket of each part. Cost
+    O(n log v).
     """
-    values = len(starts) - 1
     bucket_at = np.full(starts[-1], -1, dtype=np.int32)
+    heap = np.empty(np.diff(parts).max(), dtype=np.int64)
+    taken = np.empty(size, dtype=np.int64)
     after = starts[:-1].copy()
-    # Keys rise with the records left, and fall with the code.
-    heap = np.empty(values, dtype=np.int64)
+    buckets = np.zeros(len(parts), dtype=np.int64)
+    for part in range(len(parts) - 1):
+        first = parts[part]
+        values = parts[part + 1] - first
+        held = _fill(heap, starts, first, values)
+        count = buckets[part]
+        while held >= size:
+            held = _take(heap, held, taken)
+            for chosen in range(size):
+                key = taken[chosen]
+                value = first + values - 1 - key % values
+                bucket_at[after[value]] = count
+                after[value] += 1
+                if key >= 2 * values:
+                    heap[held] = key - values
+                    _rise(heap, held)
+                    held += 1
+            count += 1
+        buckets[part + 1] = count
+    return bucket_at, buckets
+
+
+@kernel
+def join_left(
+    bucket_at: NDArray[np.int32],
+    starts: NDArray[np.int64],
+    parts: NDArray[np.int64],
+    buckets: NDArray[np.int64],
+    draws: NDArray[np.int64],
+) -> None:
+    """Put every record without a bucket into one of its part that lacks its value, chosen by the draw at its place.
+
+    bucket_at : int32 (n,), written to; −1 at no more than one place of a value in a part. draws : int64 (n,), 0 or
+    above. The others are those of :func:`largest_first`. Cost O(n + l b).
+    """
+    lacking = np.empty(np.diff(buckets).max(), dtype=np.bool_)
+    for part in range(len(parts) - 1):
+        first = buckets[part]
+        count = buckets[part + 1] - first
+        for value in range(parts[part], parts[part + 1]):
+            last = starts[value + 1] - 1
+            if last < starts[value] or bucket_at[last] >= 0:
+                continue
+            lacking[:count] = True
+            for place in range(starts[value], last):
+                lacking[bucket_at[place] - first] = False
+            # Records of a value take buckets in turn, so that only the last is ever left.
+            passed = draws[last] % (count - (last - starts[value]))
+            bucket = 0
+            while not lacking[bucket] or passed > 0:
+                passed -= lacking[bucket]
+                bucket += 1
+            bucket_at[last] = first + bucket
+
+
+@inlined
+def _fill(heap: NDArray[np.int64], starts: NDArray[np.int64], first: int, values: int) -> int:
+    """Make a heap of the values of a part; return how many have records. Keys rise with these, and fall with values."""
     held = 0
-    for code in range(values):
-        left = starts[code + 1] - starts[code]
+    for value in range(values):
+        left = starts[first + value + 1] - starts[first + value]
         if left:
-            heap[held] = left * values + (values - 1 - code)
+            heap[held] = left * values + (values - 1 - value)
             held += 1
     for place in range(held // 2 - 1, -1, -1):
         _sink(heap, held, place)
-    taken = np.empty(size, dtype=np.int64)
-    count = 0
-    while held >= size:
-        for chosen in range(size):
-            key = heap[0]
-            held -= 1
-            heap[0] = heap[held]
-            _sink(heap, held, 0)
-            taken[chosen] = key
-        for chosen in range(size):
-            key = taken[chosen]
-            code = values - 1 - key % values
-            bucket_at[after[code]] = count
-            after[code] += 1
-            if key >= 2 * values:
-                heap[held] = key - values
-                _rise(heap, held)
-                held += 1
-        count += 1
-    return bucket_at, count
+    return held
+
+
+@inlined
+def _take(heap: NDArray[np.int64], held: int, taken: NDArray[np.int64]) -> int:
+    """Move the largest keys out of the heap until `taken` is full; return how many it still holds."""
+    for chosen in range(len(taken)):
+        taken[chosen] = heap[0]
+        held -= 1
+        heap[0] = heap[held]
+        _sink(heap, held, 0)
+    return held
 
 
 @inlined

@@ -10,6 +10,7 @@ from typing import Any
 import polars as pl
 
 from sfumato.anonymizers import ANONYMIZERS, PUBLISHERS
+from sfumato.anonymizers.bucketization import Bucketization
 from sfumato.errors import PolicyError, UnsatisfiableError
 from sfumato.experiments.papers.adult_trees import EIGHT
 from sfumato.experiments.papers.datasets import complete_adult
@@ -63,7 +64,8 @@ def slicing(setting: Setting) -> Reproduction:
     schema = Schema(quasi_identifying=[name for name in EIGHT if name != SENSITIVE], sensitive=[SENSITIVE])
     table, kept_back = hold_out(read_table(adult.select(EIGHT), schema), seed=setting.seed)
     diversities = DIVERSITIES[::4] if setting.quick else DIVERSITIES
-    known = {**ANONYMIZERS, **PUBLISHERS}
+    # The papers speak of Anatomy's buckets.
+    known = {**ANONYMIZERS, **PUBLISHERS, BUCKETIZATION: partial(Bucketization, members="random")}
     jobs = [
         partial(_run, label, known[label](), table, kept_back, l, setting)
         for l in diversities  # noqa: E741
