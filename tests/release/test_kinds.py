@@ -36,7 +36,8 @@ def table() -> sf.Table:
 
 
 def bucketized(**more: Any) -> sf.Release:
-    return sf.anonymize(table(), sf.ProbabilisticLDiversity(2), anonymizer=sf.Bucketization(), seed=1, **more)
+    anonymizer = sf.Bucketization(members="random")
+    return sf.anonymize(table(), sf.ProbabilisticLDiversity(2), anonymizer=anonymizer, seed=1, **more)
 
 
 @dataclass(frozen=True)
@@ -243,7 +244,7 @@ def test_verbs_that_need_classes_say_so(tmp_path):
 def test_a_policy_names_it_and_is_written_into_the_release(tmp_path):
     folder = bucketized().save(tmp_path / "out")
     policy = sf.Policy.from_file(folder / "policy.toml")
-    assert policy.to_anonymizer() == sf.Bucketization()
+    assert policy.to_anonymizer() == sf.Bucketization(members="random")
     assert "recoding" not in (folder / "policy.toml").read_text()
 
 
@@ -271,7 +272,8 @@ def words(folder: Path, *more: str) -> list[str]:
 
 
 def test_the_command_line_takes_it(tmp_path):
-    code, output = run(*words(tmp_path, "-l", "2", "--diversity", "probabilistic", "--out", str(tmp_path / "out")))
+    asked = ("-l", "2", "--diversity", "probabilistic", "--set", "members=random")
+    code, output = run(*words(tmp_path, *asked, "--out", str(tmp_path / "out")))
     assert code == 0, output
     assert "buckets: 30" in output
     assert run("verify", str(tmp_path / "out"))[0] == 0

@@ -40,7 +40,11 @@ def adult() -> sf.Table:
 
 @pytest.fixture(scope="module")
 def releases(adult: sf.Table) -> dict[str, sf.Release]:
-    anonymizers = {"generalized": sf.Mondrian(), "sliced": sf.Slicing(), "bucketized": sf.Bucketization(members="random")}
+    anonymizers = {
+        "generalized": sf.Mondrian(),
+        "sliced": sf.Slicing(),
+        "bucketized": sf.Bucketization(members="random"),
+    }
     model = sf.ProbabilisticLDiversity(5)
     return {name: sf.anonymize(adult, model, anonymizer=each, seed=1) for name, each in anonymizers.items()}
 
