@@ -21,6 +21,7 @@ from sfumato.utility.correlations import correlations, mean_square_contingency
 from sfumato.utility.distances import earth_mover_over_numbers, earth_movers, jensen_shannon, total_variation
 from sfumato.utility.domains import Domain, domains_of
 from sfumato.utility.estimates import contingency, estimate, expected_by_label, factors_of, histogram
+from sfumato.utility.original import Original
 from sfumato.utility.populations import large_populations
 from sfumato.utility.queries import Among, Query, Range, Workload
 from sfumato.utility.trade_off import (
@@ -247,7 +248,7 @@ def test_guessing_shares_ties():
 
 
 def test_utility_loss_of_the_original_and_of_the_suppressed_table():
-    populations = large_populations(TABLE, ["age", "town"], 30, seed=1)
+    populations = large_populations(Original.of(TABLE), ["age", "town"], 30, seed=1)
     assert {"illness"} & set(populations.attributes) == set()
     loss, count = utility_loss(ORIGINAL, read_joint(RELEASED, DOMAINS), populations, DOMAINS["illness"], support=0.05)
     assert loss == pytest.approx(0)

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Mapping, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 from threading import Event
 from typing import Any
 
-from sfumato.errors import PolicyError, raise_all
+from sfumato.errors import PolicyError, UnsatisfiableError, raise_all
 from sfumato.experiments.comparison import Comparison
-from sfumato.experiments.outcome import Ground, Outcome, outcome_of
+from sfumato.experiments.ground import Ground, Preparations, part_of
+from sfumato.experiments.outcome import Outcome, outcome_of, released
 from sfumato.experiments.plan import ATTRIBUTES, RECORDS, Plan, Run, Value, Way, plan
 from sfumato.experiments.store import Store, fingerprint
 from sfumato.models.protocol import PrivacyModel
@@ -20,6 +22,7 @@ from sfumato.recoding import Recoding
 from sfumato.running import Progress, silent, thread_count
 from sfumato.shuffle import seed_problems
 from sfumato.table.table import Table
+from sfumato.utility.original import Original
 from sfumato.utility.splitting import hold_out
 
 WARM = 200
@@ -122,42 +125,57 @@ class _Runs:
     def all(self, threads: int) -> list[Outcome]:
         """Do what is not done yet, several runs at a time; when stopped, what is finished stays written."""
         runs = list(self.plan.runs())
-        found = self.store.finished() if self.store else {}
+        written = self.store.finished() if self.store else {}
+        found = {run.key: written[run.key] for run in runs if run.key in written}
         todo = [run for run in runs if run.key not in found]
-        done = len(runs) - len(todo)
-        self.progress("comparing", done, len(runs))
-        self._warm_up(todo)
+        self.progress("comparing", len(found), len(runs))
+
+        def arrived(outcome: Outcome) -> None:
+            found[outcome.run.key] = outcome
+            self.progress(f"comparing: {outcome.run.anonymizer}", len(found), len(runs))
+
+        if todo:
+            self._do(todo, threads, arrived)
+        return [found[run.key] for run in runs]
+
+    def _do(self, todo: Sequence[Run], threads: int, arrived: Callable[[Outcome], None]) -> None:
+        tables = Preparations(self.plan, self.ground, todo)
+        order = self.plan.longest_first(todo)
         stopped = Event()
         with ThreadPoolExecutor(max_workers=threads, thread_name_prefix="sfumato-run") as pool:
-            waiting = {pool.submit(self._one, run, stopped) for run in todo}
             try:
-                while waiting:
-                    ended, waiting = wait(waiting, return_when=FIRST_COMPLETED)
-                    done += len(ended)
-                    for outcome in _results(ended):
-                        found[outcome.run.key] = outcome
-                        self.progress(f"comparing: {outcome.run.anonymizer}", done, len(runs))
+                first = pool.submit(tables.of, order[0])
+                self._warm_up(todo, pool)
+                first.result()
+                for ended in as_completed([pool.submit(self._one, run, tables, stopped) for run in order]):
+                    arrived(ended.result())
             except BaseException:
                 stopped.set()
                 pool.shutdown(wait=True, cancel_futures=True)
                 raise
-        return [found[run.key] for run in runs]
 
-    def _warm_up(self, todo: Sequence[Run]) -> None:
+    def _warm_up(self, todo: Sequence[Run], pool: ThreadPoolExecutor) -> None:
         """Let every anonymizer run once on a few records: what is compiled at first use must not count as its time."""
+        firsts = {run.anonymizer: run for run in reversed(todo)}
+        warming = {pool.submit(self._try, run): label for label, run in firsts.items()}
+        for done, each in enumerate(as_completed(warming), 1):
+            each.result()
+            self.progress(f"warming up: {warming[each]}", done, len(warming))
+
+    def _try(self, run: Run) -> None:
         table = self.ground.table
         few = Table(table.frame.head(WARM), table.schema, table.kinds, table.source)
-        small = replace(self.ground, table=few, holdout=None)
-        for label, run in {run.anonymizer: run for run in todo}.items():
-            self.progress(f"warming up: {label}", 0, 1)
-            outcome_of(run, self.plan, small, silent)
+        original = Original.of(part_of(few, self.plan.vary, run))
+        with suppress(UnsatisfiableError, PolicyError):
+            released(run, self.plan, self.ground, original, silent)
 
-    def _one(self, run: Run, stopped: Event) -> Outcome:
+    def _one(self, run: Run, tables: Preparations, stopped: Event) -> Outcome:
         def watched(what: str, done: int, total: int) -> None:
             if stopped.is_set():
                 raise _Stopped
 
-        outcome = outcome_of(run, self.plan, self.ground, watched)
+        outcome = outcome_of(run, self.plan, self.ground, tables.of(run), watched)
+        tables.ended(run)
         if self.store:
             self.store.add(outcome)
         return outcome
@@ -165,10 +183,6 @@ class _Runs:
 
 class _Stopped(Exception):
     """Ends a run between two of its steps."""
-
-
-def _results(ended: set[Future[Outcome]]) -> list[Outcome]:
-    return [future.result() for future in ended]
 
 
 def _setting_problems(table: object, queries: object, seed: object, limit: object) -> list[str]:

@@ -94,8 +94,15 @@ def anonymize(
         threads,
         progress,
     )
+    return made(task, policy)
+
+
+def made(task: Task, policy: Policy | None = None) -> Release:
+    """Make the release that a task asks for; see :func:`anonymize`."""
     way = task.anonymizer
-    written = policy or Policy.of(table.schema, task.models, way, task.recoding, suppression_limit, refine)
+    written = policy or Policy.of(
+        task.table.schema, task.models, way, task.recoding, task.suppression_limit, task.refine
+    )
     if isinstance(way, Publisher):
         return published_release(task, way, written)
     return generalized_release(task, way, written)

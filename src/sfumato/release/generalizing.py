@@ -27,13 +27,12 @@ from sfumato.release.task import STEPS, Task
 from sfumato.release.verify import Verification
 from sfumato.release.verify_kinds import verified
 from sfumato.shuffle import permutation
-from sfumato.table.encoding import encode
 
 
 def generalized_release(task: Task, anonymizer: Anonymizer, policy: Policy) -> Release:
     """Encode, partition, recode, publish, verify, measure; see :func:`sfumato.anonymize`."""
     task.step("encoding", 1)
-    encoded = encode(task.table)
+    encoded = task.encoded()
     problem = problem_of(task, anonymizer, encoded)
     partition = _solution(anonymizer, problem, task.recoding, task.refine)
     task.step("recoding", 3)

@@ -16,7 +16,6 @@ from sfumato.release.report_kinds import KindReport
 from sfumato.release.task import STEPS, Task
 from sfumato.release.verify import Verification
 from sfumato.release.verify_kinds import verified
-from sfumato.table.encoding import encode
 
 
 def published_release(task: Task, publisher: Publisher, policy: Policy) -> Release:
@@ -30,7 +29,7 @@ def published_release(task: Task, publisher: Publisher, policy: Policy) -> Relea
         Never expected: the tables break a promise, or leave one undecided.
     """
     task.step("encoding", 1)
-    encoded = encode(task.table)
+    encoded = task.encoded()
     fits = partial(publisher.check, encoded, task.models)
     raise_all(PolicyError, [*_meaningless(task, publisher), *problems_in(fits)])
     task.step("publishing", 2)

@@ -12,7 +12,7 @@ from sfumato.models.protocol import PrivacyModel
 from sfumato.recoding import Recoding
 from sfumato.running import thread_count
 from sfumato.shuffle import seed_problems
-from sfumato.table.encoding import EncodedTable
+from sfumato.table.encoding import EncodedTable, encode
 from sfumato.table.table import Table
 
 STEPS = 6
@@ -36,6 +36,8 @@ class Task:
     seed : int or None
     threads : int or None
     progress : callable
+    read : EncodedTable or None
+        The table's codes, where they are known already.
 
     Raises
     ------
@@ -53,12 +55,23 @@ class Task:
     seed: int | None = None
     threads: int | None = None
     progress: Progress = silent
+    read: EncodedTable | None = None
 
     def __post_init__(self) -> None:
         """Check everything that can be told without looking into the table."""
         given = tuple(self.models) if isinstance(self.models, Sequence) else (self.models,)
         object.__setattr__(self, "models", given)
         raise_all(PolicyError, [*self._wrong_types(), *self._wrong_models(), *self._wrong_numbers()])
+
+    def encoded(self) -> EncodedTable:
+        """Return the table's codes.
+
+        Raises
+        ------
+        SfumatoError
+            With the problems of all columns; see :func:`~sfumato.table.encoding.encode`.
+        """
+        return self.read or encode(self.table)
 
     def problem(self, encoded: EncodedTable) -> Problem:
         """Return the problem that the algorithm is handed."""

@@ -2,43 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.attacks.posterior import posterior_blocks, sensitive_of
-from sfumato.errors import InputError, PolicyError, raise_all
-from sfumato.published import Published, RandomizedTable
+from sfumato.errors import PolicyError, raise_all
+from sfumato.published import Published
 from sfumato.recoding import Recoding
-from sfumato.release.attack_target import OpenedRelease, open_release
-from sfumato.release.measure import published_recoding
+from sfumato.release.attack_target import open_release
 from sfumato.release.release import Release
+from sfumato.release.seen import Seen, error_figures, recoding_of
 from sfumato.running import Progress, silent
 from sfumato.shuffle import seed_problems
-from sfumato.table.encoding import encode
 from sfumato.table.table import Table
-from sfumato.utility.answers import (
-    QueryErrors,
-    estimated_answers,
-    exact_answers,
-    relative_errors,
-    summarize,
-)
-from sfumato.utility.classifiers import Accuracy, accuracies
+from sfumato.utility.answers import Questions, estimated_answers, exact_answers
+from sfumato.utility.classifiers import Accuracy
 from sfumato.utility.correlations import correlations
-from sfumato.utility.domains import Domain, domains_of
 from sfumato.utility.features import Encoding
-from sfumato.utility.joint import Joint
 from sfumato.utility.learners import LEARNERS, Learner
+from sfumato.utility.original import Original
 from sfumato.utility.populations import large_populations
 from sfumato.utility.queries import AGGREGATES, Query, Workload
 from sfumato.utility.report import Utility
-from sfumato.utility.trade_off import DirectComparison, TradeOff, guessing_accuracy, privacy_losses, utility_loss
-from sfumato.utility.views import original_joint, read_joint
-from sfumato.utility.workload import query_workload
+from sfumato.utility.trade_off import DirectComparison, TradeOff, utility_loss
+from sfumato.utility.workload import drawn_workload
 
 QUERIES = 1000
 POPULATIONS = 200
@@ -93,7 +82,7 @@ def answer(
     if release is None:
         return exact_answers(asked, original)
     opened = open_release(release)
-    return estimated_answers(asked, opened.published, original, recoding=recoding or _recoding(opened))
+    return estimated_answers(asked, opened.published, original, recoding=recoding or recoding_of(opened))
 
 
 def measure_utility(
@@ -156,13 +145,11 @@ def measure_utility(
     """
     _refuse_strangers(original, recoding, holdout)
     raise_all(PolicyError, seed_problems(seed))
-    opened = open_release(release)
-    chosen = recoding or _recoding(opened)
-    domains = domains_of(encode(original))
     progress("reading", 0, 4)
-    seen = _Seen(opened.published, original, chosen, domains, original_joint(domains), _read(opened, domains, chosen))
+    seen = Seen.of(release, Original.of(original), recoding)
     progress("queries", 1, 4)
-    queries, unanswered = _query_errors(seen, workload, seed)
+    asked = workload or _usual_workload(seen, seed)
+    queries, unanswered = error_figures(Questions.about(asked, seen.domains), seen.after)
     progress("classifiers", 2, 4)
     unmeasured = dict(unanswered)
     learnt: tuple[Accuracy, ...] = ()
@@ -171,42 +158,17 @@ def measure_utility(
     elif not classifiers:
         unmeasured["classifiers"] = "none was asked for"
     else:
-        learnt = _learnt(seen, holdout, targets, classifiers, encoding, seed)
+        learnt = seen.learnt(holdout, targets, classifiers, encoding, seed)
     progress("trade-off", 3, 4)
     trade_offs, reason = _trade_offs(seen, learnt, seed)
     if reason:
         unmeasured["trade-off"] = reason
     progress("trade-off", 4, 4)
-    if lacking := [name for name in domains if name not in seen.after.spreads]:
+    if lacking := [name for name in seen.domains if name not in seen.after.spreads]:
         unmeasured["columns"] = f"not published: {', '.join(lacking)}"
-    kept = correlations(seen.before, seen.after, domains)
+    kept = correlations(seen.original.joint, seen.after, seen.domains)
     published = round(seen.after.total)
-    return Utility(opened.published.kind, original.height, published, queries, kept, learnt, trade_offs, unmeasured)
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class _Seen:
-    """A release and its original, both read."""
-
-    published: Published
-    original: Table
-    recoding: Recoding
-    domains: Mapping[str, Domain]
-    before: Joint
-    after: Joint
-
-    @property
-    def having_values(self) -> list[str]:
-        """Published attributes of which the original has at least one value."""
-        return [name for name in self.after.spreads if self.domains[name].attribute.size]
-
-
-def _read(opened: OpenedRelease, domains: Mapping[str, Domain], recoding: Recoding) -> Joint:
-    return read_joint(opened.published, domains, recoding)
-
-
-def _recoding(opened: OpenedRelease) -> Recoding:
-    return published_recoding(opened.policy)
+    return Utility(seen.published.kind, original.height, published, queries, kept, learnt, trade_offs, unmeasured)
 
 
 def _refuse_strangers(original: object, recoding: object, holdout: object = None) -> None:
@@ -218,90 +180,28 @@ def _refuse_strangers(original: object, recoding: object, holdout: object = None
     raise_all(PolicyError, problems)
 
 
-def _query_errors(
-    seen: _Seen, workload: Workload | None, seed: int | None
-) -> tuple[dict[str, QueryErrors], dict[str, str]]:
-    """Return the errors of each aggregate, and why there are none of some."""
-    asked = workload or _usual_workload(seen, seed)
-    exact = exact_answers(asked, seen.original)
-    estimated = estimated_answers(asked, seen.published, seen.original, recoding=seen.recoding)
-    errors = relative_errors(asked, exact, estimated, seen.original)
-    aggregates = np.array([query.aggregate for query in asked])
-    found: dict[str, QueryErrors] = {}
-    unmeasured: dict[str, str] = {}
-    for aggregate in AGGREGATES:
-        own = errors[aggregates == aggregate]
-        if not np.all(np.isnan(own)):
-            found[aggregate] = summarize(own)
-        elif len(own):
-            unmeasured[f"{aggregate} queries"] = "none has an answer in the original"
-    return found, unmeasured
-
-
-def _usual_workload(seen: _Seen, seed: int | None) -> Workload:
+def _usual_workload(seen: Seen, seed: int | None) -> Workload:
     published = seen.having_values
     numbers = [name for name in published if seen.domains[name].numbers is not None]
     aggregates = AGGREGATES if numbers else AGGREGATES[:1]
     count = QUERIES * len(aggregates)
-    return query_workload(
+    return drawn_workload(
         seen.original, count, aggregates=aggregates, of=numbers or None, attributes=published, seed=seed
     )
 
 
-def _learnt(
-    seen: _Seen,
-    holdout: Table,
-    targets: Sequence[str] | None,
-    classifiers: Sequence[Learner],
-    encoding: Encoding,
-    seed: int | None,
-) -> tuple[Accuracy, ...]:
-    return accuracies(
-        seen.before,
-        seen.after,
-        holdout,
-        seen.domains,
-        targets=_usual_targets(seen) if targets is None else targets,
-        learners=classifiers,
-        encoding=encoding,
-        seed=seed,
-    )
-
-
-def _usual_targets(seen: _Seen) -> list[str]:
-    schema = seen.original.schema
-    quasi = [name for name in schema.quasi_identifying if seen.domains[name].numbers is None]
-    return [name for name in [*schema.sensitive, *quasi[:1]] if name in seen.after.spreads]
-
-
-def _trade_offs(seen: _Seen, learnt: Sequence[Accuracy], seed: int | None) -> tuple[tuple[TradeOff, ...], str]:
+def _trade_offs(seen: Seen, learnt: Sequence[Accuracy], seed: int | None) -> tuple[tuple[TradeOff, ...], str]:
     """Return one for each sensitive attribute, or why there is none."""
-    names = [name for name in sensitive_of(seen.published) if name in seen.domains]
-    if not names:
-        return (), "the release has no sensitive attribute"
-    if isinstance(seen.published, RandomizedTable):
-        return (), "a randomized table says nothing certain of single people"
-    quasi = [name for name in seen.having_values if name in seen.original.schema.quasi_identifying]
+    told, reason = seen.told()
+    if reason:
+        return (), reason
+    quasi = [name for name in seen.having_values if name in seen.original.table.schema.quasi_identifying]
     populations = large_populations(seen.original, quasi, POPULATIONS, seed=seed)
     found = []
-    for name in names:
-        accuracy = next((each.release for each in learnt if each.target == name), None)
-        try:
-            direct, privacy = _told(seen, name, accuracy)
-        except InputError as error:
-            return (), "; ".join(error.problems)
-        loss, count = utility_loss(seen.before, seen.after, populations, seen.domains[name], support=SUPPORT)
-        found.append(TradeOff(name, direct, privacy, loss, count))
+    for each in told:
+        domain = seen.domains[each.sensitive]
+        accuracy = next((one.release for one in learnt if one.target == each.sensitive), None)
+        loss, count = utility_loss(seen.original.joint, seen.after, populations, domain, support=SUPPORT)
+        direct = DirectComparison(each.baseline, each.adversary, accuracy)
+        found.append(TradeOff(each.sensitive, direct, each.privacy_loss, loss, count))
     return tuple(found), ""
-
-
-def _told(seen: _Seen, sensitive: str, accuracy: float | None) -> tuple[DirectComparison, float]:
-    """Return what attackers gain who ask the release about every person of the original."""
-    right, most = 0.0, 0.0
-    for rows, beliefs in posterior_blocks(seen.published, seen.original, sensitive=sensitive, recoding=seen.recoding):
-        truth = beliefs.codes_of(seen.original.frame[sensitive][rows])
-        right += float(guessing_accuracy(beliefs.shares, truth).sum())
-        most = max(most, float(privacy_losses(beliefs.shares, beliefs.prior).max()))
-    frequent = int(np.bincount(seen.domains[sensitive].codes).max())
-    people = seen.original.height
-    return DirectComparison(frequent / people, right / people, accuracy), most

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -45,8 +45,7 @@ def exact_answers(workload: Workload, table: Table) -> Floats:
     PolicyError
         With every query that is about columns that the table does not have, or that do not suit.
     """
-    domains = _asked(workload, table)
-    return _answers(original_joint(_only(domains, workload)), workload)
+    return _answers(original_joint(_only(_asked(workload, table), workload)), workload)
 
 
 def estimated_answers(
@@ -90,8 +89,50 @@ def estimated_answers(
 
     Cost O(rows) for each query and each part of the tables that has to do with it.
     """
-    domains = _asked(workload, table)
-    return _answers(_covering(read_joint(published, domains, recoding), workload), workload)
+    return _estimated(workload, read_joint(published, _asked(workload, table), recoding))
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Questions:
+    """Queries about an original, and what of it judges answers to them; worked out once, for however many releases.
+
+    Letters: q queries.
+
+    Attributes
+    ----------
+    workload : Workload
+    exact : numpy.ndarray
+        float64 (q,): answers from the original; NaN for an average over nobody.
+    least : numpy.ndarray
+        float64 (q,): 0.1% of the answer over all records, the least that an error is divided by.
+    """
+
+    workload: Workload
+    exact: Floats
+    least: Floats
+
+    @classmethod
+    def about(cls, workload: Workload, domains: Mapping[str, Domain]) -> Questions:
+        """Answer queries from the original records.
+
+        Raises
+        ------
+        PolicyError
+            With every query that is about columns that the table does not have, or that do not suit.
+        """
+        _check(workload, domains)
+        original = original_joint(_only(domains, workload))
+        return cls(workload, _answers(original, workload), _least(workload, original))
+
+    def errors(self, published: Joint) -> Floats:
+        """Return the relative error of what a release answers to each query, (q,); NaN for averages over nobody.
+
+        Raises
+        ------
+        InputError
+            When queries are about columns that are not published.
+        """
+        return _relative(self.exact, _estimated(self.workload, published), self.least)
 
 
 @dataclass(frozen=True)
@@ -126,16 +167,8 @@ def relative_errors(workload: Workload, exact: Floats, estimated: Floats, table:
     """
     if len(exact) != len(workload) or len(estimated) != len(workload):
         raise InputError("relative errors: there must be an exact and an estimated answer to every query")
-    domains = _asked(workload, table)
-    whole = original_joint(_only(domains, workload)) if workload.attributes else None
-    bounds = {
-        key: SANITY * abs(_whole_answer(whole, domains, *key))
-        for key in {(query.aggregate, query.of) for query in workload}
-    }
-    bound = np.array([bounds[query.aggregate, query.of] for query in workload])
-    divisor = np.maximum(np.maximum(np.abs(exact), bound), np.finfo(np.float64).tiny)
-    errors = np.abs(estimated - exact) / divisor
-    return np.where(np.isnan(exact), np.nan, np.where(np.isnan(estimated), 1.0, errors))
+    original = original_joint(_only(_asked(workload, table), workload))
+    return _relative(exact, estimated, _least(workload, original))
 
 
 def summarize(errors: Floats) -> QueryErrors:
@@ -154,31 +187,42 @@ def summarize(errors: Floats) -> QueryErrors:
 
 
 def _asked(workload: Workload, table: Table) -> dict[str, Domain]:
+    domains = domains_of(encode(table))
+    _check(workload, domains)
+    return domains
+
+
+def _check(workload: Workload, domains: Mapping[str, Domain]) -> None:
     if not isinstance(workload, Workload):
         raise PolicyError("workload: must be a Workload; draw one with query_workload")
-    domains = domains_of(encode(table))
     problems = [problem for query in workload for problem in query_problems(query, domains)]
     raise_all(PolicyError, dict.fromkeys(problems))
-    return domains
 
 
 def _only(domains: Mapping[str, Domain], workload: Workload) -> Mapping[str, Domain]:
     """Leave out what no query is about: fewer attributes, fewer distinct rows."""
-    return {name: domain for name, domain in domains.items() if name in workload.attributes} or domains
+    wanted = set(workload.attributes)
+    return {name: domain for name, domain in domains.items() if name in wanted} or domains
 
 
-def _covering(joint: Joint, workload: Workload) -> Joint:
-    missing = [name for name in workload.attributes if name not in joint.spreads]
+def _estimated(workload: Workload, published: Joint) -> Floats:
+    missing = [name for name in workload.attributes if name not in published.spreads]
     raise_all(InputError, [f"column {name!r} is not published, and queries are about it" for name in missing])
-    return joint
+    return _answers(published, workload)
 
 
-def _answers(joint: Joint, queries: Workload | Sequence[Query]) -> Floats:
+def _answers(joint: Joint, queries: Iterable[Query]) -> Floats:
     return np.array([estimate(joint, query) for query in queries])
 
 
-def _whole_answer(whole: Joint | None, domains: Mapping[str, Domain], aggregate: str, of: str | None) -> float:
-    if of is None:
-        return float(len(next(iter(domains.values())).codes))
-    assert whole is not None
-    return estimate(whole, Query((), "sum" if aggregate == "sum" else "average", of))
+def _least(workload: Workload, original: Joint) -> Floats:
+    """Return the share of each query's aggregate over all records below which an answer is not divided by, (q,)."""
+    kinds = {(query.aggregate, query.of) for query in workload}
+    whole = {kind: SANITY * abs(estimate(original, Query((), *kind))) for kind in kinds}
+    return np.array([whole[query.aggregate, query.of] for query in workload])
+
+
+def _relative(exact: Floats, estimated: Floats, least: Floats) -> Floats:
+    divisor = np.maximum(np.maximum(np.abs(exact), least), np.finfo(np.float64).tiny)
+    errors = np.abs(estimated - exact) / divisor
+    return np.where(np.isnan(exact), np.nan, np.where(np.isnan(estimated), 1.0, errors))

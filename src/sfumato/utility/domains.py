@@ -47,9 +47,21 @@ class Domain:
         return self.numbers is not None and bool(np.all(self.numbers == np.round(self.numbers)))
 
     @cached_property
+    def texts(self) -> tuple[str, ...]:
+        """Label of each code."""
+        return tuple(self.attribute.labels.to_list())
+
+    @cached_property
     def code_of(self) -> Mapping[str, int]:
         """Code of each label."""
-        return {label: code for code, label in enumerate(self.attribute.labels.to_list())}
+        return {label: code for code, label in enumerate(self.texts)}
+
+    @cached_property
+    def rising(self) -> Floats:
+        """The original records' numbers from the lowest to the highest, without missing ones."""
+        assert self.numbers is not None
+        rising: Floats = np.sort(self.numbers[self.codes[self.codes < self.attribute.size]])
+        return rising
 
     def matching(self, predicate: Predicate | None) -> Floats:
         """Return 1 for codes that satisfy a predicate, else 0; (size + 1,). None is satisfied by all but missing ones.

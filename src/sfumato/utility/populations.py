@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from sfumato.table.table import Table
+from sfumato.utility.original import Original
 from sfumato.utility.queries import Workload
-from sfumato.utility.workload import query_workload
+from sfumato.utility.workload import drawn_workload
 
 SELECTIVITY = 0.1
 
 
-def large_populations(table: Table, names: Sequence[str], count: int, *, seed: int | None = None) -> Workload:
+def large_populations(original: Original, names: Sequence[str], count: int, *, seed: int | None = None) -> Workload:
     """Draw populations by up to two quasi-identifying attributes, each expected to hold a tenth of all records."""
-    return query_workload(
-        table, count, dimensions=min(2, len(names)), selectivity=SELECTIVITY, attributes=names, seed=seed
+    return drawn_workload(
+        original, count, dimensions=min(2, len(names)), selectivity=SELECTIVITY, attributes=names, seed=seed
     )

@@ -11,10 +11,10 @@ import polars as pl
 
 from sfumato.errors import PolicyError, raise_all
 from sfumato.shuffle import seed_problems
-from sfumato.table.encoding import encode
 from sfumato.table.schema import Kind
 from sfumato.table.table import Table
-from sfumato.utility.domains import Domain, domains_of
+from sfumato.utility.domains import Domain
+from sfumato.utility.original import Original
 from sfumato.utility.queries import AGGREGATES, Aggregate, Among, Predicate, Query, Range, Workload
 
 Predicates = Literal["range", "equality"]
@@ -81,11 +81,37 @@ def query_workload(
     >>> sf.query_workload(table, 10, dimensions=2, selectivity=0.2, seed=1)
     Workload(10 queries)
     """
-    domains = domains_of(encode(table))
+    return drawn_workload(
+        Original.of(table),
+        queries,
+        dimensions=dimensions,
+        selectivity=selectivity,
+        aggregates=aggregates,
+        of=of,
+        predicates=predicates,
+        attributes=attributes,
+        seed=seed,
+    )
+
+
+def drawn_workload(
+    original: Original,
+    queries: int,
+    *,
+    dimensions: int | None = None,
+    selectivity: float = 0.05,
+    aggregates: Sequence[Aggregate] = ("count",),
+    of: Sequence[str] | None = None,
+    predicates: Predicates = "range",
+    attributes: Sequence[str] | None = None,
+    seed: int | None = None,
+) -> Workload:
+    """Draw random queries over an original that is read already; see :func:`query_workload`."""
+    domains, schema = original.domains, original.table.schema
     asked = domains.keys() if attributes is None else {*attributes}
     having = [name for name, domain in domains.items() if name in asked and domain.attribute.size]
-    quasi = [name for name in having if name in table.schema.quasi_identifying]
-    sensitive = [name for name in having if name in table.schema.sensitive]
+    quasi = [name for name in having if name in schema.quasi_identifying]
+    sensitive = [name for name in having if name in schema.sensitive]
     several = min(3, len(quasi)) if dimensions is None else dimensions
     numeric = [name for name, domain in domains.items() if domain.numbers is not None and domain.attribute.size]
     targets = numeric if of is None else list(of)
@@ -112,22 +138,25 @@ def query_workload(
 
 
 def _predicate(domain: Domain, share: float, predicates: Predicates, rng: np.random.Generator) -> Predicate:
-    known = domain.codes[domain.codes < domain.attribute.size]
     if domain.numbers is None:
-        labels = domain.attribute.labels
-        if predicates == "equality":
-            return Among(domain.name, (labels[int(rng.choice(known))],))
-        # Where several shares of a whole come out a rounding error too high, rounding up would take a value too many.
-        wanted = max(1, math.ceil(share * len(labels) - 1e-9))
-        codes = rng.choice(len(labels), wanted, replace=False)
-        return Among(domain.name, tuple(labels[int(code)] for code in sorted(codes)))
-    numbers = np.sort(domain.numbers[known])
+        return _values(domain, share, predicates, rng)
+    numbers = domain.rising
     if predicates == "equality":
         number = float(rng.choice(numbers))
         return _range(domain, number, number)
     width = max(1, math.ceil(share * len(numbers) - 1e-9))
     first = int(rng.integers(0, len(numbers) - width + 1))
     return _range(domain, float(numbers[first]), float(numbers[first + width - 1]))
+
+
+def _values(domain: Domain, share: float, predicates: Predicates, rng: np.random.Generator) -> Among:
+    if predicates == "equality":
+        known = domain.codes[domain.codes < domain.attribute.size]
+        return Among(domain.name, (domain.texts[int(rng.choice(known))],))
+    # Where several shares of a whole come out a rounding error too high, rounding up would take a value too many.
+    wanted = max(1, math.ceil(share * len(domain.texts) - 1e-9))
+    codes = rng.choice(len(domain.texts), wanted, replace=False)
+    return Among(domain.name, tuple(domain.texts[int(code)] for code in sorted(codes)))
 
 
 def _range(domain: Domain, low: float, high: float) -> Range:
