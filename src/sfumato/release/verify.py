@@ -179,20 +179,25 @@ def _with_categories(
     data: pl.DataFrame, quasi_identifying: Sequence[str], sensitive: Mapping[str, Attribute]
 ) -> pl.DataFrame:
     """Make categories of the columns that are taken as text, but for long texts that only have to be compared."""
-    compared = [name for name in quasi_identifying if not _is_long(data, name)]
+    texts = _of_types(data, pl.String)
+    compared = [name for name in quasi_identifying if name in texts and not _is_long(data[name])]
     categorical = [name for name, attribute in sensitive.items() if attribute.kind is Kind.CATEGORICAL]
     wanted = dict.fromkeys([*compared, *categorical])
-    return data.with_columns(as_categories([data[name] for name in wanted if data.schema.get(name) == pl.String]))
+    return data.with_columns(as_categories([data[name] for name in wanted if name in texts]))
 
 
-def _is_long(data: pl.DataFrame, name: str) -> bool:
-    return data.schema.get(name) == pl.String and int(data[name].str.len_bytes().sum()) >= LONG_TEXT * data.height
+def _of_types(data: pl.DataFrame, *types: type[pl.DataType]) -> set[str]:
+    return {column.name for column in data if isinstance(column.dtype, types)}
+
+
+def _is_long(texts: pl.Series) -> bool:
+    return int(texts.str.len_bytes().sum()) >= LONG_TEXT * len(texts)
 
 
 def _labels(data: pl.DataFrame, names: Sequence[str]) -> list[pl.Series]:
     """Take the columns of text as they are, and read the others."""
-    texts = [data[name] for name in names if isinstance(data.schema.get(name), (pl.String, pl.Categorical, pl.Enum))]
-    found = {column.name: column for column in texts if _readable(column)}
+    texts = _of_types(data, pl.String, pl.Categorical, pl.Enum)
+    found = {name: data[name] for name in names if name in texts and _readable(data[name])}
     unread = [name for name in names if name not in found]
     read = read_published(data, unread, {}).frame if unread else pl.DataFrame()
     return [found[name] if name in found else read.get_column(name) for name in names]

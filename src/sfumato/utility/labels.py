@@ -79,6 +79,8 @@ def original_spread(domain: Domain) -> Spread:
 
 def _numbered(columns: Sequence[pl.Series]) -> tuple[pl.Series, list[NDArray[np.int32]]]:
     """Return the distinct texts of all columns together, and which of them each cell has."""
+    if len(columns) == 1 and isinstance(columns[0].dtype, (pl.String, pl.Categorical, pl.Enum)):
+        return _numbered_alone(columns[0])
     parts, texts = [], []
     for column in columns:
         distinct = distinct_of(column)
@@ -91,6 +93,13 @@ def _numbered(columns: Sequence[pl.Series]) -> tuple[pl.Series, list[NDArray[np.
     starts = np.cumsum([0, *(len(text) for text in texts)])
     codes = [numbers[start:][part] for start, part in zip(starts, parts, strict=False)]
     return labels, codes
+
+
+def _numbered_alone(column: pl.Series) -> tuple[pl.Series, list[NDArray[np.int32]]]:
+    """Do so for one column of texts, whose distinct values are distinct texts already."""
+    distinct = distinct_of(column)
+    texts = distinct.values.cast(pl.String).alias("label")
+    return texts.extend_constant(None, 1), [distinct.rank_of[distinct.raw].astype(np.int32)]
 
 
 def _spread(labels: pl.Series, domain: Domain, reading: Reading) -> tuple[Spread, NDArray[np.bool_]]:
@@ -127,10 +136,11 @@ def _codes(labels: pl.Series, domain: Domain, reading: Reading) -> tuple[Spread,
     coverage = parse(labels, domain.attribute, reading.form)
     sets = _members(coverage, domain.attribute.size)
     readable = coverage.readable | labels.is_null().to_numpy()
-    star = labels.eq_missing(STAR).to_numpy()
+    texts = labels.to_list()
+    star = np.array([label == STAR for label in texts], dtype=np.bool_)
     exact = domain.code_of if reading.exact_first else {}
     missing = np.array([domain.attribute.size], dtype=np.int32)
-    for place, label in enumerate(labels.to_list()):
+    for place, label in enumerate(texts):
         if label is None or not readable[place]:
             sets[place] = missing
         elif star[place]:

@@ -145,7 +145,7 @@ def _shape_problems(sources: Sequence[_Source]) -> list[str]:
         f"column {column!r}: is no column of values, such as texts or numbers"
         for source in sources
         for column in source.columns.values()
-        if source.frame.schema[column].is_nested()
+        if source.frame[column].dtype.is_nested()
     ]
     if any(source.frame.is_empty() for source in sources):
         problems.append("the published tables have no records")
