@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Hashable, Iterable
 from concurrent.futures import ThreadPoolExecutor
-from typing import TypeVar
+from threading import Lock
+from typing import Generic, TypeVar
 
 Part = TypeVar("Part")
 Result = TypeVar("Result")
 Other = TypeVar("Other")
+Key = TypeVar("Key", bound=Hashable)
 
 SMALL = 100_000
 """Records below which a part of the work on one column is over before a thread has started."""
@@ -41,3 +43,28 @@ def both(one: Callable[[], Result], other: Callable[[], Other], threads: int) ->
     with ThreadPoolExecutor(max_workers=1, thread_name_prefix="sfumato") as pool:
         beside = pool.submit(other)
         return one(), beside.result()
+
+
+class Once(Generic[Key, Result]):
+    """Results by key, each worked out by the thread that first asks for it, while others that ask wait.
+
+    What raises is not kept: the next one tries again.
+    """
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._locks: dict[Key, Lock] = {}
+        self._results: dict[Key, Result] = {}
+
+    def of(self, key: Key, work: Callable[[], Result]) -> Result:
+        """Return the result of a key; `work` finds it where there is none yet."""
+        with self._lock:
+            own = self._locks.setdefault(key, Lock())
+        with own:
+            if key not in self._results:
+                self._results[key] = work()
+            return self._results[key]
+
+    def forget(self, key: Key) -> None:
+        """Drop the result of a key, if there is one."""
+        self._results.pop(key, None)

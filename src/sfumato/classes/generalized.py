@@ -90,7 +90,7 @@ class GeneralizedColumn:
         """Steps from an original value to ``*``; 1 without a hierarchy."""
         return self.attribute.hierarchy.height if self.attribute.hierarchy is not None else 1
 
-    @property
+    @cached_property
     def unrestricted(self) -> NDArray[np.bool_]:
         """Which generalized values are ``*``, bool (g,)."""
         if self.form is Form.SET:

@@ -8,11 +8,13 @@ from dataclasses import dataclass, field
 from threading import Lock
 
 from sfumato.experiments.plan import ATTRIBUTES, RECORDS, Plan, Run
+from sfumato.parallel import Once
 from sfumato.recoding import Recoding
 from sfumato.shuffle import permutation
 from sfumato.table.schema import Schema
 from sfumato.table.table import Table
 from sfumato.utility.answers import Questions
+from sfumato.utility.classifiers import TrainedOnce
 from sfumato.utility.original import Original
 from sfumato.utility.workload import drawn_workload
 
@@ -62,18 +64,13 @@ class Prepared:
     original : Original
     questions : Questions or None
         The queries and their exact answers; None where no utility is measured.
+    trained : Once
+        Accuracies of classifiers that were trained on the original, tested on the records that were held out.
     """
 
     original: Original
     questions: Questions | None
-
-
-@dataclass(eq=False)
-class _Place:
-    """Where one part is prepared, by whoever comes first."""
-
-    lock: Lock = field(default_factory=Lock)
-    prepared: Prepared | None = None
+    trained: TrainedOnce = field(default_factory=Once)
 
 
 class Preparations:
@@ -92,7 +89,7 @@ class Preparations:
         self._ground = ground
         self._lock = Lock()
         self._left = Counter(_part(plan, run) for run in runs)
-        self._places = {part: _Place() for part in self._left}
+        self._prepared: Once[Part, Prepared] = Once()
 
     def of(self, run: Run) -> Prepared:
         """Return the table of a run; while one thread reads it, others that need it wait.
@@ -102,11 +99,8 @@ class Preparations:
         SfumatoError
             When a column cannot be encoded, or nothing can be asked about it.
         """
-        place = self._places[_part(self._plan, run)]
-        with place.lock:
-            if place.prepared is None:
-                place.prepared = prepared(part_of(self._ground.table, self._plan.vary, run), self._ground)
-            return place.prepared
+        table, vary = self._ground.table, self._plan.vary
+        return self._prepared.of(_part(self._plan, run), lambda: prepared(part_of(table, vary, run), self._ground))
 
     def ended(self, run: Run) -> None:
         """Forget the table of a run after the last that used it."""
@@ -114,7 +108,7 @@ class Preparations:
         with self._lock:
             self._left[part] -= 1
             if not self._left[part]:
-                self._places[part].prepared = None
+                self._prepared.forget(part)
 
 
 def prepared(table: Table, ground: Ground) -> Prepared:

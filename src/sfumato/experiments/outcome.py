@@ -124,7 +124,7 @@ def _utility(release: Release, prepared: Prepared, ground: Ground) -> dict[str, 
     errors, _ = error_figures(prepared.questions, seen.after)
     figures = {f"{aggregate}_error": each.median for aggregate, each in errors.items()}
     if ground.holdout is not None:
-        for learnt in seen.learnt(ground.holdout, seed=ground.query_seed):
+        for learnt in seen.learnt(ground.holdout, seed=ground.query_seed, trained=prepared.trained):
             figures[f"accuracy_{learnt.learner}_{learnt.target}"] = learnt.release
     told, _ = seen.told()
     return figures | {f"privacy_loss_{each.sensitive}": each.privacy_loss for each in told}

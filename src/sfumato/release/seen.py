@@ -17,7 +17,7 @@ from sfumato.release.measure import published_recoding
 from sfumato.release.release import Release
 from sfumato.table.table import Table
 from sfumato.utility.answers import QueryErrors, Questions, summarize
-from sfumato.utility.classifiers import Accuracy, accuracies
+from sfumato.utility.classifiers import Accuracy, TrainedOnce, accuracies
 from sfumato.utility.domains import Domain
 from sfumato.utility.features import Encoding
 from sfumato.utility.joint import Joint
@@ -99,6 +99,7 @@ class Seen:
         learners: Sequence[Learner] = LEARNERS,
         encoding: Encoding = "midpoint",
         seed: int | None = None,
+        trained: TrainedOnce | None = None,
     ) -> tuple[Accuracy, ...]:
         """Train classifiers on release and original, and test them on held-out records; None: the usual targets."""
         return accuracies(
@@ -110,6 +111,7 @@ class Seen:
             learners=learners,
             encoding=encoding,
             seed=seed,
+            trained=trained,
         )
 
     def told(self) -> tuple[list[Told], str]:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.errors import InputError, PolicyError, raise_all
+from sfumato.parallel import Once
 from sfumato.table.table import Table
 from sfumato.utility.bins import Bins, coarse
 from sfumato.utility.domains import Domain, Floats
@@ -29,6 +31,9 @@ from sfumato.utility.spreads import Spread
 
 NUMBER_CLASSES = 4
 """Classes of about equal frequency into which a target of numbers is put."""
+
+TrainedOnce = Once[tuple[object, ...], float]
+"""Accuracies of classifiers trained on one original and tested on one table, by all else that they depend on."""
 
 
 @dataclass(frozen=True)
@@ -90,6 +95,7 @@ def accuracies(
     learners: Sequence[Learner] = LEARNERS,
     encoding: Encoding = "midpoint",
     seed: int | None = None,
+    trained: TrainedOnce | None = None,
 ) -> tuple[Accuracy, ...]:
     """Train on a release and on its original, and test both on records of neither.
 
@@ -110,6 +116,9 @@ def accuracies(
         :func:`~sfumato.utility.features.measured_features`. Naive Bayes always takes shares of bins.
     seed
         For putting records together and for draws; None draws from the operating system.
+    trained
+        What several releases of one original share, where they are tested on the same records: with a seed, classifiers
+        are trained on the original once.
 
     Returns
     -------
@@ -141,40 +150,63 @@ def accuracies(
     found: list[Accuracy] = []
     for target in targets:
         others = [domains[name] for name in names if name != target]
-        found += _of_target(before, after, test, domains[target], others, learners, encoding, rng, seed)
+        course = _Course(domains[target], others, encoding, rng, seed, trained)
+        found += course.accuracies(before, after, test, learners)
     return tuple(found)
 
 
-def _of_target(
-    before: _Records,
-    after: _Records,
-    test: _Records,
-    target: Domain,
-    others: Sequence[Domain],
-    learners: Sequence[Learner],
-    encoding: Encoding,
-    rng: np.random.Generator,
-    seed: int | None,
-) -> list[Accuracy]:
-    bins = coarse(target, NUMBER_CLASSES, MOST_CATEGORIES)
-    held: list[tuple[_Records, NDArray[np.int64]]] = []
-    for records in (before, after, test):
-        classes = records.classes(target.name, bins, rng)
+@dataclass(frozen=True, eq=False, repr=False)
+class _Course:
+    """One target, to be predicted from other attributes."""
+
+    target: Domain
+    others: Sequence[Domain]
+    encoding: Encoding
+    rng: np.random.Generator
+    seed: int | None
+    trained: TrainedOnce | None
+
+    def accuracies(
+        self, before: _Records, after: _Records, test: _Records, learners: Sequence[Learner]
+    ) -> list[Accuracy]:
+        (old, originals), (new, published), (tested, truth) = map(self._with_target, (before, after, test))
+        baseline = float(np.mean(truth == np.bincount(originals).argmax()))
+        found = []
+        for learner in learners:
+            given = tested.features(learner, self.others, self.encoding, self.rng)
+            right = partial(self._right, learner, given, truth)
+            original = self._once(learner, partial(right, old, originals))
+            found.append(Accuracy(self.target.name, learner, right(new, published), original, baseline))
+        return found
+
+    def _with_target(self, records: _Records) -> tuple[_Records, NDArray[np.int64]]:
+        """Return the records that have the target, and their classes."""
+        bins = coarse(self.target, NUMBER_CLASSES, MOST_CATEGORIES)
+        classes = records.classes(self.target.name, bins, self.rng)
         known = classes < bins.count
-        held.append((records.where(known), classes[known]))
-    if not all(len(classes) for _, classes in held):
-        raise InputError(f"classifiers: nobody has a value of {target.name!r} in the original, release or holdout")
-    (_, originals), _, (tested, truth) = held
-    baseline = float(np.mean(truth == np.bincount(originals).argmax()))
-    found = []
-    for learner in learners:
-        given = tested.features(learner, others, encoding, rng)
-        right = []
-        for records, classes in held[:2]:
-            train = records.features(learner, others, encoding, rng)
-            right.append(float(np.mean(predictions(learner, train, classes, given, seed) == truth)))
-        found.append(Accuracy(target.name, learner, right[1], right[0], baseline))
-    return found
+        if not known.any():
+            raise InputError(
+                f"classifiers: nobody has a value of {self.target.name!r} in the original, release or holdout"
+            )
+        return records.where(known), classes[known]
+
+    def _right(
+        self,
+        learner: Learner,
+        given: Floats,
+        truth: NDArray[np.int64],
+        records: _Records,
+        classes: NDArray[np.int64],
+    ) -> float:
+        train = records.features(learner, self.others, self.encoding, self.rng)
+        return float(np.mean(predictions(learner, train, classes, given, self.seed) == truth))
+
+    def _once(self, learner: Learner, work: Callable[[], float]) -> float:
+        """Train on the original, unless that was done for another release and nothing is drawn at random."""
+        if self.trained is None or self.seed is None or self.encoding == "expand":
+            return work()
+        names = tuple(domain.name for domain in self.others)
+        return self.trained.of((learner, self.target.name, names, self.encoding, self.seed), work)
 
 
 def _exact_records(table: Table, domains: Sequence[Domain]) -> _Records:
