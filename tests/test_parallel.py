@@ -1,4 +1,4 @@
-"""Work on several threads: results in order, exceptions not lost."""
+"""Work on several threads: results in order, exceptions not lost, what all share found once."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import threading
 
 import pytest
 
-from sfumato.parallel import both, each
+from sfumato.parallel import Once, both, each
 
 
 @pytest.mark.parametrize("threads", [1, 2, 5])
@@ -37,3 +37,32 @@ def test_no_exception_is_lost(threads):
         both(failing(KeyError()), failing(IndexError()), threads)
     with pytest.raises(KeyError):
         each(lambda part: failing(KeyError())(), [1, 2], threads)
+
+
+def test_whoever_asks_first_finds_it_and_the_others_get_the_same():
+    once: Once[str, object] = Once()
+    begun: list[str] = []
+    together = threading.Barrier(4, timeout=60)
+
+    def found(key: str) -> object:
+        together.wait()
+        return once.of(key, lambda: begun.append(key) or object())
+
+    keys = ["a", "b", "a", "b"]
+    results = each(found, keys, 4)
+    assert sorted(begun) == ["a", "b"]
+    assert results[0] is results[2]
+    assert results[1] is results[3]
+    assert results[0] is not results[1]
+
+
+def test_what_failed_is_tried_again_and_what_is_forgotten_is_found_again():
+    once: Once[int, int] = Once()
+
+    with pytest.raises(KeyError):
+        once.of(1, failing(KeyError()))
+    assert once.of(1, lambda: 5) == 5
+    assert once.of(1, lambda: 6) == 5
+    once.forget(1)
+    once.forget(2)
+    assert once.of(1, lambda: 6) == 6

@@ -13,13 +13,14 @@ import pytest
 import sfumato as sf
 from sfumato.anonymizers import ANONYMIZERS, PUBLISHERS
 from sfumato.experiments import compare as module
-from sfumato.experiments import drawing
+from sfumato.experiments import drawing, ground
 from sfumato.experiments.comparison_drawings import draw_comparison
 from sfumato.experiments.drawing import style_of
 from sfumato.experiments.outcome import Outcome
 from sfumato.experiments.plan import Run, plan
 from sfumato.experiments.recommendation import recommend
 from sfumato.experiments.store import fingerprint
+from sfumato.utility import classifiers
 
 MARK = "geheim"
 
@@ -126,6 +127,71 @@ def test_an_interrupted_comparison_goes_on_where_it_stopped(table, tmp_path, mon
     compared(table, folder=folder, values=[3, 10, 20])
     assert '"value": 20' in (folder / "runs.jsonl").read_text()
     assert MARK not in (folder / "comparison.json").read_text()
+
+
+def test_a_stopped_comparison_of_several_threads_keeps_what_is_finished(table, tmp_path):
+    folder = tmp_path / "comparison"
+    settings: dict[str, Any] = {"folder": folder, "threads": 2, "values": range(2, 12), "queries": 20}
+
+    def stopping(what: str, done: int, total: int) -> None:
+        if what.startswith("comparing:") and done == 3:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        compared(table, progress=stopping, **settings)
+    kept = (folder / "runs.jsonl").read_text().splitlines()
+    assert 3 <= len(kept) < 20
+    found = compared(table, **settings)
+    assert (folder / "runs.jsonl").read_text().splitlines()[: len(kept)] == kept
+    whole = compared(table, **{**settings, "folder": None})
+    assert found.frame.drop("seconds", "cpu_seconds").equals(whole.frame.drop("seconds", "cpu_seconds"))
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_what_no_release_changes_is_worked_out_once(table, threads, monkeypatch):
+    read: list[int] = []
+    trained: list[int] = []
+    real_prepared, real_predictions = ground.prepared, classifiers.predictions
+
+    def prepared(part: sf.Table, shared: Any) -> Any:
+        read.append(len(part.schema.quasi_identifying))
+        return real_prepared(part, shared)
+
+    def predictions(*given: Any) -> Any:
+        trained.append(1)
+        return real_predictions(*given)
+
+    monkeypatch.setattr(ground, "prepared", prepared)
+    monkeypatch.setattr(classifiers, "predictions", predictions)
+    compared(table, queries=20, classifiers=True, threads=threads)
+    assert read == [3]
+    learners_and_targets, runs = 3 * 2, 4
+    assert len(trained) == learners_and_targets * (runs + 1)
+    compared(table, models=[sf.KAnonymity(3)], vary="attributes", values=[2, 1, 3], threads=threads)
+    assert read == [3, 3, 2, 1]
+
+
+def test_figures_are_those_of_measuring_the_release_alone(table):
+    found = compared(table, queries=40, classifiers=True, values=[5])
+    used, held = sf.hold_out(table, 1 / 3, seed=5)
+    workload = sf.query_workload(used, 40, seed=5)
+    for row in found.frame.iter_rows(named=True):
+        way = {"mondrian": sf.Mondrian(), "mdav": sf.MDAV()}[row["anonymizer"]]
+        release = sf.anonymize(used, sf.KAnonymity(5), anonymizer=way, seed=5)
+        alone = sf.measure_utility(release, used, workload=workload, holdout=held, seed=5)
+        assert row["count_error"] == alone.queries["count"].median
+        assert row["privacy_loss_illness"] == alone.trade_offs[0].privacy_loss
+        accuracies = {f"accuracy_{each.learner}_{each.target}": each.release for each in alone.classifiers}
+        assert {name: row[name] for name in accuracies} == accuracies
+
+
+def test_what_takes_longest_comes_first():
+    few = plan(["mondrian"], [sf.KAnonymity(2)], "records", [10, 300, 20], 2)
+    assert [(run.repetition, run.value) for run in few.longest_first(list(few.runs()))] == [
+        (0, 300), (0, 20), (0, 10), (1, 300), (1, 20), (1, 10),
+    ]  # fmt: skip
+    small = plan(["mondrian", "mdav"], (), "k", [5, 2], 1)
+    assert small.longest_first(list(small.runs())) == list(small.runs())
 
 
 def test_other_settings_another_table_or_another_folder_are_refused(table, tmp_path):
