@@ -6,7 +6,7 @@ import secrets
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from threading import Event
 from typing import Any
@@ -18,6 +18,7 @@ from sfumato.experiments.outcome import Outcome, outcome_of, released
 from sfumato.experiments.plan import ATTRIBUTES, RECORDS, Plan, Run, Value, Way, plan
 from sfumato.experiments.store import Store, fingerprint
 from sfumato.models.protocol import PrivacyModel
+from sfumato.parallel import Once
 from sfumato.recoding import Recoding
 from sfumato.running import Progress, silent, thread_count
 from sfumato.shuffle import seed_problems
@@ -139,46 +140,49 @@ class _Runs:
         return [found[run.key] for run in runs]
 
     def _do(self, todo: Sequence[Run], threads: int, arrived: Callable[[Outcome], None]) -> None:
-        tables = Preparations(self.plan, self.ground, todo)
-        order = self.plan.longest_first(todo)
-        stopped = Event()
+        worker = _Worker(self.plan, self.ground, self.store, Preparations(self.plan, self.ground, todo))
         with ThreadPoolExecutor(max_workers=threads, thread_name_prefix="sfumato-run") as pool:
             try:
-                first = pool.submit(tables.of, order[0])
-                self._warm_up(todo, pool)
-                first.result()
-                for ended in as_completed([pool.submit(self._one, run, tables, stopped) for run in order]):
+                runs = [pool.submit(worker.outcome, run) for run in self.plan.longest_first(todo)]
+                for ended in as_completed(runs):
                     arrived(ended.result())
             except BaseException:
-                stopped.set()
+                worker.stopped.set()
                 pool.shutdown(wait=True, cancel_futures=True)
                 raise
 
-    def _warm_up(self, todo: Sequence[Run], pool: ThreadPoolExecutor) -> None:
-        """Let every anonymizer run once on a few records: what is compiled at first use must not count as its time."""
-        firsts = {run.anonymizer: run for run in reversed(todo)}
-        warming = {pool.submit(self._try, run): label for label, run in firsts.items()}
-        for done, each in enumerate(as_completed(warming), 1):
-            each.result()
-            self.progress(f"warming up: {warming[each]}", done, len(warming))
 
-    def _try(self, run: Run) -> None:
+@dataclass(eq=False)
+class _Worker:
+    """Does single runs; called by several threads at a time."""
+
+    plan: Plan
+    ground: Ground
+    store: Store | None
+    tables: Preparations
+    warmed: Once[str, None] = field(default_factory=Once)
+    stopped: Event = field(default_factory=Event)
+
+    def outcome(self, run: Run) -> Outcome:
+        """Do a run, and write down what came of it."""
+        self.warmed.of(run.anonymizer, lambda: self._warm_up(run))
+        outcome = outcome_of(run, self.plan, self.ground, self.tables.of(run), self._watch)
+        self.tables.ended(run)
+        if self.store:
+            self.store.add(outcome)
+        return outcome
+
+    def _warm_up(self, run: Run) -> None:
+        """Let the anonymizer run on a few records: what is compiled at first use must not count as its time."""
         table = self.ground.table
         few = Table(table.frame.head(WARM), table.schema, table.kinds, table.source)
         original = Original.of(part_of(few, self.plan.vary, run))
         with suppress(UnsatisfiableError, PolicyError):
-            released(run, self.plan, self.ground, original, silent)
+            released(run, self.plan, self.ground, original, self._watch)
 
-    def _one(self, run: Run, tables: Preparations, stopped: Event) -> Outcome:
-        def watched(what: str, done: int, total: int) -> None:
-            if stopped.is_set():
-                raise _Stopped
-
-        outcome = outcome_of(run, self.plan, self.ground, tables.of(run), watched)
-        tables.ended(run)
-        if self.store:
-            self.store.add(outcome)
-        return outcome
+    def _watch(self, what: str, done: int, total: int) -> None:
+        if self.stopped.is_set():
+            raise _Stopped
 
 
 class _Stopped(Exception):
