@@ -8,13 +8,14 @@ A cut comes back as the attribute and the number of parts; `part_of` then gives 
 
 from __future__ import annotations
 
+import math
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.kernels.jit import inlined, kernel
-from sfumato.kernels.predicates import RuleArrays, holds
+from sfumato.kernels.predicates import SLACK, RuleArrays, holds
 from sfumato.kernels.space import TREE, Space
 
 
@@ -39,6 +40,10 @@ class Options(NamedTuple):
         Measure widths on the region that the cuts have left, not on the data in it.
     by_tree : bool
         Cut attributes with a hierarchy into the children of the common ancestor.
+    margin : float
+        Negative: a cut is allowable when its parts satisfy the rules. Else nobody looks at who has which sensitive
+        value: the values with which a part must satisfy the rules are imagined from those of the range
+        (:func:`imagine`).
     """
 
     smallest: int
@@ -49,6 +54,7 @@ class Options(NamedTuple):
     everywhere: bool
     regions: bool
     by_tree: bool
+    margin: float = -1.0
 
 
 class Workspace(NamedTuple):
@@ -70,6 +76,11 @@ class Workspace(NamedTuple):
         int64 (v,): sensitive counts of the range and of the two sides.
     scratch : numpy.ndarray
         float64, for the rules.
+    falling : numpy.ndarray
+        int64 (v,): the values of each sensitive attribute from the most frequent of the range to the least; kept only
+        where sides are imagined.
+    margin : float
+        That of the options.
     """
 
     minimum: NDArray[np.int64]
@@ -82,10 +93,12 @@ class Workspace(NamedTuple):
     left: NDArray[np.int64]
     right: NDArray[np.int64]
     scratch: NDArray[np.float64]
+    falling: NDArray[np.int64]
+    margin: float
 
 
 @kernel
-def new_workspace(space: Space, rules: RuleArrays) -> Workspace:
+def new_workspace(space: Space, rules: RuleArrays, options: Options) -> Workspace:
     """Allocate the buffers for one thread."""
     q = len(space.kinds)
     largest = 0
@@ -103,6 +116,8 @@ def new_workspace(space: Space, rules: RuleArrays) -> Workspace:
         np.zeros(v, np.int64),
         np.zeros(v, np.int64),
         np.zeros(rules.scratch_size + 1, np.float64),
+        np.zeros(v, np.int64),
+        options.margin,
     )
 
 
@@ -129,6 +144,17 @@ def count_range(codes: Any, weights: Any, low: int, high: int, rules: RuleArrays
     for record in range(low, high):
         for column in range(s):
             counts[rules.offsets[column] + np.int64(codes[record, first + column])] += weights[record]
+
+
+@kernel
+def count_whole(codes: Any, weights: Any, low: int, high: int, rules: RuleArrays, work: Workspace) -> None:
+    """Count the sensitive values of a range that is to be cut into ``work.whole``."""
+    count_range(codes, weights, low, high, rules, work, work.whole)
+    if work.margin < 0:
+        return
+    for column in range(len(rules.offsets) - 1):
+        start, stop = rules.offsets[column], rules.offsets[column + 1]
+        work.falling[start:stop] = start + np.argsort(-work.whole[start:stop], kind="mergesort")
 
 
 @kernel
@@ -201,7 +227,7 @@ def widest_cut(
         return -1, 0
     measure_range(codes, low, high, work)
     if options.ruled:
-        count_range(codes, weights, low, high, rules, work, work.whole)
+        count_whole(codes, weights, low, high, rules, work)
     for attribute in widest_first(space, options, region, work):
         if work.minimum[attribute] == work.maximum[attribute]:
             continue
@@ -274,8 +300,9 @@ def _allowable(
         return False
     if not options.ruled:
         return True
-    _threshold(attribute, last_left, work)
-    count_part(codes, weights, low, high, attribute, 0, rules, work, work.left)
+    if work.margin < 0:
+        _threshold(attribute, last_left, work)
+        count_part(codes, weights, low, high, attribute, 0, rules, work, work.left)
     return sides_hold(left_size, size, rules, work)
 
 
@@ -296,12 +323,36 @@ def count_part(
 
 @kernel
 def sides_hold(left_size: int, size: int, rules: RuleArrays, work: Workspace) -> bool:
-    """Tell whether both sides satisfy every rule, from ``work.left`` and ``work.whole``."""
-    for value in range(len(work.whole)):
-        work.right[value] = work.whole[value] - work.left[value]
+    """Tell whether both sides satisfy every rule, from ``work.left`` and ``work.whole``, or from the latter alone."""
+    if work.margin >= 0:
+        imagine(left_size, size, rules, work, work.left)
+        imagine(size - left_size, size, rules, work, work.right)
+    else:
+        for value in range(len(work.whole)):
+            work.right[value] = work.whole[value] - work.left[value]
     return bool(
         holds(left_size, work.left, rules, work.scratch) and holds(size - left_size, work.right, rules, work.scratch)
     )
+
+
+@kernel
+def imagine(part_size: int, size: int, rules: RuleArrays, work: Workspace, counts: Any) -> None:
+    """Fill `counts`, int64 (v,), with values that a part of a range may have, less diverse than chance makes them.
+
+    Each value in turn, the most frequent of the range first, is taken as often as a part drawn at random has it and
+    `margin` standard deviations more, until the part is full. With a huge margin the part is as little diverse as it
+    can be: no other way to share the values out breaks a rule on the diversity of a class that this one satisfies.
+    """
+    apart = (size - part_size) / max(1, size - 1)
+    for column in range(len(rules.offsets) - 1):
+        room = part_size
+        for place in range(rules.offsets[column], rules.offsets[column + 1]):
+            value = work.falling[place]
+            share = work.whole[value] / size
+            spread = math.sqrt(part_size * share * (1.0 - share) * apart)
+            most = min(float(work.whole[value]), math.ceil(part_size * share + work.margin * spread - SLACK))
+            counts[value] = min(room, int(most))
+            room -= counts[value]
 
 
 @kernel
@@ -318,7 +369,10 @@ def _cut_by_tree(
             return 0
     if options.ruled:
         for part in range(parts):
-            count_part(codes, weights, low, high, attribute, part, rules, work, work.left)
+            if work.margin < 0:
+                count_part(codes, weights, low, high, attribute, part, rules, work, work.left)
+            else:
+                imagine(work.parts[part], total_weight(weights, low, high), rules, work, work.left)
             if not holds(work.parts[part], work.left, rules, work.scratch):
                 return 0
     return parts

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from sfumato.kernels.bits import EMPTY, ONE, has
 from sfumato.kernels.candidates import ATTRIBUTE, propose
-from sfumato.kernels.cuts import Options, Workspace, count_part, count_range, new_workspace, sides_hold, total_weight
+from sfumato.kernels.cuts import Options, Workspace, count_part, count_whole, new_workspace, sides_hold, total_weight
 from sfumato.kernels.expected_loss import spread_table
 from sfumato.kernels.item_rows import FIRST, LAST, PRESENT, START
 from sfumato.kernels.items import MOST, Items, find_items, new_items
@@ -85,7 +85,7 @@ def partition_by_loss(
     Arguments and result are those of :func:`sfumato.kernels.mondrian.partition_range`, without regions.
     """
     size = high - low
-    work = new_workspace(space, rules)
+    work = new_workspace(space, rules, options)
     loss = new_loss_workspace(space, options, min(size, SAMPLE))
     spare_words = np.empty((size, words.shape[1]), np.uint64)
     spare_weights = np.empty(size, np.int32)
@@ -118,6 +118,8 @@ def partition_by_loss(
         size = total_weight(weights, first, last)
         if size < 2 * smallest:
             continue
+        if ruled:
+            count_whole(codes, weights, first, last, rules, work)
         step = (last - first + SAMPLE - 1) // SAMPLE
         attribute = choose_cut(
             codes, weights, first, last, step, size, smallest, ruled, everywhere, offsets, kinds, positions, tree_low,
@@ -172,6 +174,7 @@ def choose_cut(
 ) -> int:  # fmt: skip
     """Choose the cut that saves most expected loss, looking at every `step`-th record; −1 when none is allowable.
 
+    With rules, ``work.whole`` holds the sensitive values of the range.
     `part_of` then gives the part of every code that occurs. Ties go to the earlier attribute, then to code order,
     falling frequency, one item alone, then to the earlier place.
     """
@@ -186,8 +189,6 @@ def choose_cut(
     share = smallest * (total / size)
     base = total * rate_range(active, total, draws, kinds, table, attributes, numbers, places, rates, branches)
     bits = slice_weights(rows, heaviest, row_weight, planes)
-    if ruled:
-        count_range(codes, weights, low, high, rules, work, work.whole)
     # Where the middle places fail, others may still do: rules can refuse a place, trees have no order of frequency.
     for anywhere in range(1 if everywhere else 0, 2):
         count = propose(
@@ -299,5 +300,6 @@ def _rules_hold(
     left = _left_size(codes, weights, low, high, attribute, work.part_of)
     if left < smallest or size - left < smallest:
         return False
-    count_part(codes, weights, low, high, attribute, 0, rules, work, work.left)
+    if work.margin < 0:
+        count_part(codes, weights, low, high, attribute, 0, rules, work, work.left)
     return sides_hold(left, size, rules, work)

@@ -14,7 +14,7 @@ from sfumato.kernels.cuts import (
     Options,
     Workspace,
     clear_histogram,
-    count_range,
+    count_whole,
     measure_range,
     median_code,
     new_workspace,
@@ -56,7 +56,7 @@ def partition_by_width(
     space: Space, rules: RuleArrays, options: Options, starts: Any, made: Any,
 ) -> Any:  # fmt: skip
     """Cut records ``low .. high-1`` by the textbook rules; see :func:`partition_range`."""
-    work = new_workspace(space, rules)
+    work = new_workspace(space, rules, options)
     size = high - low
     spare_words = np.empty((size, words.shape[1]), np.uint64)
     spare_weights = np.empty(size, np.int32)
@@ -128,7 +128,7 @@ def _halve(
         return 0, 0
     measure_range(codes, low, high, work)
     if options.ruled:
-        count_range(codes, weights, low, high, rules, work, work.whole)
+        count_whole(codes, weights, low, high, rules, work)
     order = widest_first(space, options, region, work)
     widest = order[0]
     all_equal = work.minimum[widest] == work.maximum[widest]
@@ -140,7 +140,8 @@ def _halve(
         median = median_code(codes, weights, low, high, attribute, size, work)
         clear_histogram(attribute, work)
         if options.ruled:
-            _count_left_half(codes, low, high, attribute, median, rules, work)
+            if work.margin < 0:
+                _count_left_half(codes, low, high, attribute, median, rules, work)
             if not sides_hold(size // 2, size, rules, work):
                 continue
         middle = halve_by_order(
