@@ -29,7 +29,16 @@ def test_every_model_has_parameters_and_a_twin():
 
 def test_the_option_variants_are_there():
     words = " ".join(SETTINGS)
-    for option in ("relaxed", "'median'", "anywhere", "widest", "least-loss", "region", "hierarchy_cuts=True"):
+    for option in (
+        "relaxed",
+        "'median'",
+        "anywhere",
+        "widest",
+        "least-loss",
+        "region",
+        "hierarchy_cuts=True",
+        "blind=True",
+    ):
         assert option in words
 
 

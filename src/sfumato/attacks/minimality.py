@@ -190,8 +190,8 @@ class Minimality:
             None,
             figures,
             notes,
-            "an algorithm that does not look at sensitive values when it forms classes, or a stricter model than the "
-            "one that is needed",
+            "an algorithm that does not look at sensitive values when it forms classes, such as Mondrian with blind "
+            "cuts; or a larger k, or a stricter model than the one that is needed",
         )
 
 
