@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Literal
 
 from sfumato.buckets.making import (
@@ -46,46 +47,64 @@ def search_buckets(
     For a size, buckets of as many different values are tried first, in the whole table or in parts of it, then values
     dealt out evenly. With ``members="dealt"`` these are tried first, then buckets of different values merged into
     buckets of that size. The size starts at what the models' `l` asks for, or at :func:`telling_little`, and rises
-    until every model holds; one bucket of all records always satisfies them. Sizes
-    are doubled and then halved, so that a smaller size which would do as well may be passed over where larger ones do
-    not.
+    until every model holds; one bucket of all records always satisfies them. Sizes are doubled and then halved, so
+    that a smaller size which would do as well may be passed over where larger ones do not.
 
     Notes
     -----
     Cost O(n log v) for each size that is tried, and that of `cut`; models of l-diversity mostly take one.
     """
-    attribute = table.sensitive[0]
-    codes = table.sensitive_codes[:, 0]
-    records = sort_records(codes, attribute.cardinality, seed)
-
+    records = sort_records(table.sensitive_codes[:, 0], table.sensitive[0].cardinality, seed)
     asked = max([1.0, *(float(model.parameters().get("l", 1)) for model in models)])
     least = min(math.ceil(asked - TOLERANCE), table.height)
+    search = _Search(table, models, seed, records, least, cut if members == "alike" else None)
+    if members == "dealt":
+        low = min(telling_little(records, asked), table.height)
+        return _smallest(partial(search.satisfying, search.large), low, table.height)
+    return _smallest(partial(search.satisfying, search.small), least, table.height)
 
-    def distinct(size: int) -> Iterator[Buckets]:
-        if records.eligible(size):
-            parts = cut(size) if members == "alike" else None
-            among = records if parts is None else sort_records(codes, attribute.cardinality, seed, parts)
-            found = distinct_buckets(among, size, seed)
-            if found is not None:
-                yield found
 
-    def candidates(size: int) -> Iterator[Buckets]:
-        if members != "dealt":
-            yield from distinct(size)
-        yield dealt_buckets(records, records.height // size)
-        if members == "dealt":
-            for found in distinct(least):
-                yield merged_buckets(found, max(1, found.count // (size // least)))
+@dataclass(frozen=True, eq=False, repr=False)
+class _Search:
+    """What there is to try for a size. `least` is what the models' `l` asks for."""
 
-    def satisfying(size: int) -> Bucketed | None:
+    table: EncodedTable
+    models: Sequence[PrivacyModel]
+    seed: int | None
+    records: SortedRecords
+    least: int
+    cut: Cut | None
+
+    def satisfying(self, candidates: Callable[[int], Iterator[Buckets]], size: int) -> Bucketed | None:
+        """Return the first candidate whose buckets satisfy every model."""
+        table = self.table
         for buckets in candidates(size):
             statistics = class_statistics(buckets.bucket_of, buckets.count, table.sensitive_codes, table.sensitive)
-            if all(bool(model.holds(statistics).all()) for model in models):
+            if all(bool(model.holds(statistics).all()) for model in self.models):
                 return Bucketed(buckets, statistics)
         return None
 
-    low = min(telling_little(records, asked), table.height) if members == "dealt" else least
-    return _smallest(satisfying, low, table.height)
+    def small(self, size: int) -> Iterator[Buckets]:
+        """Buckets of different values before dealt ones."""
+        distinct = self._distinct(size)
+        if distinct is not None:
+            yield distinct
+        yield dealt_buckets(self.records, self.records.height // size)
+
+    def large(self, size: int) -> Iterator[Buckets]:
+        """Dealt buckets before merged ones."""
+        yield dealt_buckets(self.records, self.records.height // size)
+        distinct = self._distinct(self.least)
+        if distinct is not None:
+            yield merged_buckets(distinct, max(1, distinct.count // (size // self.least)))
+
+    def _distinct(self, size: int) -> Buckets | None:
+        if not self.records.eligible(size):
+            return None
+        if self.cut is None:
+            return distinct_buckets(self.records, size, self.seed)
+        codes, values = self.table.sensitive_codes[:, 0], self.table.sensitive[0].cardinality
+        return distinct_buckets(sort_records(codes, values, self.seed, self.cut(size)), size, self.seed)
 
 
 def telling_little(records: SortedRecords, l: float) -> int:  # noqa: E741 - the letter of the literature
