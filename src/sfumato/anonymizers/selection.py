@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from sfumato.classes.partition import Partition
 from sfumato.metrics import normalized_certainty_penalty
-from sfumato.recoding import recode
+from sfumato.recoding import TIGHT, recode
 from sfumato.table.encoding import EncodedTable
 
 
@@ -15,4 +15,4 @@ def least_loss(table: EncodedTable, solutions: Sequence[Partition]) -> Partition
 
     Classes are measured as intervals, common ancestors and value sets, however they will be published.
     """
-    return min(solutions, key=lambda solution: normalized_certainty_penalty(recode(table, solution)))
+    return min(solutions, key=lambda solution: normalized_certainty_penalty(recode(table, solution, TIGHT)))

@@ -28,6 +28,24 @@ def tight_belief(shares: Shares, records: int) -> Shares:
     return _normal(belief, shares)
 
 
+def rounded_belief(shares: Shares, first: int, last: int, records: int) -> Shares:
+    """Know that a value of the class is in the first bin of a rounded interval, and one in the last.
+
+    first, last : values in the first bin, and in the last one; together all where the interval is a single bin. By
+    inclusion and exclusion over the bins that might be empty. Cost O(w).
+    """
+    if first + last > len(shares):
+        return shares
+    bins = np.ones(len(shares), dtype=np.int64)
+    bins[:first], bins[len(shares) - last :] = 0, 2
+    mass = np.bincount(bins, weights=shares, minlength=3)
+    low, high = mass[0], mass[2]
+    others = records - 1
+    no_low, no_high = (1 - low) ** others, (1 - high) ** others
+    inside = 1 - no_low - no_high + max(0.0, 1 - low - high) ** others
+    return _normal(shares * np.array([1 - no_high, inside, 1 - no_low])[bins], shares)
+
+
 def branching_belief(shares: Shares, child_of: NDArray[np.integer], records: int) -> Shares:
     """Know that the class does not lie under one child of the node alone, else the child would stand there.
 

@@ -4,13 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from sfumato.attacks.cell_beliefs import branching_belief, tight_belief, uncut_belief, uncut_region_belief
+from sfumato.attacks.cell_beliefs import (
+    branching_belief,
+    rounded_belief,
+    tight_belief,
+    uncut_belief,
+    uncut_region_belief,
+)
 from sfumato.attacks.placing import SEVERAL, Placement, candidates, generalized, place
 from sfumato.attacks.protocol import AttackResult, Target
 from sfumato.attacks.register import Knowledge
@@ -22,11 +28,16 @@ from sfumato.hierarchy.tree import Hierarchy
 from sfumato.kernels.grouping import first_records
 from sfumato.kernels.linkage import UNKNOWN
 from sfumato.rates import Rate
+from sfumato.recoding.ends import outer_bins, roundable
 from sfumato.shuffle import permutation
+from sfumato.table.encoding import EncodedAttribute
 from sfumato.table.table import Table
 
 Belief = Callable[[NDArray[np.float64], int, int, int], NDArray[np.float64]]
 """From shares of the values under a cell, its first and last code, and the records of the class."""
+
+Edges = Literal["tight", "rounded", "free"]
+"""What is at both edges of a cell: values of the class, values in the outer bins of a grid, or nothing known."""
 
 
 @dataclass(frozen=True)
@@ -35,14 +46,15 @@ class Downcoding:
 
     The attacker knows how usual each value is, and guesses the exact value behind each interval and each node of a
     hierarchy. What helps beyond that is the form of the release: a tight interval ends at values that occur in the
-    class, a common ancestor is not the ancestor of one child alone, and a class that Mondrian left whole could not be
-    cut, so that all but a few of its records share the middle value.
+    class, a rounded one has values in its outer bins, a common ancestor is not the ancestor of one child alone, and a
+    class that Mondrian left whole could not be cut, so that all but a few of its records share the middle value.
 
     Parameters
     ----------
     tight
         Whether intervals end at values of the class, and nodes are the lowest that cover it. None reads it off the
-        algorithm: true, unless it decides itself what is published.
+        algorithm and the recoding: nodes are, unless the algorithm decides itself what is published; intervals are
+        then as the recoding's `ends` say, tight or rounded.
 
     Raises
     ------
@@ -86,19 +98,24 @@ class Downcoding:
         people, victims, population = _divided(target)
         placement = place(published, people, target.original.schema, target.recoding)
         forms = target.recoding.forms_of(each.attribute for each in placement.known)
-        tight = not getattr(target.anonymizer, "decides_regions", False) if self.tight is None else self.tight
         smallest = _smallest_side(target)
-        of_regions = smallest > 0 and bool(getattr(target.anonymizer, "decides_regions", False))
         results = []
         for column, (knowledge, form) in enumerate(zip(placement.known, forms, strict=True)):
             if form in (Form.INTERVAL, Form.ANCESTOR):
+                edges = self._edges(target, form)
                 usual = _usual_values(knowledge, placement.told[population, column])
-                belief = _belief(knowledge, form, smallest) if tight else None
-                if of_regions and not tight and form is Form.INTERVAL:
-                    belief = _region_belief(smallest)
-                guesses = _guesses(placement, column, usual, belief, ends=form is Form.INTERVAL and tight)
-                results.append(self._result(placement, column, victims, guesses, ends=form is Form.INTERVAL and tight))
+                ends = form is Form.INTERVAL and edges == "tight"
+                guesses = _guesses(placement, column, usual, _belief(knowledge, form, edges, smallest), ends=ends)
+                results.append(self._result(placement, column, victims, guesses, ends=ends))
         return tuple(results) or (self._unplayed(),)
+
+    def _edges(self, target: Target, form: Form) -> Edges:
+        """Tell what the edges of a cell say of its class."""
+        if self.tight is not None:
+            return "tight" if self.tight else "free"
+        if getattr(target.anonymizer, "decides_regions", False):
+            return "free"
+        return target.recoding.ends if form is Form.INTERVAL else "tight"
 
     def _result(
         self, placement: Placement, column: int, victims: NDArray[np.bool_], guesses: NDArray[np.int64], *, ends: bool
@@ -128,8 +145,8 @@ class Downcoding:
             None,
             figures,
             notes,
-            "ends that are not values of the class: a hierarchy of fixed intervals, mondrian with extent 'region', or "
-            "an algorithm that publishes levels for the whole table instead of the tightest cover",
+            "ends that are not values of the class: rounded ends, a hierarchy of fixed intervals, mondrian with extent "
+            "'region', or an algorithm that publishes levels for the whole table instead of the tightest cover",
         )
 
     def _unplayed(self) -> AttackResult:
@@ -254,17 +271,37 @@ def _smallest_side(target: Target) -> int:
     return max(int(entry.get("k", 1)) for entry in target.models)
 
 
-def _belief(knowledge: Knowledge, form: Form, smallest: int) -> Belief:
+def _belief(knowledge: Knowledge, form: Form, edges: Edges, smallest: int) -> Belief | None:
     hierarchy = knowledge.attribute.hierarchy
-    if form is Form.ANCESTOR and hierarchy is not None:
+    if form is Form.ANCESTOR:
+        if edges == "free" or hierarchy is None:
+            return None
         return lambda shares, low, high, records: branching_belief(shares, _children(hierarchy, low, high), records)
+    if edges == "rounded":
+        return lambda shares, low, high, records: _rounded(knowledge.attribute, shares, low, high, records, smallest)
+    if edges == "free":
+        return _uncut_region(smallest) if smallest else None
     if smallest:
         return lambda shares, low, high, records: uncut_belief(shares, records, smallest)
     return lambda shares, low, high, records: tight_belief(shares, records)
 
 
-def _region_belief(smallest: int) -> Belief:
+def _uncut_region(smallest: int) -> Belief:
     return lambda shares, low, high, records: uncut_region_belief(shares, records, smallest)
+
+
+def _rounded(
+    attribute: EncodedAttribute, shares: NDArray[np.float64], low: int, high: int, records: int, smallest: int
+) -> NDArray[np.float64]:
+    """Weigh values by both things that a rounded interval tells: its outer bins have values, and it was not cut."""
+    if smallest:
+        shares = uncut_region_belief(shares, records, smallest)
+    if not roundable(attribute):
+        return tight_belief(shares, records)
+    assert attribute.numbers is not None
+    (second,), (last,) = outer_bins(attribute, np.array([low]), np.array([high]))
+    codes = np.searchsorted(attribute.numbers, [second, last])
+    return rounded_belief(shares, int(codes[0]) - low, high + 1 - int(codes[1]), records)
 
 
 def _children(hierarchy: Hierarchy, low: int, high: int) -> NDArray[np.int64]:

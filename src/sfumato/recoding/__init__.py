@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sfumato.recoding.choice import Recoding
+from sfumato.recoding.choice import TIGHT, Recoding
 from sfumato.recoding.covering import covers
 from sfumato.recoding.kind import RecodingKind, recoding_kind
 from sfumato.recoding.merge import recode_as_published
@@ -12,6 +12,7 @@ from sfumato.recoding.recode import recode
 from sfumato.recoding.regions import form_problems
 
 __all__ = [
+    "TIGHT",
     "Recoding",
     "RecodingKind",
     "covers",

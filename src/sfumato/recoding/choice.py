@@ -11,9 +11,10 @@ from sfumato.classes.generalized import Form
 from sfumato.errors import PolicyError, raise_all
 from sfumato.table.encoding import EncodedAttribute
 
+Ends = Literal["rounded", "tight"]
 Suppressed = Literal["remove", "star"]
 
-_KEYS = ("numeric", "forms", "suppressed")
+_KEYS = ("numeric", "forms", "ends", "suppressed")
 
 
 @dataclass(frozen=True)
@@ -28,6 +29,10 @@ class Recoding:
     forms
         The form of single attributes, which goes before these defaults. ``"interval"`` and ``"mean"`` need a number or
         date without a hierarchy, ``"ancestor"`` needs a hierarchy, ``"set"`` always works.
+    ends
+        Where intervals end. ``"rounded"``: at round numbers around the values of the class, so that no end is anybody's
+        value (decision record 9). ``"tight"``: at its smallest and largest value, which loses less and shows both to
+        everybody. Anonymizers that decide themselves what is published also decide this.
     suppressed
         What happens to suppressed records: ``"remove"`` leaves them out, ``"star"`` publishes them as one class with
         ``*`` in every quasi-identifying column.
@@ -40,6 +45,7 @@ class Recoding:
 
     numeric: Form = Form.INTERVAL
     forms: Mapping[str, Form] = field(default_factory=dict)
+    ends: Ends = "rounded"
     suppressed: Suppressed = "remove"
 
     def __post_init__(self) -> None:
@@ -49,6 +55,8 @@ class Recoding:
             problems.append("recoding, numeric: give 'interval' or 'mean'")
         else:
             object.__setattr__(self, "numeric", Form(self.numeric))
+        if self.ends not in ("rounded", "tight"):
+            problems.append("recoding, ends: give 'rounded' or 'tight'")
         if self.suppressed not in ("remove", "star"):
             problems.append("recoding, suppressed: give 'remove' or 'star'")
         object.__setattr__(self, "forms", MappingProxyType(_checked_forms(self.forms, problems)))
@@ -56,7 +64,7 @@ class Recoding:
 
     def __hash__(self) -> int:
         """Hash by value; the order of `forms` does not count."""
-        return hash((self.numeric, frozenset(self.forms.items()), self.suppressed))
+        return hash((self.numeric, frozenset(self.forms.items()), self.ends, self.suppressed))
 
     def forms_of(self, attributes: Iterable[EncodedAttribute]) -> tuple[Form, ...]:
         """Return the form of each attribute.
@@ -81,7 +89,7 @@ class Recoding:
     def to_policy(self) -> dict[str, Any]:
         """Return the choice as plain values; :meth:`from_policy` reads them back."""
         forms = {name: str(form) for name, form in self.forms.items()}
-        return {"numeric": str(self.numeric), "forms": forms, "suppressed": self.suppressed}
+        return {"numeric": str(self.numeric), "forms": forms, "ends": self.ends, "suppressed": self.suppressed}
 
     @classmethod
     def from_policy(cls, values: Mapping[str, Any]) -> Recoding:
@@ -122,3 +130,7 @@ def _misfit(attribute: EncodedAttribute, form: Form) -> str | None:
         fitting = "'ancestor' or 'set'" if attribute.hierarchy is not None else "'set'"
         return f"the form {str(form)!r} needs numbers or dates without a hierarchy; choose {fitting}"
     return None
+
+
+TIGHT = Recoding(ends="tight")
+"""What classes have and no more: for losses that solutions are compared by, and for the papers' figures."""

@@ -11,6 +11,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from sfumato.classes.generalized import Form, GeneralizedColumn, Members
+from sfumato.recoding.ends import rounded_ranges, rounded_texts
 from sfumato.recoding.notation import STAR, exact_texts, range_texts, set_texts
 from sfumato.table.encoding import EncodedAttribute
 from sfumato.table.kinds import text_of
@@ -40,6 +41,32 @@ def interval_column(attribute: EncodedAttribute, low: Codes, high: Codes) -> Gen
         Form.INTERVAL,
         per_class,
         labels,
+        low,
+        high,
+        _codes_between(attribute, low, high),
+        _changed(low, high),
+    )
+
+
+def rounded_column(attribute: EncodedAttribute, low: Codes, high: Codes) -> GeneralizedColumn:
+    """Publish each class as an interval with round ends around its values; a class of one value as that value.
+
+    `low` and `high` of the column are those of the interval, so that its losses are those of what is published.
+
+    Parameters
+    ----------
+    attribute
+        A number or date without a hierarchy.
+    low, high
+        Unsigned (c,): smallest and largest code of each class.
+    """
+    ranges, low, high = _distinct_ranges(attribute, *_widened(attribute, low, high))
+    intervals, low, high = _distinct_ranges(attribute, *rounded_ranges(attribute, low, high))
+    return GeneralizedColumn(
+        attribute,
+        Form.INTERVAL,
+        intervals[ranges],
+        rounded_texts(attribute, low, high),
         low,
         high,
         _codes_between(attribute, low, high),

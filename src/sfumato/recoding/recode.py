@@ -13,12 +13,12 @@ from sfumato.errors import InputError
 from sfumato.kernels.boxes import class_boxes, class_sums
 from sfumato.kernels.valuesets import class_starts, group_by_class, value_sets
 from sfumato.parallel import each
-from sfumato.recoding.choice import Recoding
-from sfumato.recoding.columns import ancestor_column, interval_column, mean_column, set_column
+from sfumato.recoding.choice import Ends, Recoding
+from sfumato.recoding.columns import ancestor_column, interval_column, mean_column, rounded_column, set_column
 from sfumato.recoding.regions import region_columns
 from sfumato.table.encoding import EncodedTable
 
-_RANGE_COLUMNS = {Form.INTERVAL: interval_column, Form.ANCESTOR: ancestor_column}
+_INTERVAL_COLUMNS = {"rounded": rounded_column, "tight": interval_column}
 
 
 def recode(
@@ -26,8 +26,9 @@ def recode(
 ) -> GeneralizedTable:
     """Decide what each class publishes for each quasi-identifying attribute.
 
-    Published values are tight where the solution has no regions of its own: no interval, node or set covers more than
-    the records that its class has or covers. They depend on the values of these records alone, never on their order.
+    Published values are tight where the solution has no regions of its own: no node or set covers more than the records
+    that its class has or covers, and no interval more than rounding its ends adds. They depend on the values of these
+    records alone, never on their order.
 
     Parameters
     ----------
@@ -61,18 +62,19 @@ def recode(
             f"recode: the partition has {partition.height} records, the table {encoded.height}; "
             "give the table that it was made from"
         )
-    forms = (recoding or Recoding()).forms_of(encoded.attributes)
+    chosen = recoding or Recoding()
+    forms = chosen.forms_of(encoded.attributes)
     sizes = partition.sizes.astype(np.int64, copy=False)
     if partition.regions is not None:
         published = region_columns(encoded.attributes, partition.regions, forms, threads=threads)
         return GeneralizedTable(encoded, published, partition.class_of, sizes)
-    ranges = _range_columns(encoded, partition, forms, sizes, threads)
+    ranges = _range_columns(encoded, partition, forms, chosen.ends, threads)
     columns = ranges | _set_columns(encoded, partition, forms, sizes, threads)
     return GeneralizedTable(encoded, tuple(columns[index] for index in range(len(forms))), partition.class_of, sizes)
 
 
 def _range_columns(
-    encoded: EncodedTable, partition: Partition, forms: Sequence[Form], sizes: NDArray[np.int64], threads: int
+    encoded: EncodedTable, partition: Partition, forms: Sequence[Form], ends: Ends, threads: int
 ) -> dict[int, GeneralizedColumn]:
     wanted = [index for index, form in enumerate(forms) if form is not Form.SET]
     if not wanted:
@@ -82,8 +84,9 @@ def _range_columns(
     def recoded(index: int) -> GeneralizedColumn:
         attribute, low, high = encoded.attributes[index], lows[:, index], highs[:, index]
         if forms[index] is Form.MEAN:
-            return mean_column(attribute, low, high, _class_sums(encoded, partition, index) / sizes)
-        return _RANGE_COLUMNS[forms[index]](attribute, low, high)
+            return mean_column(attribute, low, high, _class_sums(encoded, partition, index) / partition.sizes)
+        column = ancestor_column if forms[index] is Form.ANCESTOR else _INTERVAL_COLUMNS[ends]
+        return column(attribute, low, high)
 
     return dict(zip(wanted, each(recoded, wanted, threads), strict=True))
 

@@ -24,7 +24,7 @@ from sfumato.kernels.cuts import Options
 from sfumato.kernels.mondrian import partition_range
 from sfumato.metrics import normalized_certainty_penalty
 from sfumato.parallel import each
-from sfumato.recoding import recode
+from sfumato.recoding import TIGHT, recode
 from sfumato.shuffle import permutation
 
 SolveOne = Callable[[Feasible], Partition]
@@ -144,7 +144,7 @@ def _solved(start: Feasible, block_size: int | None, solve_one: SolveOne) -> Par
 
     solutions = each(solved, blocks, start.problem.threads)
     whole = _joined(height, blocks, solutions)
-    total = normalized_certainty_penalty(recode(start.problem.table, whole, threads=start.problem.threads))
+    total = normalized_certainty_penalty(recode(start.problem.table, whole, TIGHT, threads=start.problem.threads))
     note = _note(blocks, _cost(start, blocks, solutions, solve_one), total)
     return replace(whole, notes=(note, *_common_notes(solutions)))
 
@@ -310,4 +310,4 @@ def _middle(items: Sequence[Item], sizes: Sequence[int]) -> list[Item]:
 
 def _loss(block: Block, solution: Partition) -> float:
     """Loss of a block on the scale of the whole table, times its records."""
-    return len(block.rows) * normalized_certainty_penalty(recode(block.start.problem.table, solution))
+    return len(block.rows) * normalized_certainty_penalty(recode(block.start.problem.table, solution, TIGHT))

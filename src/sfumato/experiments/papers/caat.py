@@ -26,7 +26,7 @@ from sfumato.experiments.reproduction import Claim, Panel, Reproduction, headlin
 from sfumato.figures import figure, percent
 from sfumato.metrics import normalized_certainty_penalty
 from sfumato.models import KAnonymity
-from sfumato.recoding import recode
+from sfumato.recoding import TIGHT, recode
 from sfumato.table.encoding import EncodedTable, encode
 from sfumato.table.reading import read_table
 from sfumato.table.schema import Schema
@@ -199,7 +199,7 @@ def _figures(
     most: int,
 ) -> dict[str, Any]:
     partition = records.partition(*records.completed(class_of, count))
-    loss = normalized_certainty_penalty(recode(records.start.problem.table, partition))
+    loss = normalized_certainty_penalty(recode(records.start.problem.table, partition, TIGHT))
     return {
         "seconds": seconds,
         "looked": looked,

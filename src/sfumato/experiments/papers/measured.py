@@ -15,7 +15,7 @@ from sfumato.experiments.papers.setting import Setting
 from sfumato.metrics import Rule, discernibility, normalized_certainty_penalty
 from sfumato.models import KAnonymity
 from sfumato.parallel import each
-from sfumato.recoding import recode
+from sfumato.recoding import TIGHT, recode
 from sfumato.table.encoding import EncodedTable
 
 
@@ -50,7 +50,7 @@ class Method:
         limit = k if self.suppressible else 0
         began = time.thread_time()
         solved = self.anonymizer.solve(Problem(self.table, [KAnonymity(k)], suppression_limit=limit, seed=seed))
-        recoded = recode(self.published, solved)
+        recoded = recode(self.published, solved, TIGHT)
         seconds = time.thread_time() - began
         return {
             "method": self.label,

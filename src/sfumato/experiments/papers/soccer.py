@@ -20,6 +20,7 @@ from sfumato.experiments.papers.setting import Setting
 from sfumato.experiments.reproduction import Claim, Panel, Reproduction
 from sfumato.figures import figure, percent
 from sfumato.models import KAnonymity
+from sfumato.recoding import TIGHT
 from sfumato.release.anonymize import anonymize
 from sfumato.table.encoding import encode
 from sfumato.table.reading import read_table
@@ -186,7 +187,8 @@ def _attacks(fitness: pl.DataFrame, page: pl.DataFrame, setting: Setting) -> Ite
     schema = Schema(identifying=[NAME], quasi_identifying=list(QUASI), sensitive=[TARGET], insensitive=list(rest))
     published = {"names removed": last.drop(NAME)}
     for label, way in METHODS.items():
-        release = anonymize(read_table(last, schema), KAnonymity(ATTACKED), anonymizer=way, seed=setting.seed)
+        table = read_table(last, schema)
+        release = anonymize(table, KAnonymity(ATTACKED), anonymizer=way, recoding=TIGHT, seed=setting.seed)
         published[label] = release.data
     for label, frame in published.items():
         result = linking_attack(frame, page, schema, truth=last)

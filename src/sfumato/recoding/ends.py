@@ -1,0 +1,290 @@
+"""Rounded ends: intervals that end at round numbers instead of at values of the class.
+
+A *grid* is the sequence of bins of one step: numbers in 1, 2 or 5 times a power of ten, dates in days, weeks (from
+Monday), months, quarters, half-years and years. A class is published as the bins that its values lie in, of the finest
+grid on which these are at most four.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from datetime import date
+from functools import partial
+from typing import NamedTuple
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from sfumato.recoding.notation import STAR, exact_texts, range_texts
+from sfumato.table.encoding import EncodedAttribute
+from sfumato.table.kinds import text_of
+from sfumato.table.schema import Kind
+
+Numbers = NDArray[np.float64]
+Codes = NDArray[np.integer]
+Indices = NDArray[np.int32]
+
+MOST_BINS = 4
+"""Bins of an interval at most: finer ends tell more of the values beside them, coarser ones lose more."""
+
+_EPOCH = date(1970, 1, 1).toordinal()
+_EXACT = 2.0**53
+"""Above it neighbouring whole numbers are one number to a computer."""
+_FINEST = 12
+"""Decimal places below the width of the data that are worth telling apart."""
+_MANTISSAS = (1, 2, 5)
+_FIRST_DAY, _LAST_DAY = date(1, 1, 1).toordinal() - _EPOCH, date(9999, 12, 31).toordinal() - _EPOCH
+
+
+@dataclass(frozen=True)
+class Grid:
+    """Bins of one step.
+
+    Attributes
+    ----------
+    width : float
+        Of the widest bin, at least.
+    bin_of : callable
+        Number of the bin that each value is in, float64 whole numbers.
+    start : callable
+        Where each bin begins; it ends where the next one does.
+    """
+
+    width: float
+    bin_of: Callable[[Numbers], Numbers]
+    start: Callable[[Numbers], Numbers]
+
+
+class Intervals(NamedTuple):
+    """Intervals on grids, one for each of g ranges of codes: float64 (g,) each."""
+
+    first: Numbers
+    """Where it begins."""
+    second: Numbers
+    """Where its second bin begins, or would."""
+    last: Numbers
+    """Where its last bin begins."""
+    stop: Numbers
+    """What comes right after it."""
+
+
+def roundable(attribute: EncodedAttribute) -> bool:
+    """Tell whether intervals of the attribute can be rounded: not beyond 2⁵³, where numbers are not exact."""
+    numbers = attribute.numbers
+    return numbers is not None and bool(len(numbers)) and float(np.abs(numbers).max()) <= _EXACT
+
+
+def rounded_intervals(attribute: EncodedAttribute, low: Codes, high: Codes) -> Intervals:
+    """Put ranges of values on the finest grid on which they touch at most `MOST_BINS` bins.
+
+    The finest grid there is has bins of two units or more, a unit being what the column is counted in (the largest of
+    1, 2, 5, 10 ... that divides all values; for dates a day, a month or a year): a bin of one unit would be an exact
+    value.
+
+    Parameters
+    ----------
+    attribute
+        A roundable number or date.
+    low, high
+        Integers (g,): first and last code of each range, of present values.
+
+    Notes
+    -----
+    What is chosen depends on both values and on the unit alone, and a wider range that touches the same bins gets the
+    same interval. Cost O(g · grids), and O(size) for the unit.
+    """
+    assert attribute.numbers is not None
+    below, above = attribute.numbers[low], attribute.numbers[high]
+    ends = Intervals(*np.full((4, len(low)), np.nan))
+    left, narrowest = np.arange(len(low)), float((above - below).min(initial=np.inf))
+    for grid in _grids(attribute):
+        if grid.width * MOST_BINS < narrowest:
+            continue
+        from_bin, to_bin = grid.bin_of(below[left]), grid.bin_of(above[left])
+        fits = to_bin - from_bin < MOST_BINS
+        now, bins = left[fits], (from_bin[fits], to_bin[fits])
+        ends.first[now], ends.second[now] = grid.start(bins[0]), grid.start(bins[0] + 1)
+        ends.last[now], ends.stop[now] = grid.start(bins[1]), grid.start(bins[1] + 1)
+        left = left[~fits]
+        if not len(left):
+            break
+        narrowest = float((above[left] - below[left]).min())
+    return ends
+
+
+def rounded_ranges(attribute: EncodedAttribute, low: Indices, high: Indices) -> tuple[Indices, Indices]:
+    """Widen ranges of several present values to all codes inside their intervals, int32 (g,) each; others stay."""
+    if not roundable(attribute):
+        return low, high
+    assert attribute.numbers is not None
+    several = np.flatnonzero((low < high) & (high < attribute.size))
+    ends = rounded_intervals(attribute, low[several], high[several])
+    low, high = low.copy(), high.copy()
+    low[several] = np.searchsorted(attribute.numbers, ends.first, side="left")
+    high[several] = np.searchsorted(attribute.numbers, ends.stop, side="left") - 1
+    return low, high
+
+
+def outer_bins(attribute: EncodedAttribute, low: Codes, high: Codes) -> tuple[Numbers, Numbers]:
+    """Return where the second bin of each interval begins, and where the last one does, float64 (g,) each."""
+    intervals = rounded_intervals(attribute, low, high)
+    return intervals.second, intervals.last
+
+
+def rounded_texts(attribute: EncodedAttribute, low: Indices, high: Indices) -> pl.Series:
+    """Write ranges of codes: one value exactly, ``*`` where `high` is the missing value's, others with rounded ends.
+
+    Whole numbers and dates are written closed, ``[30..35]``, other numbers ``[2.5..4.5)``. An interval never reaches
+    beyond a domain that is declared wider than the data.
+    """
+    if not roundable(attribute):
+        return range_texts(attribute, low, high)
+    texts = exact_texts(attribute, low)
+    several = np.flatnonzero((low < high) & (high < attribute.size))
+    if len(several):
+        ends = rounded_intervals(attribute, low[several], high[several])
+        texts = texts.scatter(several, _written(attribute, *_inside_domain(attribute, ends.first, ends.stop)))
+    return texts.scatter(np.flatnonzero((low < high) & (high == attribute.size)), STAR)
+
+
+def _written(attribute: EncodedAttribute, first: Numbers, stop: Numbers) -> pl.Series:
+    closed = _whole(attribute)
+    begin, end = _texts(attribute, first), _texts(attribute, stop - closed)
+    closing = pl.lit("]" if closed else ")")
+    return pl.select(pl.concat_str(pl.lit("["), begin, pl.lit(".."), end, closing)).to_series()
+
+
+def _inside_domain(attribute: EncodedAttribute, first: Numbers, stop: Numbers) -> tuple[Numbers, Numbers]:
+    """Cut intervals off where a declared domain ends; an end of the data is a value, and is not shown."""
+    assert attribute.numbers is not None
+    if attribute.kind is Kind.DATE:
+        # What a date can be written for: a bin of centuries may reach beyond.
+        first, stop = np.maximum(first, _FIRST_DAY), np.minimum(stop, _LAST_DAY + 1)
+    low, high = attribute.domain_low, attribute.domain_low + attribute.domain_width
+    if low < attribute.numbers[0]:
+        first = np.maximum(first, low)
+    if _whole(attribute) and high > attribute.numbers[-1]:
+        stop = np.minimum(stop, high + 1)
+    return first, stop
+
+
+def _texts(attribute: EncodedAttribute, values: Numbers) -> pl.Series:
+    if attribute.kind is Kind.DATE:
+        return text_of(pl.Series(values.astype(np.int32)).cast(pl.Date))
+    return text_of(pl.Series(values.astype(np.int64) if _whole(attribute) else values))
+
+
+def _whole(attribute: EncodedAttribute) -> bool:
+    numbers = attribute.numbers
+    return attribute.kind is Kind.DATE or (numbers is not None and bool((numbers == np.floor(numbers)).all()))
+
+
+def _grids(attribute: EncodedAttribute) -> Iterator[Grid]:
+    """Yield grids, the finest first, without end."""
+    assert attribute.numbers is not None
+    if attribute.kind is Kind.DATE:
+        return _calendar(attribute.numbers)
+    return _decimal(*(_whole_unit if _whole(attribute) else _fraction_unit)(attribute.numbers))
+
+
+def _decimal(mantissa: int, exponent: int) -> Iterator[Grid]:
+    """Yield the grids whose step is at least twice the unit ``mantissa · 10 ** exponent``."""
+    place = _MANTISSAS.index(mantissa) + 1
+    while True:
+        decade, which = divmod(place, len(_MANTISSAS))
+        yield _decimal_grid(_MANTISSAS[which], exponent + decade)
+        place += 1
+
+
+def _decimal_grid(mantissa: int, exponent: int) -> Grid:
+    # Division by a power of ten is exact to the last digit; multiplication by a fraction is not.
+    scale = 10.0 ** abs(exponent)
+
+    def start(bins: Numbers) -> Numbers:
+        multiples: Numbers = bins * mantissa * scale if exponent >= 0 else bins * mantissa / scale
+        return multiples
+
+    def bin_of(values: Numbers) -> Numbers:
+        step = mantissa * scale
+        bins: Numbers = np.floor(values / step if exponent >= 0 else values * scale / mantissa)
+        bins -= start(bins) > values
+        bins += start(bins + 1) <= values
+        return bins
+
+    return Grid(float(start(np.ones(1))[0]), bin_of, start)
+
+
+def _whole_unit(numbers: Numbers) -> tuple[int, int]:
+    """Return the largest 1, 2 or 5 times a power of ten that divides all numbers: mantissa and exponent."""
+    divisor = int(np.gcd.reduce(np.abs(numbers).astype(np.int64))) or 1
+    exponent = 0
+    while divisor % 10 ** (exponent + 1) == 0:
+        exponent += 1
+    rest = divisor // 10**exponent
+    return (5 if rest % 5 == 0 else 2 if rest % 2 == 0 else 1), exponent
+
+
+def _fraction_unit(numbers: Numbers) -> tuple[int, int]:
+    """Return the power of ten of the last decimal place that is used, mantissa and exponent."""
+    width = float(numbers[-1] - numbers[0]) or abs(float(numbers[0]))
+    finest = int(np.clip(_FINEST - np.floor(np.log10(width)), 0, 300))
+    for places in range(1, min(finest, 15)):
+        if (np.round(numbers, places) == numbers).all():
+            return 1, -places
+    return 1, -finest
+
+
+def _calendar(days: Numbers) -> Iterator[Grid]:
+    """Yield days, weeks, months and years, from those on that have two units or more."""
+    unit = _calendar_unit(days)
+    if unit == "D":
+        yield _day_grid(2, 0)
+        yield _day_grid(7, 3)
+        yield _month_grid(1)
+    if unit != "Y":
+        yield from (_month_grid(months) for months in (3, 6, 12))
+    # Twelve months are one year, and ten years the first decade.
+    yield from (_month_grid(12 * mantissa) for mantissa in (2, 5))
+    decade = 10
+    while True:
+        yield from (_month_grid(12 * mantissa * decade) for mantissa in _MANTISSAS)
+        decade *= 10
+
+
+def _calendar_unit(days: Numbers) -> str:
+    dates = days.astype(np.int64).astype("datetime64[D]")
+    for unit in ("Y", "M"):
+        if (dates.astype(f"datetime64[{unit}]").astype("datetime64[D]") == dates).all():
+            return unit
+    return "D"
+
+
+def _day_grid(step: int, shift: int) -> Grid:
+    def bin_of(days: Numbers) -> Numbers:
+        bins: Numbers = np.floor((days + shift) / step)
+        return bins
+
+    def start(bins: Numbers) -> Numbers:
+        return bins * step - shift
+
+    return Grid(float(step), bin_of, start)
+
+
+_YEAR_0 = 1970 * 12
+
+
+def _month_grid(step: int) -> Grid:
+    """Yield bins of so many months, counted from the year 0, so that decades begin with a year that ends in 0."""
+    return Grid(31.0 * step, partial(_month_bin, step), partial(_month_start, step))
+
+
+def _month_bin(step: int, days: Numbers) -> Numbers:
+    months = days.astype(np.int64).astype("datetime64[D]").astype("datetime64[M]").astype(np.int64)
+    return ((months + _YEAR_0) // step).astype(np.float64)
+
+
+def _month_start(step: int, bins: Numbers) -> Numbers:
+    months = (bins * step).astype(np.int64) - _YEAR_0
+    return months.astype("datetime64[M]").astype("datetime64[D]").astype(np.int64).astype(np.float64)
