@@ -11,7 +11,7 @@ MOST_BINS = 4
 
 
 def rounded_numbers(values: Sequence[Fraction], low: Fraction, high: Fraction) -> tuple[Fraction, Fraction]:
-    """Return where the interval around ``low .. high`` begins, and where the next bin would; `values` are the column."""
+    """Return where the interval around ``low .. high`` begins, and what comes after it; `values` are the column."""
     unit = largest_unit(values)
     for step in steps():
         if step < 2 * unit:
@@ -29,8 +29,8 @@ def steps() -> Iterator[Fraction]:
 
 
 def largest_unit(values: Sequence[Fraction]) -> Fraction:
-    """Return the largest 1, 2, 5 times a power of ten of whole numbers; of others the power of ten they are written to."""
-    fitting = [step for step in islice_steps(60) if all(value % step == 0 for value in values)]
+    """Return the largest 1, 2, 5 times a power of ten that divides whole numbers; else the last decimal place."""
+    fitting = [step for step in islice_steps(100) if all(value % step == 0 for value in values)]
     if all(value.denominator == 1 for value in values):
         return max(fitting, default=Fraction(1)) if any(values) else Fraction(1)
     return max(step for step in fitting if str(step.numerator) == "1" or step.denominator == 1)

@@ -10,9 +10,9 @@ import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from naive.ends import rounded_dates, rounded_numbers
 
 import sfumato as sf
+from naive.ends import rounded_dates, rounded_numbers
 from sfumato.classes.generalized import Form
 from sfumato.recoding.ends import MOST_BINS, outer_bins, rounded_ranges, rounded_texts
 from sfumato.recoding.parsing import parse

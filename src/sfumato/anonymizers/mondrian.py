@@ -65,9 +65,9 @@ class Mondrian:
         Cut an attribute that has a hierarchy into all children of the part's common ancestor at once, instead of in two
         between neighbouring leaves.
     extent
-        What a class publishes. ``"tight"``: the smallest interval, value set or node that has its values, which loses
-        least, but ends at values of its records and leaves out whoever has none of them. ``"region"``: all that the
-        cuts have left to it, so that the classes cover everything between them, and nobody can be told to be absent
+        What a class publishes. ``"tight"``: the smallest value set or node that has its values, and the interval that
+        the recoding makes of them, which loses least, but leaves out whoever has none of them. ``"region"``: all that
+        the cuts have left to it, so that the classes cover everything between them, and nobody can be told to be absent
         (decision record 9).
     blind
         Decide on cuts without a look at who has which sensitive value, but for those between large parts. Whoever runs
