@@ -8,7 +8,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from naive.algorithm_attacks import cell_belief
-from sfumato.attacks.cell_beliefs import branching_belief, tight_belief, uncut_belief, uncut_region_belief
+from sfumato.attacks.cell_beliefs import (
+    branching_belief,
+    rounded_belief,
+    tight_belief,
+    uncut_belief,
+    uncut_region_belief,
+)
 
 populations = st.lists(st.floats(0.05, 1.0), min_size=2, max_size=5).map(lambda raw: np.array(raw) / sum(raw))
 
@@ -19,6 +25,20 @@ def test_tight_ends(shares: np.ndarray, records: int) -> None:
     last = len(shares) - 1
     plain = cell_belief(shares.tolist(), records, possible=lambda drawn: min(drawn) == 0 and max(drawn) == last)
     assert tight_belief(shares, records) == pytest.approx(plain)
+
+
+@settings(max_examples=60, deadline=None)
+@given(populations, st.integers(2, 5), st.data())
+def test_outer_bins_are_not_empty(shares: np.ndarray, records: int, data: st.DataObject) -> None:
+    width = len(shares)
+    first = data.draw(st.integers(1, width - 1))
+    last = data.draw(st.integers(1, width - first))
+    plain = cell_belief(
+        shares.tolist(), records, possible=lambda drawn: min(drawn) < first and max(drawn) >= width - last
+    )
+    assert rounded_belief(shares, first, last, records) == pytest.approx(plain)
+    # A single bin tells nothing.
+    assert rounded_belief(shares, width, width, records) == pytest.approx(shares)
 
 
 @settings(max_examples=60, deadline=None)

@@ -13,7 +13,7 @@ from sfumato.attacks.downcoding import Downcoding
 from sfumato.attacks.protocol import AttackResult, Target
 from sfumato.errors import InputError, PolicyError
 from sfumato.published import PublishedTable, SlicedTable
-from sfumato.recoding import Recoding
+from sfumato.recoding import TIGHT, Recoding
 from sfumato.table.reading import read_table
 from sfumato.table.table import Table
 
@@ -53,13 +53,13 @@ def played(
 
 class TestWhereItMustWork:
     def test_tight_intervals_print_two_values_of_every_class(self) -> None:
-        (result,) = played(table_of(people(500, 1)), 5)
+        (result,) = played(table_of(people(500, 1)), 5, recoding=TIGHT)
         assert result.succeeds
         assert result.success.share > 2 * result.success.baseline
         assert result.figures["printed_ends"] > 0.2
 
     def test_pairs_are_half_known(self) -> None:
-        (result,) = played(table_of(people(300, 2, high=10**6)), 2)
+        (result,) = played(table_of(people(300, 2, high=10**6)), 2, recoding=TIGHT)
         assert result.success.share > 0.3
         assert result.success.baseline == 0
 
@@ -68,9 +68,11 @@ class TestWhereItMustWork:
         frame = pl.DataFrame({"income": [1, 2] + [5] * 9 + [8, 9], "disease": ["a"] * 13})
         control = table_of(pl.DataFrame({"income": [1] * 30 + [5] * 25 + [9] * 20, "disease": ["a"] * 75}))
         results = [
-            played(table_of(frame), 3, control=control, attack=Downcoding(tight=tight)) for tight in (True, False)
+            played(table_of(frame), 3, control=control, attack=Downcoding(tight=tight), recoding=TIGHT)
+            for tight in (True, False)
         ]
-        assert [result.success.successes for (result,) in results] == [9, 1]
+        # That it was not cut is known whether its ends occur or not.
+        assert [result.success.successes for (result,) in results] == [9, 9]
         assert [result.success.baseline for (result,) in results] == [1 / 13, 1 / 13]
 
     def test_a_node_is_not_published_for_one_child_alone(self) -> None:
@@ -95,14 +97,35 @@ class TestWhereItMustWork:
         assert result.success.baseline == 1 / 13
         assert "printed_ends" not in result.figures
 
+    def test_outer_bins_are_not_empty(self) -> None:
+        """[10..29] in bins of five: both records are in outer ones, though usual people are not."""
+        frame = pl.DataFrame({"income": [10, 26], "disease": ["a", "b"]})
+        control = table_of(pl.DataFrame({"income": [10] + [17] * 30 + [26], "disease": ["a"] * 32}))
+        (result,) = played(table_of(frame), 2, control=control)
+        assert result.success.successes == 1
+        assert result.success.baseline == 0
+        assert "printed_ends" not in result.figures
+
 
 class TestWhereItCannot:
+    def test_rounded_ends_print_nobody(self) -> None:
+        tables = table_of(people(500, 1)), table_of(people(500, 9))
+        for algorithm in (sf.Mondrian(), sf.KMember(), sf.MDAV()):
+            tight, rounded = (
+                played(tables[0], 5, control=tables[1], anonymizer=algorithm, recoding=recoding)[0]
+                for recoding in (TIGHT, None)
+            )
+            assert tight.succeeds
+            assert not rounded.succeeds
+            low, high = rounded.success.interval
+            assert low <= rounded.success.baseline <= high
+
     def test_regions_of_cuts_print_nobody(self) -> None:
         tables = table_of(people(500, 1)), table_of(people(500, 9))
         for k in (2, 5):
             tight, region = (
-                played(tables[0], k, control=tables[1], anonymizer=sf.Mondrian(extent=extent))[0]
-                for extent in ("tight", "region")
+                played(tables[0], k, control=tables[1], anonymizer=sf.Mondrian(extent=extent), recoding=recoding)[0]
+                for extent, recoding in (("tight", TIGHT), ("region", None))
             )
             assert tight.succeeds
             assert not region.succeeds
@@ -139,7 +162,7 @@ class TestWhereItCannot:
 class TestWithAPopulation:
     def test_control_tells_how_usual_values_are(self) -> None:
         table, control = table_of(people(500, 1)), table_of(people(5000, 2))
-        (result,) = played(table, 5, control=control)
+        (result,) = played(table, 5, control=control, recoding=TIGHT)
         assert result.succeeds
         assert result.control is None
 
