@@ -100,6 +100,8 @@ def rounded_intervals(attribute: EncodedAttribute, low: Codes, high: Codes) -> I
     ends = Intervals(*np.full((4, len(low)), np.nan))
     left, narrowest = np.arange(len(low)), float((above - below).min(initial=np.inf))
     for grid in _grids(attribute):
+        if not len(left):
+            break
         if grid.width * MOST_BINS < narrowest:
             continue
         from_bin, to_bin = grid.bin_of(below[left]), grid.bin_of(above[left])
@@ -108,9 +110,7 @@ def rounded_intervals(attribute: EncodedAttribute, low: Codes, high: Codes) -> I
         ends.first[now], ends.second[now] = grid.start(bins[0]), grid.start(bins[0] + 1)
         ends.last[now], ends.stop[now] = grid.start(bins[1]), grid.start(bins[1] + 1)
         left = left[~fits]
-        if not len(left):
-            break
-        narrowest = float((above[left] - below[left]).min())
+        narrowest = float((above[left] - below[left]).min(initial=np.inf))
     return ends
 
 

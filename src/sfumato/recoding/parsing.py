@@ -102,11 +102,22 @@ def midpoints(labels: pl.Series, kind: Kind) -> NDArray[np.float64]:
     numpy.ndarray
         float64 (g,); NaN for the missing value, ``*`` and whatever else is no number.
     """
-    first, last = labels.str.extract(_RANGE, 1), labels.str.extract(_RANGE, 2)
-    single = first.is_null()
-    low, high = _numbers(labels.zip_with(single, first), kind), _numbers(labels.zip_with(single, last), kind)
+    low, high, _ = written_ends(labels, kind)
     middle: NDArray[np.float64] = (low + high) / 2
     return middle
+
+
+def written_ends(
+    labels: pl.Series, kind: Kind
+) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.bool_]]:
+    """Read labels of numbers or dates as they are written: both ends, and whether the upper one is left out.
+
+    float64 (g,) twice, an exact value being both ends; NaN for the missing value, ``*`` and whatever else is no number.
+    """
+    first, last = labels.str.extract(_RANGE, 1), labels.str.extract(_RANGE, 2)
+    half_open = (labels.str.extract(_RANGE, 3) == ")").fill_null(False).to_numpy()
+    single = first.is_null()
+    return _numbers(labels.zip_with(single, first), kind), _numbers(labels.zip_with(single, last), kind), half_open
 
 
 def _numbers(texts: pl.Series, kind: Kind) -> NDArray[np.float64]:

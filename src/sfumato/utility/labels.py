@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from sfumato.classes.generalized import Form, Members
 from sfumato.recoding.notation import STAR
-from sfumato.recoding.parsing import Coverage, midpoints, parse
+from sfumato.recoding.parsing import Coverage, midpoints, parse, written_ends
 from sfumato.table.distinct import distinct_of
 from sfumato.table.kinds import text_of
 from sfumato.utility.domains import Domain, Floats
@@ -122,14 +122,12 @@ def _points(labels: pl.Series, domain: Domain) -> tuple[Spread, NDArray[np.bool_
 
 def _intervals(labels: pl.Series, domain: Domain, reading: Reading) -> tuple[Spread, NDArray[np.bool_]]:
     coverage = parse(labels, domain.attribute, reading.form)
-    assert domain.numbers is not None
-    numbers = np.append(domain.numbers, np.nan)
-    readable = coverage.readable | labels.is_null().to_numpy()
-    low = numbers[np.where(readable, coverage.low, -1)].copy()
-    high = numbers[np.where(readable, coverage.high, -1)].copy()
+    # What lies between the ends is all that a recipient knows; which values do occur there is the steward's knowledge.
+    low, high, half_open = written_ends(labels, domain.attribute.kind)
+    low, high = low.copy(), high - (half_open & domain.is_whole)
     star = labels.eq_missing(STAR).to_numpy()
     low[star], high[star] = _whole_domain(domain)
-    return IntervalSpread(low, high, domain.is_whole), readable
+    return IntervalSpread(low, high, domain.is_whole), coverage.readable | labels.is_null().to_numpy()
 
 
 def _codes(labels: pl.Series, domain: Domain, reading: Reading) -> tuple[Spread, NDArray[np.bool_]]:
