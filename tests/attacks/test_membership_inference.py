@@ -100,7 +100,9 @@ class TestDoesNotWork:
     @staticmethod
     def _against(extent: Any, k: int) -> AttackResult:
         original, control = people(1000, 3), people(1000, 4)
-        release = sf.anonymize(original, sf.KAnonymity(k), anonymizer=sf.Mondrian(extent=extent), seed=1)
+        recoding = sf.Recoding(ends="tight")
+        way = sf.Mondrian(extent=extent)
+        release = sf.anonymize(original, sf.KAnonymity(k), anonymizer=way, recoding=recoding, seed=1)
         attack = MembershipInference(knows_sensitive=False)
         return sf.attack(release, original, control=control, attacks=attack, seed=1).results[0]
 

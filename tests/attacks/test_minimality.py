@@ -24,7 +24,7 @@ from sfumato.classes.partition import Partition
 from sfumato.errors import InputError, PolicyError, UnsatisfiableError
 from sfumato.models.protocol import PrivacyModel
 from sfumato.published import PublishedTable, SlicedTable
-from sfumato.recoding import publish, recode_as_published
+from sfumato.recoding import TIGHT, publish, recode_as_published
 from sfumato.table.encoding import encode
 from sfumato.table.reading import read_table
 from sfumato.table.table import Table
@@ -42,7 +42,7 @@ def target(table: Table, models: Sequence[PrivacyModel], anonymizer: Any = None,
     algorithm = sf.Mondrian() if anonymizer is None else anonymizer
     encoded = encode(table)
     partition = algorithm.solve(Problem(encoded, models, seed=1))
-    generalized = recode_as_published(encoded, partition, sf.Recoding())
+    generalized = recode_as_published(encoded, partition, TIGHT)
     data = publish(generalized, table, np.arange(table.height))
     return Target(
         PublishedTable(data, tuple(table.schema.quasi_identifying), tuple(table.schema.sensitive)),
@@ -50,6 +50,7 @@ def target(table: Table, models: Sequence[PrivacyModel], anonymizer: Any = None,
         models=tuple({"name": model.name, **model.parameters()} for model in models),
         anonymizer=algorithm,
         seed=1,
+        recoding=TIGHT,
         **settings,
     )
 
@@ -114,7 +115,7 @@ class TestWhereItMustWork:
 
     def test_a_release_made_and_attacked_as_a_user_does(self) -> None:
         table = people(3000, 1)
-        release = sf.anonymize(table, sf.DistinctLDiversity(2))
+        release = sf.anonymize(table, sf.DistinctLDiversity(2), recoding=TIGHT)
         (result,) = sf.attack(release, table, attacks="minimality", seed=1)["minimality"]
         assert result.succeeds
 

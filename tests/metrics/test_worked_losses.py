@@ -25,7 +25,7 @@ from sfumato.metrics import (
     squared_error,
     utility,
 )
-from sfumato.recoding import Recoding, generalize_published, recode
+from sfumato.recoding import TIGHT, Recoding, generalize_published, recode
 from sfumato.table.encoding import encode
 from sfumato.table.schema import Attribute, Kind, Schema
 from sfumato.table.table import Table
@@ -40,7 +40,7 @@ def table_of(columns: dict[str, list], attributes: dict[str, Attribute] | None =
 
 
 def recoded(table: Table, class_of: Sequence[int], recoding: Recoding | None = None) -> GeneralizedTable:
-    return recode(encode(table), Partition(np.array(class_of, dtype=np.int32), max(class_of) + 1), recoding)
+    return recode(encode(table), Partition(np.array(class_of, dtype=np.int32), max(class_of) + 1), recoding or TIGHT)
 
 
 def labels_of(table: GeneralizedTable) -> list[tuple[str | None, ...]]:

@@ -15,7 +15,7 @@ from naive import metrics as naive
 from sfumato.classes.generalized import GeneralizedTable
 from sfumato.classes.partition import Partition
 from sfumato.hierarchy import HierarchyTable
-from sfumato.recoding import Recoding, recode
+from sfumato.recoding import TIGHT, Recoding, recode
 from sfumato.table.encoding import EncodedTable, encode
 from sfumato.table.schema import Attribute, Kind, Schema
 from sfumato.table.table import Table
@@ -75,7 +75,7 @@ class SmallTable:
         return encode(self.table)
 
     def recoded(self, recoding: Recoding | None = None) -> GeneralizedTable:
-        return recode(self.encoded(), self.partition, recoding)
+        return recode(self.encoded(), self.partition, recoding or TIGHT)
 
     def twins(self) -> dict[str, naive.Attribute]:
         return {

@@ -13,7 +13,7 @@ from recoding.small_tables import ZONES, SmallTable, attributes_of, small_tables
 from sfumato.classes.generalized import Form
 from sfumato.errors import InputError, PolicyError
 from sfumato.metrics import measure_losses
-from sfumato.recoding import Recoding, generalize_published, publish, recoding_kind
+from sfumato.recoding import TIGHT, Recoding, generalize_published, publish, recoding_kind
 
 LOSSES = ("ncp", "normalized_ncp", "iloss", "loss_metric", "precision", "entropy", "suppressed")
 
@@ -34,7 +34,8 @@ def assert_equal_losses(small: SmallTable, recoding: Recoding, frame: pl.DataFra
 def test_losses_can_be_measured_from_what_was_published(small: SmallTable) -> None:
     kept = np.flatnonzero(np.array(small.class_of) >= 0)[::-1]
 
-    assert_equal_losses(small, Recoding(), publish(small.recoded(), small.table, kept))
+    for recoding in (Recoding(), TIGHT):
+        assert_equal_losses(small, recoding, publish(small.recoded(recoding), small.table, kept))
 
 
 @given(small_tables())

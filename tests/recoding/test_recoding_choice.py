@@ -57,7 +57,7 @@ def test_unknown_keys_of_a_policy_are_told_together() -> None:
     with pytest.raises(PolicyError) as caught:
         Recoding.from_policy({"form": {}, "stars": True, "numeric": "mean"})
     assert len(caught.value.problems) == 2
-    assert "numeric, forms, suppressed" in caught.value.problems[0]
+    assert "numeric, forms, ends, suppressed" in caught.value.problems[0]
 
 
 def test_forms_that_do_not_fit_are_told_together() -> None:

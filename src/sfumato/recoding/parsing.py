@@ -107,9 +107,7 @@ def midpoints(labels: pl.Series, kind: Kind) -> NDArray[np.float64]:
     return middle
 
 
-def written_ends(
-    labels: pl.Series, kind: Kind
-) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.bool_]]:
+def written_ends(labels: pl.Series, kind: Kind) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.bool_]]:
     """Read labels of numbers or dates as they are written: both ends, and whether the upper one is left out.
 
     float64 (g,) twice, an exact value being both ends; NaN for the missing value, ``*`` and whatever else is no number.
