@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
+from functools import cached_property
 from typing import Any, Literal, get_args
 
 from sfumato.errors import PolicyError, raise_all
@@ -128,7 +129,7 @@ class Query:
             problems.append("query: a sum or average needs the column of it, a count has none")
         raise_all(PolicyError, problems)
 
-    @property
+    @cached_property
     def attributes(self) -> tuple[str, ...]:
         """Columns that the query is about, the one of its aggregate last."""
         names = dict.fromkeys(predicate.attribute for predicate in self.where)
@@ -170,7 +171,7 @@ class Workload:
         """Go through the queries."""
         return iter(self.queries)
 
-    @property
+    @cached_property
     def attributes(self) -> tuple[str, ...]:
         """Columns that the queries are about."""
         return tuple(dict.fromkeys(name for query in self.queries for name in query.attributes))
