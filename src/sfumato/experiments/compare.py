@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import secrets
+import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import suppress
@@ -12,6 +13,7 @@ from threading import Event
 from typing import Any
 
 from sfumato.errors import PolicyError, UnsatisfiableError, raise_all
+from sfumato.experiments.agenda import Agenda
 from sfumato.experiments.comparison import Comparison
 from sfumato.experiments.ground import Ground, Preparations, part_of
 from sfumato.experiments.outcome import Outcome, outcome_of, released
@@ -140,11 +142,11 @@ class _Runs:
         return [found[run.key] for run in runs]
 
     def _do(self, todo: Sequence[Run], threads: int, arrived: Callable[[Outcome], None]) -> None:
-        worker = _Worker(self.plan, self.ground, self.store, Preparations(self.plan, self.ground, todo))
+        agenda = Agenda(self.plan.longest_first(todo))
+        worker = _Worker(self.plan, self.ground, self.store, agenda, Preparations(self.plan, self.ground, todo))
         with ThreadPoolExecutor(max_workers=threads, thread_name_prefix="sfumato-run") as pool:
             try:
-                runs = [pool.submit(worker.outcome, run) for run in self.plan.longest_first(todo)]
-                for ended in as_completed(runs):
+                for ended in as_completed([pool.submit(worker.next) for _ in todo]):
                     arrived(ended.result())
             except BaseException:
                 worker.stopped.set()
@@ -159,14 +161,18 @@ class _Worker:
     plan: Plan
     ground: Ground
     store: Store | None
+    agenda: Agenda
     tables: Preparations
     warmed: Once[str, None] = field(default_factory=Once)
     stopped: Event = field(default_factory=Event)
 
-    def outcome(self, run: Run) -> Outcome:
-        """Do a run, and write down what came of it."""
+    def next(self) -> Outcome:
+        """Do the next run, and write down what came of it."""
+        run = self.agenda.begin()
         self.warmed.of(run.anonymizer, lambda: self._warm_up(run))
-        outcome = outcome_of(run, self.plan, self.ground, self.tables.of(run), self._watch)
+        prepared, began = self.tables.of(run), time.perf_counter()
+        outcome = outcome_of(run, self.plan, self.ground, prepared, self._watch)
+        self.agenda.end(run, time.perf_counter() - began)
         self.tables.ended(run)
         if self.store:
             self.store.add(outcome)
