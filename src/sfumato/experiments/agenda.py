@@ -37,7 +37,8 @@ class Agenda:
             When none is left.
         """
         with self._lock:
-            own = [run for run in self._waiting if run.repetition == self._waiting[0].repetition]
+            now = self._waiting[0].repetition
+            own = [run for run in self._waiting if run.repetition == now]
             firsts = {run.anonymizer: run for run in reversed(own)}
             unknown = [run for run in own if run.anonymizer not in self._seconds]
             chosen = unknown[0] if unknown else self._chosen(list(firsts.values()))
