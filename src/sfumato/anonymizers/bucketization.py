@@ -63,8 +63,8 @@ class Bucketization:
 
     *Complexity.* O(n log v) for n records and v sensitive values; ``"alike"`` takes Mondrian's O(q n log n) besides.
 
-    *Sources.* The paper for ``"random"``; parts of alike people are made with Mondrian's cuts (LeFevre et al. 2006),
-    each allowed where both halves can still be put into buckets. Departures: values of which equally many records are
+    *Sources.* The paper for ``"random"``; parts of alike people are made with Mondrian's cuts (LeFevre et al. 2006;
+    blind, so that none tells anything by missing) where both halves can still be put into buckets. Departures: values of which equally many records are
     left are taken in their order; models that buckets of different values cannot satisfy, such as t-closeness, get
     values that are dealt out, into as many buckets as they allow. ``"dealt"`` is ours.
 
@@ -109,12 +109,12 @@ class Bucketization:
 
 
 def _alike(problem: Problem, size: int) -> Parts:
-    """Cut the table while both halves can be put into buckets of different values; they stay satisfiable, too."""
+    """Cut the table while both halves can be put into buckets of different values, and keep every model."""
     smallest = KAnonymity(BUCKETS_IN_A_PART * size)
     if problem.table.height < smallest.k:
         return Parts(np.zeros(problem.table.height, dtype=np.int32), 1)
     models = [*problem.models, smallest, ProbabilisticLDiversity(size)]
-    found = Mondrian().solve(replace(problem, models=models))
+    found = Mondrian(blind=True).solve(replace(problem, models=models))
     return Parts(found.class_of, found.count)
 
 
