@@ -64,9 +64,10 @@ class Bucketization:
     *Complexity.* O(n log v) for n records and v sensitive values; ``"alike"`` takes Mondrian's O(q n log n) besides.
 
     *Sources.* The paper for ``"random"``; parts of alike people are made with Mondrian's cuts (LeFevre et al. 2006;
-    blind, so that none tells anything by missing) where both halves can still be put into buckets. Departures: values of which equally many records are
-    left are taken in their order; models that buckets of different values cannot satisfy, such as t-closeness, get
-    values that are dealt out, into as many buckets as they allow. ``"dealt"`` is ours.
+    blind, so that none tells anything by missing) where both halves can still be put into buckets. Departures: values
+    of which equally many records are left are taken in their order; models that buckets of different values cannot
+    satisfy, such as t-closeness, get values that are dealt out, into as many buckets as they allow. ``"dealt"`` is
+    ours.
 
     References
     ----------
