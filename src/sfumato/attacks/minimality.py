@@ -8,6 +8,7 @@ from time import process_time
 from typing import ClassVar
 
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
 
 from sfumato.attacks.options import SURE, above_problems, count_problems, share_problems
@@ -18,8 +19,11 @@ from sfumato.attacks.worlds import Tally, cells_of, every_world, random_worlds, 
 from sfumato.errors import InputError, PolicyError, raise_all
 from sfumato.figures import counted
 from sfumato.models.protocol import PrivacyModel
+from sfumato.published import PublishedTable
 from sfumato.rates import Rate
+from sfumato.recoding import recode_as_published
 from sfumato.table.encoding import EncodedTable, encode
+from sfumato.table.kinds import text_of
 
 DRAWN_RECORDS, FEWEST_WORLDS, MOST_WORLDS = 2_000_000, 20, 500
 """How many records, and how many worlds, are drawn where nothing is asked for."""
@@ -69,7 +73,8 @@ class Minimality:
     -----
     *Departure.* The paper derives formulas for recodings of its own kind; here the algorithm itself is run, which
     covers all algorithms whose result does not depend on randomness that the attacker lacks. One that does not bring
-    back the published classes from the original either is not run any further.
+    back the published classes from the original either is not run any further. Where it does, everybody's class is
+    granted to the attacker, though published values may fit several.
 
     *Cost.* One run of the algorithm for each world.
     """
@@ -107,7 +112,11 @@ class Minimality:
         if not names:
             raise InputError("minimality: the release has no sensitive attribute, so that there is nothing to learn")
         placement = place(published, target.original.frame, target.original.schema, target.recoding, names[0])
-        game = _game(placement, encode(target.original), models)
+        table = encode(target.original)
+        granted = _granted(
+            published, table, Task(table, models, seed=target.seed, threads=target.threads), solver, target
+        )
+        game = _game(*_placed(placement), table, models) if granted is None else _game(*granted, table, models)
         if not any(rule.attribute for model in models for rule in model.rules(names)):
             note = "no promised model looks at sensitive values, so that the algorithm tells nothing of them"
             return tuple(self._unplayed(name, game, note) for name in names)
@@ -226,9 +235,39 @@ class _Game:
         return survivors(self.classes, self.count, again)
 
 
-def _game(placement: Placement, table: EncodedTable, models: tuple[PrivacyModel, ...]) -> _Game:
-    sure = placement.filled
-    placed = placement.class_of
+def _placed(placement: Placement) -> tuple[NDArray[np.int32], NDArray[np.bool_]]:
+    """Return which class each person is in as far as labels tell, and which classes hold exactly those people."""
+    return placement.class_of, placement.filled
+
+
+def _granted(
+    published: PublishedTable, table: EncodedTable, task: Task, solver: Solver, target: Target
+) -> tuple[NDArray[np.int32], NDArray[np.bool_]] | None:
+    """Return everybody's class where the algorithm makes exactly the published ones of the original, else None.
+
+    Published values may overlap, so that labels alone do not tell the classes apart. But whoever can run the algorithm
+    on everybody can look for the classes that give these labels; how is not played, and that they are found is granted.
+    """
+    partition = rerun(solver, task)
+    if partition is None:
+        return None
+    recoded = recode_as_published(table, partition, target.recoding)
+    names = [attribute.name for attribute in table.attributes]
+    if not set(names) <= set(published.data.columns):
+        return None
+    again = pl.DataFrame(
+        [column.labels.gather(column.per_class).alias(column.attribute.name) for column in recoded.columns]
+    ).with_columns(pl.Series("", recoded.sizes, dtype=pl.Int64))
+    seen = published.data.select(text_of(published.data[name]).alias(name) for name in names)
+    counts = seen.group_by(names).len("").cast({"": pl.Int64})
+    if not again.sort(again.columns).equals(counts.select(again.columns).sort(again.columns)):
+        return None
+    return recoded.class_of, np.ones(len(recoded.sizes), dtype=np.bool_)
+
+
+def _game(
+    placed: NDArray[np.int32], sure: NDArray[np.bool_], table: EncodedTable, models: tuple[PrivacyModel, ...]
+) -> _Game:
     people = np.flatnonzero((placed >= 0) & sure[np.maximum(placed, 0)])
     number = (np.cumsum(sure) - 1).astype(np.int32)
     left_out = len(placed) - len(people)
