@@ -236,8 +236,8 @@ def _note(blocks: Sequence[Block], cost: float | None, total: float) -> str:
     if cost <= 0.0:
         return f"{made}; as far as can be estimated, that did not raise the information loss."
     without = max(total - cost, 0.0)
-    return f"{made}; that raised the information loss, with tight ends, from an estimated {figure(without, 3)} to "
-        f"{figure(total, 3)}."
+    change = f"from an estimated {figure(without, 3)} to {figure(total, 3)}"
+    return f"{made}; that raised the information loss, with tight ends, {change}."
 
 
 def _cost(
