@@ -99,8 +99,8 @@ class TestWhereItMustWork:
 
     def test_outer_bins_are_not_empty(self) -> None:
         """[10..29] in bins of five: both records are in outer ones, though usual people are not."""
-        frame = pl.DataFrame({"income": [10, 26], "disease": ["a", "b"]})
-        control = table_of(pl.DataFrame({"income": [10] + [17] * 30 + [26], "disease": ["a"] * 32}))
+        frame = pl.DataFrame({"income": [10, 27], "disease": ["a", "b"]})
+        control = table_of(pl.DataFrame({"income": [10] + [17] * 30 + [27], "disease": ["a"] * 32}))
         (result,) = played(table_of(frame), 2, control=control)
         assert result.success.successes == 1
         assert result.success.baseline == 0

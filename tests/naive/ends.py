@@ -22,6 +22,12 @@ def rounded_numbers(values: Sequence[Fraction], low: Fraction, high: Fraction) -
     raise AssertionError
 
 
+def of_few_values(values: Sequence[Fraction]) -> bool:
+    """Whether all values together are no more bins than an interval may have, so that none is rounded."""
+    finest = next(step for step in steps() if step >= 2 * largest_unit(values))
+    return max(values) // finest - min(values) // finest + 1 <= MOST_BINS
+
+
 def steps() -> Iterator[Fraction]:
     for exponent in count(-15):
         for mantissa in (1, 2, 5):
@@ -51,6 +57,14 @@ def rounded_dates(days: Sequence[date], low: date, high: date) -> tuple[date, da
         if bins <= MOST_BINS:
             return start, stop - timedelta(days=1)
     raise AssertionError
+
+
+def of_few_dates(days: Sequence[date]) -> bool:
+    start_of, next_start = next(calendar(days))
+    stop, bins = next_start(start_of(min(days))), 1
+    while stop <= max(days):
+        stop, bins = next_start(stop), bins + 1
+    return bins <= MOST_BINS
 
 
 Start = Callable[[date], date]

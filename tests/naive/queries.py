@@ -61,7 +61,7 @@ def whole_numbers(label: str | None, domain: Sequence[Any], nodes: Mapping[str, 
         return list(range(min(known), max(known) + 1))
     if label.startswith("["):
         low, high = label[1:-1].split("..")
-        return list(range(int(low), int(high) + 1))
+        return [number for number in range(int(low), int(high) + 1) if min(known) <= number <= max(known)]
     return [int(label)]
 
 
@@ -73,7 +73,7 @@ def continuous_share(label: str | None, domain: Sequence[Any], condition: tuple[
     if label == "*":
         low, high = min(known), max(known)
     elif label.startswith("["):
-        low, high = (float(end) for end in label[1:-1].split(".."))
+        low, high = (min(max(float(end), min(known)), max(known)) for end in label[1:-1].split(".."))
     else:
         low = high = float(label)
     if low == high:

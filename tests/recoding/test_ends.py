@@ -12,9 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import sfumato as sf
-from naive.ends import rounded_dates, rounded_numbers
+from naive.ends import of_few_dates, of_few_values, rounded_dates, rounded_numbers
 from sfumato.classes.generalized import Form
-from sfumato.recoding.ends import MOST_BINS, outer_bins, rounded_ranges, rounded_texts
+from sfumato.recoding.ends import MOST_BINS, outer_bins, roundable, rounded_ranges, rounded_texts
 from sfumato.recoding.parsing import parse
 from sfumato.table.encoding import EncodedAttribute, encode
 
@@ -71,9 +71,14 @@ def test_a_declared_domain_is_not_left() -> None:
     assert texts(attribute_of([3, 4, 98, 99], (3, 100)), (0, 1), (0, 3)) == ["[2..5]", "[0..99]"]
 
 
+def test_few_values_are_like_categories() -> None:
+    assert texts(attribute_of([1, 2, 3, 4, 5]), (0, 1), (1, 3)) == ["[1..2]", "[2..4]"]
+    assert texts(attribute_of([1, 2, 3, 4, 5], (0, 100)), (0, 1), (1, 3)) == ["[0..3]", "[2..5]"]
+
+
 def test_missing_values_and_stars() -> None:
-    attribute = attribute_of([1, 5, None])
-    assert texts(attribute, (0, 2), (2, 2), (0, 0)) == ["*", None, "1"]
+    attribute = attribute_of([1, 15, None])
+    assert texts(attribute, (0, 2), (2, 2), (0, 0), (0, 1)) == ["*", None, "1", "[0..19]"]
 
 
 def test_numbers_that_a_computer_cannot_tell_apart_keep_their_ends() -> None:
@@ -104,7 +109,8 @@ def _checked(attribute: EncodedAttribute, low: int, high: int) -> str:
     assert wide[1][0] >= high
     # Whoever sees the interval, and not the class, comes to the same bins.
     assert rounded_texts(attribute, *wide).to_list() == rounded_texts(attribute, *tight).to_list()
-    assert outer_bins(attribute, *wide) == outer_bins(attribute, *tight)
+    if roundable(attribute):
+        assert outer_bins(attribute, *wide) == outer_bins(attribute, *tight)
     assert [part[0] for part in rounded_ranges(attribute, *wide)] == [part[0] for part in wide]
     coverage = parse(rounded_texts(attribute, *tight), attribute, Form.INTERVAL)
     assert (coverage.low[0], coverage.high[0]) == (wide[0][0], wide[1][0])
@@ -121,7 +127,10 @@ def _checked(attribute: EncodedAttribute, low: int, high: int) -> str:
 def test_whole_numbers_equal_the_twin(numbers: list[int], factor: int, data: st.DataObject) -> None:
     values = sorted(number * factor for number in numbers)
     low, high = _some_range(data, len(values))
-    begin, stop = rounded_numbers([Fraction(value) for value in values], Fraction(values[low]), Fraction(values[high]))
+    exact = [Fraction(value) for value in values]
+    begin, stop = rounded_numbers(exact, exact[low], exact[high])
+    if of_few_values(exact):
+        begin, stop = exact[low], exact[high] + 1
     assert _checked(attribute_of(list(values)), low, high) == f"[{begin}..{stop - 1}]"
 
 
@@ -133,6 +142,9 @@ def test_decimal_numbers_equal_the_twin(numbers: list[int], places: int, data: s
     low, high = _some_range(data, len(values))
     text = _checked(attribute_of(list(values)), low, high)
     begin, stop = rounded_numbers(exact, exact[low], exact[high])
+    if of_few_values(exact):
+        assert text == f"[{attribute_of(list(values)).labels[low]}..{attribute_of(list(values)).labels[high]}]"
+        return
     if all(value.denominator == 1 for value in exact):
         stop -= 1
     first, last = text[1:-1].split("..")
@@ -150,7 +162,7 @@ def test_dates_equal_the_twin(numbers: list[int], unit: str, data: st.DataObject
     if len(days) < 2:
         return
     low, high = _some_range(data, len(days))
-    first, last = rounded_dates(days, days[low], days[high])
+    first, last = (days[low], days[high]) if of_few_dates(days) else rounded_dates(days, days[low], days[high])
     assert _checked(attribute_of(list(days)), low, high) == f"[{first}..{last}]"
 
 

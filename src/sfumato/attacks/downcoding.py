@@ -102,20 +102,20 @@ class Downcoding:
         results = []
         for column, (knowledge, form) in enumerate(zip(placement.known, forms, strict=True)):
             if form in (Form.INTERVAL, Form.ANCESTOR):
-                edges = self._edges(target, form)
+                edges = self._edges(target, form, knowledge.attribute)
                 usual = _usual_values(knowledge, placement.told[population, column])
                 ends = form is Form.INTERVAL and edges == "tight"
                 guesses = _guesses(placement, column, usual, _belief(knowledge, form, edges, smallest), ends=ends)
                 results.append(self._result(placement, column, victims, guesses, ends=ends))
         return tuple(results) or (self._unplayed(),)
 
-    def _edges(self, target: Target, form: Form) -> Edges:
+    def _edges(self, target: Target, form: Form, attribute: EncodedAttribute) -> Edges:
         """Tell what the edges of a cell say of its class."""
         if self.tight is not None:
             return "tight" if self.tight else "free"
         if getattr(target.anonymizer, "decides_regions", False):
             return "free"
-        return target.recoding.ends if form is Form.INTERVAL else "tight"
+        return target.recoding.ends if form is Form.INTERVAL and roundable(attribute) else "tight"
 
     def _result(
         self, placement: Placement, column: int, victims: NDArray[np.bool_], guesses: NDArray[np.int64], *, ends: bool
@@ -296,8 +296,6 @@ def _rounded(
     """Weigh values by both things that a rounded interval tells: its outer bins have values, and it was not cut."""
     if smallest:
         shares = uncut_region_belief(shares, records, smallest)
-    if not roundable(attribute):
-        return tight_belief(shares, records)
     assert attribute.numbers is not None
     (second,), (last,) = outer_bins(attribute, np.array([low]), np.array([high]))
     codes = np.searchsorted(attribute.numbers, [second, last])

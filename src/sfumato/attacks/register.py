@@ -14,6 +14,7 @@ from sfumato.hierarchy.specification import HierarchySpecification
 from sfumato.hierarchy.tree import Hierarchy
 from sfumato.kernels.linkage import UNKNOWN
 from sfumato.table.distinct import distinct_of
+from sfumato.table.domain import domain_borders
 from sfumato.table.encoding import EncodedAttribute
 from sfumato.table.kinds import is_measured, text_of
 from sfumato.table.schema import Attribute, Kind, Schema
@@ -79,7 +80,7 @@ def knowledge(column: pl.Series, setting: Attribute) -> Knowledge:
     """
     kind = setting.kind or _kind_of(column.dtype)
     distinct = distinct_of(_typed(column, kind))
-    attribute, code_of = _numbered(distinct.values, kind, setting.hierarchy)
+    attribute, code_of = _numbered(distinct.values, kind, setting)
     return Knowledge(attribute, np.append(code_of, np.int32(UNKNOWN))[distinct.rank_of][distinct.raw])
 
 
@@ -111,10 +112,9 @@ def _typed(column: pl.Series, kind: Kind) -> pl.Series:
     return typed
 
 
-def _numbered(
-    values: pl.Series, kind: Kind, described: HierarchySpecification | None
-) -> tuple[EncodedAttribute, NDArray[np.int32]]:
+def _numbered(values: pl.Series, kind: Kind, setting: Attribute) -> tuple[EncodedAttribute, NDArray[np.int32]]:
     """Say what the codes mean, and which code each of the distinct values has."""
+    described = setting.hierarchy
     hierarchy = None if described is None else _hierarchy_over(values, described)
     labels, numbers = text_of(values), None
     if described is not None:
@@ -123,6 +123,7 @@ def _numbered(
         numbers = values.to_physical().cast(pl.Float64).to_numpy()
     place_of = {label: place for place, label in enumerate(labels.to_list())}
     codes = [place_of.get(text, len(labels)) for text in text_of(values).to_list()]
+    low, high = _domain(values.name, kind, setting, numbers)
     attribute = EncodedAttribute(
         name=values.name,
         kind=kind,
@@ -130,10 +131,22 @@ def _numbered(
         numbers=numbers,
         hierarchy=hierarchy,
         has_missing=False,
-        domain_width=0.0,
+        domain_low=low,
+        domain_width=high - low,
         domain_size=max(1, len(labels)),
     )
     return attribute, np.array(codes, dtype=np.int32)
+
+
+def _domain(name: str, kind: Kind, setting: Attribute, numbers: NDArray[np.float64] | None) -> tuple[float, float]:
+    """Return the ends of the domain, declared or of the register, whose people may lie outside a declared one."""
+    if numbers is None or not len(numbers):
+        return 0.0, 0.0
+    seen = float(numbers[0]), float(numbers[-1])
+    if setting.domain is None:
+        return seen
+    low, high = domain_borders(name, kind, setting.domain)
+    return min(low, seen[0]), max(high, seen[1])
 
 
 def _hierarchy_over(values: pl.Series, described: HierarchySpecification) -> Hierarchy | None:

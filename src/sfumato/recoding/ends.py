@@ -71,9 +71,19 @@ class Intervals(NamedTuple):
 
 
 def roundable(attribute: EncodedAttribute) -> bool:
-    """Tell whether intervals of the attribute can be rounded: not beyond 2⁵³, where numbers are not exact."""
+    """Tell whether intervals of the attribute are rounded.
+
+    They are not beyond 2⁵³, where numbers are not exact. Nor where the whole domain (of the data, if none is declared)
+    is `MOST_BINS` bins of the finest grid, such as grades from 1 to 5: these are categories in all but name, rounding
+    would add half of the column to most intervals, and which values occur tells little more than the interval does, as
+    with value sets.
+    """
     numbers = attribute.numbers
-    return numbers is not None and bool(len(numbers)) and float(np.abs(numbers).max()) <= _EXACT
+    if numbers is None or len(numbers) < 2 or float(np.abs(numbers).max()) > _EXACT:
+        return False
+    ends = np.array([attribute.domain_low, attribute.domain_low + attribute.domain_width])
+    low, high = next(_grids(attribute)).bin_of(ends)
+    return bool(high - low >= MOST_BINS)
 
 
 def rounded_intervals(attribute: EncodedAttribute, low: Codes, high: Codes) -> Intervals:

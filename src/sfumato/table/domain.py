@@ -42,7 +42,7 @@ def domain_extent(name: str, kind: Kind, attribute: Attribute, distinct: Distinc
         if not len(numbers):
             return 0.0, 0.0, occurring
         return float(numbers[0]), float(numbers[-1] - numbers[0]), occurring
-    low, high = _borders(name, kind, attribute.domain)
+    low, high = domain_borders(name, kind, attribute.domain)
     _refuse(name, (numbers < low) | (numbers > high), distinct)
     return low, high - low, occurring
 
@@ -64,7 +64,8 @@ def _refuse_infinite(name: str, numbers: NDArray[np.float64], distinct: Distinct
         )
 
 
-def _borders(name: str, kind: Kind, domain: tuple[object, ...]) -> tuple[float, float]:
+def domain_borders(name: str, kind: Kind, domain: tuple[object, ...]) -> tuple[float, float]:
+    """Return both ends of a declared domain of numbers or dates, or raise SchemaError when it is none."""
     needed = "two dates in ISO form" if kind is Kind.DATE else "two numbers"
     try:
         low, high = (_border(kind, value) for value in domain)

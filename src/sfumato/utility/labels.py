@@ -122,9 +122,12 @@ def _points(labels: pl.Series, domain: Domain) -> tuple[Spread, NDArray[np.bool_
 
 def _intervals(labels: pl.Series, domain: Domain, reading: Reading) -> tuple[Spread, NDArray[np.bool_]]:
     coverage = parse(labels, domain.attribute, reading.form)
-    # What lies between the ends is all that a recipient knows; which values do occur there is the steward's knowledge.
+    # What lies between the ends, inside the domain, is all that a recipient knows; which values do occur there is the
+    # steward's knowledge.
     low, high, half_open = written_ends(labels, domain.attribute.kind)
     low, high = low.copy(), high - (half_open & domain.is_whole)
+    inside = _whole_domain(domain)
+    low, high = np.clip(low, *inside), np.clip(high, *inside)
     star = labels.eq_missing(STAR).to_numpy()
     low[star], high[star] = _whole_domain(domain)
     return IntervalSpread(low, high, domain.is_whole), coverage.readable | labels.is_null().to_numpy()
