@@ -165,7 +165,8 @@ QUESTIONS = {
     "diversity": Question(
         {
             "mondrian": sf.Mondrian(),
-            "bucketization": sf.Bucketization(members="random"),
+            "bucketization": sf.Bucketization(),
+            "bucketization, random": sf.Bucketization(members="random"),
             "slicing": sf.Slicing(),
         },
         "l",
