@@ -13,7 +13,11 @@ from sfumato.utility.answers import QueryErrors, estimated_answers, exact_answer
 NAME = "answers"
 QUERIES = 1000
 DIMENSIONS = (1, 2, 3, 4)
-ANONYMIZERS = {"bucketized": sf.Bucketization(members="random"), "sliced": sf.Slicing(), "generalized": sf.Mondrian()}
+ANONYMIZERS = {
+    "bucketized": sf.Bucketization(members="random"),
+    "sliced": sf.Slicing(bucket_size="smallest"),
+    "generalized": sf.Mondrian(),
+}
 
 
 def run(settings: Settings) -> Iterator[Figure]:

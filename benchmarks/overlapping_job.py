@@ -70,10 +70,10 @@ def slicings(table: sf.Table) -> dict[str, Publisher]:
     """Return the ways to slice a table."""
     quasi, sensitive = tuple(table.schema.quasi_identifying), tuple(table.schema.sensitive)
     return {
-        PLAIN: sf.Slicing(columns=COLUMNS),
+        PLAIN: sf.Slicing(columns=COLUMNS, bucket_size="smallest"),
         "fuzzy": sf.OverlappingSlicing(columns=COLUMNS, threshold=THRESHOLD),
         "medoids": sf.OverlappingSlicing(columns=COLUMNS, threshold=THRESHOLD, method="medoids"),
-        TOGETHER: sf.Slicing(columns=(quasi, sensitive)),
+        TOGETHER: sf.Slicing(columns=(quasi, sensitive), bucket_size="smallest"),
     }
 
 

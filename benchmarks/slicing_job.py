@@ -75,7 +75,7 @@ def _complete(path: Path) -> pl.DataFrame:
 
 def _sliced(frame: pl.DataFrame, protection: str, repeats: int) -> tuple[Cost, sf.Release]:
     schema = sf.Schema(quasi_identifying=list(QUASI), sensitive=[SENSITIVE])
-    slicing = sf.Slicing(columns=COLUMNS, protection=protection)
+    slicing = sf.Slicing(columns=COLUMNS, protection=protection, bucket_size="smallest")
 
     def action() -> sf.Release:
         table = sf.read_table(frame, schema)

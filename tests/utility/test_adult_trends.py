@@ -42,7 +42,7 @@ def adult() -> sf.Table:
 def releases(adult: sf.Table) -> dict[str, sf.Release]:
     anonymizers = {
         "generalized": sf.Mondrian(),
-        "sliced": sf.Slicing(),
+        "sliced": sf.Slicing(bucket_size="smallest"),
         "bucketized": sf.Bucketization(members="random"),
     }
     model = sf.ProbabilisticLDiversity(5)

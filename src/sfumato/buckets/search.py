@@ -55,11 +55,11 @@ def search_buckets(
     Cost O(n log v) for each size that is tried, and that of `cut`; models of l-diversity mostly take one.
     """
     records = sort_records(table.sensitive_codes[:, 0], table.sensitive[0].cardinality, seed)
-    asked = max([1.0, *(float(model.parameters().get("l", 1)) for model in models)])
+    asked = largest_l(models)
     least = min(math.ceil(asked - TOLERANCE), table.height)
     search = _Search(table, models, seed, records, least, cut if members == "alike" else None)
     if members == "dealt":
-        low = min(telling_little(records, asked), table.height)
+        low = min(telling_little(records.most_frequent / records.height, asked), table.height)
         return _smallest(partial(search.satisfying, search.large), low, table.height)
     return _smallest(partial(search.satisfying, search.small), least, table.height)
 
@@ -107,8 +107,13 @@ class _Search:
         return distinct_buckets(sort_records(codes, values, self.seed, self.cut(size)), size, self.seed)
 
 
-def telling_little(records: SortedRecords, l: float) -> int:  # noqa: E741 - the letter of the literature
-    """Return the size from which buckets that are dealt out leave attackers room to learn and still be within 1/l.
+def largest_l(models: Sequence[PrivacyModel]) -> float:
+    """Return the largest `l` that a model asks for, 1 where none does."""
+    return max([1.0, *(float(model.parameters().get("l", 1)) for model in models)])
+
+
+def telling_little(most_frequent: float, l: float) -> int:  # noqa: E741 - the letter of the literature
+    """Return the size from which attackers may learn from buckets with evenly spread values and stay within 1/l.
 
     A bucket of g records has at most ``g p + 1`` of a value with share p of the table, a share of ``p + 1/g``. What is
     learnt from comparing buckets, too, is of the order of 1/g, as they differ by no more than one record of each value;
@@ -118,7 +123,7 @@ def telling_little(records: SortedRecords, l: float) -> int:  # noqa: E741 - the
     if l <= 1:
         return 1
     most = MOST_TIMES * l
-    room = 1 / l - records.most_frequent / records.height
+    room = 1 / l - most_frequent
     return math.ceil((most if room * most <= 3 else 3 / room) - TOLERANCE)
 
 

@@ -305,7 +305,10 @@ def test_adult_in_five_columns(protection):
     quasi = ["age", "workclass", "education", "marital", "race", "sex", "country"]
     table = sf.read_table(frame, sf.Schema(quasi_identifying=quasi, sensitive=["occupation"], others="drop"))
     release = sf.anonymize(
-        table, sf.ProbabilisticLDiversity(5), anonymizer=sf.Slicing(columns=5, protection=protection), seed=1
+        table,
+        sf.ProbabilisticLDiversity(5),
+        anonymizer=sf.Slicing(columns=5, protection=protection, bucket_size="smallest"),
+        seed=1,
     )
     assert release.report.figures["buckets"] > 4000
     assert release.report.figures["highest_share_occupation"] <= 0.2 + 1e-12
@@ -325,3 +328,32 @@ def test_numbers_that_nearly_all_differ_are_spread_evenly_too():
         for split, anonymizer in slicing.items()
     }
     assert counts["balanced"] > 4 * counts["median"]
+
+
+@pytest.mark.parametrize("protection", ["buckets", "matching"])
+def test_guarded_buckets_are_large_enough_to_teach_little(protection):
+    """With a most frequent value of a quarter, 3 / (1/2 - 1/4) = 12 records: 24 are cut, 23 are not."""
+    chance = np.random.default_rng(3)
+    disease = np.repeat(["a", "b", "c", "d"], 60)
+    frame = pl.DataFrame({"age": chance.integers(20, 70, 240), "town": chance.choice(list("xyz"), 240), "ill": disease})
+    table = sf.read_table(frame, sf.Schema(quasi_identifying=["age", "town"], sensitive=["ill"]))
+    sizes = {}
+    for size in ("guarded", "smallest"):
+        way = sf.Slicing(columns=(("age",), ("town",), ("ill",)), protection=protection, bucket_size=size)
+        release = sf.anonymize(table, sf.ProbabilisticLDiversity(2), anonymizer=way, seed=1)
+        sizes[size] = release.data["bucket"].value_counts()["count"].to_numpy()
+    assert sizes["guarded"].max() < 24
+    assert sizes["guarded"].min() >= 6
+    assert sizes["guarded"].mean() > 2 * sizes["smallest"].mean()
+    assert sizes["smallest"].max() < 12
+
+
+def test_models_without_an_l_ask_for_no_guard():
+    chance = np.random.default_rng(3)
+    frame = pl.DataFrame({"age": chance.integers(20, 70, 200), "ill": chance.choice(list("abcd"), 200)})
+    table = sf.read_table(frame, sf.Schema(quasi_identifying=["age"], sensitive=["ill"]))
+    made = [
+        sf.anonymize(table, sf.TCloseness(0.3), anonymizer=sf.Slicing(columns=2, bucket_size=size), seed=1).data
+        for size in ("guarded", "smallest")
+    ]
+    assert made[0].equals(made[1])

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from sfumato.anonymizers.protocol import Problem
 from sfumato.anonymizers.space import space_of
+from sfumato.buckets.search import largest_l, telling_little
 from sfumato.kernels.predicates import SLACK
 from sfumato.kernels.slice_cuts import CutSpace
 from sfumato.kernels.slice_search import Standing, cut_level, cut_level_globally, starting_mass
@@ -21,6 +22,7 @@ from sfumato.table.encoding import EncodedTable
 from sfumato.table.kinds import is_measured
 
 BucketCheck = Literal["buckets", "matching"]
+BucketSize = Literal["guarded", "smallest"]
 Split = Literal["balanced", "median"]
 
 MOST_MATCHES = 1 << 25
@@ -53,7 +55,12 @@ class Buckets:
 
 
 def partition_records(
-    problem: Problem, layout: Layout, columns: Columns, split: Split = "balanced", check: BucketCheck = "buckets"
+    problem: Problem,
+    layout: Layout,
+    columns: Columns,
+    split: Split = "balanced",
+    check: BucketCheck = "buckets",
+    least: int = 1,
 ) -> Buckets:
     """Cut all records, as one bucket that keeps the models, into buckets as small as the check allows.
 
@@ -72,6 +79,8 @@ def partition_records(
     check
         ``"buckets"``: the models hold in every bucket by itself. ``"matching"``: they hold for every record over all
         buckets that match it, and in the end for everybody who may be in a bucket.
+    least
+        Only buckets of twice as many records or more are cut.
 
     Notes
     -----
@@ -79,7 +88,7 @@ def partition_records(
     ``"matching"`` every attempt costs the vectors that match the bucket times the sensitive values; what is kept of
     them is bounded, and beyond that the buckets are cut by the other check, which needs nothing kept.
     """
-    search = _Search(problem, layout, _cut_space(problem.table, layout, columns, split))
+    search = _Search(problem, layout, _cut_space(problem.table, layout, columns, split), least)
     if check == "buckets":
         return search.by_bucket()
     found = search.by_matches()
@@ -92,11 +101,22 @@ def partition_records(
     return replace(search.by_bucket(), notes=(note,))
 
 
+def guarded_size(problem: Problem) -> int:
+    """Return how many records both halves of a cut have at least, so that comparing buckets teaches little.
+
+    As for dealt buckets, see :func:`sfumato.buckets.search.telling_little`; of several attributes the largest.
+    """
+    asked, table = largest_l(problem.models), problem.table
+    shares = [np.bincount(codes).max() / table.height for codes in table.sensitive_codes.T]
+    return max(telling_little(float(share), asked) for share in shares)
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class _Search:
     problem: Problem
     layout: Layout
     space: CutSpace
+    least: int
 
     @property
     def numbers(self) -> int:
@@ -117,11 +137,13 @@ class _Search:
 
     def by_bucket(self) -> Buckets:
         order, starts = self._one_bucket()
-        level = np.array([[0, len(order)]])
+        level = self._large(np.array([[0, len(order)]]))
         while len(level):
             self._report(level)
-            level = cut_level(
-                order, level[:, 0].copy(), level[:, 1].copy(), self.space, self.layout.arrays, self.numbers, starts
+            level = self._large(
+                cut_level(
+                    order, level[:, 0].copy(), level[:, 1].copy(), self.space, self.layout.arrays, self.numbers, starts
+                )
             )
         self._report(level)
         return Buckets(_bucket_of(order, starts), int(starts.sum()), "buckets")
@@ -145,6 +167,10 @@ class _Search:
                 standing, self.numbers, SLACK, starts,
             )  # fmt: skip
             halves.append(level)
+            large = self._is_large(level)
+            members = members[np.repeat(large, np.diff(member_starts))]
+            member_starts = np.concatenate([[0], np.cumsum(np.diff(member_starts)[large])])
+            level = level[large]
         self._report(level)
         cut = int(starts.sum())
         self._join_unsettled(order, starts, np.concatenate(halves))
@@ -174,6 +200,14 @@ class _Search:
             for rule, model in enumerate(model_of)
         ]
         return np.unique(np.concatenate(found))
+
+    def _large(self, level: NDArray[np.int64]) -> NDArray[np.int64]:
+        return level[self._is_large(level)]
+
+    def _is_large(self, level: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Tell which buckets may still be cut."""
+        large: NDArray[np.bool_] = level[:, 1] - level[:, 0] >= 2 * self.least
+        return large
 
     def _report(self, level: NDArray[np.int64]) -> None:
         height = self.problem.table.height

@@ -19,7 +19,14 @@ from sfumato.anonymizers.slicing.fitting import (
     usual_columns,
     whole,
 )
-from sfumato.anonymizers.slicing.partitioning import BucketCheck, Buckets, Split, partition_records
+from sfumato.anonymizers.slicing.partitioning import (
+    BucketCheck,
+    Buckets,
+    BucketSize,
+    Split,
+    guarded_size,
+    partition_records,
+)
 from sfumato.errors import PolicyError, UnsatisfiableError, raise_all
 from sfumato.figures import counted
 from sfumato.models.protocol import PrivacyModel
@@ -64,6 +71,11 @@ class Slicing:
         is in. ``"matching"``: they hold over all buckets that match a person, for every record (the paper's check) and
         for everybody else who may be in a bucket; buckets are somewhat smaller, and single ones may give their
         sensitive value away to somebody who knows more.
+    bucket_size
+        ``"guarded"``: a bucket is cut only as long as its halves are so large, and so alike in their sensitive values,
+        that comparing buckets teaches little beyond the l of the models (decision record 10); models without an l ask
+        for nothing. ``"smallest"``: as long as the check allows (the paper's rule), which answers a little better, and
+        lets a model that is learnt from all buckets beat 1/l.
 
     Raises
     ------
@@ -81,9 +93,9 @@ class Slicing:
     *Complexity.* O(a² n) for the correlation of a attributes, O(q n log n) for each level of cuts.
 
     *Sources.* Li, Li, Zhang, Molloy, "Slicing: a new approach for privacy preserving data publishing", TKDE 2012; the
-    slicing paper with marginal publication. Departures: ``split="balanced"`` and ``protection="buckets"`` are
-    ours, as is the guarantee for everybody who may be in a bucket (decision record 7); the attribute next in width is
-    tried where the widest cannot be cut.
+    slicing paper with marginal publication. Departures: ``split="balanced"``, ``protection="buckets"`` and
+    ``bucket_size="guarded"`` are ours, as is the guarantee for everybody who may be in a bucket (decision record 7);
+    the attribute next in width is tried where the widest cannot be cut.
     """
 
     name: ClassVar[str] = "slicing"
@@ -97,6 +109,7 @@ class Slicing:
     discretization: Discretization = "equal-frequency"
     split: Split = "balanced"
     protection: BucketCheck = "buckets"
+    bucket_size: BucketSize = "guarded"
 
     def __post_init__(self) -> None:
         """Check the options against each other, and settle lists of columns as tuples."""
@@ -123,7 +136,8 @@ class Slicing:
         """
         raise_all(UnsatisfiableError, single_value_problems(self.name, problem.table))
         chosen, recoded = self._columns(problem, table)
-        buckets = partition_records(problem, chosen.layout, chosen.columns, self.split, self.protection)
+        least = guarded_size(problem) if self.bucket_size == "guarded" else 1
+        buckets = partition_records(problem, chosen.layout, chosen.columns, self.split, self.protection, least)
         columns = (*chosen.columns, *((table.schema.insensitive,) if table.schema.insensitive else ()))
         published = publish_slices(table, columns, buckets.bucket_of, another(problem.seed, 1), recoded.frames)
         disclosure = disclosure_of(
@@ -173,6 +187,8 @@ def _option_problems(options: Slicing) -> Iterator[str]:
         yield "slicing: split must be one of balanced, median"
     if options.protection not in ("buckets", "matching"):
         yield "slicing: protection must be one of buckets, matching"
+    if options.bucket_size not in ("guarded", "smallest"):
+        yield "slicing: bucket_size must be one of guarded, smallest"
 
 
 def _notes(
