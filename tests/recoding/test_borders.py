@@ -58,6 +58,11 @@ def test_dates_meet_in_the_middle() -> None:
     assert right.startswith("[2020-02-01..")
 
 
+def test_the_calendar_ends() -> None:
+    attribute = attribute_of([date(1451, 9, 23), date(5604, 8, 14), date(9773, 3, 20)])
+    assert texts(attribute, (0, 1), (0, 2)) == ["[0001-01-01..7688-11-30]", "[0001-01-01..9999-12-31]"]
+
+
 def test_the_whole_domain_with_missing_values_and_a_missing_value() -> None:
     attribute = attribute_of([1, 2, None])
     assert texts(attribute, (0, 2), (2, 2)) == ["*", None]

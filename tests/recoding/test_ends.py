@@ -85,12 +85,31 @@ def test_numbers_that_a_computer_cannot_tell_apart_keep_their_ends() -> None:
     assert texts(attribute_of([2**60, 2**60 + 1, 2**61]), (0, 1)) == [f"[{2**60}..{2**60 + 1}]"]
 
 
-@pytest.mark.parametrize("values", [[1e-9, 2e-9, 5e-9], [1e12 + 0.5, 1e12 + 0.75, 1e12 + 1], [-0.3, -0.1, 0.2]])
+def test_where_numbers_stop_being_exact_ends_are_kept() -> None:
+    # To a computer the first is -2**53, too.
+    values = [-(2**53) - 1, -(2**53), 5]
+    assert texts(attribute_of(values), (0, 1)) == [f"[{values[0]}..{values[1]}]"]
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        [1e-9, 2e-9, 5e-9],
+        [1e12 + 0.5, 1e12 + 0.75, 1e12 + 1],
+        [-0.3, -0.1, 0.2],
+        # As near to each other as a computer has numbers.
+        [4e15, 4e15 + 0.5, 4e15 + 1],
+        [7.741523739303453, 7.741523739303455, 7.741523739303459],
+        [8322653152.018758, 8322653152.018759, 8322653152.020679],
+        [5e-324, 1e-323, 3e-323],
+    ],
+)
 def test_numbers_of_any_size(values: list[float]) -> None:
     attribute = attribute_of(list(values))
-    (text,) = texts(attribute, (0, 2))
-    coverage = parse(pl.Series([text]), attribute, Form.INTERVAL)
-    assert (coverage.low[0], coverage.high[0]) == (0, 2)
+    for low, high in ((0, 1), (1, 2), (0, 2)):
+        coverage = parse(pl.Series([_checked(attribute, low, high)]), attribute, Form.INTERVAL)
+        assert coverage.low[0] <= low
+        assert high <= coverage.high[0]
 
 
 ranges = st.data()

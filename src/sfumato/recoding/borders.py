@@ -6,6 +6,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from sfumato.recoding.ends import FIRST_DAY, LAST_DAY, exactly_numbered
 from sfumato.recoding.notation import STAR, exact_texts, range_texts
 from sfumato.table.encoding import EncodedAttribute
 from sfumato.table.kinds import text_of
@@ -14,8 +15,6 @@ from sfumato.table.schema import Kind
 Numbers = NDArray[np.float64]
 
 _DIGITS = 17
-_EXACT = 2.0**53
-"""Above it neighbouring whole numbers are one number to a computer, and only texts tell them apart."""
 
 
 def border_texts(attribute: EncodedAttribute, low: NDArray[np.int32], high: NDArray[np.int32]) -> pl.Series:
@@ -32,11 +31,11 @@ def border_texts(attribute: EncodedAttribute, low: NDArray[np.int32], high: NDAr
         A number or date without a hierarchy.
     low, high
         int32 (g,): first and last code of each range; one code is written exactly, ``*`` where `high` is the missing
-        value's. Beyond 2⁵³, where numbers are not exact, the ends stay values of the data.
+        value's. From 2⁵³ on, where numbers are not exact, the ends stay values of the data.
     """
     assert attribute.numbers is not None
     texts = exact_texts(attribute, low)
-    if attribute.size and np.abs(attribute.numbers).max() > _EXACT:
+    if not exactly_numbered(attribute):
         return range_texts(attribute, low, high)
     several = np.flatnonzero((low < high) & (high < attribute.size))
     if len(several):
@@ -88,6 +87,8 @@ def _ends(attribute: EncodedAttribute) -> tuple[float, float]:
         low = float(min(np.floor(numbers[0] / unit) * unit, numbers[0]))
     if high <= numbers[-1]:
         high = float(max(np.ceil(numbers[-1] / unit) * unit, numbers[-1]))
+    if attribute.kind is Kind.DATE:
+        return max(low, FIRST_DAY), min(high, LAST_DAY)
     return low, high
 
 

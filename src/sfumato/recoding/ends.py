@@ -31,11 +31,14 @@ MOST_BINS = 4
 
 _EPOCH = date(1970, 1, 1).toordinal()
 _EXACT = 2.0**53
-"""Above it neighbouring whole numbers are one number to a computer."""
+"""From it on neighbouring whole numbers are one number to a computer."""
 _FINEST = 12
 """Decimal places below the width of the data that are worth telling apart."""
+_DIGITS = 15
+"""Significant digits that a computer's numbers keep, whatever they are."""
 _MANTISSAS = (1, 2, 5)
-_FIRST_DAY, _LAST_DAY = date(1, 1, 1).toordinal() - _EPOCH, date(9999, 12, 31).toordinal() - _EPOCH
+FIRST_DAY, LAST_DAY = date(1, 1, 1).toordinal() - _EPOCH, date(9999, 12, 31).toordinal() - _EPOCH
+"""The days that can be written, counted from 1970-01-01."""
 
 
 @dataclass(frozen=True)
@@ -70,16 +73,20 @@ class Intervals(NamedTuple):
     """What comes right after it."""
 
 
+def exactly_numbered(attribute: EncodedAttribute) -> bool:
+    """Tell whether there are numbers behind the codes, and each is exact: below 2⁵³."""
+    numbers = attribute.numbers
+    return numbers is not None and bool(len(numbers)) and float(np.abs(numbers).max()) < _EXACT
+
+
 def roundable(attribute: EncodedAttribute) -> bool:
     """Tell whether intervals of the attribute are rounded.
 
-    They are not beyond 2⁵³, where numbers are not exact. Nor where the whole domain (of the data, if none is declared)
-    is `MOST_BINS` bins of the finest grid, such as grades from 1 to 5: these are categories in all but name, rounding
-    would add half of the column to most intervals, and which values occur tells little more than the interval does, as
-    with value sets.
+    They are not from 2⁵³ on. Nor where the whole domain (of the data, if none is declared) is `MOST_BINS` bins of the
+    finest grid, such as grades from 1 to 5: these are categories in all but name, rounding would add half of the column
+    to most intervals, and which values occur tells little more than the interval does, as with value sets.
     """
-    numbers = attribute.numbers
-    if numbers is None or len(numbers) < 2 or float(np.abs(numbers).max()) > _EXACT:
+    if not exactly_numbered(attribute) or attribute.size < 2:
         return False
     ends = np.array([attribute.domain_low, attribute.domain_low + attribute.domain_width])
     low, high = next(_grids(attribute)).bin_of(ends)
@@ -171,7 +178,7 @@ def _inside_domain(attribute: EncodedAttribute, first: Numbers, stop: Numbers) -
     assert attribute.numbers is not None
     if attribute.kind is Kind.DATE:
         # What a date can be written for: a bin of centuries may reach beyond.
-        first, stop = np.maximum(first, _FIRST_DAY), np.minimum(stop, _LAST_DAY + 1)
+        first, stop = np.maximum(first, FIRST_DAY), np.minimum(stop, LAST_DAY + 1)
     low, high = attribute.domain_low, attribute.domain_low + attribute.domain_width
     if low < attribute.numbers[0]:
         first = np.maximum(first, low)
@@ -237,9 +244,10 @@ def _whole_unit(numbers: Numbers) -> tuple[int, int]:
 
 
 def _fraction_unit(numbers: Numbers) -> tuple[int, int]:
-    """Return the power of ten of the last decimal place that is used, mantissa and exponent."""
+    """Return the power of ten of the last decimal place that is used and that a computer tells apart: 1, exponent."""
     width = float(numbers[-1] - numbers[0]) or abs(float(numbers[0]))
-    finest = int(np.clip(_FINEST - np.floor(np.log10(width)), 0, 300))
+    largest = float(np.abs(numbers).max())
+    finest = int(min(max(_FINEST - np.floor(np.log10(width)), 0), _DIGITS - np.ceil(np.log10(largest)), 300))
     for places in range(1, min(finest, 15)):
         if (np.round(numbers, places) == numbers).all():
             return 1, -places
