@@ -111,7 +111,7 @@ class TestSlices:
         return read_table(frame, sf.Schema(quasi_identifying=["income", "zip"], sensitive=["disease"]))
 
     def played(self, table: Table, seed: int | None) -> AttackResult:
-        slicing = sf.Slicing(columns=[["income"], ["zip"], ["disease"]])
+        slicing = sf.Slicing(columns=[["income"], ["zip"], ["disease"]], bucket_size="smallest")
         return played(table, sf.anonymize(table, sf.ProbabilisticLDiversity(3), anonymizer=slicing, seed=seed))
 
     def test_a_small_seed_undoes_the_permutations(self) -> None:

@@ -9,8 +9,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from sfumato.classes.generalized import Members
-from sfumato.recoding.borders import border_texts
-from sfumato.recoding.notation import STAR, exact_texts, set_texts
+from sfumato.recoding.notation import STAR, exact_texts, range_texts, set_texts
 from sfumato.table.encoding import EncodedAttribute
 
 Piece = tuple[int, int]
@@ -58,15 +57,12 @@ def cut(attribute: EncodedAttribute, piece: Piece, occurrences: NDArray[np.int64
 
 
 def piece_texts(attribute: EncodedAttribute, pieces: Sequence[Piece]) -> pl.Series:
-    """Write pieces in the notation of generalized values; the missing value alone is null.
-
-    Numbers and dates have borders between values, as pieces cover all values between them.
-    """
+    """Write pieces in the notation of generalized values; the missing value alone is null."""
     low, high = (np.array(ends, dtype=np.int64) for ends in zip(*pieces, strict=True))
     if attribute.hierarchy is not None:
         return pl.Series(attribute.name, [_node_text(attribute, *piece) for piece in pieces], dtype=pl.String)
     if attribute.is_numeric:
-        return border_texts(attribute, low.astype(np.int32), high.astype(np.int32))
+        return range_texts(attribute, low, high)
     starts = np.concatenate([[0], np.cumsum(high - low + 1)])
     codes = np.concatenate([np.arange(first, last + 1) for first, last in pieces]).astype(np.int32)
     texts = set_texts(attribute, Members(starts, codes))

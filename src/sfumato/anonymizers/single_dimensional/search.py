@@ -223,7 +223,7 @@ def _regions(attributes: Sequence[EncodedAttribute], cut: Cut, codes: NDArray[np
         first, last, steps = published_ranges(attribute, cut.low[index], cut.stop[index] - 1)
         own = codes[index]
         low[:, index], high[:, index], level[:, index] = first[own], last[own], steps[own]
-    return Regions(low, high, level, between=True)
+    return Regions(low, high, level)
 
 
 def published_ranges(
