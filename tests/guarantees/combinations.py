@@ -114,6 +114,6 @@ RECODINGS = [
     sf.Recoding(),
     sf.Recoding(numeric="mean"),
     sf.Recoding(forms={"q0": "set"}),
-    sf.Recoding(suppressed="star"),
+    sf.Recoding(suppressed="star", ends="tight"),
     sf.Recoding(numeric="mean", suppressed="star", forms={"q0": "set"}),
 ]
