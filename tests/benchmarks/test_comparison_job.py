@@ -15,7 +15,8 @@ FRAME = pl.DataFrame(
 
 
 def test_nothing_is_done_twice():
-    busy, written, again = compared(FRAME, ["mondrian", "mdav"], [2, 5, 10, 20])
+    busy, fresh, written, again = compared(FRAME, ["mondrian", "mdav"], [2, 5, 10, 20])
     assert busy.value > 0
+    assert fresh.value > 0
     assert written.text == "8 of 8"
     assert again.value > 0

@@ -168,9 +168,10 @@ class _Search:
             )  # fmt: skip
             halves.append(level)
             large = self._is_large(level)
-            members = members[np.repeat(large, np.diff(member_starts))]
-            member_starts = np.concatenate([[0], np.cumsum(np.diff(member_starts)[large])])
-            level = level[large]
+            if not large.all():
+                members = members[np.repeat(large, np.diff(member_starts))]
+                member_starts = np.concatenate([[0], np.cumsum(np.diff(member_starts)[large])])
+                level = level[large]
         self._report(level)
         cut = int(starts.sum())
         self._join_unsettled(order, starts, np.concatenate(halves))
