@@ -16,7 +16,8 @@ from sfumato.classes.generalized import GeneralizedTable
 from sfumato.classes.partition import Partition
 from sfumato.hierarchy import HierarchyTable
 from sfumato.recoding import TIGHT, Recoding, recode
-from sfumato.table.encoding import EncodedTable, encode
+from sfumato.table.encoding import EncodedAttribute, EncodedTable, encode
+from sfumato.table.reading import read_table
 from sfumato.table.schema import Attribute, Kind, Schema
 from sfumato.table.table import Table
 
@@ -124,3 +125,10 @@ def small_tables(
     weights = draw(st.lists(st.sampled_from([1.0, 0.5, 3.0]), min_size=len(names), max_size=len(names)))
     weighted = {name: replace(attributes[name], weight=weight) for name, weight in zip(names, weights, strict=True)}
     return SmallTable(columns, [numbers.get(owner, -1) for owner in owners], weighted, tree)
+
+
+def attribute_of(values: list[object], domain: tuple[Any, Any] | None = None) -> EncodedAttribute:
+    """Encode a single column."""
+    setting = None if domain is None else Attribute(domain=domain)
+    table = read_table(pl.DataFrame({"x": values}), Schema(quasi_identifying={"x": setting}))
+    return encode(table).attributes[0]

@@ -11,18 +11,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import sfumato as sf
 from naive.ends import of_few_dates, of_few_values, rounded_dates, rounded_numbers
+from recoding.small_tables import attribute_of
 from sfumato.classes.generalized import Form
 from sfumato.recoding.ends import MOST_BINS, outer_bins, roundable, rounded_ranges, rounded_texts
 from sfumato.recoding.parsing import parse
-from sfumato.table.encoding import EncodedAttribute, encode
-
-
-def attribute_of(values: list[object], domain: tuple[object, object] | None = None) -> EncodedAttribute:
-    setting = None if domain is None else sf.Attribute(domain=domain)  # type: ignore[arg-type]
-    table = sf.read_table(pl.DataFrame({"x": values}), sf.Schema(quasi_identifying={"x": setting}))
-    return encode(table).attributes[0]
+from sfumato.table.encoding import EncodedAttribute
 
 
 def texts(attribute: EncodedAttribute, *ranges: tuple[int, int]) -> list[str | None]:

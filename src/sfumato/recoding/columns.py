@@ -35,17 +35,7 @@ def interval_column(attribute: EncodedAttribute, low: Codes, high: Codes) -> Gen
         Unsigned (c,): smallest and largest code of each class.
     """
     per_class, low, high = _distinct_ranges(attribute, *_widened(attribute, low, high))
-    labels = range_texts(attribute, low, high)
-    return GeneralizedColumn(
-        attribute,
-        Form.INTERVAL,
-        per_class,
-        labels,
-        low,
-        high,
-        _codes_between(attribute, low, high),
-        _changed(low, high),
-    )
+    return _intervals(attribute, per_class, range_texts(attribute, low, high), low, high)
 
 
 def rounded_column(attribute: EncodedAttribute, low: Codes, high: Codes) -> GeneralizedColumn:
@@ -62,16 +52,14 @@ def rounded_column(attribute: EncodedAttribute, low: Codes, high: Codes) -> Gene
     """
     ranges, low, high = _distinct_ranges(attribute, *_widened(attribute, low, high))
     intervals, low, high = _distinct_ranges(attribute, *rounded_ranges(attribute, low, high))
-    return GeneralizedColumn(
-        attribute,
-        Form.INTERVAL,
-        intervals[ranges],
-        rounded_texts(attribute, low, high),
-        low,
-        high,
-        _codes_between(attribute, low, high),
-        _changed(low, high),
-    )
+    return _intervals(attribute, intervals[ranges], rounded_texts(attribute, low, high), low, high)
+
+
+def _intervals(
+    attribute: EncodedAttribute, per_class: Indices, labels: pl.Series, low: Indices, high: Indices
+) -> GeneralizedColumn:
+    leaves, level = _codes_between(attribute, low, high), _changed(low, high)
+    return GeneralizedColumn(attribute, Form.INTERVAL, per_class, labels, low, high, leaves, level)
 
 
 def ancestor_column(attribute: EncodedAttribute, low: Codes, high: Codes) -> GeneralizedColumn:
