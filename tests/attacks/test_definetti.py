@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import sfumato as sf
 from attacks.inference_tables import as_it_is, bucketized, covers, people, plain, sliced, target
 from naive.inference import learnt_links
 from sfumato.attacks.bucket_links import Stock, learn_links
@@ -193,3 +194,24 @@ def smokers(count: int, *, seed: int, strength: float) -> Table:
     )
     schema = Schema(quasi_identifying={"age": None}, sensitive=["disease"], others="drop")
     return read_table(frame, schema)
+
+
+def dependent(link: float) -> Table:
+    """Eight diseases; how somebody lives goes with half of what there is to know of theirs, as often as `link` says."""
+    chance = np.random.default_rng(1)
+    disease = chance.integers(0, 8, 2000)
+    smokes = np.where(chance.random(2000) < link, disease // 2, chance.integers(0, 4, 2000))
+    works = np.where(chance.random(2000) < link, disease % 4, chance.integers(0, 4, 2000))
+    frame = pl.DataFrame({"smokes": smokes, "works": works, "disease": disease}).cast(pl.String)
+    return read_table(frame, sf.Schema(quasi_identifying=["smokes", "works"], sensitive=["disease"]))
+
+
+def test_guarded_slices_keep_what_the_smallest_ones_give_away() -> None:
+    table = dependent(0.5)
+    shares = {}
+    for size in ("smallest", "guarded"):
+        way = sf.Slicing(columns=[["smokes"], ["works"], ["disease"]], bucket_size=size)
+        release = sf.anonymize(table, sf.ProbabilisticLDiversity(3), anonymizer=way, seed=1)
+        shares[size] = sf.attack(release, table, attacks="definetti", seed=1).results[0].success
+    assert shares["smallest"].interval[0] > 1 / 3
+    assert shares["guarded"].interval[1] < 1 / 3
