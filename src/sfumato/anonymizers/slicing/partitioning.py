@@ -102,7 +102,7 @@ def partition_records(
 
 
 def guarded_size(problem: Problem) -> int:
-    """Return how many records both halves of a cut have at least, so that comparing buckets teaches little.
+    """Return how many records a bucket has for each half that it is cut into, so that comparing buckets teaches little.
 
     As for dealt buckets, see :func:`sfumato.buckets.search.telling_little`; of several attributes the largest.
     """
@@ -136,6 +136,7 @@ class _Search:
         return shuffled[np.lexsort(keys.T[::-1])]
 
     def by_bucket(self) -> Buckets:
+        """Cut by a check that looks at one bucket at a time."""
         order, starts = self._one_bucket()
         level = self._large(np.array([[0, len(order)]]))
         while len(level):
@@ -154,7 +155,7 @@ class _Search:
         if standing is None:
             return None
         order, starts = self._one_bucket()
-        level = np.array([[0, len(order)]])
+        level = self._large(np.array([[0, len(order)]]))
         members = np.arange(len(standing.vectors), dtype=np.int32)
         member_starts = np.array([0, len(members)])
         halves = [level[:0]]
