@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import time
 from collections import Counter
@@ -206,6 +207,15 @@ def test_a_published_hierarchy_has_the_published_values_alone(tmp_path):
     folder = release.save(tmp_path / "out")
     assert sf.verify(folder).ok
     assert not [name for name, data in content(folder).items() if b"unseen" in data]
+
+
+def test_a_hierarchy_of_which_no_value_is_published_is_not_described(tmp_path):
+    tree = sf.groups({"acute": ["flu", "cold"], "chronic": ["gout"]})
+    frame = pl.DataFrame({"age": [30, 30], "disease": pl.Series([None, None], dtype=pl.String)})
+    schema = sf.Schema(quasi_identifying=["age"], sensitive={"disease": tree})
+    folder = sf.anonymize(sf.read_table(frame, schema), sf.KAnonymity(2)).save(tmp_path / "out")
+    assert sf.verify(folder).ok
+    assert "hierarchy" not in json.loads((folder / "release.json").read_text())["sensitive"]["disease"]
 
 
 def test_with_suppression_the_losses_are_too_coarse_to_reckon_back():

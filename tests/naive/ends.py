@@ -8,6 +8,7 @@ from fractions import Fraction
 from itertools import count
 
 MOST_BINS = 4
+DECIMAL_PLACES = {Fraction(1, 10**places) for places in range(16)}
 
 
 def rounded_numbers(values: Sequence[Fraction], low: Fraction, high: Fraction) -> tuple[Fraction, Fraction]:
@@ -39,7 +40,7 @@ def largest_unit(values: Sequence[Fraction]) -> Fraction:
     fitting = [step for step in islice_steps(100) if all(value % step == 0 for value in values)]
     if all(value.denominator == 1 for value in values):
         return max(fitting, default=Fraction(1)) if any(values) else Fraction(1)
-    return max(step for step in fitting if str(step.numerator) == "1" or step.denominator == 1)
+    return max(step for step in fitting if step in DECIMAL_PLACES)
 
 
 def islice_steps(number: int) -> list[Fraction]:

@@ -34,6 +34,12 @@ def test_other_numbers_are_half_open() -> None:
     assert texts(attribute, (0, 1), (0, 2), (2, 4)) == ["[1.24..1.28)", "[1..3)", "[2..10)"]
 
 
+def test_multiples_of_a_fifth_are_counted_in_tenths() -> None:
+    # One fifth is a fraction with the numerator one, and still no decimal place.
+    assert texts(attribute_of([0.0, 1.2]), (0, 1)) == ["[0..1.5)"]
+    assert rounded_numbers([Fraction(0), Fraction(6, 5)], Fraction(0), Fraction(6, 5)) == (0, Fraction(3, 2))
+
+
 def test_a_unit_of_two_thousand_people_is_no_exact_value() -> None:
     # All are multiples of 1000: a bin of 1000 would hold one value.
     assert texts(attribute_of([12_000, 13_000, 25_000]), (0, 1), (1, 2)) == ["[12000..13999]", "[10000..29999]"]

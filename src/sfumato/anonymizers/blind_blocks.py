@@ -89,8 +89,8 @@ def cut_blocks(
 
     certain = each(run, bounds, threads)
     return (
-        f"cut without a look at who has which sensitive value: {len(certain)} blocks, {sum(certain)} of them only where"
-        " no sensitive value could matter"
+        f"Cuts did not look at who has which sensitive value, in {len(certain):,} blocks; in {sum(certain):,} of them "
+        "only those were made for which no sensitive value could matter."
     )
 
 

@@ -113,13 +113,15 @@ class Minimality:
             raise InputError("minimality: the release has no sensitive attribute, so that there is nothing to learn")
         placement = place(published, target.original.frame, target.original.schema, target.recoding, names[0])
         table = encode(target.original)
-        granted = _granted(
-            published, table, Task(table, models, seed=target.seed, threads=target.threads), solver, target
-        )
-        game = _game(*_placed(placement), table, models) if granted is None else _game(*granted, table, models)
+        game = _game(*_placed(placement), table, models)
         if not any(rule.attribute for model in models for rule in model.rules(names)):
             note = "no promised model looks at sensitive values, so that the algorithm tells nothing of them"
             return tuple(self._unplayed(name, game, note) for name in names)
+        granted = _granted(
+            published, table, Task(table, models, seed=target.seed, threads=target.threads), solver, target
+        )
+        if granted is not None:
+            game = _game(*granted, table, models)
         if not game.people.size:
             note = "nobody is in one sure class alone, so that there are no worlds to try"
             return tuple(self._unplayed(name, game, note) for name in names)

@@ -12,7 +12,7 @@ from pathlib import Path
 from threading import Event
 from typing import Any
 
-from sfumato.errors import PolicyError, UnsatisfiableError, raise_all
+from sfumato.errors import PolicyError, SfumatoError, raise_all
 from sfumato.experiments.agenda import Agenda
 from sfumato.experiments.comparison import Comparison
 from sfumato.experiments.ground import Ground, Preparations, part_of
@@ -182,8 +182,9 @@ class _Worker:
         """Let the anonymizer run on a few records: what is compiled at first use must not count as its time."""
         table = self.ground.table
         few = Table(table.frame.head(WARM), table.schema, table.kinds, table.source)
-        original = Original.of(part_of(few, self.plan.vary, run))
-        with suppress(UnsatisfiableError, PolicyError):
+        # Whatever is wrong with so few records, the run itself says what is wrong with the table.
+        with suppress(SfumatoError):
+            original = Original.of(part_of(few, self.plan.vary, run))
             released(run, self.plan, self.ground, original, self._watch)
 
     def _watch(self, what: str, done: int, total: int) -> None:

@@ -149,15 +149,18 @@ def build_model(entry: Mapping[str, Any]) -> PrivacyModel | None:
     return model
 
 
-def published_hierarchy(hierarchy: Hierarchy, published: set[str]) -> dict[str, Any]:
-    """Cut a hierarchy down to the values that are published anyway, as a table that a verifier can build again."""
+def published_hierarchy(hierarchy: Hierarchy, published: set[str]) -> dict[str, Any] | None:
+    """Cut a hierarchy down to the values that are published anyway, as a table that a verifier can build again.
+
+    None where no value is published, as there is no tree of nothing.
+    """
     nodes = hierarchy.node_of
     rows = [
         [level.labels[nodes[step, leaf]] for step, level in enumerate(hierarchy.levels)]
         for leaf, label in enumerate(hierarchy.leaves)
         if label in published
     ]
-    return {"kind": "table", "rows": rows}
+    return {"kind": "table", "rows": rows} if rows else None
 
 
 def read_description(text: str) -> tuple[Description, dict[str, TableFacts]]:

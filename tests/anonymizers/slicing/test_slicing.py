@@ -348,6 +348,15 @@ def test_guarded_buckets_are_large_enough_to_teach_little(protection):
     assert sizes["smallest"].max() < 12
 
 
+@pytest.mark.parametrize("protection", ["buckets", "matching"])
+def test_a_table_that_is_too_small_for_guarded_halves_is_one_bucket(protection):
+    frame = pl.DataFrame({"age": range(20, 40), "town": list("xyzw") * 5, "ill": list("abcd") * 5})
+    table = sf.read_table(frame, sf.Schema(quasi_identifying=["age", "town"], sensitive=["ill"]))
+    way = sf.Slicing(columns=(("age",), ("town",), ("ill",)), protection=protection)
+    release = sf.anonymize(table, sf.ProbabilisticLDiversity(2), anonymizer=way, seed=1)
+    assert release.data["bucket"].n_unique() == 1
+
+
 def test_models_without_an_l_ask_for_no_guard():
     chance = np.random.default_rng(3)
     frame = pl.DataFrame({"age": chance.integers(20, 70, 200), "ill": chance.choice(list("abcd"), 200)})
