@@ -8,7 +8,7 @@ import sfumato as sf
 from benchmarks.overlapping_data import adult
 from benchmarks.results import Figure
 from benchmarks.settings import Settings
-from sfumato.utility.answers import QueryErrors, estimated_answers, exact_answers, relative_errors, summarize
+from sfumato.evaluation.utility.answers import QueryErrors, estimated_answers, exact_answers, relative_errors, summarize
 
 NAME = "answers"
 QUERIES = 1000

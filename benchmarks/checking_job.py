@@ -13,7 +13,7 @@ from benchmarks.measuring import Cost, run_here, run_repeatedly
 from benchmarks.peers import check_with_pycanon, to_pandas
 from benchmarks.results import Figure
 from benchmarks.settings import Settings
-from sfumato.release.verify import verify_table
+from sfumato.published.checks.generalized import verify_table
 from sfumato.table.schema import Attribute, Kind
 
 NAME = "checking"

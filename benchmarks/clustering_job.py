@@ -22,8 +22,8 @@ from benchmarks.settings import Settings
 from sfumato.anonymizers import ANONYMIZERS
 from sfumato.anonymizers.protocol import Problem
 from sfumato.metrics import measure_losses
+from sfumato.progress import thread_count
 from sfumato.recoding import recode
-from sfumato.running import thread_count
 from sfumato.table.encoding import EncodedTable, encode
 
 NAME = "clustering"

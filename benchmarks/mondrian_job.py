@@ -17,8 +17,8 @@ from benchmarks.settings import Settings
 from sfumato.anonymizers.protocol import Problem
 from sfumato.classes.partition import Partition
 from sfumato.metrics import measure_losses
+from sfumato.progress import thread_count
 from sfumato.recoding import recode
-from sfumato.running import thread_count
 from sfumato.table.encoding import encode
 
 NAME = "mondrian"

@@ -12,7 +12,7 @@ import sfumato as sf
 from benchmarks.adult import QUASI_IDENTIFYING, read_adult
 from benchmarks.results import SkippedJob
 from benchmarks.settings import Settings
-from sfumato.shuffle import permutation
+from sfumato.randomness import permutation
 
 MOST_RECORDS = 6_000
 """Records drawn from a table, anew for every seed."""

@@ -19,15 +19,15 @@ from benchmarks.overlapping_data import Example, examples
 from benchmarks.results import Figure
 from benchmarks.settings import Settings
 from sfumato.anonymizers.protocol import Publisher
+from sfumato.evaluation.utility.answers import estimated_answers, exact_answers, relative_errors, summarize
+from sfumato.evaluation.utility.classifiers import Accuracy, accuracies
+from sfumato.evaluation.utility.correlations import correlations
+from sfumato.evaluation.utility.domains import domains_of
+from sfumato.evaluation.utility.learners import Learner
+from sfumato.evaluation.utility.views import original_joint, read_joint
 from sfumato.published import Published
 from sfumato.published.sliced import SlicedTable
 from sfumato.table.encoding import encode
-from sfumato.utility.answers import estimated_answers, exact_answers, relative_errors, summarize
-from sfumato.utility.classifiers import Accuracy, accuracies
-from sfumato.utility.correlations import correlations
-from sfumato.utility.domains import domains_of
-from sfumato.utility.learners import Learner
-from sfumato.utility.views import original_joint, read_joint
 
 NAME = "overlapping"
 SEEDS = (1, 2, 3, 4, 5, 6)

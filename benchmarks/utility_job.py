@@ -11,10 +11,10 @@ from benchmarks.adult import QUASI_IDENTIFYING, read_adult
 from benchmarks.measuring import run_repeatedly
 from benchmarks.results import Figure
 from benchmarks.settings import Settings
+from sfumato.evaluation.utility.answers import estimated_answers, exact_answers, relative_errors, summarize
 from sfumato.published import MarginalTables, Published, PublishedTable, RandomizedTable, SlicedTable
 from sfumato.published.sliced import BUCKET, labels_of
-from sfumato.shuffle import permutation
-from sfumato.utility.answers import estimated_answers, exact_answers, relative_errors, summarize
+from sfumato.randomness import permutation
 
 NAME = "utility"
 BAR = 10.0

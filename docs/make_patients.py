@@ -3,9 +3,9 @@
 import csv
 import random
 
-FIRST = "Ada Ben Cleo Dan Eva Finn Gwen Hugo Ida Jon Kaya Leo Mia Nils Olga Paul Rosa Sven Tina Uwe".split()
-LAST = "Abel Bruck Corso Dorn Egger Fabri Gall Hofer Imhof Jost Kern Lang Moser Nagel Ott".split()
-DISEASES = "flu bronchitis pneumonia gastritis ulcer hepatitis".split()
+FIRST = ["Ada", "Ben", "Cleo", "Dan", "Eva", "Finn", "Gwen", "Hugo", "Ida", "Jon", "Kaya", "Leo", "Mia", "Nils", "Olga", "Paul", "Rosa", "Sven", "Tina", "Uwe"]
+LAST = ["Abel", "Bruck", "Corso", "Dorn", "Egger", "Fabri", "Gall", "Hofer", "Imhof", "Jost", "Kern", "Lang", "Moser", "Nagel", "Ott"]
+DISEASES = ["flu", "bronchitis", "pneumonia", "gastritis", "ulcer", "hepatitis"]
 
 random.seed(1)
 with open("patients.csv", "w", newline="", encoding="utf-8") as file:

@@ -18,7 +18,7 @@ from typing import Any
 import polars as pl
 
 import sfumato as sf
-from sfumato.experiments.drawing import canvas, style_of, svg_of
+from sfumato.drawing import canvas, style_of, svg_of
 
 HERE = Path(__file__).parent
 RECORDS, QUERIES, SEED = 1_000, 200, 1

@@ -19,7 +19,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from sfumato.anonymizers.bucketization import Bucketization as Bucketization
+    from sfumato.anonymizers.buckets.bucketization import Bucketization as Bucketization
     from sfumato.anonymizers.cell_suppression.cell_suppression import CellSuppression as CellSuppression
     from sfumato.anonymizers.clustering.caat import CAAT as CAAT
     from sfumato.anonymizers.clustering.k_member import KMember as KMember
@@ -34,8 +34,8 @@ if TYPE_CHECKING:
     from sfumato.anonymizers.full_domain.datafly import Datafly as Datafly
     from sfumato.anonymizers.full_domain.incognito import Incognito as Incognito
     from sfumato.anonymizers.full_domain.optimal import Optimal as Optimal
-    from sfumato.anonymizers.marginals import Marginals as Marginals
-    from sfumato.anonymizers.mondrian import Mondrian as Mondrian
+    from sfumato.anonymizers.marginals.marginals import Marginals as Marginals
+    from sfumato.anonymizers.mondrian.mondrian import Mondrian as Mondrian
     from sfumato.anonymizers.randomization.coding import TopBottomCoding as TopBottomCoding
     from sfumato.anonymizers.randomization.noise import Noise as Noise
     from sfumato.anonymizers.randomization.pram import PRAM as PRAM
@@ -43,12 +43,17 @@ if TYPE_CHECKING:
     from sfumato.anonymizers.randomization.rounding import Rounding as Rounding
     from sfumato.anonymizers.randomization.sampling import Sampling as Sampling
     from sfumato.anonymizers.randomization.swapping import Swapping as Swapping
+    from sfumato.anonymizers.ratings.loss import RatingLoss as RatingLoss
     from sfumato.anonymizers.single_dimensional.global_mondrian import GlobalMondrian as GlobalMondrian
     from sfumato.anonymizers.single_dimensional.value_generalization import ValueGeneralization as ValueGeneralization
+    from sfumato.anonymizers.slicing.correlation import Correlation as Correlation
+    from sfumato.anonymizers.slicing.correlation import correlation as correlation
     from sfumato.anonymizers.slicing.overlapping import OverlappingSlicing as OverlappingSlicing
     from sfumato.anonymizers.slicing.slicing import Slicing as Slicing
-    from sfumato.attacks import ATTACKS as ATTACKS
-    from sfumato.attacks.linkage import linking_attack as linking_attack
+    from sfumato.compare.compare import compare as compare
+    from sfumato.compare.comparison import Comparison as Comparison
+    from sfumato.dossier.report import ReleaseReport as ReleaseReport
+    from sfumato.dossier.report import report as report
     from sfumato.errors import HierarchyError as HierarchyError
     from sfumato.errors import InputError as InputError
     from sfumato.errors import PolicyError as PolicyError
@@ -56,10 +61,25 @@ if TYPE_CHECKING:
     from sfumato.errors import SfumatoError as SfumatoError
     from sfumato.errors import UnsatisfiableError as UnsatisfiableError
     from sfumato.errors import VerificationError as VerificationError
-    from sfumato.experiments.compare import compare as compare
-    from sfumato.experiments.comparison import Comparison as Comparison
-    from sfumato.experiments.reproduce import reproduce as reproduce
-    from sfumato.experiments.reproduction import Reproduction as Reproduction
+    from sfumato.evaluation.attacks import ATTACKS as ATTACKS
+    from sfumato.evaluation.attacks.hold_out import attack_policy as attack_policy
+    from sfumato.evaluation.attacks.linkage import linking_attack as linking_attack
+    from sfumato.evaluation.attacks.play import attack as attack
+    from sfumato.evaluation.attacks.ratings.holding_out import hold_out_ratings as hold_out_ratings
+    from sfumato.evaluation.attacks.ratings.scoring import attack_ratings as attack_ratings
+    from sfumato.evaluation.attacks.ratings.scoring_result import RatingAttack as RatingAttack
+    from sfumato.evaluation.losses import measure as measure
+    from sfumato.evaluation.risk.measure import risk as risk
+    from sfumato.evaluation.utility.kept_ratings import RatingUtility as RatingUtility
+    from sfumato.evaluation.utility.kept_ratings import rating_utility as rating_utility
+    from sfumato.evaluation.utility.measure import answer as answer
+    from sfumato.evaluation.utility.measure import measure_utility as measure_utility
+    from sfumato.evaluation.utility.queries import Among as Among
+    from sfumato.evaluation.utility.queries import Query as Query
+    from sfumato.evaluation.utility.queries import Range as Range
+    from sfumato.evaluation.utility.queries import Workload as Workload
+    from sfumato.evaluation.utility.splitting import hold_out as hold_out
+    from sfumato.evaluation.utility.workload import query_workload as query_workload
     from sfumato.hierarchy import Hierarchy as Hierarchy
     from sfumato.hierarchy import dates as dates
     from sfumato.hierarchy import flat as flat
@@ -80,52 +100,32 @@ if TYPE_CHECKING:
     from sfumato.models import SubsetKAnonymity as SubsetKAnonymity
     from sfumato.models import TCloseness as TCloseness
     from sfumato.models import WildcardKAnonymity as WildcardKAnonymity
+    from sfumato.models.k_epsilon_l_anonymity import RatingAnonymity as RatingAnonymity
+    from sfumato.papers.reproduce import reproduce as reproduce
+    from sfumato.papers.reproduction import Reproduction as Reproduction
     from sfumato.policy.policy import Policy as Policy
     from sfumato.policy.rating_policy import RatingPolicy as RatingPolicy
-    from sfumato.ratings.anonymize import anonymize_ratings as anonymize_ratings
-    from sfumato.ratings.check import check_ratings as check_ratings
-    from sfumato.ratings.holding_out import hold_out_ratings as hold_out_ratings
-    from sfumato.ratings.kept import RatingUtility as RatingUtility
-    from sfumato.ratings.kept import rating_utility as rating_utility
-    from sfumato.ratings.model import RatingAnonymity as RatingAnonymity
-    from sfumato.ratings.rating_loss import RatingLoss as RatingLoss
-    from sfumato.ratings.rating_release import RatingRelease as RatingRelease
-    from sfumato.ratings.ratings import Ratings as Ratings
-    from sfumato.ratings.reading import read_ratings as read_ratings
-    from sfumato.ratings.satisfaction import Satisfaction as Satisfaction
-    from sfumato.ratings.scale import Scale as Scale
-    from sfumato.ratings.scoring import attack_ratings as attack_ratings
-    from sfumato.ratings.scoring_result import RatingAttack as RatingAttack
-    from sfumato.ratings.sensitive import SensitiveIssues as SensitiveIssues
+    from sfumato.published.checks.ratings.check import check_ratings as check_ratings
+    from sfumato.published.checks.ratings.satisfaction import Satisfaction as Satisfaction
     from sfumato.recoding import Recoding as Recoding
     from sfumato.release.anonymize import anonymize as anonymize
-    from sfumato.release.attack import attack as attack
-    from sfumato.release.hold_out import attack_policy as attack_policy
-    from sfumato.release.measure import measure as measure
-    from sfumato.release.rating_folder import save_ratings as save_ratings
+    from sfumato.release.ratings.anonymize import anonymize_ratings as anonymize_ratings
+    from sfumato.release.ratings.folder import save_ratings as save_ratings
+    from sfumato.release.ratings.release import RatingRelease as RatingRelease
     from sfumato.release.release import Release as Release
     from sfumato.release.release import verify as verify
-    from sfumato.release.risk import risk as risk
     from sfumato.release.search import search_lattice as search_lattice
-    from sfumato.release.utility import answer as answer
-    from sfumato.release.utility import measure_utility as measure_utility
-    from sfumato.reporting.report import ReleaseReport as ReleaseReport
-    from sfumato.reporting.report import report as report
-    from sfumato.slices.correlation import Correlation as Correlation
-    from sfumato.slices.correlation import correlation as correlation
+    from sfumato.table.ratings.ratings import Ratings as Ratings
+    from sfumato.table.ratings.reading import read_ratings as read_ratings
+    from sfumato.table.ratings.scale import Scale as Scale
+    from sfumato.table.ratings.sensitive import SensitiveIssues as SensitiveIssues
     from sfumato.table.reading import read_table as read_table
     from sfumato.table.schema import Attribute as Attribute
     from sfumato.table.schema import Schema as Schema
     from sfumato.table.table import Table as Table
-    from sfumato.utility.queries import Among as Among
-    from sfumato.utility.queries import Query as Query
-    from sfumato.utility.queries import Range as Range
-    from sfumato.utility.queries import Workload as Workload
-    from sfumato.utility.splitting import hold_out as hold_out
-    from sfumato.utility.workload import query_workload as query_workload
 
 _HOMES = {
-    "anonymizers.bucketization": ("Bucketization",),
+    "anonymizers.buckets.bucketization": ("Bucketization",),
     "anonymizers.cell_suppression.cell_suppression": ("CellSuppression",),
     "anonymizers.clustering.caat": ("CAAT",),
     "anonymizers.clustering.kaca": ("KACA",),
@@ -140,8 +140,8 @@ _HOMES = {
     "anonymizers.full_domain.incognito": ("Incognito",),
     "anonymizers.clustering.k_member": ("KMember",),
     "anonymizers.clustering.lower_bound": ("lower_bound",),
-    "anonymizers.marginals": ("Marginals",),
-    "anonymizers.mondrian": ("Mondrian",),
+    "anonymizers.marginals.marginals": ("Marginals",),
+    "anonymizers.mondrian.mondrian": ("Mondrian",),
     "anonymizers.full_domain.optimal": ("Optimal",),
     "anonymizers.randomization.coding": ("TopBottomCoding",),
     "anonymizers.randomization.noise": ("Noise",),
@@ -153,8 +153,8 @@ _HOMES = {
     "anonymizers.single_dimensional.value_generalization": ("ValueGeneralization",),
     "anonymizers.slicing.overlapping": ("OverlappingSlicing",),
     "anonymizers.slicing.slicing": ("Slicing",),
-    "attacks": ("ATTACKS",),
-    "attacks.linkage": ("linking_attack",),
+    "evaluation.attacks": ("ATTACKS",),
+    "evaluation.attacks.linkage": ("linking_attack",),
     "errors": (
         "HierarchyError",
         "InputError",
@@ -188,44 +188,44 @@ _HOMES = {
         "TCloseness",
         "WildcardKAnonymity",
     ),
-    "ratings.anonymize": ("anonymize_ratings",),
-    "ratings.check": ("check_ratings",),
-    "ratings.holding_out": ("hold_out_ratings",),
-    "ratings.kept": ("RatingUtility", "rating_utility"),
-    "ratings.model": ("RatingAnonymity",),
-    "ratings.rating_loss": ("RatingLoss",),
-    "ratings.rating_release": ("RatingRelease",),
-    "ratings.ratings": ("Ratings",),
-    "ratings.reading": ("read_ratings",),
-    "ratings.scale": ("Scale",),
-    "ratings.satisfaction": ("Satisfaction",),
-    "ratings.scoring": ("attack_ratings",),
-    "ratings.scoring_result": ("RatingAttack",),
-    "ratings.sensitive": ("SensitiveIssues",),
+    "release.ratings.anonymize": ("anonymize_ratings",),
+    "published.checks.ratings.check": ("check_ratings",),
+    "evaluation.attacks.ratings.holding_out": ("hold_out_ratings",),
+    "evaluation.utility.kept_ratings": ("RatingUtility", "rating_utility"),
+    "models.k_epsilon_l_anonymity": ("RatingAnonymity",),
+    "anonymizers.ratings.loss": ("RatingLoss",),
+    "release.ratings.release": ("RatingRelease",),
+    "table.ratings.ratings": ("Ratings",),
+    "table.ratings.reading": ("read_ratings",),
+    "table.ratings.scale": ("Scale",),
+    "published.checks.ratings.satisfaction": ("Satisfaction",),
+    "evaluation.attacks.ratings.scoring": ("attack_ratings",),
+    "evaluation.attacks.ratings.scoring_result": ("RatingAttack",),
+    "table.ratings.sensitive": ("SensitiveIssues",),
     "recoding": ("Recoding",),
-    "experiments.compare": ("compare",),
-    "experiments.comparison": ("Comparison",),
-    "experiments.reproduce": ("reproduce",),
-    "experiments.reproduction": ("Reproduction",),
-    "reporting.report": ("ReleaseReport", "report"),
+    "compare.compare": ("compare",),
+    "compare.comparison": ("Comparison",),
+    "papers.reproduce": ("reproduce",),
+    "papers.reproduction": ("Reproduction",),
+    "dossier.report": ("ReleaseReport", "report"),
     "release.anonymize": ("anonymize",),
-    "release.attack": ("attack",),
-    "release.hold_out": ("attack_policy",),
-    "release.measure": ("measure",),
+    "evaluation.attacks.play": ("attack",),
+    "evaluation.attacks.hold_out": ("attack_policy",),
+    "evaluation.losses": ("measure",),
     "policy.policy": ("Policy",),
     "policy.rating_policy": ("RatingPolicy",),
-    "release.rating_folder": ("save_ratings",),
+    "release.ratings.folder": ("save_ratings",),
     "release.release": ("Release", "verify"),
-    "release.risk": ("risk",),
+    "evaluation.risk.measure": ("risk",),
     "release.search": ("search_lattice",),
-    "release.utility": ("answer", "measure_utility"),
-    "slices.correlation": ("Correlation", "correlation"),
+    "evaluation.utility.measure": ("answer", "measure_utility"),
+    "anonymizers.slicing.correlation": ("Correlation", "correlation"),
     "table.reading": ("read_table",),
     "table.schema": ("Attribute", "Schema"),
     "table.table": ("Table",),
-    "utility.queries": ("Among", "Query", "Range", "Workload"),
-    "utility.splitting": ("hold_out",),
-    "utility.workload": ("query_workload",),
+    "evaluation.utility.queries": ("Among", "Query", "Range", "Workload"),
+    "evaluation.utility.splitting": ("hold_out",),
+    "evaluation.utility.workload": ("query_workload",),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 

@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 from statistics import NormalDist
 
-from sfumato.figures import figure
+from sfumato.numbers import figure
 
 CONFIDENCE = 0.95
 """How often an interval holds the true rate."""

@@ -8,7 +8,7 @@ from typer.testing import CliRunner
 
 from sfumato.cli import reproduce as command
 from sfumato.cli.app import app
-from sfumato.experiments.reproduce import PAPERS
+from sfumato.papers.reproduce import PAPERS
 
 
 def run(*words: object) -> tuple[int, str, str]:

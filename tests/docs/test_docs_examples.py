@@ -15,7 +15,7 @@ import pytest
 import sfumato
 from docs.pages import DOCS, PAGES, ROOT, Namespace, agrees, example_folder, examples, run
 from sfumato.anonymizers import ANONYMIZERS, PUBLISHERS
-from sfumato.attacks import ATTACKS
+from sfumato.evaluation.attacks import ATTACKS
 from sfumato.hierarchy import HIERARCHY_KINDS
 from sfumato.metrics import METRICS
 from sfumato.models import MODELS

@@ -23,7 +23,7 @@ from sfumato.anonymizers import PUBLISHERS, Publisher
 from sfumato.models import MODELS
 from sfumato.models.protocol import PrivacyModel
 from sfumato.published import KINDS
-from sfumato.release.verify import Outcome
+from sfumato.published.checks.generalized import Outcome
 
 quickly = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 

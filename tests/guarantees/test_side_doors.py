@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import sfumato as sf
-import sfumato.anonymizers.mondrian as module
+import sfumato.anonymizers.mondrian.mondrian as module
 from guarantees.combinations import SETTINGS
 
 SEED = 918_273_645

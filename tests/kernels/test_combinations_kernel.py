@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from naive import risk as naive
+from sfumato.evaluation.risk.combinations import combination_count
 from sfumato.kernels.combinations import combination_counts, minimal_uniques
-from sfumato.kernels.expected_inverse import expected_inverse
-from sfumato.risks.combinations import combination_count
+from sfumato.kernels.mondrian.expected_inverse import expected_inverse
 
 tables = st.integers(1, 4).flatmap(
     lambda width: st.lists(st.tuples(*[st.integers(0, 3)] * width), min_size=1, max_size=9)

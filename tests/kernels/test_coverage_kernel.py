@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sfumato.kernels.coverage import covered_people
+from sfumato.kernels.linking.coverage import covered_people
 
 CODES = 5
 labels = st.one_of(

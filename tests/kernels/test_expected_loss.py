@@ -18,11 +18,11 @@ from hypothesis import strategies as st
 from tests.naive import expected_loss as naive
 
 from sfumato.kernels.bits import highest, how_many, lowest, single
-from sfumato.kernels.cuts import Options
-from sfumato.kernels.expected_loss import exact_loss, expected_loss, spread_table
-from sfumato.kernels.item_rows import WEIGHT
-from sfumato.kernels.items import find_items, new_items
-from sfumato.kernels.mondrian import partition_range
+from sfumato.kernels.mondrian.cuts import Options
+from sfumato.kernels.mondrian.expected_loss import exact_loss, expected_loss, spread_table
+from sfumato.kernels.mondrian.item_rows import WEIGHT
+from sfumato.kernels.mondrian.items import find_items, new_items
+from sfumato.kernels.mondrian.mondrian import partition_range
 from sfumato.kernels.predicates import DISTINCT, K_ANONYMITY, RuleArrays
 from sfumato.kernels.space import NUMERIC, SET, TREE, Space
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sfumato.kernels.frequency_sets import judged, rolled_up
+from sfumato.kernels.full_domain.frequency_sets import judged, rolled_up
 from sfumato.kernels.predicates import DISTINCT, K_ANONYMITY, RuleArrays
 
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 import sfumato as sf
 from sfumato.anonymizers.space import space_of
-from sfumato.kernels.cuts import Options, count_whole, imagine, new_workspace
+from sfumato.kernels.mondrian.cuts import Options, count_whole, imagine, new_workspace
 from sfumato.kernels.predicates import holds
 from sfumato.models.compiled import compile_rules
 from sfumato.models.protocol import PrivacyModel

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from sfumato.kernels.linkage import UNKNOWN, count_candidates, covering_classes
+from sfumato.kernels.linking.linkage import UNKNOWN, count_candidates, covering_classes
 
 SIZES = (5, 9, 3)
 

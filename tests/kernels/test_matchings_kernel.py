@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from naive.inference import matchings
-from sfumato.kernels.matchings import matching_chances
+from sfumato.kernels.linking.matchings import matching_chances
 
 
 @st.composite

@@ -10,8 +10,8 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sfumato.kernels.kmeans import assign_points, move_centres, spread_start
-from sfumato.kernels.point_tree import farthest, nearest, nearest_items, nearest_records, plant_points, refit
+from sfumato.kernels.points.kmeans import assign_points, move_centres, spread_start
+from sfumato.kernels.points.point_tree import farthest, nearest, nearest_items, nearest_records, plant_points, refit
 
 
 @st.composite
@@ -96,9 +96,9 @@ def test_nearest_items():
 
 PLAIN = """
 import numpy as np
-from sfumato.kernels.class_merging import merge_classes
-from sfumato.kernels.kmeans import spread_start
-from sfumato.kernels.mdav import mdav, v_mdav
+from sfumato.kernels.points.class_merging import merge_classes
+from sfumato.kernels.points.kmeans import spread_start
+from sfumato.kernels.points.mdav import mdav, v_mdav
 from sfumato.kernels.predicates import K_ANONYMITY, RuleArrays
 none, zero = np.zeros(0, np.int64), np.zeros(1, np.int64)
 rules = RuleArrays(zero + K_ANONYMITY, zero - 1, zero + 4.0, zero * 1.0, zero, none, 40, zero, none, none * 1.0, 1)

@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sfumato.kernels.ranges import halve_by_order, move_to_parts
+from sfumato.kernels.mondrian.ranges import halve_by_order, move_to_parts
 
 RANGES = st.integers(0, 4).flatmap(
     lambda around: st.tuples(st.just(around), st.lists(st.integers(0, 5), min_size=1, max_size=40))

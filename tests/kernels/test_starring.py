@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from naive.cell_suppression import cheapest_for_rows
 from sfumato.anonymizers.cell_suppression.fewest_stars import Found, least_costs, nothing_assigned, proof, search
 from sfumato.anonymizers.cell_suppression.star_patterns import Distinct, Patterns, distinct_in_order, patterns_of
-from sfumato.kernels.starring import Assigned, anneal, descend, first_assignment, group_members
+from sfumato.kernels.stars.starring import Assigned, anneal, descend, first_assignment, group_members
 
 tables = st.integers(1, 3).flatmap(
     lambda q: st.lists(st.tuples(*[st.integers(0, 2)] * q), min_size=1, max_size=14).map(

@@ -17,7 +17,7 @@ import sfumato as sf
 from naive.models import supports_subsets, supports_wildcards
 from sfumato.classes.statistics import ClassStatistics
 from sfumato.models.protocol import PrivacyModel
-from sfumato.release.verify import published_statistics, verify_table
+from sfumato.published.checks.generalized import published_statistics, verify_table
 
 cells = st.sampled_from(["x", "y", "*", "*", None])
 tables = st.integers(1, 4).flatmap(lambda q: st.lists(st.tuples(*[cells] * q), min_size=1, max_size=12))

@@ -15,7 +15,7 @@ import sfumato as sf
 from sfumato.anonymizers.protocol import Problem
 from sfumato.classes.partition import Partition
 from sfumato.cli.app import app
-from sfumato.running import thread_count
+from sfumato.progress import thread_count
 
 
 def table(diseases: str = "aabbccab", wages: list[float] | None = None) -> sf.Table:

@@ -11,7 +11,7 @@ import polars as pl
 import pytest
 
 import sfumato as sf
-from sfumato.release.verify import Outcome
+from sfumato.published.checks.generalized import Outcome
 
 
 def in_first_layout(folder: Path, change: Callable[[dict[str, Any]], Any] = lambda content: None) -> Path:

@@ -20,7 +20,7 @@ from typer.testing import CliRunner
 import sfumato as sf
 from sfumato.cli.app import app
 from sfumato.models.protocol import Achieved
-from sfumato.release.verify import Check, Outcome, Verification, verify_table
+from sfumato.published.checks.generalized import Check, Outcome, Verification, verify_table
 from sfumato.table.schema import Attribute, Kind
 
 GROUPS = sf.groups({"lungs": ["flu", "cold"], "joints": ["gout"]})

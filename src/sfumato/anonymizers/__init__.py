@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from sfumato.anonymizers.bucketization import Bucketization
+from sfumato.anonymizers.buckets.bucketization import Bucketization
 from sfumato.anonymizers.cell_suppression.cell_suppression import CellSuppression
 from sfumato.anonymizers.clustering.caat import CAAT
 from sfumato.anonymizers.clustering.k_member import KMember
@@ -16,8 +16,8 @@ from sfumato.anonymizers.clustering.v_mdav import VMDAV
 from sfumato.anonymizers.full_domain.datafly import Datafly
 from sfumato.anonymizers.full_domain.incognito import Incognito
 from sfumato.anonymizers.full_domain.optimal import Optimal
-from sfumato.anonymizers.marginals import Marginals
-from sfumato.anonymizers.mondrian import Mondrian
+from sfumato.anonymizers.marginals.marginals import Marginals
+from sfumato.anonymizers.mondrian.mondrian import Mondrian
 from sfumato.anonymizers.protocol import Anonymizer, Problem, Publication, Publisher
 from sfumato.anonymizers.randomization.coding import TopBottomCoding
 from sfumato.anonymizers.randomization.noise import Noise

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from sfumato.anonymizers.protocol import Problem
 from sfumato.classes.statistics import class_statistics
-from sfumato.shuffle import permutation
+from sfumato.randomness import permutation
 
 SPENDING = (0.0, 0.5, 1.0)
 """Shares of the suppression that is allowed beyond the necessary, from the fewest records to the whole limit."""

@@ -8,9 +8,9 @@ from typing import ClassVar, Protocol, runtime_checkable
 
 from sfumato.classes.partition import Partition
 from sfumato.models.protocol import PrivacyModel
+from sfumato.progress import Progress as Progress
+from sfumato.progress import silent as silent
 from sfumato.published import Published
-from sfumato.running import Progress as Progress
-from sfumato.running import silent as silent
 from sfumato.table.encoding import EncodedTable
 from sfumato.table.table import Table
 
@@ -104,6 +104,6 @@ class Publisher(Protocol):
         """Make the tables so that every model holds, or raise ``UnsatisfiableError``.
 
         Original values are taken from the frame of `table`, whose records are those of ``problem.table``. Every order
-        and every choice that could show the order of the input is drawn with :func:`sfumato.shuffle.permutation`.
+        and every choice that could show the order of the input is drawn with :func:`sfumato.randomness.permutation`.
         """
         ...

@@ -32,9 +32,9 @@ from sfumato.cli.progress import progress_bar
 from sfumato.errors import InputError, PolicyError, SfumatoError, raise_all
 
 if TYPE_CHECKING:
-    from sfumato.attacks.protocol import Attack
-    from sfumato.attacks.results import Attacks
     from sfumato.cli.words import Words
+    from sfumato.evaluation.attacks.protocol import Attack
+    from sfumato.evaluation.attacks.results import Attacks
     from sfumato.policy.policy import Policy
     from sfumato.table.table import Table
 
@@ -188,8 +188,8 @@ def _usage_problems(
 
 def _chosen(names: Sequence[str] | None, settings: Sequence[str], problems: list[str]) -> list[Attack] | None:
     """Build the attacks that are named, with their options; None for the default set with no option."""
-    from sfumato.attacks import ATTACKS, DEFAULT
     from sfumato.cli.words import all_names
+    from sfumato.evaluation.attacks import ATTACKS, DEFAULT
 
     asked = all_names(names)
     unknown = [name for name in asked if name not in ATTACKS]
@@ -215,7 +215,7 @@ def _options(settings: Sequence[str], asked: Sequence[str], problems: list[str])
 
 
 def _built(name: str, options: dict[str, Any], problems: list[str]) -> Attack | None:
-    from sfumato.attacks import ATTACKS
+    from sfumato.evaluation.attacks import ATTACKS
     from sfumato.policy.entries import checked, entry_for
 
     entry = entry_for(ATTACKS[name], tag="name", name=name)
@@ -237,7 +237,7 @@ def _on_release(
     common: dict[str, Any],
 ) -> Attacks:
     from sfumato.cli.words import policy_of
-    from sfumato.release.attack import attack as play
+    from sfumato.evaluation.attacks.play import attack as play
     from sfumato.release.folder import no_release
 
     if problem := no_release(release):
@@ -254,7 +254,7 @@ def _on_release(
 
 def _on_policy(table: Path, words: Words, hold_out: float, register: Path | None, common: dict[str, Any]) -> Attacks:
     from sfumato.cli.words import policy_of
-    from sfumato.release.hold_out import attack_policy
+    from sfumato.evaluation.attacks.hold_out import attack_policy
 
     meant = policy_of(words)
     errors: list[SfumatoError] = []

@@ -35,7 +35,7 @@ from sfumato.cli.outcome import complain, say
 from sfumato.cli.progress import progress_bar
 
 if TYPE_CHECKING:
-    from sfumato.experiments.comparison import Comparison
+    from sfumato.compare.comparison import Comparison
     from sfumato.policy.policy import Policy
 
 Diversity = Literal["entropy", "distinct", "probabilistic", "recursive"]
@@ -186,7 +186,7 @@ def _compared(
     *,
     quiet: bool,
 ) -> Comparison:
-    from sfumato.experiments.compare import compare as run
+    from sfumato.compare.compare import compare as run
 
     vary, values = varied
     with progress_bar(quiet=quiet) as progress:

@@ -24,11 +24,11 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
-    from sfumato.experiments.hospital import Hospital
-    from sfumato.experiments.linking import LinkingStudy
+    from sfumato.papers.hospital import Hospital
+    from sfumato.papers.linking import LinkingStudy
+    from sfumato.published.checks.generalized import Verification
     from sfumato.rates import Rate
     from sfumato.release.report import Report
-    from sfumato.release.verify import Verification
 
 EXAMPLE = """\b
 Example:
@@ -65,8 +65,8 @@ def demo(
     ] = None,
 ) -> None:
     """Play a linking attack on a synthetic hospital table, publish it safely, and play the attack again."""
-    from sfumato.experiments.hospital import hospital
-    from sfumato.experiments.linking import linking_study
+    from sfumato.papers.hospital import hospital
+    from sfumato.papers.linking import linking_study
 
     check_folder(out)
     console = plain_console()

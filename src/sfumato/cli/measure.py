@@ -46,8 +46,8 @@ def measure(
     domains of quasi-identifying columns were withheld from the release.
     """
     from sfumato.cli.words import Words, policy_of, source_words
+    from sfumato.evaluation.losses import measure as compare
     from sfumato.release.folder import no_release
-    from sfumato.release.measure import measure as compare
     from sfumato.release.report import loss_figures
 
     if problem := no_release(release):

@@ -48,7 +48,7 @@ from sfumato.cli.rating_options import (
 
 if TYPE_CHECKING:
     from sfumato.cli.rating_words import RatingWords
-    from sfumato.ratings.rating_release import RatingRelease
+    from sfumato.release.ratings.release import RatingRelease
 
 EXAMPLE = """\b
 Example:
@@ -109,7 +109,7 @@ def anonymize(
     """
     from sfumato.cli.anonymize import target_problems
     from sfumato.cli.rating_words import rating_policy_of
-    from sfumato.release.rating_folder import rating_report, save_ratings
+    from sfumato.release.ratings.folder import rating_report, save_ratings
 
     words = words_of(
         {**locals(), "invent": invent or None},

@@ -109,8 +109,8 @@ def attack(
     """
     from sfumato.cli.rating_anonymize import seed_problem, words_of
     from sfumato.cli.rating_words import rating_policy_of
-    from sfumato.ratings.holding_out import hold_out_ratings
-    from sfumato.ratings.scoring import attack_ratings
+    from sfumato.evaluation.attacks.ratings.holding_out import hold_out_ratings
+    from sfumato.evaluation.attacks.ratings.scoring import attack_ratings
 
     is_bare = policy is None and k is None and epsilon is None
     problems = seed_problem(seed)

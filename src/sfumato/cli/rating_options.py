@@ -13,7 +13,7 @@ from sfumato.cli.options import COLUMNS, METHOD, PRIVACY, READING
 from sfumato.errors import InputError
 
 if TYPE_CHECKING:
-    from sfumato.ratings.ratings import Ratings
+    from sfumato.table.ratings.ratings import Ratings
 
 SENSITIVE, KNOWN = "Sensitive issues", "What the attacker knows"
 
@@ -167,8 +167,8 @@ def ratings_of(
     from sfumato.policy.entries import checked
     from sfumato.policy.mistakes import KeyPath
     from sfumato.policy.parts import Source
-    from sfumato.ratings.reading import read_ratings
-    from sfumato.ratings.sensitive import SensitiveIssues
+    from sfumato.table.ratings.reading import read_ratings
+    from sfumato.table.ratings.sensitive import SensitiveIssues
 
     said = source_words(**layout)
     names: dict[KeyPath, str] = {(key,): f"--{key}" for key in said}

@@ -28,7 +28,7 @@ from sfumato.cli.rating_options import (
 )
 
 if TYPE_CHECKING:
-    from sfumato.ratings.satisfaction import Satisfaction
+    from sfumato.published.checks.ratings.satisfaction import Satisfaction
 
 HELP = "Survey ratings, sparse and identifying: sfumato ratings COMMAND --help"
 
@@ -98,8 +98,8 @@ def check(
 
     Exit code 0: they are. 1: they are not.
     """
-    from sfumato.ratings.check import check_ratings
-    from sfumato.ratings.model import RatingAnonymity
+    from sfumato.models.k_epsilon_l_anonymity import RatingAnonymity
+    from sfumato.published.checks.ratings.check import check_ratings
 
     model = RatingAnonymity(k, epsilon, l, group, nulls)
     read = ratings_of(
@@ -134,7 +134,7 @@ def _limits(answer: Satisfaction) -> dict[str, float | None]:
 
 
 def _page(answer: Satisfaction, limits: dict[str, float | None]) -> str:
-    from sfumato.figures import figure
+    from sfumato.numbers import figure
 
     told = [
         f"  {name.replace('_', ' ')} with the other two as they are: {'none' if limit is None else figure(limit)}"

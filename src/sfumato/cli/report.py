@@ -96,8 +96,8 @@ def report(
     told. The policy is the release's own unless --policy names the one that made it.
     """
     from sfumato.cli.words import Words, policy_of, source_words
+    from sfumato.dossier.report import report as make_report
     from sfumato.release.folder import no_release
-    from sfumato.reporting.report import report as make_report
 
     raise_all(InputError, _problems(no_release(release), original, control, out, overwrite=overwrite))
     header = not no_header

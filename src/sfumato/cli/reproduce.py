@@ -15,7 +15,7 @@ from sfumato.cli.progress import progress_bar
 from sfumato.errors import InputError, PolicyError, raise_all
 
 if TYPE_CHECKING:
-    from sfumato.experiments.reproduction import Reproduction
+    from sfumato.papers.reproduction import Reproduction
 
 PAPERS = "soccer, caat, slicing, ratings, similarity"
 """Names for the help page; the experiments themselves are only loaded when one is needed."""
@@ -58,8 +58,8 @@ def reproduce(
     Figures have the axes of the paper's, with what it prints beside ours. Tables that are not public have synthetic
     stand-ins, which are labelled so.
     """
-    from sfumato.experiments.reproduce import paper_problems
-    from sfumato.experiments.reproduce import reproduce as run
+    from sfumato.papers.reproduce import paper_problems
+    from sfumato.papers.reproduce import reproduce as run
 
     raise_all(PolicyError, [*paper_problems(paper), *_drawing_problems(out, no_drawings=no_drawings)])
     if out is not None:
@@ -74,7 +74,7 @@ def reproduce(
 
 def _check_out(out: Path) -> None:
     """Find out before the work whether the folder can be written."""
-    from sfumato.experiments.reproduction import check_folder
+    from sfumato.papers.reproduction import check_folder
 
     try:
         check_folder(out)

@@ -127,8 +127,8 @@ def risk(
     columns are separated by commas.
     """
     from sfumato.cli.words import ROLES, Words, all_names, source_words
-    from sfumato.release.risk import risk as measure
-    from sfumato.risks.thresholds import DEFAULT
+    from sfumato.evaluation.risk.measure import risk as measure
+    from sfumato.evaluation.risk.thresholds import DEFAULT
     from sfumato.table.writing import write_data
 
     raise_all(PolicyError, _target_problems(records, overwrite=overwrite))

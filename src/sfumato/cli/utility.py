@@ -24,8 +24,8 @@ from sfumato.cli.outcome import say
 from sfumato.errors import InputError, PolicyError
 
 if TYPE_CHECKING:
+    from sfumato.evaluation.utility.queries import Workload
     from sfumato.table.table import Table
-    from sfumato.utility.queries import Workload
 
 QUERIES, LEARNING = "Queries", "Classifiers"
 
@@ -100,9 +100,9 @@ def utility(
     domains of quasi-identifying columns were withheld from the release.
     """
     from sfumato.cli.words import Words, policy_of, source_words
+    from sfumato.evaluation.utility.learners import LEARNERS
+    from sfumato.evaluation.utility.measure import measure_utility
     from sfumato.release.folder import no_release
-    from sfumato.release.utility import measure_utility
-    from sfumato.utility.learners import LEARNERS
 
     if problem := no_release(release):
         raise InputError(problem)
@@ -132,7 +132,7 @@ def _workload(
     seed: int | None,
 ) -> Workload:
     """Draw the queries, and name options where one is wrong."""
-    from sfumato.utility.workload import query_workload
+    from sfumato.evaluation.utility.workload import query_workload
 
     try:
         return query_workload(

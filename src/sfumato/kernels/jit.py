@@ -20,7 +20,7 @@ Function = TypeVar("Function", bound=Callable[..., object])
 
 _njit: Any = numba.njit  # its types leave some switches out
 
-_IMPORTED = re.compile(rb"^\s*from sfumato\.kernels\.(\w+) import", re.MULTILINE)
+_IMPORTED = re.compile(rb"^\s*from sfumato\.kernels\.([\w.]+) import", re.MULTILINE)
 
 CACHED = os.environ.get("SFUMATO_CACHE", "1") != "0"
 
@@ -57,7 +57,7 @@ def _stamp(compiled: Any) -> None:
     """
     file = getattr(getattr(compiled, "_cache", None), "_cache_file", None)
     if file is not None and hasattr(file, "_source_stamp"):
-        file._source_stamp = source_digest(compiled.py_func.__module__.rpartition(".")[2])
+        file._source_stamp = source_digest(compiled.py_func.__module__.removeprefix("sfumato.kernels."))
 
 
 @cache
@@ -82,4 +82,4 @@ def _reached(module: str) -> set[str]:
 
 @cache
 def _source(module: str) -> bytes:
-    return (Path(__file__).parent / f"{module}.py").read_bytes()
+    return Path(__file__).parent.joinpath(*module.split(".")).with_suffix(".py").read_bytes()

@@ -9,7 +9,6 @@ from functools import partial
 from sfumato.classes.generalized import Form, GeneralizedTable
 from sfumato.classes.statistics import SensitiveCounts
 from sfumato.errors import InputError, raise_all
-from sfumato.figures import DIGITS, counted, figure, percent
 from sfumato.metrics.class_sizes import average_class_size, discernibility
 from sfumato.metrics.classification import classification_metric
 from sfumato.metrics.distortion import changed_cells, precision
@@ -18,6 +17,7 @@ from sfumato.metrics.generalization_loss import iloss, loss_metric
 from sfumato.metrics.penalty import attribute_penalties, weighted_penalty
 from sfumato.metrics.rules import Rule, under_rule
 from sfumato.metrics.squared_error import squared_error
+from sfumato.numbers import DIGITS, counted, figure, percent
 
 
 @dataclass(frozen=True)

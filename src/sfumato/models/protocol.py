@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.classes.statistics import ClassStatistics
-from sfumato.figures import figure
 from sfumato.kernels.predicates import SLACK
+from sfumato.numbers import figure
 
 TOLERANCE = SLACK
 """Slack of every comparison between a float and a bound."""

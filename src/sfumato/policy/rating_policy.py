@@ -11,18 +11,18 @@ import tomli_w
 from pydantic import Field, field_validator
 
 from sfumato.errors import PolicyError
+from sfumato.models.k_epsilon_l_anonymity import RatingAnonymity
 from sfumato.policy.entries import Part, checked, entry_for, json_schema, problems_reported
 from sfumato.policy.file import read_policy
 from sfumato.policy.mistakes import KeyPath
 from sfumato.policy.parts import Output, Source
-from sfumato.ratings.anonymize import anonymize_ratings
-from sfumato.ratings.model import RatingAnonymity
-from sfumato.ratings.rating_release import Method, RatingRelease
-from sfumato.ratings.ratings import Ratings
-from sfumato.ratings.reading import Form, read_ratings
-from sfumato.ratings.scale import scale_of
-from sfumato.ratings.sensitive import SensitiveIssues
-from sfumato.running import Progress
+from sfumato.progress import Progress
+from sfumato.release.ratings.anonymize import anonymize_ratings
+from sfumato.release.ratings.release import Method, RatingRelease
+from sfumato.table.ratings.ratings import Ratings
+from sfumato.table.ratings.reading import Form, read_ratings
+from sfumato.table.ratings.scale import scale_of
+from sfumato.table.ratings.sensitive import SensitiveIssues
 
 ModelPart: Any = entry_for(RatingAnonymity)
 

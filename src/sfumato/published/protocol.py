@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Protocol, Self, runtime_checkable
 
 import polars as pl
 
-from sfumato.figures import counted
+from sfumato.numbers import counted
 
 
 @runtime_checkable

@@ -12,6 +12,9 @@ import polars as pl
 from sfumato.errors import InputError, raise_all
 from sfumato.published.protocol import column_problems, structure_columns, structure_names
 
+Columns = tuple[tuple[str, ...], ...]
+"""The attributes of each column."""
+
 BUCKET = "bucket"
 """Name of the column that says which bucket a row belongs to."""
 
@@ -46,7 +49,7 @@ class SlicedTable:
         "It does not stand up to a second release of the same people.",
     )
     data: pl.DataFrame
-    columns: tuple[tuple[str, ...], ...]
+    columns: Columns
     sensitive: tuple[str, ...]
     insensitive: tuple[str, ...] = ()
 
@@ -118,3 +121,8 @@ def labels_of(columns: tuple[tuple[str, ...], ...]) -> tuple[tuple[str, ...], ..
 
 def _next_label(name: str, taken: Container[str]) -> str:
     return next(label for number in count(2) if (label := f"{name} ({number})") not in taken)
+
+
+def column_of(columns: Columns, attribute: str) -> int:
+    """Return the place of the (first) column that holds an attribute."""
+    return next(place for place, column in enumerate(columns) if attribute in column)

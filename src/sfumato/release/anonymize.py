@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from sfumato.anonymizers.mondrian import Mondrian
+from sfumato.anonymizers.mondrian.mondrian import Mondrian
 from sfumato.anonymizers.protocol import Anonymizer, Progress, Publisher, silent
 from sfumato.models.protocol import PrivacyModel
 from sfumato.policy.policy import Policy

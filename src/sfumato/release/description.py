@@ -19,7 +19,7 @@ from sfumato.table.schema import Attribute, Kind
 
 FORMAT = 2
 RATINGS = "ratings"
-"""The kind of a release that is no table of records; see :mod:`sfumato.release.rating_description`."""
+"""The kind of a release that is no table of records; see :mod:`sfumato.release.ratings.description`."""
 
 LONGEST_NAME = 255
 

@@ -17,6 +17,9 @@ from sfumato.metrics import Losses, measure_losses
 from sfumato.parallel import both, worth_starting
 from sfumato.policy.policy import Policy
 from sfumato.published import PublishedTable
+from sfumato.published.checks.generalized import Verification
+from sfumato.published.checks.recount import verified
+from sfumato.randomness import permutation
 from sfumato.recoding import Recoding, publish, recode_as_published
 from sfumato.release.describing import describe
 from sfumato.release.problem import problem_of
@@ -24,9 +27,6 @@ from sfumato.release.release import Release
 from sfumato.release.report import Report
 from sfumato.release.suppression import settle_suppression, smallest_allowed
 from sfumato.release.task import STEPS, Task
-from sfumato.release.verify import Verification
-from sfumato.release.verify_kinds import verified
-from sfumato.shuffle import permutation
 
 
 def generalized_release(task: Task, anonymizer: Anonymizer, policy: Policy) -> Release:

@@ -8,14 +8,14 @@ from functools import partial
 from sfumato.anonymizers.protocol import Publication, Publisher
 from sfumato.errors import PolicyError, raise_all
 from sfumato.policy.policy import Policy
+from sfumato.published.checks.generalized import Verification
+from sfumato.published.checks.recount import verified
 from sfumato.recoding import Recoding
 from sfumato.release.describing import describe
 from sfumato.release.problem import problems_in
 from sfumato.release.release import Release
 from sfumato.release.report_kinds import KindReport
 from sfumato.release.task import STEPS, Task
-from sfumato.release.verify import Verification
-from sfumato.release.verify_kinds import verified
 
 
 def published_release(task: Task, publisher: Publisher, policy: Policy) -> Release:

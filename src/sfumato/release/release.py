@@ -13,17 +13,17 @@ import polars as pl
 from sfumato.errors import PolicyError, SfumatoError, VerificationError
 from sfumato.models.checks import Check, Outcome
 from sfumato.published import Published
-from sfumato.ratings.rating_release import RatingRelease
+from sfumato.published.checks.generalized import Verification
+from sfumato.published.checks.recount import recount
+from sfumato.published.checks.suppression import suppression_check
 from sfumato.release.description import Description, build_model, read_description
 from sfumato.release.folder import MARK, no_release, whole_folder
-from sfumato.release.rating_description import is_of_ratings
-from sfumato.release.rating_folder import verify_rating_folder, verify_ratings
+from sfumato.release.ratings.description import is_of_ratings
+from sfumato.release.ratings.folder import verify_rating_folder, verify_ratings
+from sfumato.release.ratings.release import RatingRelease
 from sfumato.release.report import Report
 from sfumato.release.report_kinds import KindReport
-from sfumato.release.suppression_check import suppression_check
 from sfumato.release.table_files import read_published_files, write_tables
-from sfumato.release.verify import Verification
-from sfumato.release.verify_kinds import recount
 from sfumato.table.writing import Format
 
 

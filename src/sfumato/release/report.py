@@ -7,11 +7,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from sfumato.figures import percent
 from sfumato.metrics import Losses
+from sfumato.numbers import percent
 from sfumato.published import PublishedTable
+from sfumato.published.checks.generalized import Verification
 from sfumato.release.report_lines import occasion_lines, promise_lines, record_line, section
-from sfumato.release.verify import Verification
 
 WITHHELD = "Non-uniform entropy, ILoss and squared error are left out: they depend on values that the classes hide."
 

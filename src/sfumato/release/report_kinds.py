@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from sfumato.figures import figure
+from sfumato.numbers import figure
+from sfumato.published.checks.generalized import Verification
 from sfumato.release.report_lines import occasion_lines, promise_lines, record_line, section
-from sfumato.release.verify import Verification
 
 DIGITS = 6
 

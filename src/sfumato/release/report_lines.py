@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from sfumato.figures import percent
-from sfumato.release.verify import Verification
+from sfumato.numbers import percent
+from sfumato.published.checks.generalized import Verification
 
 
 def occasion_lines(purpose: str | None, recipient: str | None) -> list[str]:

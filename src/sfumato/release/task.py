@@ -9,9 +9,9 @@ from dataclasses import dataclass, field
 from sfumato.anonymizers.protocol import Anonymizer, Problem, Progress, Publisher, silent
 from sfumato.errors import PolicyError, raise_all
 from sfumato.models.protocol import PrivacyModel
+from sfumato.progress import thread_count
+from sfumato.randomness import seed_problems
 from sfumato.recoding import Recoding
-from sfumato.running import thread_count
-from sfumato.shuffle import seed_problems
 from sfumato.table.encoding import EncodedTable, encode
 from sfumato.table.table import Table
 

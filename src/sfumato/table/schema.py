@@ -9,7 +9,7 @@ from typing import Literal
 
 from sfumato.errors import SchemaError, raise_all
 from sfumato.hierarchy.specification import HierarchySpecification
-from sfumato.table.settings import is_finite_number, plain, plain_domain
+from sfumato.settings import is_finite_number, plain, plain_domain
 
 Others = Literal["error", "drop", "keep"]
 

@@ -9,8 +9,8 @@ import numpy as np
 import polars as pl
 import pytest
 
-from sfumato.anonymizers.clustering.blocks import block_size_problems, blocks_of, solve_in_blocks
 from sfumato.anonymizers.feasibility import Feasible, feasible
+from sfumato.anonymizers.parts import block_size_problems, blocks_of, solve_in_blocks
 from sfumato.anonymizers.protocol import Problem
 from sfumato.classes.partition import Partition
 from sfumato.classes.statistics import class_statistics
@@ -124,7 +124,7 @@ def test_progress_counts_records():
 
 def test_a_large_table_in_one_piece_is_announced(monkeypatch):
     calls: list[str] = []
-    monkeypatch.setattr("sfumato.anonymizers.clustering.blocks.LARGE", 100)
+    monkeypatch.setattr("sfumato.anonymizers.parts.LARGE", 100)
     whole = replace(problem(100, [KAnonymity(5)]), progress=lambda what, done, total: calls.append(what))
     solve_in_blocks(whole, 0, one_class)
     assert [what for what in calls if "100 records in one piece" in what]

@@ -15,7 +15,7 @@ import naive.mdav
 import sfumato as sf
 from anonymizers.clustering.numbers_tables import classes_of, encoded, people, solve
 from sfumato.classes.statistics import class_statistics
-from sfumato.kernels.mdav import mdav, v_mdav
+from sfumato.kernels.points.mdav import mdav, v_mdav
 from sfumato.metrics import normalized_certainty_penalty
 from sfumato.metrics.squared_error import squared_error
 from sfumato.recoding import recode

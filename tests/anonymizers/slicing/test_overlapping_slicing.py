@@ -15,12 +15,12 @@ from hypothesis import strategies as st
 
 import sfumato as sf
 from naive.worlds import informed_posteriors, posteriors, worlds
+from published.checks.slices.eight_records import eight_records
 from sfumato.anonymizers.slicing.overlapping_choice import Settled, settle_columns
+from sfumato.anonymizers.slicing.overlapping_columns import OverlappingColumns
+from sfumato.published.checks.slices.overlapping_slices import column_frames
+from sfumato.published.checks.slices.sharing import overlap_ratio, places_of
 from sfumato.published.sliced import BUCKET
-from sfumato.slices.overlapping_check import column_frames
-from sfumato.slices.overlapping_columns import OverlappingColumns
-from sfumato.slices.sharing import overlap_ratio, places_of
-from slices.eight_records import eight_records
 
 REAL = pytest.mark.skipif("SFUMATO_DATA" not in os.environ, reason="needs the real tables: set SFUMATO_DATA")
 NAMES = ("a", "b", "c", "s")

@@ -17,9 +17,9 @@ import sfumato as sf
 import sfumato.anonymizers.slicing.partitioning as partitioning
 from naive.slicing import candidates, disclosed, is_diverse, matching_buckets
 from sfumato.anonymizers.protocol import Problem
+from sfumato.anonymizers.slicing.disclosure import disclosure_of
 from sfumato.anonymizers.slicing.partitioning import partition_records
-from sfumato.slices.disclosure import disclosure_of
-from sfumato.slices.layout import layout_of
+from sfumato.published.checks.slices.layout import layout_of
 from sfumato.table.encoding import encode
 
 ADULT = pytest.mark.skipif("SFUMATO_DATA" not in os.environ, reason="needs the real tables: set SFUMATO_DATA")

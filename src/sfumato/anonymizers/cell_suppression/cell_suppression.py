@@ -29,10 +29,10 @@ from sfumato.anonymizers.protocol import Problem
 from sfumato.classes.grouping import group_records
 from sfumato.classes.partition import Partition
 from sfumato.errors import PolicyError, UnsatisfiableError, raise_all
-from sfumato.figures import counted, figure
 from sfumato.kernels.grouping import first_records
 from sfumato.models.subset_k_anonymity import SubsetKAnonymity
 from sfumato.models.wildcard_k_anonymity import WildcardKAnonymity
+from sfumato.numbers import counted, figure
 from sfumato.table.encoding import EncodedAttribute, EncodedTable
 
 Method = Literal["heuristic", "exact"]

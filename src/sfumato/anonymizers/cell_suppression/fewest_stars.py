@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.anonymizers.cell_suppression.star_patterns import Distinct, Patterns
-from sfumato.kernels.exact_starring import cheapest_patterns
-from sfumato.kernels.starring import Assigned, anneal, descend, first_assignment
+from sfumato.kernels.stars.exact_starring import cheapest_patterns
+from sfumato.kernels.stars.starring import Assigned, anneal, descend, first_assignment
 
 WORK_PER_RECORD = 25_000
 MOST_WORK = 100_000_000

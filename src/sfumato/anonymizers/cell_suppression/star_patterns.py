@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.classes.grouping import distinct_records, group_records
-from sfumato.kernels.starring import Choices, group_members
+from sfumato.kernels.stars.starring import Choices, group_members
 
 MOST_PATTERNS = 256
 """Patterns that are looked at; with more attributes than eight, the promising ones of each number of stars."""

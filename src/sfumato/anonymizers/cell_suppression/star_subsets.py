@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from sfumato.anonymizers.cell_suppression.fewest_stars import Found
 from sfumato.anonymizers.cell_suppression.star_patterns import Distinct, Patterns
 from sfumato.classes.grouping import group_records
-from sfumato.kernels.star_subsets import Shown, count_shown, least_patterns, star_until_shared, unstar
+from sfumato.kernels.stars.star_subsets import Shown, count_shown, least_patterns, star_until_shared, unstar
 
 MOST_COMBINATIONS = 1 << 26
 """Distinct records × subsets of attributes that are held at a time."""

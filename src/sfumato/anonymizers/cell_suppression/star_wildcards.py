@@ -6,7 +6,7 @@ import numpy as np
 
 from sfumato.anonymizers.cell_suppression.fewest_stars import Found
 from sfumato.anonymizers.cell_suppression.star_patterns import Distinct, Patterns
-from sfumato.kernels.star_wildcards import star_until_compatible
+from sfumato.kernels.stars.star_wildcards import star_until_compatible
 
 WORTHWHILE = (*(4.0**power for power in range(16, -1, -1)), 0.0)
 """Records that a star of mean cost must satisfy in each sweep, at least."""

@@ -12,7 +12,7 @@ from sfumato.anonymizers.cell_suppression.star_patterns import Distinct, Pattern
 from sfumato.classes.regions import Regions
 from sfumato.classes.statistics import class_statistics
 from sfumato.models.protocol import PrivacyModel
-from sfumato.shuffle import permutation
+from sfumato.randomness import permutation
 from sfumato.table.encoding import EncodedAttribute, EncodedTable
 
 UNSETTLED = -1

@@ -8,16 +8,16 @@ from typing import ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.anonymizers.clustering.blocks import block_size_problems, solve_in_blocks
 from sfumato.anonymizers.clustering.distances import HeightDistance
 from sfumato.anonymizers.clustering.distinct import DistinctRecords, distinct_of
 from sfumato.anonymizers.feasibility import Feasible
+from sfumato.anonymizers.parts import block_size_problems, solve_in_blocks
 from sfumato.anonymizers.protocol import Problem
 from sfumato.classes.partition import Partition
 from sfumato.errors import PolicyError, raise_all
-from sfumato.kernels.caat import CLASSES, ENDED, LEFT, LOOKED, begin, gaps_to_class, grow, join_nearest
-from sfumato.kernels.class_gap import MEAN, MIDPOINT, NEAREST, WIDEN
-from sfumato.shuffle import permutation
+from sfumato.kernels.clustering.caat import CLASSES, ENDED, LEFT, LOOKED, begin, gaps_to_class, grow, join_nearest
+from sfumato.kernels.clustering.class_gap import MEAN, MIDPOINT, NEAREST, WIDEN
+from sfumato.randomness import permutation
 
 Interval = Literal["widen", "midpoint", "nearest", "mean"]
 Ties = Literal["all", "first"]

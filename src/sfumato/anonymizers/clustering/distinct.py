@@ -11,10 +11,10 @@ from sfumato.anonymizers.clustering.distances import Distance, class_loss
 from sfumato.anonymizers.feasibility import Feasible
 from sfumato.classes.grouping import distinct_records
 from sfumato.classes.partition import Partition
-from sfumato.kernels.class_loss import ClassLoss
-from sfumato.kernels.record_tree import RecordTree, plant
-from sfumato.kernels.repair import complete, nearest_classes
-from sfumato.shuffle import permutation
+from sfumato.kernels.clustering.class_loss import ClassLoss
+from sfumato.kernels.clustering.record_tree import RecordTree, plant
+from sfumato.kernels.clustering.repair import complete, nearest_classes
+from sfumato.randomness import permutation
 from sfumato.table.encoding import EncodedTable
 
 
@@ -66,7 +66,7 @@ class DistinctRecords:
         return np.repeat(np.arange(len(self.weights), dtype=np.int32), self.weights)
 
     def completed(self, class_of: NDArray[np.int32], count: int) -> tuple[NDArray[np.int32], int]:
-        """Return a partition that satisfies every model; see :func:`sfumato.kernels.repair.complete`.
+        """Return a partition that satisfies every model; see :func:`sfumato.kernels.clustering.repair.complete`.
 
         Parameters
         ----------

@@ -9,17 +9,17 @@ from typing import ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.anonymizers.clustering.blocks import block_size_problems, solve_in_blocks
 from sfumato.anonymizers.clustering.distances import DISTANCES, Loss
 from sfumato.anonymizers.clustering.distinct import DistinctRecords, distinct_of
 from sfumato.anonymizers.clustering.neighbours import neighbours_of
 from sfumato.anonymizers.clustering.refinement import ROUNDS, Classes, Effort, effort_problems, refined
 from sfumato.anonymizers.feasibility import Feasible
+from sfumato.anonymizers.parts import block_size_problems, solve_in_blocks
 from sfumato.anonymizers.protocol import Problem
 from sfumato.classes.partition import Partition
 from sfumato.errors import PolicyError, raise_all
-from sfumato.kernels.k_member import grow_classes
-from sfumato.shuffle import permutation
+from sfumato.kernels.clustering.k_member import grow_classes
+from sfumato.randomness import permutation
 
 Seeds = Literal["densest", "furthest"]
 

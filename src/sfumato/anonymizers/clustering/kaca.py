@@ -8,15 +8,15 @@ from typing import ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.anonymizers.clustering.blocks import block_size_problems, solve_in_blocks
 from sfumato.anonymizers.clustering.distances import WeightedHierarchyDistance
 from sfumato.anonymizers.clustering.distinct import DistinctRecords, distinct_of
 from sfumato.anonymizers.feasibility import Feasible
+from sfumato.anonymizers.parts import block_size_problems, solve_in_blocks
 from sfumato.anonymizers.protocol import Problem
 from sfumato.classes.partition import Partition
 from sfumato.errors import PolicyError, raise_all
-from sfumato.kernels.kaca import LOOKED, SMALL, STEPS, begin, box_distances, classes_of, settle
-from sfumato.kernels.record_tree import plant
+from sfumato.kernels.clustering.kaca import LOOKED, SMALL, STEPS, begin, box_distances, classes_of, settle
+from sfumato.kernels.clustering.record_tree import plant
 from sfumato.table.encoding import EncodedAttribute
 
 Weights = Literal["uniform", "height"]

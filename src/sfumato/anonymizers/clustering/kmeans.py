@@ -10,7 +10,6 @@ from typing import ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.anonymizers.clustering.blocks import block_size_problems, solve_in_blocks
 from sfumato.anonymizers.clustering.numeric_records import NumericRecords, numeric_records
 from sfumato.anonymizers.clustering.numeric_space import (
     Categories,
@@ -20,13 +19,14 @@ from sfumato.anonymizers.clustering.numeric_space import (
     unknown_words,
 )
 from sfumato.anonymizers.feasibility import Feasible
+from sfumato.anonymizers.parts import block_size_problems, solve_in_blocks
 from sfumato.anonymizers.protocol import Problem
 from sfumato.classes.partition import Partition
 from sfumato.errors import PolicyError, raise_all
-from sfumato.kernels.kmeans import assign_points, move_centres, spread_start
-from sfumato.kernels.point_tree import PointTree, plant_points
+from sfumato.kernels.points.kmeans import assign_points, move_centres, spread_start
+from sfumato.kernels.points.point_tree import PointTree, plant_points
 from sfumato.parallel import each
-from sfumato.shuffle import permutation
+from sfumato.randomness import permutation
 
 Start = Literal["random", "k-means++"]
 

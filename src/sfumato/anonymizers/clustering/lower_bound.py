@@ -10,7 +10,7 @@ from sfumato.anonymizers.clustering.distinct import distinct_of
 from sfumato.anonymizers.feasibility import feasible
 from sfumato.anonymizers.protocol import Problem
 from sfumato.errors import PolicyError, raise_all
-from sfumato.kernels.region_bound import cheapest_regions
+from sfumato.kernels.clustering.region_bound import cheapest_regions
 from sfumato.models.k_anonymity import KAnonymity
 from sfumato.parallel import each
 from sfumato.table.encoding import EncodedTable, encode

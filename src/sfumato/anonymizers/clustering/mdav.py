@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from functools import partial
 from typing import ClassVar
 
-from sfumato.anonymizers.clustering.blocks import block_size_problems, solve_in_blocks
 from sfumato.anonymizers.clustering.numeric_records import numeric_records
 from sfumato.anonymizers.clustering.numeric_space import (
     Categories,
@@ -15,10 +14,11 @@ from sfumato.anonymizers.clustering.numeric_space import (
     unknown_words,
 )
 from sfumato.anonymizers.feasibility import Feasible
+from sfumato.anonymizers.parts import block_size_problems, solve_in_blocks
 from sfumato.anonymizers.protocol import Problem
 from sfumato.classes.partition import Partition
 from sfumato.errors import PolicyError, raise_all
-from sfumato.kernels.mdav import mdav
+from sfumato.kernels.points.mdav import mdav
 
 
 @dataclass(frozen=True)

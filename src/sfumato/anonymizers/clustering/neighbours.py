@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.anonymizers.clustering.distinct import DistinctRecords
-from sfumato.kernels.record_tree import near_records
+from sfumato.kernels.clustering.record_tree import near_records
 from sfumato.parallel import each
 
 LONGEST = 64

@@ -11,10 +11,10 @@ from sfumato.anonymizers.clustering.numeric_space import NumericSpace
 from sfumato.anonymizers.feasibility import Feasible
 from sfumato.classes.grouping import distinct_records
 from sfumato.classes.partition import Partition
-from sfumato.kernels.class_merging import merge_classes
-from sfumato.kernels.point_tree import nearest_items, plant_points
+from sfumato.kernels.points.class_merging import merge_classes
+from sfumato.kernels.points.point_tree import nearest_items, plant_points
 from sfumato.kernels.predicates import ALPHA, DISTINCT, ENTROPY, K_ANONYMITY, PROBABILISTIC, RECURSIVE
-from sfumato.shuffle import permutation
+from sfumato.randomness import permutation
 
 _LEAST_SIZE = {K_ANONYMITY: "first", DISTINCT: "first", PROBABILISTIC: "first", ENTROPY: "first", RECURSIVE: "second"}
 """Rules whose parameter is a number of records that no class can do without."""

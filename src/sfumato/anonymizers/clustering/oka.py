@@ -8,17 +8,17 @@ from typing import ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.anonymizers.clustering.blocks import block_size_problems, solve_in_blocks
 from sfumato.anonymizers.clustering.distances import HeightDistance
 from sfumato.anonymizers.clustering.distinct import DistinctRecords, distinct_of
 from sfumato.anonymizers.clustering.sizes import least_size
 from sfumato.anonymizers.feasibility import Feasible
+from sfumato.anonymizers.parts import block_size_problems, solve_in_blocks
 from sfumato.anonymizers.protocol import Problem
 from sfumato.classes.partition import Partition
 from sfumato.errors import PolicyError, raise_all
-from sfumato.kernels.centroids import Centroids, centroids_of
-from sfumato.kernels.one_pass import join_nearest, linked, own_distances
-from sfumato.shuffle import permutation
+from sfumato.kernels.clustering.centroids import Centroids, centroids_of
+from sfumato.kernels.clustering.one_pass import join_nearest, linked, own_distances
+from sfumato.randomness import permutation
 
 Centroid = Literal["ancestor", "mode"]
 

@@ -17,7 +17,7 @@ from sfumato.anonymizers.feasibility import feasible
 from sfumato.anonymizers.protocol import Problem
 from sfumato.classes.partition import Partition
 from sfumato.errors import PolicyError, raise_all
-from sfumato.kernels.refinement import Surroundings, anneal, total_loss
+from sfumato.kernels.clustering.refinement import Surroundings, anneal, total_loss
 from sfumato.parallel import each
 
 NEAR = 16

@@ -9,7 +9,6 @@ from typing import ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.anonymizers.clustering.blocks import block_size_problems, solve_in_blocks
 from sfumato.anonymizers.clustering.distances import DISTANCES
 from sfumato.anonymizers.clustering.distinct import distinct_of
 from sfumato.anonymizers.clustering.similarity import (
@@ -20,13 +19,14 @@ from sfumato.anonymizers.clustering.similarity import (
     similarity_table,
 )
 from sfumato.anonymizers.feasibility import Feasible
+from sfumato.anonymizers.parts import block_size_problems, solve_in_blocks
 from sfumato.anonymizers.protocol import Problem
 from sfumato.classes.partition import Partition
 from sfumato.classes.statistics import class_statistics
 from sfumato.errors import PolicyError, raise_all
-from sfumato.figures import counted
 from sfumato.kernels.boxes import class_boxes
-from sfumato.kernels.similarity import Progressed, grow_similar, nearest_classes
+from sfumato.kernels.clustering.similarity import Progressed, grow_similar, nearest_classes
+from sfumato.numbers import counted
 from sfumato.table.encoding import EncodedTable
 
 Remainder = Literal["last", "nearest", "suppress"]

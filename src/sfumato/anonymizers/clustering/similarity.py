@@ -10,9 +10,9 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from sfumato.kernels.prefix_tree import Measure, PrefixTree
-from sfumato.kernels.similarity import Chain, distances_from
-from sfumato.shuffle import permutation
+from sfumato.kernels.clustering.prefix_tree import Measure, PrefixTree
+from sfumato.kernels.clustering.similarity import Chain, distances_from
+from sfumato.randomness import permutation
 from sfumato.table.encoding import EncodedAttribute, EncodedTable
 from sfumato.table.kinds import is_measured
 from sfumato.table.schema import Kind

@@ -8,19 +8,19 @@ from typing import ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.anonymizers.clustering.blocks import block_size_problems, solve_in_blocks
 from sfumato.anonymizers.clustering.distances import PenaltyDistance
 from sfumato.anonymizers.clustering.distinct import DistinctRecords, distinct_of
 from sfumato.anonymizers.clustering.sizes import least_size
 from sfumato.anonymizers.feasibility import Feasible
+from sfumato.anonymizers.parts import block_size_problems, solve_in_blocks
 from sfumato.anonymizers.protocol import Problem
 from sfumato.classes.partition import Partition
 from sfumato.errors import PolicyError, raise_all
-from sfumato.kernels.bottom_up import join_undersized
-from sfumato.kernels.local_classes import boxes_of, single_rows
-from sfumato.kernels.top_down import halved
-from sfumato.kernels.undersized import help_undersized, listed
-from sfumato.shuffle import permutation
+from sfumato.kernels.clustering.bottom_up import join_undersized
+from sfumato.kernels.clustering.local_classes import boxes_of, single_rows
+from sfumato.kernels.clustering.top_down import halved
+from sfumato.kernels.clustering.undersized import help_undersized, listed
+from sfumato.randomness import permutation
 
 Direction = Literal["bottom-up", "top-down"]
 

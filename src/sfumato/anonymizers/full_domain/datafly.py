@@ -16,9 +16,9 @@ from sfumato.anonymizers.full_domain.outcome import Outcome, best_outcome, level
 from sfumato.anonymizers.protocol import Problem
 from sfumato.classes.partition import Partition
 from sfumato.errors import PolicyError
-from sfumato.figures import counted
 from sfumato.hierarchy.lattice import Levels
 from sfumato.hierarchy.lattice_search import LatticeSearch, NodeState, blank_states
+from sfumato.numbers import counted
 
 Allowance = Literal["limit", "k"]
 

@@ -12,7 +12,7 @@ from sfumato.anonymizers.domain_levels import DomainLevels
 from sfumato.anonymizers.feasibility import Feasible
 from sfumato.classes.grouping import distinct_records, group_records
 from sfumato.hierarchy.lattice import Levels
-from sfumato.kernels.frequency_sets import judged, rolled_up
+from sfumato.kernels.full_domain.frequency_sets import judged, rolled_up
 from sfumato.kernels.predicates import DISTINCT, K_ANONYMITY, RuleArrays
 
 Places = tuple[int, ...]

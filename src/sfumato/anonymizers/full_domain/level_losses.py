@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from sfumato.anonymizers.domain_levels import DomainLevels
 from sfumato.anonymizers.full_domain.frequency_sets import FrequencySet
-from sfumato.kernels.frequency_sets import records_of_nodes
+from sfumato.kernels.full_domain.frequency_sets import records_of_nodes
 
 LOSS_NAME = "normalized NCP"
 

@@ -17,7 +17,7 @@ from sfumato.anonymizers.full_domain.weighted_records import LevelTables, Number
 from sfumato.anonymizers.protocol import Progress
 from sfumato.classes.grouping import group_records
 from sfumato.classes.partition import Partition
-from sfumato.figures import figure
+from sfumato.numbers import figure
 
 
 def local_solution(

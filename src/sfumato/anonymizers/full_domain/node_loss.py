@@ -19,7 +19,7 @@ from sfumato.anonymizers.full_domain.node_suppression import Outcome
 from sfumato.anonymizers.full_domain.objective import CellObjective, Mean, ObjectiveName, cell_objective
 from sfumato.anonymizers.full_domain.weighted_records import Grouping, LevelTables, WeightedRecords
 from sfumato.hierarchy.lattice import Levels
-from sfumato.kernels.full_domain import cell_sums, lost_sums
+from sfumato.kernels.full_domain.full_domain import cell_sums, lost_sums
 
 SLACK = 1e-12
 """Relative slack of every comparison of a bound with a value; far above rounding, far below what anybody reads."""

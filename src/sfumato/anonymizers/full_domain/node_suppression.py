@@ -13,7 +13,7 @@ from sfumato.anonymizers.full_domain.weighted_records import Grouping, LevelTabl
 from sfumato.anonymizers.protocol import Problem
 from sfumato.classes.statistics import SensitiveCounts
 from sfumato.hierarchy.lattice import Levels
-from sfumato.kernels.full_domain import judged, smallest_class, value_totals
+from sfumato.kernels.full_domain.full_domain import judged, smallest_class, value_totals
 from sfumato.kernels.predicates import DISTINCT, K_ANONYMITY, RECURSIVE, RuleArrays
 from sfumato.models.compiled import CompiledRules, compile_rules, rule_arrays
 from sfumato.models.protocol import PrivacyModel, Rule

@@ -27,9 +27,9 @@ from sfumato.anonymizers.full_domain.weighted_records import Numbers, grouped, l
 from sfumato.anonymizers.protocol import Problem
 from sfumato.classes.partition import Partition
 from sfumato.errors import PolicyError, UnsatisfiableError, raise_all
-from sfumato.figures import figure
 from sfumato.hierarchy.lattice import Lattice, Levels
 from sfumato.hierarchy.lattice_search import LatticeSearch
+from sfumato.numbers import figure
 
 LISTABLE = 1 << 22
 """Largest lattice that is searched to the end unless a budget is given."""

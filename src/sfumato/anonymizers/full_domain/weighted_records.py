@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from sfumato.anonymizers.domain_levels import DomainLevels
 from sfumato.classes.grouping import distinct_records, group_records
 from sfumato.hierarchy.lattice import Levels
-from sfumato.kernels.full_domain import classes_at
+from sfumato.kernels.full_domain.full_domain import classes_at
 from sfumato.kernels.grouping import KEY_BITS
 
 Numbers = NDArray[np.int32]

@@ -6,9 +6,9 @@ from collections.abc import Collection, Iterator, Sequence
 
 from sfumato.errors import PolicyError, raise_all
 from sfumato.models.protocol import PrivacyModel
+from sfumato.settings import is_finite_number
 from sfumato.table.encoding import EncodedTable
 from sfumato.table.schema import Kind
-from sfumato.table.settings import is_finite_number
 
 MEASURED = (Kind.NUMERIC, Kind.DATE)
 CATEGORIES = (Kind.CATEGORICAL, Kind.BOOLEAN)

@@ -21,13 +21,13 @@ from sfumato.anonymizers.randomization.choosing import (
     refuse,
     share_problems,
 )
+from sfumato.anonymizers.randomization.coarsening import bounds_of
 from sfumato.anonymizers.randomization.publishing import publish_changed
 from sfumato.errors import InputError, PolicyError, raise_all
 from sfumato.models.protocol import PrivacyModel
 from sfumato.published import RandomizedTable
-from sfumato.randomization.coarsening import bounds_of
+from sfumato.settings import is_finite_number, plain
 from sfumato.table.encoding import EncodedTable
-from sfumato.table.settings import is_finite_number, plain
 from sfumato.table.table import Table
 
 Bound = int | float | str

@@ -19,14 +19,14 @@ from sfumato.anonymizers.randomization.choosing import (
     name_problems,
     refuse,
 )
+from sfumato.anonymizers.randomization.draws import Floats
+from sfumato.anonymizers.randomization.noise_draws import correlated_noise, plain_noise
 from sfumato.anonymizers.randomization.publishing import publish_changed
 from sfumato.errors import PolicyError, raise_all
 from sfumato.models.protocol import PrivacyModel
 from sfumato.published import RandomizedTable
-from sfumato.randomization.draws import Floats
-from sfumato.randomization.noise import correlated_noise, plain_noise
+from sfumato.settings import is_finite_number
 from sfumato.table.encoding import EncodedTable
-from sfumato.table.settings import is_finite_number
 from sfumato.table.table import Table
 
 

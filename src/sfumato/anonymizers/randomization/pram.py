@@ -19,12 +19,12 @@ from sfumato.anonymizers.randomization.choosing import (
     refuse,
     share_problems,
 )
+from sfumato.anonymizers.randomization.post_randomization import post_randomized
 from sfumato.anonymizers.randomization.publishing import publish_changed
 from sfumato.errors import PolicyError, raise_all
 from sfumato.models.protocol import PrivacyModel
 from sfumato.published import RandomizedTable
-from sfumato.randomization.post_randomization import post_randomized
-from sfumato.shuffle import another
+from sfumato.randomness import another
 from sfumato.table.distinct import distinct_of
 from sfumato.table.encoding import EncodedTable
 from sfumato.table.table import Table
@@ -47,7 +47,8 @@ class PRAM:
     Notes
     -----
     *Guarantee.* None that is syntactic. Attributes are changed one by one, so that links between them fade. A missing
-    value is a category. :func:`sfumato.randomization.post_randomization.original_counts` undoes the change of counts.
+    value is a category. :func:`sfumato.anonymizers.randomization.post_randomization.original_counts` undoes the change
+    of counts.
 
     *Complexity.* O(n log d) for each attribute of d categories.
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from sfumato.anonymizers.protocol import Publication
 from sfumato.published import RandomizedTable
-from sfumato.shuffle import another, permutation
+from sfumato.randomness import another, permutation
 from sfumato.table.table import Table
 
 NO_MODEL = (

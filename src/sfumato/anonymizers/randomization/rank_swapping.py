@@ -19,11 +19,11 @@ from sfumato.anonymizers.randomization.choosing import (
     share_problems,
 )
 from sfumato.anonymizers.randomization.publishing import publish_changed
+from sfumato.anonymizers.randomization.swaps import rank_swapped
 from sfumato.errors import PolicyError, raise_all
 from sfumato.models.protocol import PrivacyModel
 from sfumato.published import RandomizedTable
-from sfumato.randomization.swapping import rank_swapped
-from sfumato.shuffle import another
+from sfumato.randomness import another
 from sfumato.table.encoding import EncodedTable
 from sfumato.table.table import Table
 

@@ -11,14 +11,14 @@ import polars as pl
 from sfumato.anonymizers.protocol import Problem, Publication
 from sfumato.anonymizers.randomization.cells import cells_of, refuse_overflow
 from sfumato.anonymizers.randomization.choosing import MEASURED, attribute_problems, fitting_attributes, refuse
+from sfumato.anonymizers.randomization.coarsening import rounded
 from sfumato.anonymizers.randomization.publishing import publish_changed
 from sfumato.errors import InputError, PolicyError, raise_all
 from sfumato.models.protocol import PrivacyModel
 from sfumato.published import RandomizedTable
-from sfumato.randomization.coarsening import rounded
-from sfumato.shuffle import another
+from sfumato.randomness import another
+from sfumato.settings import is_finite_number
 from sfumato.table.encoding import EncodedTable
-from sfumato.table.settings import is_finite_number
 from sfumato.table.table import Table
 
 

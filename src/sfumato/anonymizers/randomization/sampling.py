@@ -12,7 +12,7 @@ from sfumato.anonymizers.randomization.publishing import publish_rows
 from sfumato.errors import PolicyError, raise_all
 from sfumato.models.protocol import PrivacyModel
 from sfumato.published import RandomizedTable
-from sfumato.shuffle import permutation
+from sfumato.randomness import permutation
 from sfumato.table.encoding import EncodedTable
 from sfumato.table.table import Table
 

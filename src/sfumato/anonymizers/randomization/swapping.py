@@ -19,11 +19,11 @@ from sfumato.anonymizers.randomization.choosing import (
     share_problems,
 )
 from sfumato.anonymizers.randomization.publishing import publish_changed
+from sfumato.anonymizers.randomization.swaps import swapped_records
 from sfumato.classes.grouping import group_records
 from sfumato.errors import PolicyError, raise_all
 from sfumato.models.protocol import PrivacyModel
 from sfumato.published import RandomizedTable
-from sfumato.randomization.swapping import swapped_records
 from sfumato.table.encoding import EncodedTable
 from sfumato.table.table import Table
 

@@ -11,8 +11,8 @@ from sfumato.anonymizers.protocol import Problem
 from sfumato.anonymizers.single_dimensional.search import Grid, best_of, grid_of, partition_of, with_suppression
 from sfumato.classes.partition import Partition
 from sfumato.errors import PolicyError, raise_all
-from sfumato.figures import counted
-from sfumato.kernels.global_cuts import BEST, FALLBACK, MEDIAN
+from sfumato.kernels.global_cuts.global_cuts import BEST, FALLBACK, MEDIAN
+from sfumato.numbers import counted
 
 SplitRule = Literal["median", "median+fallback", "anywhere"]
 AttributeChoice = Literal["least-loss", "widest"]

@@ -17,10 +17,10 @@ from sfumato.classes.partition import Partition
 from sfumato.classes.regions import Regions
 from sfumato.classes.statistics import class_statistics
 from sfumato.hierarchy.tree import Hierarchy, Level
-from sfumato.kernels.global_cuts import LEAF, ROOT, Cutting, Nodes, new_sweep
-from sfumato.kernels.product_cells import CUTS, REGIONS, SETTLED, Layout, sorted_rows, start_cells
+from sfumato.kernels.global_cuts.global_cuts import LEAF, ROOT, Cutting, Nodes, new_sweep
+from sfumato.kernels.global_cuts.product_cells import CUTS, REGIONS, SETTLED, Layout, sorted_rows, start_cells
+from sfumato.kernels.global_cuts.specialization import add_region, new_regions, region_of_codes, specialize
 from sfumato.kernels.space import TREE, Space
-from sfumato.kernels.specialization import add_region, new_regions, region_of_codes, specialize
 from sfumato.table.encoding import EncodedAttribute
 
 WORK = 20_000_000

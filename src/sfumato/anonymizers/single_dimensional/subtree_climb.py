@@ -9,7 +9,7 @@ from sfumato.anonymizers.single_dimensional.search import WORK, Cut, Grid
 from sfumato.anonymizers.single_dimensional.subtree_forest import forest_of
 from sfumato.classes.grouping import group_records
 from sfumato.classes.statistics import class_statistics
-from sfumato.kernels.subtree_merging import CHOSEN, MERGES, Forest, merge, start_merging
+from sfumato.kernels.global_cuts.subtree_merging import CHOSEN, MERGES, Forest, merge, start_merging
 
 Ranges = tuple[list[NDArray[np.int64]], list[NDArray[np.int64]]]
 

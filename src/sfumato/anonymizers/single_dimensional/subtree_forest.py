@@ -8,10 +8,10 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.kernels.global_cuts import LEAF, ROOT, Nodes, part_count, tree_part
-from sfumato.kernels.product_cells import Layout, range_loss
+from sfumato.kernels.global_cuts.global_cuts import LEAF, ROOT, Nodes, part_count, tree_part
+from sfumato.kernels.global_cuts.product_cells import Layout, range_loss
+from sfumato.kernels.global_cuts.subtree_merging import PRIME, Forest
 from sfumato.kernels.space import TREE, Space
-from sfumato.kernels.subtree_merging import PRIME, Forest
 
 INTERVALS = 256
 """Intervals that the values of a number start from, at most."""

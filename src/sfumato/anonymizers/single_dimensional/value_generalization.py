@@ -21,8 +21,8 @@ from sfumato.anonymizers.single_dimensional.search import (
 from sfumato.anonymizers.single_dimensional.subtree_climb import climb
 from sfumato.classes.partition import Partition
 from sfumato.errors import PolicyError, raise_all
-from sfumato.figures import counted
-from sfumato.kernels.global_cuts import BEST
+from sfumato.kernels.global_cuts.global_cuts import BEST
+from sfumato.numbers import counted
 from sfumato.table.encoding import EncodedAttribute
 
 Direction = Literal["top-down", "bottom-up"]

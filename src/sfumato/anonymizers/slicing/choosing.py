@@ -8,14 +8,15 @@ from dataclasses import dataclass
 import numpy as np
 
 from sfumato.anonymizers.protocol import Problem
+from sfumato.anonymizers.slicing.columns import cluster_columns
+from sfumato.anonymizers.slicing.correlation import Correlation
 from sfumato.errors import PolicyError, UnsatisfiableError, raise_all
-from sfumato.figures import counted
 from sfumato.kernels.predicates import SLACK
 from sfumato.models.protocol import PrivacyModel
-from sfumato.slices.check import group_measures
-from sfumato.slices.columns import Columns, cluster_columns
-from sfumato.slices.correlation import Correlation
-from sfumato.slices.layout import Layout
+from sfumato.numbers import counted
+from sfumato.published.checks.slices.layout import Layout
+from sfumato.published.checks.slices.slices import group_measures
+from sfumato.published.sliced import Columns
 
 LayOut = Callable[[Columns], Layout]
 

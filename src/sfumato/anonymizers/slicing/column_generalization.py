@@ -8,12 +8,12 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from sfumato.anonymizers.mondrian import Mondrian
+from sfumato.anonymizers.mondrian.mondrian import Mondrian
 from sfumato.anonymizers.protocol import Problem
 from sfumato.models.k_anonymity import KAnonymity
+from sfumato.published.checks.slices.layout import number_rows
+from sfumato.published.sliced import Columns
 from sfumato.recoding import publish, recode
-from sfumato.slices.columns import Columns
-from sfumato.slices.layout import number_rows
 from sfumato.table.encoding import EncodedTable
 from sfumato.table.table import Table
 

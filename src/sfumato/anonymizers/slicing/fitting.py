@@ -10,8 +10,8 @@ from sfumato.anonymizers.slicing.partitioning import Buckets
 from sfumato.errors import PolicyError
 from sfumato.models.protocol import PrivacyModel
 from sfumato.published import SlicedTable
-from sfumato.slices.check import SLICE_MODELS
-from sfumato.slices.columns import Columns
+from sfumato.published.checks.slices.slices import SLICE_MODELS
+from sfumato.published.sliced import Columns
 from sfumato.table.encoding import EncodedTable
 
 MOST_COLUMNS = 5

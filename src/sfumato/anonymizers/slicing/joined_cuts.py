@@ -11,10 +11,9 @@ from numpy.typing import NDArray
 from sfumato.anonymizers.protocol import Problem
 from sfumato.anonymizers.slicing.partitioning import Buckets
 from sfumato.kernels.predicates import SLACK
-from sfumato.published.sliced import BUCKET
-from sfumato.shuffle import permutation
-from sfumato.slices.columns import Columns
-from sfumato.slices.joined import joined_shares, largest_shares
+from sfumato.published.checks.slices.joined import joined_shares, largest_shares
+from sfumato.published.sliced import BUCKET, Columns
+from sfumato.randomness import permutation
 from sfumato.table.encoding import EncodedTable
 
 
@@ -34,7 +33,8 @@ def cut_joined(problem: Problem, columns: Columns, bounds: Mapping[str, float]) 
     -----
     Each bucket is cut inside each combination of sensitive values: the lower half of its records in the widest
     attribute goes to one half. Where that breaks a bound in one of the halves, the next attribute is tried. All buckets
-    are cut at once; each round costs what joining their columns costs, see :func:`sfumato.slices.joined.joined_shares`.
+    are cut at once; each round costs what joining their columns costs, see
+    :func:`sfumato.published.checks.slices.joined.joined_shares`.
     """
     table = problem.table
     order = _canonical_order(table, problem.seed)

@@ -8,6 +8,7 @@ from typing import ClassVar
 
 from sfumato.anonymizers.protocol import Problem, Publication
 from sfumato.anonymizers.slicing.choosing import one_bucket_problems
+from sfumato.anonymizers.slicing.correlation import BINS, Discretization, correlation, discretization_problems
 from sfumato.anonymizers.slicing.fitting import (
     as_column,
     bucket_sizes,
@@ -17,30 +18,29 @@ from sfumato.anonymizers.slicing.fitting import (
     usual_columns,
     whole,
 )
+from sfumato.anonymizers.slicing.fuzzy import FuzzyDistance
 from sfumato.anonymizers.slicing.joined_cuts import cut_joined
+from sfumato.anonymizers.slicing.membership import membership_disclosure
 from sfumato.anonymizers.slicing.overlapping_choice import Settled, joined_problems, least_bound, settle_columns
-from sfumato.anonymizers.slicing.partitioning import Buckets, Split, partition_records
-from sfumato.errors import PolicyError, UnsatisfiableError, raise_all
-from sfumato.models.protocol import PrivacyModel
-from sfumato.models.t_closeness import TCloseness
-from sfumato.published import SlicedTable
-from sfumato.shuffle import another
-from sfumato.slices.check import SLICE_MODELS
-from sfumato.slices.columns import Columns
-from sfumato.slices.correlation import BINS, Discretization, correlation, discretization_problems
-from sfumato.slices.fuzzy import FuzzyDistance
-from sfumato.slices.joined import linked_columns
-from sfumato.slices.layout import layout_of
-from sfumato.slices.membership import membership_disclosure
-from sfumato.slices.overlapping_columns import (
+from sfumato.anonymizers.slicing.overlapping_columns import (
     Method,
     OverlappingClustering,
     Space,
     clustering_problems,
     overlap_columns,
 )
-from sfumato.slices.publish import publish_slices
-from sfumato.slices.sharing import overlap_ratio, places_of, shared_attributes
+from sfumato.anonymizers.slicing.partitioning import Buckets, Split, partition_records
+from sfumato.anonymizers.slicing.publish import publish_slices
+from sfumato.errors import PolicyError, UnsatisfiableError, raise_all
+from sfumato.models.protocol import PrivacyModel
+from sfumato.models.t_closeness import TCloseness
+from sfumato.published import SlicedTable
+from sfumato.published.checks.slices.joined import linked_columns
+from sfumato.published.checks.slices.layout import layout_of
+from sfumato.published.checks.slices.sharing import overlap_ratio, places_of, shared_attributes
+from sfumato.published.checks.slices.slices import SLICE_MODELS
+from sfumato.published.sliced import Columns
+from sfumato.randomness import another
 from sfumato.table.encoding import EncodedTable
 from sfumato.table.table import Table
 

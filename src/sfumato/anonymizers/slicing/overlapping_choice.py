@@ -7,15 +7,14 @@ from dataclasses import dataclass
 
 import polars as pl
 
+from sfumato.anonymizers.slicing.overlapping_columns import OverlappingColumns, without_nested
 from sfumato.errors import UnsatisfiableError
 from sfumato.kernels.predicates import SLACK
 from sfumato.models.probabilistic_l_diversity import ProbabilisticLDiversity
 from sfumato.models.protocol import PrivacyModel
-from sfumato.published.sliced import BUCKET
-from sfumato.slices.columns import Columns
-from sfumato.slices.joined import joined_shares, linked_columns
-from sfumato.slices.overlapping_columns import OverlappingColumns, without_nested
-from sfumato.slices.sharing import places_of
+from sfumato.published.checks.slices.joined import joined_shares, linked_columns
+from sfumato.published.checks.slices.sharing import places_of
+from sfumato.published.sliced import BUCKET, Columns
 from sfumato.table.table import Table
 
 Problems = Callable[[Columns], list[str]]

@@ -8,16 +8,16 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.anonymizers.buckets.search import largest_l, telling_little
 from sfumato.anonymizers.protocol import Problem
 from sfumato.anonymizers.space import space_of
-from sfumato.buckets.search import largest_l, telling_little
 from sfumato.kernels.predicates import SLACK
-from sfumato.kernels.slice_cuts import CutSpace
-from sfumato.kernels.slice_search import Standing, cut_level, cut_level_globally, starting_mass
-from sfumato.shuffle import permutation
-from sfumato.slices.check import judge
-from sfumato.slices.columns import Columns
-from sfumato.slices.layout import Layout, number_rows
+from sfumato.kernels.slices.cuts import CutSpace
+from sfumato.kernels.slices.search import Standing, cut_level, cut_level_globally, starting_mass
+from sfumato.published.checks.slices.layout import Layout, number_rows
+from sfumato.published.checks.slices.slices import judge
+from sfumato.published.sliced import Columns
+from sfumato.randomness import permutation
 from sfumato.table.encoding import EncodedTable
 from sfumato.table.kinds import is_measured
 
@@ -104,7 +104,8 @@ def partition_records(
 def guarded_size(problem: Problem) -> int:
     """Return how many records a bucket has for each half that it is cut into, so that comparing buckets teaches little.
 
-    As for dealt buckets, see :func:`sfumato.buckets.search.telling_little`; of several attributes the largest.
+    As for dealt buckets, see :func:`sfumato.anonymizers.buckets.search.telling_little`; of several attributes the
+    largest.
     """
     asked, table = largest_l(problem.models), problem.table
     shares = [np.bincount(codes).max() / table.height for codes in table.sensitive_codes.T]

@@ -10,6 +10,8 @@ from typing import ClassVar
 from sfumato.anonymizers.protocol import Problem, Publication
 from sfumato.anonymizers.slicing.choosing import Chosen, choose_columns, one_bucket_problems
 from sfumato.anonymizers.slicing.column_generalization import RecodedColumns, generalize_columns
+from sfumato.anonymizers.slicing.correlation import BINS, Discretization, correlation, discretization_problems
+from sfumato.anonymizers.slicing.disclosure import SliceDisclosure, disclosure_of
 from sfumato.anonymizers.slicing.fitting import (
     as_column,
     bucket_sizes,
@@ -27,17 +29,15 @@ from sfumato.anonymizers.slicing.partitioning import (
     guarded_size,
     partition_records,
 )
+from sfumato.anonymizers.slicing.publish import publish_slices
 from sfumato.errors import PolicyError, UnsatisfiableError, raise_all
-from sfumato.figures import counted
 from sfumato.models.protocol import PrivacyModel
+from sfumato.numbers import counted
 from sfumato.published import SlicedTable
-from sfumato.shuffle import another
-from sfumato.slices.check import SLICE_MODELS
-from sfumato.slices.columns import Columns
-from sfumato.slices.correlation import BINS, Discretization, correlation, discretization_problems
-from sfumato.slices.disclosure import SliceDisclosure, disclosure_of
-from sfumato.slices.layout import Layout, layout_of
-from sfumato.slices.publish import publish_slices
+from sfumato.published.checks.slices.layout import Layout, layout_of
+from sfumato.published.checks.slices.slices import SLICE_MODELS
+from sfumato.published.sliced import Columns
+from sfumato.randomness import another
 from sfumato.table.encoding import EncodedTable
 from sfumato.table.table import Table
 

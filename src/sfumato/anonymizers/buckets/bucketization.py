@@ -1,0 +1,175 @@
+"""Bucketization: quasi-identifying values as they are, sensitive ones as counts for each bucket of records."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import ClassVar, get_args
+
+import numpy as np
+
+from sfumato.anonymizers.buckets.making import Parts
+from sfumato.anonymizers.buckets.publish import publish_buckets
+from sfumato.anonymizers.buckets.reconstruction import least_reconstruction_error, reconstruction_error
+from sfumato.anonymizers.buckets.search import Bucketed, Members, search_buckets
+from sfumato.anonymizers.feasibility import feasible
+from sfumato.anonymizers.mondrian.mondrian import Mondrian
+from sfumato.anonymizers.protocol import Problem, Publication
+from sfumato.errors import PolicyError, raise_all
+from sfumato.models.k_anonymity import KAnonymity
+from sfumato.models.probabilistic_l_diversity import ProbabilisticLDiversity
+from sfumato.models.protocol import PrivacyModel
+from sfumato.numbers import counted
+from sfumato.published import BucketizedTables
+from sfumato.published.checks.buckets import BUCKET_MODELS
+from sfumato.table.encoding import EncodedTable
+from sfumato.table.table import Table
+
+BUCKETS_IN_A_PART = 2
+"""Fewest buckets that a part of alike people has room for."""
+
+
+@dataclass(frozen=True)
+class Bucketization:
+    """Publish two tables that share nothing but the number of a bucket (Anatomy).
+
+    Parameters
+    ----------
+    members
+        Who shares a bucket. ``"dealt"``: the records, sorted by their sensitive value, are dealt out like cards, into
+        buckets that are larger than the models ask for; each then shows nearly the shares of the whole table, and
+        little can be learnt from comparing them. ``"random"``: the smallest buckets of different values, from random
+        records of the whole table (the paper's). ``"alike"``: the same in parts of people who are alike in their
+        quasi-identifying values; counts are most exact, and what comparing buckets teaches is mostly how values go
+        together in the population.
+
+    Raises
+    ------
+    PolicyError
+        With an unknown word.
+
+    Notes
+    -----
+    *Guarantee.* Whoever finds a person's row learns of the sensitive value what the counts of its bucket say, and every
+    bucket satisfies every model. Assumptions: the attacker does not know sensitive values of others in the bucket, and
+    does not compare buckets. Neither identity nor membership is hidden: quasi-identifying values are published as they
+    are.
+
+    *Comparing.* How quasi-identifying values go with the sensitive one can be learnt from all buckets together (Kifer
+    2009; :class:`sfumato.evaluation.attacks.definetti.DeFinetti`), which names more values than 1/l where members are
+    random. No choice of members bounds that; dealt ones leave it within 1/l on the data of decision record 10, but
+    where the sensitive value all but follows from the others, or the most frequent one has a share of nearly 1/l.
+
+    *Complexity.* O(n log v) for n records and v sensitive values; ``"alike"`` takes Mondrian's O(q n log n) besides.
+
+    *Sources.* The paper for ``"random"``; parts of alike people are made with Mondrian's cuts (LeFevre et al. 2006;
+    blind, so that none tells anything by missing) where both halves can still be put into buckets. Departures: values
+    of which equally many records are left are taken in their order; models that buckets of different values cannot
+    satisfy, such as t-closeness, get values that are dealt out, into as many buckets as they allow. ``"dealt"`` is
+    ours.
+
+    References
+    ----------
+    X. Xiao, Y. Tao, "Anatomy: simple and effective privacy preservation", VLDB 2006.
+    D. Kifer, "Attacks on privacy and deFinetti's theorem", SIGMOD 2009.
+    """
+
+    name: ClassVar[str] = "bucketization"
+    kind: ClassVar[str] = BucketizedTables.kind
+    promises: ClassVar[tuple[str, ...]] = BUCKET_MODELS
+
+    members: Members = "dealt"
+
+    def __post_init__(self) -> None:
+        """Check the option."""
+        if self.members not in get_args(Members):
+            raise PolicyError(f"bucketization: members must be one of {', '.join(get_args(Members))}")
+
+    def check(self, table: EncodedTable, models: Sequence[PrivacyModel]) -> None:
+        """Raise PolicyError with everything that does not fit: columns and models."""
+        raise_all(PolicyError, [*_column_problems(table), *_model_problems(table, models)])
+
+    def publish(self, problem: Problem, table: Table) -> Publication:
+        """Make the smallest buckets of their kind that satisfy every model.
+
+        Raises
+        ------
+        UnsatisfiableError
+            When not even all records as one bucket do.
+
+        Notes
+        -----
+        See :func:`sfumato.anonymizers.buckets.search.search_buckets`.
+        """
+        feasible(problem, may_leave_out=False)
+        cut = partial(_alike, problem)
+        found = search_buckets(problem.table, problem.models, problem.seed, self.members, cut)
+        published = publish_buckets(found.buckets, problem.table, table, problem.seed)
+        return Publication(published, tuple(_notes(found, table, self.members)), _figures(found, problem.models))
+
+
+def _alike(problem: Problem, size: int) -> Parts:
+    """Cut the table while both halves can be put into buckets of different values, and keep every model."""
+    smallest = KAnonymity(BUCKETS_IN_A_PART * size)
+    if problem.table.height < smallest.k:
+        return Parts(np.zeros(problem.table.height, dtype=np.int32), 1)
+    models = [*problem.models, smallest, ProbabilisticLDiversity(size)]
+    found = Mondrian(blind=True).solve(replace(problem, models=models))
+    return Parts(found.class_of, found.count)
+
+
+def _column_problems(table: EncodedTable) -> Iterator[str]:
+    names = [attribute.name for attribute in table.sensitive]
+    if len(names) != 1:
+        yield (
+            f"bucketization: needs exactly one sensitive column, and there are {len(names)}; "
+            "give the others another role, or drop them"
+        )
+    reserved = BucketizedTables.whole_numbers
+    for name in (*names, *(attribute.name for attribute in table.attributes)):
+        if name in reserved:
+            yield f"bucketization: publishes a column {name!r} of its own; rename that of the table"
+
+
+def _model_problems(table: EncodedTable, models: Sequence[PrivacyModel]) -> Iterator[str]:
+    names = [attribute.name for attribute in table.sensitive]
+    for model in models:
+        if model.name not in Bucketization.promises:
+            yield (
+                f"{model.name}: bucketization publishes quasi-identifying values as they are and cannot promise it; it "
+                f"can promise {', '.join(Bucketization.promises)}; for others take an anonymizer that generalizes, "
+                "such as mondrian"
+            )
+        else:
+            try:
+                model.rules(names)
+            except PolicyError as error:
+                yield from error.problems
+
+
+def _notes(found: Bucketed, table: Table, members: Members) -> Iterator[str]:
+    yield "Neither identity nor membership is hidden: quasi-identifying values are published as they are."
+    if table.schema.insensitive:
+        yield f"Insensitive columns are not published: {', '.join(table.schema.insensitive)}."
+    if found.buckets.parts > 1:
+        yield f"Buckets were made inside {found.buckets.parts:,} parts of people who are alike."
+    if found.buckets.joined:
+        records = counted(found.buckets.joined, "record")
+        yield f"{records} had no partners left in the end, and joined buckets that lacked their values."
+    if found.buckets.dealt and members != "dealt":
+        yield "Buckets of values that all differ cannot satisfy the models here; the values were dealt out evenly."
+
+
+def _figures(found: Bucketed, models: Sequence[PrivacyModel]) -> dict[str, float]:
+    statistics = found.statistics
+    (values,) = statistics.sensitive.values()
+    shares = [model.l for model in models if isinstance(model, ProbabilisticLDiversity)]
+    least = least_reconstruction_error(statistics.height, max(shares)) if shares else None
+    return {
+        "buckets": statistics.count,
+        "smallest_bucket": int(statistics.sizes.min()),
+        "largest_bucket": int(statistics.sizes.max()),
+        "reconstruction_error": reconstruction_error(values, statistics),
+        **({} if least is None else {"least_reconstruction_error": least}),
+    }

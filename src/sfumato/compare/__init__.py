@@ -1,0 +1,1 @@
+"""Comparing anonymizers over settings."""

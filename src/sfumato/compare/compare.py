@@ -1,0 +1,235 @@
+"""Comparing anonymizers: the same table, many releases, one table of figures."""
+
+from __future__ import annotations
+
+import secrets
+import time
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from threading import Event
+from typing import Any
+
+from sfumato.compare.agenda import Agenda
+from sfumato.compare.comparison import Comparison
+from sfumato.compare.ground import Ground, Preparations, part_of
+from sfumato.compare.outcome import Outcome, outcome_of, released
+from sfumato.compare.plan import ATTRIBUTES, RECORDS, Plan, Run, Value, Way, plan
+from sfumato.compare.store import Store, fingerprint
+from sfumato.errors import PolicyError, SfumatoError, raise_all
+from sfumato.evaluation.utility.original import Original
+from sfumato.evaluation.utility.splitting import hold_out
+from sfumato.models.protocol import PrivacyModel
+from sfumato.parallel import Once
+from sfumato.progress import Progress, silent, thread_count
+from sfumato.randomness import seed_problems
+from sfumato.recoding import Recoding
+from sfumato.table.table import Table
+
+WARM = 200
+"""Records of the runs that only warm up."""
+
+HELD_OUT = 1 / 3
+"""Share of the records that classifiers are tested on."""
+
+
+def compare(
+    table: Table,
+    models: PrivacyModel | Sequence[PrivacyModel] = (),
+    *,
+    anonymizers: Sequence[str | Way] | Mapping[str, Way],
+    vary: str = "k",
+    values: Sequence[Value] = (2, 5, 10, 20, 50),
+    repetitions: int = 1,
+    recoding: Recoding | None = None,
+    suppression_limit: float = 0.0,
+    queries: int = 200,
+    classifiers: bool = False,
+    folder: str | Path | None = None,
+    seed: int | None = None,
+    threads: int | None = None,
+    progress: Progress = silent,
+) -> Comparison:
+    """Make a release with every anonymizer at every value, and put their figures side by side.
+
+    Parameters
+    ----------
+    table
+        From :func:`sfumato.read_table`.
+    models
+        What every release has to satisfy besides the parameter that varies; with ``vary="k"`` k-anonymity need not be
+        named.
+    anonymizers
+        Names or values, or labels with values: ``{"strict": sf.Mondrian(), "relaxed": sf.Mondrian(cut="relaxed")}``.
+    vary
+        A parameter that exactly one of the models has, such as ``"k"``, ``"l"`` or ``"t"``; or ``"records"`` (so many
+        random ones) or ``"attributes"`` (so many quasi-identifying ones, the first that are declared).
+    values
+        Its values.
+    repetitions
+        Times that everything is done, for algorithms that draw at random; with a seed each time with another one.
+    recoding, suppression_limit
+        As for :func:`sfumato.anonymize`.
+    queries
+        Random counts that every release has to answer; 0 measures no utility beyond information loss.
+    classifiers
+        Keep a third of the records back, train classifiers on every release, and test them on those. Needs
+        scikit-learn.
+    folder
+        Where finished runs are written as they come; the same call goes on with what it finds there. It is for the data
+        steward alone.
+    seed
+        None draws from the operating system.
+    threads
+        Runs at a time, each on one thread; None reads ``SFUMATO_THREADS``, else takes all cores. It changes no figure
+        but seconds.
+    progress
+        Called with (what, done, total).
+
+    Returns
+    -------
+    Comparison
+        A run that cannot satisfy the models has a row that says why; the others go on.
+
+    Raises
+    ------
+    PolicyError
+        With everything that is wrong with the settings, before any work.
+    InputError
+        When the folder holds something else.
+    """
+    problems = _setting_problems(table, queries, seed, suppression_limit)
+    try:
+        laid = plan(anonymizers, models, vary, values, repetitions)
+    except PolicyError as error:
+        raise PolicyError(*problems, *error.problems) from None
+    problems.extend(_size_problems(table, laid))
+    raise_all(PolicyError, problems)
+    drawn = secrets.randbelow(2**31) if seed is None else seed
+    kept = None if folder is None else Store(Path(folder), _identity(table, laid, recoding, suppression_limit, queries,
+                                                                     classifiers, seed))  # fmt: skip
+    used, holdout = hold_out(table, HELD_OUT, seed=drawn) if classifiers else (table, None)
+    ground = Ground(used, holdout, queries, drawn, recoding or Recoding(), suppression_limit, seed)
+    outcomes = _Runs(laid, ground, kept, progress).all(thread_count(threads))
+    return Comparison.of(laid, outcomes)
+
+
+@dataclass(eq=False)
+class _Runs:
+    """The runs of a plan on their way."""
+
+    plan: Plan
+    ground: Ground
+    store: Store | None
+    progress: Progress
+
+    def all(self, threads: int) -> list[Outcome]:
+        """Do what is not done yet, several runs at a time; when stopped, what is finished stays written."""
+        runs = list(self.plan.runs())
+        written = self.store.finished() if self.store else {}
+        found = {run.key: written[run.key] for run in runs if run.key in written}
+        todo = [run for run in runs if run.key not in found]
+        self.progress("comparing", len(found), len(runs))
+
+        def arrived(outcome: Outcome) -> None:
+            found[outcome.run.key] = outcome
+            self.progress(f"comparing: {outcome.run.anonymizer}", len(found), len(runs))
+
+        if todo:
+            self._do(todo, threads, arrived)
+        return [found[run.key] for run in runs]
+
+    def _do(self, todo: Sequence[Run], threads: int, arrived: Callable[[Outcome], None]) -> None:
+        agenda = Agenda(self.plan.longest_first(todo))
+        worker = _Worker(self.plan, self.ground, self.store, agenda, Preparations(self.plan, self.ground, todo))
+        with ThreadPoolExecutor(max_workers=threads, thread_name_prefix="sfumato-run") as pool:
+            try:
+                for ended in as_completed([pool.submit(worker.next) for _ in todo]):
+                    arrived(ended.result())
+            except BaseException:
+                worker.stopped.set()
+                pool.shutdown(wait=True, cancel_futures=True)
+                raise
+
+
+@dataclass(eq=False)
+class _Worker:
+    """Does single runs; called by several threads at a time."""
+
+    plan: Plan
+    ground: Ground
+    store: Store | None
+    agenda: Agenda
+    tables: Preparations
+    warmed: Once[str, None] = field(default_factory=Once)
+    stopped: Event = field(default_factory=Event)
+
+    def next(self) -> Outcome:
+        """Do the next run, and write down what came of it."""
+        run = self.agenda.begin()
+        self.warmed.of(run.anonymizer, lambda: self._warm_up(run))
+        prepared, began = self.tables.of(run), time.perf_counter()
+        outcome = outcome_of(run, self.plan, self.ground, prepared, self._watch)
+        self.agenda.end(run, time.perf_counter() - began)
+        self.tables.ended(run)
+        if self.store:
+            self.store.add(outcome)
+        return outcome
+
+    def _warm_up(self, run: Run) -> None:
+        """Let the anonymizer run on a few records: what is compiled at first use must not count as its time."""
+        table = self.ground.table
+        few = Table(table.frame.head(WARM), table.schema, table.kinds, table.source)
+        # Whatever is wrong with so few records, the run itself says what is wrong with the table.
+        with suppress(SfumatoError):
+            original = Original.of(part_of(few, self.plan.vary, run))
+            released(run, self.plan, self.ground, original, self._watch)
+
+    def _watch(self, what: str, done: int, total: int) -> None:
+        if self.stopped.is_set():
+            raise _Stopped
+
+
+class _Stopped(Exception):
+    """Ends a run between two of its steps."""
+
+
+def _setting_problems(table: object, queries: object, seed: object, limit: object) -> list[str]:
+    problems = []
+    if not isinstance(table, Table):
+        problems.append("table: is no Table; read it with sfumato.read_table")
+    if not isinstance(queries, int) or isinstance(queries, bool) or queries < 0:
+        problems.append("queries: must be a whole number, 0 or above")
+    problems += seed_problems(seed)
+    if not (isinstance(limit, (int, float)) and 0 <= limit <= 1):
+        problems.append("suppression_limit: must be a fraction from 0 to 1")
+    return problems
+
+
+def _size_problems(table: Table, laid: Plan) -> list[str]:
+    if not isinstance(table, Table):
+        return []
+    most = {RECORDS: table.frame.height, ATTRIBUTES: len(table.schema.quasi_identifying)}.get(laid.vary)
+    if most is None or max(laid.values) <= most:
+        return []
+    return [f"{laid.vary}: the table has only {most:,}; leave out larger values"]
+
+
+def _identity(
+    table: Table, laid: Plan, recoding: Recoding | None, limit: float, queries: int, classifiers: bool, seed: int | None
+) -> dict[str, Any]:
+    """Say what tells this comparison from others; more values and repetitions may be added to it later."""
+    return {
+        "table": fingerprint(table.frame),
+        "schema": repr(table.schema),
+        "anonymizers": {label: repr(way) for label, way in laid.anonymizers.items()},
+        "models": [repr(model) for model in laid.models],
+        "vary": laid.vary,
+        "recoding": repr(recoding or Recoding()),
+        "suppression_limit": limit,
+        "queries": queries,
+        "classifiers": classifiers,
+        "seed": seed,
+    }

@@ -1,0 +1,150 @@
+"""What a comparison found: a tidy table, the efficient frontier, and a recommendation."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import polars as pl
+
+from sfumato.compare.drawings import draw_comparison
+from sfumato.compare.frontier import frontier_of
+from sfumato.compare.outcome import DONE, Outcome
+from sfumato.compare.plan import Plan
+from sfumato.compare.recommendation import recommend
+from sfumato.errors import InputError
+from sfumato.numbers import figure
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Comparison:
+    """Figures of many releases of one table.
+
+    Attributes
+    ----------
+    frame : polars.DataFrame
+        One row for each run: ``anonymizer``, the parameter that varies, ``repetition``, ``status`` (``"done"``,
+        ``"impossible"``, ``"refused"``), ``reason``, then the figures; null where there is none.
+    vary : str
+        Name of the parameter's column.
+    """
+
+    frame: pl.DataFrame
+    vary: str
+
+    @classmethod
+    def of(cls, plan: Plan, outcomes: Sequence[Outcome]) -> Comparison:
+        """Put outcomes into a table."""
+        names = list(dict.fromkeys(name for outcome in outcomes for name in outcome.figures))
+        heads = {
+            "anonymizer": pl.Series([outcome.run.anonymizer for outcome in outcomes], dtype=pl.String),
+            plan.vary: pl.Series([outcome.run.value for outcome in outcomes]),
+            "repetition": pl.Series([outcome.run.repetition for outcome in outcomes], dtype=pl.Int64),
+            "status": pl.Series([outcome.status for outcome in outcomes], dtype=pl.String),
+            "reason": pl.Series([outcome.reason for outcome in outcomes], dtype=pl.String),
+        }
+        figures = {
+            name if name != plan.vary else f"{name}_used": pl.Series(
+                [outcome.figures.get(name) for outcome in outcomes], dtype=pl.Float64
+            )
+            for name in names
+        }
+        return cls(pl.DataFrame({**heads, **figures}), plan.vary)
+
+    @property
+    def figures(self) -> tuple[str, ...]:
+        """Names of the figures that were measured."""
+        return tuple(self.frame.columns[5:])
+
+    def means(self) -> pl.DataFrame:
+        """Average every figure over the repetitions; one row for each anonymizer and value that led to a release."""
+        done = self.frame.filter(pl.col("status") == DONE)
+        keys = ["anonymizer", self.vary]
+        return done.group_by(keys, maintain_order=True).agg(pl.col(self.figures).mean())
+
+    def frontier(self, risk: str, utility: str) -> pl.DataFrame:
+        """Return the releases that no other one beats, at lower risk with no more loss.
+
+        Parameters
+        ----------
+        risk, utility
+            Names of two figures of which less is better, e.g. ``"average_risk"`` and ``"loss"``.
+
+        Returns
+        -------
+        polars.DataFrame
+            Rows of :meth:`means`, by rising risk.
+        """
+        return frontier_of(self.means(), risk, utility)
+
+    @property
+    def recommendation(self) -> str:
+        """One sentence: which anonymizer to take, and why."""
+        return recommend(self.means(), self.vary)
+
+    def save(self, folder: str | Path, *, drawings: bool = True) -> Path:
+        """Write ``comparison.csv``, ``comparison.parquet``, ``comparison.txt`` and drawings into a folder.
+
+        Parameters
+        ----------
+        folder
+            Made when it is not there.
+        drawings
+            Draw curves, as SVG; needs matplotlib.
+
+        Raises
+        ------
+        InputError
+            When it cannot be written.
+        PolicyError
+            When matplotlib is needed and not installed.
+        """
+        target = Path(folder)
+        drawn = draw_comparison(self.means(), self.vary) if drawings else {}
+        try:
+            target.mkdir(exist_ok=True)
+            self.frame.write_csv(target / "comparison.csv")
+            self.frame.write_parquet(target / "comparison.parquet")
+            (target / "comparison.txt").write_text(f"{self}\n", encoding="utf-8")
+            for name, svg in drawn.items():
+                (target / f"{name}.svg").write_text(svg, encoding="utf-8")
+        except OSError as error:
+            reason = os.strerror(error.errno) if error.errno else "unknown reason"
+            raise InputError(f"{target}: the comparison cannot be written ({reason})") from None
+        return target
+
+    def __repr__(self) -> str:
+        """Count the runs."""
+        return f"Comparison({self.frame.height} runs over {self.vary})"
+
+    def __str__(self) -> str:
+        """Write a table of the most telling figure for each anonymizer and value, and the recommendation."""
+        parts = [self._table(name) for name in ("loss", "count_error", "seconds") if name in self.figures]
+        return "\n".join([*parts, *self._failures(), self.recommendation])
+
+    def _failures(self) -> list[str]:
+        """Say why some have no release; what is the same at several values is said once."""
+        failed = self.frame.filter(pl.col("status") != DONE)
+        alike = failed.group_by(["anonymizer", "reason"], maintain_order=True).agg(pl.col(self.vary).unique().sort())
+        return [
+            f"{row['anonymizer']}, {self.vary} = {', '.join(map(figure, row[self.vary]))}: {row['reason']}"
+            for row in alike.to_dicts()
+        ]
+
+    def _table(self, name: str) -> str:
+        means = self.means()
+        values = sorted(self.frame[self.vary].unique().to_list())
+        labels = list(dict.fromkeys(self.frame["anonymizer"].to_list()))
+        width = max(len(TITLES[name]), *(len(label) for label in labels))
+        found = {(row["anonymizer"], row[self.vary]): row[name] for row in means.to_dicts()}
+        lines = [f"{TITLES[name]:<{width}}" + "".join(f"{f'{self.vary} = {figure(value)}':>12}" for value in values)]
+        for label in labels:
+            cells = [found.get((label, value)) for value in values]
+            written = ["–" if cell is None else f"{cell:.4g}" for cell in cells]
+            lines.append(f"{label:<{width}}" + "".join(f"{cell:>12}" for cell in written))
+        return "\n".join([*lines, ""])
+
+
+TITLES = {"loss": "Information loss", "count_error": "Median error of counts", "seconds": "Seconds"}

@@ -1,0 +1,152 @@
+"""What the runs of a comparison share: settings, and tables that are read once for all runs that use them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from threading import Lock
+
+from sfumato.compare.plan import ATTRIBUTES, RECORDS, Plan, Run
+from sfumato.evaluation.utility.answers import Questions
+from sfumato.evaluation.utility.classifiers import TrainedOnce
+from sfumato.evaluation.utility.original import Original
+from sfumato.evaluation.utility.workload import drawn_workload
+from sfumato.parallel import Once
+from sfumato.randomness import permutation
+from sfumato.recoding import Recoding
+from sfumato.table.schema import Schema
+from sfumato.table.table import Table
+
+Part = tuple[int | float, int]
+"""What tells parts of a table apart: a number of records and a repetition, or a number of attributes."""
+
+
+@dataclass(frozen=True, eq=False)
+class Ground:
+    """What all runs of a comparison share.
+
+    Attributes
+    ----------
+    table : Table
+        What is anonymized.
+    holdout : Table or None
+        Records on which classifiers are tested.
+    queries : int
+        Counts to answer; 0 measures no utility.
+    query_seed : int
+        Of the queries, which are the same for every anonymizer.
+    recoding : Recoding
+    suppression_limit : float
+    seed : int or None
+        Of the first repetition; each further one has a seed of its own.
+    """
+
+    table: Table
+    holdout: Table | None
+    queries: int
+    query_seed: int
+    recoding: Recoding
+    suppression_limit: float
+    seed: int | None
+
+    def seed_of(self, run: Run) -> int | None:
+        """Return the seed of a run."""
+        return None if self.seed is None else self.seed + run.repetition
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Prepared:
+    """A table that runs use, with all that is worked out of it whatever the release.
+
+    Attributes
+    ----------
+    original : Original
+    questions : Questions or None
+        The queries and their exact answers; None where no utility is measured.
+    trained : Once
+        Accuracies of classifiers that were trained on the original, tested on the records that were held out.
+    """
+
+    original: Original
+    questions: Questions | None
+    trained: TrainedOnce = field(default_factory=Once)
+
+
+class Preparations:
+    """Every table that runs use: read for the first run that needs it, forgotten after the last one.
+
+    Parameters
+    ----------
+    plan
+    ground
+    runs
+        Those that are still to be done.
+    """
+
+    def __init__(self, plan: Plan, ground: Ground, runs: Iterable[Run]) -> None:
+        self._plan = plan
+        self._ground = ground
+        self._lock = Lock()
+        self._left = Counter(_part(plan, run) for run in runs)
+        self._prepared: Once[Part, Prepared] = Once()
+
+    def of(self, run: Run) -> Prepared:
+        """Return the table of a run; while one thread reads it, others that need it wait.
+
+        Raises
+        ------
+        SfumatoError
+            When a column cannot be encoded, or nothing can be asked about it.
+        """
+        table, vary = self._ground.table, self._plan.vary
+        return self._prepared.of(_part(self._plan, run), lambda: prepared(part_of(table, vary, run), self._ground))
+
+    def ended(self, run: Run) -> None:
+        """Forget the table of a run after the last that used it."""
+        part = _part(self._plan, run)
+        with self._lock:
+            self._left[part] -= 1
+            if not self._left[part]:
+                self._prepared.forget(part)
+
+
+def prepared(table: Table, ground: Ground) -> Prepared:
+    """Read a table, draw queries about it, and answer them."""
+    original = Original.of(table)
+    if not ground.queries:
+        return Prepared(original, None)
+    workload = drawn_workload(original, ground.queries, seed=ground.query_seed)
+    return Prepared(original, Questions.about(workload, original.domains))
+
+
+def part_of(table: Table, vary: str, run: Run) -> Table:
+    """Return the part of the table that a run uses: some records, some quasi-identifying attributes, or all."""
+    if vary == RECORDS:
+        rows = permutation(table.frame.height, run.repetition)[: int(run.value)]
+        return Table(table.frame[rows], table.schema, table.kinds, table.source)
+    if vary == ATTRIBUTES:
+        return _with_attributes(table, int(run.value))
+    return table
+
+
+def _part(plan: Plan, run: Run) -> Part:
+    if plan.vary == RECORDS:
+        return run.value, run.repetition
+    return (run.value if plan.vary == ATTRIBUTES else 0), 0
+
+
+def _with_attributes(table: Table, count: int) -> Table:
+    """Keep the first attributes that an attacker may know, in declared order."""
+    schema = table.schema
+    kept = dict(list(schema.quasi_identifying.items())[:count])
+    gone = [name for name in schema.quasi_identifying if name not in kept]
+    fewer = Schema(
+        identifying=schema.identifying,
+        quasi_identifying=kept,
+        sensitive=schema.sensitive,
+        insensitive=schema.insensitive,
+        others=schema.others,
+    )
+    kinds = {name: kind for name, kind in table.kinds.items() if name not in gone}
+    return Table(table.frame.drop(gone), fewer, kinds, table.source)

@@ -1,0 +1,313 @@
+"""What stands in the report: every figure as plain values, measured once."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from sfumato.anonymizers.clustering.lower_bound import lower_bound
+from sfumato.dossier.subgroups import starred_shares, suppressed_subgroups
+from sfumato.dossier.words import KINDS, LIMITS, ROLES, promise_in_words
+from sfumato.errors import PolicyError, VerificationError
+from sfumato.evaluation.attacks.play import attack
+from sfumato.evaluation.attacks.protocol import AttackResult
+from sfumato.evaluation.attacks.results import Attacks
+from sfumato.evaluation.losses import measure, published_recoding
+from sfumato.evaluation.risk.measure import risk
+from sfumato.evaluation.risk.report import RiskReport
+from sfumato.evaluation.utility.measure import measure_utility
+from sfumato.evaluation.utility.report import Utility
+from sfumato.evaluation.utility.workload import query_workload
+from sfumato.metrics import Losses
+from sfumato.models.checks import Outcome
+from sfumato.policy.policy import Policy
+from sfumato.progress import Progress
+from sfumato.published import Published, PublishedTable
+from sfumato.published.checks.generalized import Verification
+from sfumato.release.description import Description, versions
+from sfumato.release.release import Release, verify
+from sfumato.release.report import loss_figures
+from sfumato.table.encoding import encode
+from sfumato.table.table import Table
+
+DIGITS = 6
+LEAST = 10
+"""Original records that a subgroup must have to be told."""
+
+QUERIES = 500
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Subject:
+    """A release that was opened and recounted, with what a report needs of its original.
+
+    Attributes
+    ----------
+    release : Release or Path
+        In memory, or a folder.
+    published : Published
+    description : Description
+    verification : Verification
+        Recounted now, from the release alone.
+    policy : str
+        The release's own edition, as TOML.
+    full_policy : Policy or None
+        The steward's.
+    files : mapping of str to str
+        Name of each data file, and its sha256; empty for a release in memory.
+    original : Table or None
+    control : Table or None
+    earlier : sequence of folder or Release
+        Earlier releases of the same people.
+    """
+
+    release: Release | Path
+    published: Published
+    description: Description
+    verification: Verification
+    policy: str
+    full_policy: Policy | None
+    files: Mapping[str, str]
+    original: Table | None
+    control: Table | None
+    earlier: Sequence[Release | Path]
+
+
+@dataclass(frozen=True)
+class Wishes:
+    """What to measure: attacks, the lower bound; and how."""
+
+    attacks: bool
+    bound: bool
+    seed: int | None
+    threads: int
+    progress: Progress
+
+
+def content_of(subject: Subject, wishes: Wishes) -> dict[str, Any]:
+    """Measure everything, and return it as plain values.
+
+    Raises
+    ------
+    VerificationError
+        When the release does not keep what it promises, or was changed: nobody is to sign that.
+    """
+    refuse_broken(subject.verification)
+    wishes.progress("risk", 1, 5)
+    risks = _risks(subject)
+    wishes.progress("losses", 2, 5)
+    losses = _losses(subject)
+    wishes.progress("utility", 3, 5)
+    kept = _kept(subject, wishes)
+    wishes.progress("attacks", 4, 5)
+    attacks = _attacks(subject, wishes)
+    wishes.progress("writing", 5, 5)
+    return {
+        "made": datetime.now(UTC).date().isoformat(),
+        **_occasion(subject),
+        "kind": {"name": subject.published.kind, "meaning": KINDS.get(subject.published.kind, "")},
+        "records": _records(subject),
+        "columns": _columns(subject),
+        "promises": _promises(subject),
+        "risk": risks,
+        "attacks": attacks,
+        "losses": losses,
+        "bound": _bound(subject, losses, wishes),
+        "utility": kept,
+        "suppression": _suppression(subject),
+        "earlier": _earlier(subject, wishes),
+        "limits": [*subject.published.limits, *LIMITS],
+        "files": dict(subject.files),
+        "versions": versions(),
+        "policy": subject.full_policy.to_toml() if subject.full_policy else subject.policy,
+        "published_policy": subject.policy,
+    }
+
+
+def refuse_broken(verification: Verification) -> None:
+    """Raise VerificationError with every check that a report must not be written over."""
+    wrong = [check for check in verification.checks if check.outcome is Outcome.BROKEN]
+    if wrong:
+        raise VerificationError(
+            *(f"{check.promise}: {check.outcome}; {check.detail}" for check in wrong),
+            "no report is written about a release that breaks its promises or was changed",
+        )
+
+
+def _occasion(subject: Subject) -> dict[str, Any]:
+    policy = subject.full_policy
+    return {"purpose": policy.purpose if policy else None, "recipient": policy.recipient if policy else None}
+
+
+def _records(subject: Subject) -> dict[str, Any]:
+    original = None if subject.original is None else subject.original.frame.height
+    return {"original": original, "published": subject.verification.records}
+
+
+def _columns(subject: Subject) -> list[dict[str, Any]]:
+    """List every column with its role and what its hierarchy is."""
+    table = subject.original
+    if table is None:
+        published = [name for frame in subject.published.tables.values() for name in frame.columns]
+        sensitive = dict.fromkeys(subject.description.sensitive, "sensitive")
+        quasi = dict.fromkeys(subject.description.structure.get("quasi_identifying", ()), "quasi-identifying")
+        roles = {name: {**quasi, **sensitive}.get(name, "insensitive") for name in dict.fromkeys(published)}
+        return [_column(name, role, None) for name, role in roles.items()]
+    codes = encode(table)
+    encoded = {attribute.name: attribute for attribute in (*codes.attributes, *codes.sensitive)}
+    roles = {
+        **dict.fromkeys(table.schema.identifying, "identifying"),
+        **dict.fromkeys(table.schema.quasi_identifying, "quasi-identifying"),
+        **dict.fromkeys(table.schema.sensitive, "sensitive"),
+        **dict.fromkeys(table.schema.insensitive, "insensitive"),
+    }
+    return [_column(name, role, encoded.get(name)) for name, role in roles.items()]
+
+
+def _column(name: str, role: str, attribute: Any) -> dict[str, Any]:
+    hierarchy = None if attribute is None else attribute.hierarchy
+    return {
+        "name": name,
+        "role": role,
+        "treatment": ROLES[role],
+        "kind": None if attribute is None else str(attribute.kind),
+        "distinct": None if attribute is None else attribute.cardinality,
+        "levels": None if hierarchy is None else len(hierarchy.levels),
+    }
+
+
+def _promises(subject: Subject) -> list[dict[str, Any]]:
+    models = list(subject.description.models)
+    known = {str(model.get("name")): promise_in_words(model) for model in models}
+    return [
+        {
+            "promise": check.promise,
+            "meaning": next((words for name, words in known.items() if check.promise.startswith(name)), ""),
+            "outcome": str(check.outcome),
+            "achieved": [str(value) for value in check.achieved],
+            "detail": check.detail,
+        }
+        for check in subject.verification.checks
+    ]
+
+
+def _risks(subject: Subject) -> dict[str, Any] | None:
+    """Measure risk before and after, for kinds whose records can be grouped by what is published of them."""
+    found: dict[str, Any] = {}
+    if subject.original is not None:
+        found["before"] = _risk_figures(risk(subject.original, combinations=1))
+    if isinstance(subject.published, PublishedTable):
+        quasi = subject.published.quasi_identifying
+        found["after"] = _risk_figures(risk(subject.published.data, quasi_identifying=quasi, combinations=1))
+    return found or None
+
+
+def _risk_figures(report: RiskReport) -> dict[str, Any]:
+    prosecutor = report.prosecutor
+    return {
+        "highest": prosecutor.highest,
+        "average": prosecutor.average,
+        "unique": report.sample_uniques,
+        "records": report.keys.height,
+        "classes": report.keys.count,
+        "above": [
+            {
+                "threshold": str(threshold),
+                "source": threshold.source,
+                "records": above.records,
+                "share": above.share,
+            }
+            for threshold in report.thresholds
+            for above in [prosecutor.above(threshold)]
+        ],
+    }
+
+
+def _losses(subject: Subject) -> dict[str, Any] | None:
+    if isinstance(subject.release, Release):
+        losses = getattr(subject.release.report, "losses", None)
+    elif subject.original is not None and isinstance(subject.published, PublishedTable):
+        losses = measure(subject.original, subject.release)
+    else:
+        losses = None
+    return loss_figures(losses, DIGITS) if isinstance(losses, Losses) else None
+
+
+def _bound(subject: Subject, losses: Mapping[str, Any] | None, wishes: Wishes) -> dict[str, float] | None:
+    ks = [model["k"] for model in subject.description.models if model.get("name") == "k-anonymity"]
+    if not (wishes.bound and subject.original is not None and losses and ks):
+        return None
+    least = lower_bound(encode(subject.original), max(ks), threads=wishes.threads)
+    ratio = losses["normalized_ncp"] / least if least else None
+    return {"normalized_ncp": least, **({} if ratio is None else {"ratio": ratio})}
+
+
+def _kept(subject: Subject, wishes: Wishes) -> dict[str, Any] | None:
+    if subject.original is None:
+        return None
+    try:
+        queries = query_workload(subject.original, QUERIES, seed=wishes.seed)
+    except PolicyError:
+        # Nothing can be asked of a table whose columns have no value.
+        return None
+    utility: Utility = measure_utility(
+        subject.release,
+        subject.original,
+        workload=queries,
+        classifiers=(),
+        seed=wishes.seed,
+    )
+    return utility.to_dict()
+
+
+def _attacks(subject: Subject, wishes: Wishes) -> dict[str, Any] | None:
+    if subject.original is None or not wishes.attacks:
+        return None
+    played: Attacks = attack(
+        subject.release, subject.original, control=subject.control, seed=wishes.seed, threads=wishes.threads
+    )
+    return {**played.to_dict(), "results": [_result(one) for one in _by_weight(played.results)]}
+
+
+def _by_weight(results: Sequence[AttackResult]) -> list[AttackResult]:
+    """Put what works first, and of that what no promise allows."""
+    return sorted(results, key=lambda result: (not result.succeeds, result.is_allowed))
+
+
+def _result(result: AttackResult) -> dict[str, Any]:
+    return {**result.to_dict(), "is_allowed": bool(result.is_allowed)}
+
+
+def _suppression(subject: Subject) -> dict[str, Any] | None:
+    if not isinstance(subject.published, PublishedTable):
+        return None
+    found: dict[str, Any] = {"attributes": starred_shares(subject.published)}
+    if subject.original is not None:
+        recoding = published_recoding(subject.policy)
+        groups = suppressed_subgroups(subject.published, subject.original, recoding, LEAST)
+        found["subgroups"] = [group.to_dict() for group in groups]
+    return found
+
+
+def _earlier(subject: Subject, wishes: Wishes) -> list[dict[str, Any]]:
+    """Play the intersection of each earlier release with this one, where there is an original to judge by."""
+    found = []
+    for release in subject.earlier:
+        name = release.name if isinstance(release, Path) else repr(release)
+        holds = verify(release).ok
+        entry: dict[str, Any] = {"release": name, "holds": holds}
+        if subject.original is not None and wishes.attacks and subject.description.sensitive:
+            played = attack(
+                subject.release,
+                subject.original,
+                attacks="intersection",
+                earlier=release,
+                seed=wishes.seed,
+                threads=wishes.threads,
+            )
+            entry["attacks"] = [_result(result) for result in played.results]
+        found.append(entry)
+    return found

@@ -1,0 +1,140 @@
+"""Drawings of the report: losses of attributes, risk before and after, attacks with their intervals."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from sfumato.drawing import COLOURS, canvas, svg_of
+
+BEFORE, AFTER = "#999999", COLOURS[0]
+_HEAD = re.compile(r"^.*?(?=<svg)", re.DOTALL)
+_NAMES = re.compile(r'(\bid="|url\(#|xlink:href="#)')
+
+
+def draw_report(content: Mapping[str, Any]) -> dict[str, str]:
+    """Draw what the content has; name → inline SVG.
+
+    Raises
+    ------
+    PolicyError
+        When matplotlib is not installed.
+    """
+    drawn = {
+        "losses": _losses(content.get("losses")),
+        "risk": _risk(content.get("risk")),
+        "attacks": _attacks(content.get("attacks")),
+        "distributions": _distributions(content.get("utility")),
+        "associations": _associations(content.get("utility")),
+    }
+    return {name: svg for name, svg in drawn.items() if svg}
+
+
+def _losses(losses: Mapping[str, Any] | None) -> str:
+    shares = dict(losses["attribute_ncp"]) if losses else {}
+    if not shares:
+        return ""
+    return _bars("losses", list(shares), list(shares.values()), "information lost (share of what there was to lose)")
+
+
+def _distributions(utility: Mapping[str, Any] | None) -> str:
+    found = utility["correlations"]["distributions"] if utility else []
+    if not found:
+        return ""
+    names = [one["attribute"] for one in found]
+    return _bars(
+        "distributions", names, [one["total_variation"] for one in found], "change of the distribution (share)"
+    )
+
+
+def _bars(name: str, labels: Sequence[str], widths: Sequence[float], across: str) -> str:
+    figure, axes = canvas(across, "", height=0.8 + 0.3 * len(labels))
+    places = range(len(labels))
+    axes.barh(places, widths, color=AFTER, height=0.62)
+    for place, width in zip(places, widths, strict=True):
+        axes.annotate(f"{100 * width:.3g}%", (width, place), (4, 0), textcoords="offset points", va="center", size=8)
+    axes.set_yticks(list(places), labels)
+    axes.invert_yaxis()
+    axes.set_xlim(0, max(1e-3, max(widths)) * 1.12)
+    axes.grid(visible=False, axis="y")
+    return _inline(figure, name)
+
+
+def _risk(risk: Mapping[str, Any] | None) -> str:
+    """Draw the share of people above each threshold, before and after."""
+    if not risk or "after" not in risk or "before" not in risk:
+        return ""
+    rows = [
+        ("highest risk of a person", risk["before"]["highest"], risk["after"]["highest"]),
+        ("average risk", risk["before"]["average"], risk["after"]["average"]),
+        *(
+            (f"people above {one['threshold']}", one["share"], other["share"])
+            for one, other in zip(risk["before"]["above"], risk["after"]["above"], strict=True)
+        ),
+    ]
+    figure, axes = canvas("probability, or share of the people", "", height=0.9 + 0.42 * len(rows))
+    for place, (_, before, after) in enumerate(rows):
+        axes.barh(place - 0.19, before, color=BEFORE, height=0.34, label="before" if not place else None)
+        axes.barh(place + 0.19, after, color=AFTER, height=0.34, label="after" if not place else None, hatch="//")
+        for shift, width in ((-0.19, before), (0.19, after)):
+            axes.annotate(
+                f"{100 * width:.3g}%", (width, place + shift), (4, 0), textcoords="offset points", va="center", size=8
+            )
+    axes.set_yticks(range(len(rows)), [name for name, _, _ in rows])
+    axes.invert_yaxis()
+    axes.set_xlim(0, 1.12)
+    axes.grid(visible=False, axis="y")
+    axes.legend(frameon=False, fontsize="small", loc="lower right")
+    return _inline(figure, "risk")
+
+
+def _attacks(attacks: Mapping[str, Any] | None) -> str:
+    """Draw every attack's success with its interval, beside guessing and the control group."""
+    results = [result for result in attacks["results"] if result["success"]["people"]] if attacks else []
+    if not results:
+        return ""
+    figure, axes = canvas("share of the people", "", height=1.0 + 0.34 * len(results))
+    for place, result in enumerate(results):
+        success, control = result["success"], result.get("control")
+        axes.plot([success["low"], success["high"]], [place, place], color=AFTER, linewidth=2.2)
+        axes.plot(success["share"], place, "o", color=AFTER, label="success, 95 % interval" if not place else None)
+        axes.plot(
+            success["baseline"], place, "|", color="#000000", markersize=13, label="guessing" if not place else None
+        )
+        if control:
+            axes.plot(control["share"], place, "D", color=COLOURS[1], markersize=5, markerfacecolor="none")
+    axes.set_yticks(range(len(results)), [_named(result, results) for result in results])
+    axes.invert_yaxis()
+    axes.set_xlim(-0.02, 1.02)
+    if any(result.get("control") for result in results):
+        axes.plot([], [], "D", color=COLOURS[1], markersize=5, markerfacecolor="none", label="people not in the data")
+    axes.legend(frameon=False, fontsize="small", loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=3)
+    return _inline(figure, "attacks")
+
+
+def _named(result: Mapping[str, Any], results: Sequence[Mapping[str, Any]]) -> str:
+    """Name a result; those of one attack are numbered."""
+    alike = [one for one in results if one["attack"] == result["attack"]]
+    number = f" {1 + alike.index(result)}" if len(alike) > 1 else ""
+    return f"{result['attack']}{number}"
+
+
+def _associations(utility: Mapping[str, Any] | None) -> str:
+    """Draw the association of every pair before against after."""
+    pairs = utility["correlations"]["associations"] if utility else []
+    if not pairs:
+        return ""
+    figure, axes = canvas("association of a pair before (φ²)", "after (φ²)", width=4.6, height=4.0)
+    before, after = [pair["before"] for pair in pairs], [pair["after"] for pair in pairs]
+    most = max([*before, *after, 1e-3]) * 1.06
+    axes.plot([0, most], [0, most], color="#999999", linewidth=1, linestyle="--")
+    axes.plot(before, after, "o", color=AFTER, markersize=5, markerfacecolor="none")
+    axes.set_xlim(0, most)
+    axes.set_ylim(0, most)
+    return _inline(figure, "associations")
+
+
+def _inline(figure: Any, name: str) -> str:
+    """Return the drawing without what only a file of its own needs, its inner names unlike those of other drawings."""
+    return _NAMES.sub(rf"\g<1>{name}-", _HEAD.sub("", svg_of(figure, name), count=1))

@@ -1,0 +1,187 @@
+"""The verb: from a release and its original to a report that somebody can sign."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal, get_args
+
+from sfumato.dossier.content import LEAST, Subject, Wishes, content_of, refuse_broken
+from sfumato.dossier.drawings import draw_report
+from sfumato.dossier.page import render
+from sfumato.dossier.public import public_edition
+from sfumato.dossier.summary import doubts_of, summary_of
+from sfumato.errors import InputError, PolicyError, raise_all
+from sfumato.evaluation.attacks.target import open_release
+from sfumato.policy.policy import Policy
+from sfumato.progress import Progress, silent, thread_count
+from sfumato.release.description import read_description
+from sfumato.release.folder import MARK, no_release
+from sfumato.release.release import Release, verify
+from sfumato.table.table import Table
+
+Edition = Literal["internal", "public"]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ReleaseReport:
+    """Everything about one release, for the data steward to read, sign and keep.
+
+    Attributes
+    ----------
+    content : dict
+        Plain values, with figures measured on the original.
+    """
+
+    content: dict[str, Any]
+
+    def to_dict(self, edition: Edition = "internal") -> dict[str, Any]:
+        """Return plain values, for JSON: the same content as the page.
+
+        Parameters
+        ----------
+        edition
+            ``"internal"``: for the data steward alone. ``"public"``: without figures that were measured on the
+            original, small counts masked.
+        """
+        if edition not in get_args(Edition):
+            raise PolicyError(f"edition: must be one of {', '.join(get_args(Edition))}")
+        shown = self.content if edition == "internal" else public_edition(self.content)
+        told = {**shown, "edition": edition, "least": LEAST}
+        return {**told, "summary": summary_of(told), "doubts": doubts_of(told)}
+
+    def html(self, edition: Edition = "internal") -> str:
+        """Return the page: one file, no script, nothing loaded from elsewhere. Needs Jinja and matplotlib."""
+        told = self.to_dict(edition)
+        return render(told, draw_report(told) if edition == "internal" else {})
+
+    def save(self, path: str | Path, edition: Edition = "internal", *, overwrite: bool = False) -> Path:
+        """Write the page, or, under a name that ends in ``.json``, the plain values.
+
+        Raises
+        ------
+        InputError
+            When the file is there already, or cannot be written.
+        """
+        target = Path(path)
+        if target.exists() and not overwrite:
+            raise InputError(f"{target}: is there already; name another file, or overwrite it")
+        as_json = target.suffix == ".json"
+        text = json.dumps(self.to_dict(edition), indent=2, ensure_ascii=False) if as_json else self.html(edition)
+        part = target.with_name(f".{target.name}.part")
+        try:
+            part.write_text(text + "\n", encoding="utf-8")
+            part.replace(target)
+        except OSError as error:
+            part.unlink(missing_ok=True)
+            reason = os.strerror(error.errno) if error.errno else "unknown reason"
+            raise InputError(f"{target}: the report cannot be written ({reason})") from None
+        return target
+
+    def _repr_html_(self) -> str:
+        """Show the page in a notebook."""
+        return self.html()
+
+    def __repr__(self) -> str:
+        """Name the kind."""
+        return f"ReleaseReport({self.content['kind']['name']})"
+
+    def __str__(self) -> str:
+        """Write the summary."""
+        return "\n".join(self.to_dict()["summary"])
+
+
+def report(
+    release: Release | str | Path,
+    original: Table | None = None,
+    *,
+    policy: Policy | None = None,
+    control: Table | None = None,
+    earlier: Sequence[Release | str | Path] = (),
+    attacks: bool = True,
+    bound: bool = False,
+    seed: int | None = None,
+    threads: int | None = None,
+    progress: Progress = silent,
+) -> ReleaseReport:
+    """Measure everything about a release, and put it on one page.
+
+    Parameters
+    ----------
+    release
+        A release folder, or a release in memory. It is recounted first.
+    original
+        The table it was made from. Without it nothing is said of risk before, attacks, and what was lost.
+    policy
+        The steward's own, for purpose and recipient, and to repeat the release.
+    control
+        People who were not in the data, for the attacks.
+    earlier
+        Earlier releases of the same people.
+    attacks
+        Play the default set of attacks.
+    bound
+        Work out how little any release of the table must lose; takes a while.
+    seed
+        For tests and studies; None draws from the operating system.
+    threads
+        None reads ``SFUMATO_THREADS``, else takes all cores.
+    progress
+        Called with (what, done, total).
+
+    Returns
+    -------
+    ReleaseReport
+
+    Raises
+    ------
+    VerificationError
+        When the release breaks a promise or was changed: nobody is to sign that.
+    InputError, PolicyError
+        With everything that is wrong with what was handed in.
+    """
+    given = {"original": original, "control": control}
+    raise_all(
+        InputError,
+        [f"{name}: is no Table; read it first" for name, one in given.items() if not isinstance(one, Table | None)],
+    )
+    progress("verifying", 0, 5)
+    subject = _subject(release, original, policy, control, tuple(earlier))
+    wishes = Wishes(attacks, bound, seed, thread_count(threads), progress)
+    return ReleaseReport(content_of(subject, wishes))
+
+
+def _subject(
+    release: Release | str | Path,
+    original: Table | None,
+    policy: Policy | None,
+    control: Table | None,
+    earlier: Sequence[Release | str | Path],
+) -> Subject:
+    verification = verify(release)
+    refuse_broken(verification)
+    opened = open_release(release)
+    files: dict[str, str] = {}
+    if isinstance(release, Release):
+        description = release.description
+    else:
+        text = (Path(release) / MARK).read_text(encoding="utf-8")
+        description, facts = read_description(text)
+        files = {entry.file: entry.sha256 for entry in facts.values()}
+    named = [one if isinstance(one, Release) else Path(one) for one in earlier]
+    raise_all(InputError, [problem for one in named if isinstance(one, Path) and (problem := no_release(one))])
+    return Subject(
+        release if isinstance(release, Release) else Path(release),
+        opened.published,
+        description,
+        verification,
+        opened.policy,
+        policy,
+        files,
+        original,
+        control,
+        named,
+    )

@@ -1,0 +1,112 @@
+"""Whom suppression hits: by attribute, and by subgroup of people."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from sfumato.classes.generalized import Form
+from sfumato.evaluation.attacks.placing import NOWHERE, place
+from sfumato.evaluation.utility.bins import Bins, coarse
+from sfumato.evaluation.utility.domains import Domain, domains_of
+from sfumato.published import PublishedTable
+from sfumato.recoding import Recoding
+from sfumato.table.encoding import encode
+from sfumato.table.kinds import text_of
+from sfumato.table.table import Table
+
+STAR = "*"
+GROUPS = 6
+"""Subgroups of an attribute that are told apart at most."""
+
+
+@dataclass(frozen=True)
+class Subgroup:
+    """Some people, and how many of them are left.
+
+    Attributes
+    ----------
+    attribute, group : str
+    records : int
+        Original records.
+    suppressed : float
+        Share of them that was left out for sure.
+    """
+
+    attribute: str
+    group: str
+    records: int
+    suppressed: float
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values."""
+        return {
+            "attribute": self.attribute,
+            "group": self.group,
+            "records": self.records,
+            "suppressed": self.suppressed,
+        }
+
+
+def starred_shares(published: PublishedTable) -> dict[str, float]:
+    """Return the share of the published records whose value of each quasi-identifying attribute is ``*``."""
+    height = max(1, published.data.height)
+    return {
+        name: float((text_of(published.data[name]) == STAR).sum() or 0) / height for name in published.quasi_identifying
+    }
+
+
+def suppressed_subgroups(
+    published: PublishedTable, original: Table, recoding: Recoding, least: int
+) -> tuple[Subgroup, ...]:
+    """Find out how many people of each subgroup were left out for sure, where any were.
+
+    Somebody whom no published record covers was left out; records whose quasi-identifying values are all ``*`` cover
+    nobody. Whoever is covered by the records of others is not counted, so that the shares are lower bounds; with one
+    vocabulary for the whole table they are exact. Nothing is told of class means, which cover nobody for sure, nor of
+    groups of fewer than `least` original records.
+    """
+    starred = [(text_of(published.data[name]) == STAR).fill_null(False) for name in published.quasi_identifying]
+    everywhere = pl.Series(np.logical_and.reduce([column.to_numpy() for column in starred]))
+    kept = published.data.filter(~everywhere)
+    if kept.height == original.frame.height or recoding.numeric is Form.MEAN:
+        return ()
+    left_out = np.ones(original.frame.height, dtype=np.bool_)
+    if kept.height:
+        table = PublishedTable(kept, published.quasi_identifying, published.sensitive)
+        left_out = place(table, original.frame, original.schema, recoding).class_of == NOWHERE
+    domains = domains_of(encode(original))
+    return tuple(
+        group for name in published.quasi_identifying for group in _of_attribute(name, domains[name], left_out, least)
+    )
+
+
+def _of_attribute(name: str, domain: Domain, left_out: NDArray[np.bool_], least: int) -> list[Subgroup]:
+    bins = coarse(domain, GROUPS, GROUPS)
+    group_of = bins.bin_of[domain.codes]
+    records = np.bincount(group_of, minlength=bins.count + 1)
+    gone = np.bincount(group_of[left_out], minlength=bins.count + 1)
+    return [
+        Subgroup(name, label, int(all_of_them), float(lost / all_of_them))
+        for label, all_of_them, lost in zip(_labels(domain, bins), records, gone, strict=True)
+        if all_of_them >= max(1, least)
+    ]
+
+
+def _labels(domain: Domain, bins: Bins) -> list[str]:
+    """Name each bin by the values it holds, and the last one, of missing values."""
+    texts = domain.attribute.labels.to_list()
+    named = []
+    for number in range(bins.count):
+        codes = np.flatnonzero(bins.bin_of[:-1] == number)
+        if domain.numbers is not None:
+            codes = codes[np.argsort(domain.numbers[codes], kind="stable")]
+            first, last = texts[codes[0]], texts[codes[-1]]
+            named.append(first if first == last else f"{first} to {last}")
+        else:
+            named.append(texts[codes[0]] if len(codes) == 1 else f"{len(codes)} others")
+    return [*named, "missing"]

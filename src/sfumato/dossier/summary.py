@@ -1,0 +1,72 @@
+"""The first lines of the report: what a reader must know who reads nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from sfumato.numbers import counted, percent
+
+
+def summary_of(content: Mapping[str, Any]) -> list[str]:
+    """Return a few sentences: promises, risk, attacks, loss."""
+    return [*_promises(content), *_risk(content["risk"]), *_attacks(content["attacks"]), *_loss(content["losses"])]
+
+
+def doubts_of(content: Mapping[str, Any]) -> bool:
+    """Tell whether something in the report should keep a steward from signing at once."""
+    attacks = content["attacks"] or {"results": []}
+    beyond = any(result["succeeds"] and not result["is_allowed"] for result in attacks["results"])
+    undecided = any(promise["outcome"] != "holds" for promise in content["promises"] if promise["meaning"])
+    return beyond or undecided or any(_beats(one) for one in content["earlier"])
+
+
+def _beats(earlier: Mapping[str, Any]) -> bool:
+    return not earlier["holds"] or any(result["succeeds"] for result in earlier.get("attacks", ()))
+
+
+def _promises(content: Mapping[str, Any]) -> list[str]:
+    models = [promise for promise in content["promises"] if promise["meaning"]]
+    if not models:
+        return ["This release promises no privacy model."]
+    holding = [promise for promise in models if promise["outcome"] == "holds"]
+    if len(holding) == len(models):
+        return [f"Every promise holds, recounted from the published data: {_listed(holding)}."]
+    return [
+        f"{len(holding)} of {counted(len(models), 'promise')} hold, recounted from the published data; the others "
+        "cannot be decided from it."
+    ]
+
+
+def _listed(promises: list[Mapping[str, Any]]) -> str:
+    return "; ".join(promise["promise"] for promise in promises)
+
+
+def _risk(risk: Mapping[str, Any] | None) -> list[str]:
+    if not risk or "after" not in risk:
+        return []
+    highest = percent(risk["after"]["highest"], 3)
+    after = f"A person who is known to be in the table is found with a chance of {highest} at most"
+    if "before" not in risk:
+        return [f"{after}, {percent(risk['after']['average'], 3)} on average."]
+    return [
+        f"{after} ({percent(risk['before']['highest'], 3)} before), {percent(risk['after']['average'], 3)} on average "
+        f"({percent(risk['before']['average'], 3)} before)."
+    ]
+
+
+def _attacks(attacks: Mapping[str, Any] | None) -> list[str]:
+    if not attacks:
+        return ["No attack was played."]
+    results = attacks["results"]
+    beating = [result for result in results if result["succeeds"]]
+    if not beating:
+        return [f"None of {counted(len(results), 'attack')} does better than guessing."]
+    beyond = [result for result in beating if not result["is_allowed"]]
+    names = ", ".join(dict.fromkeys(result["attack"] for result in beyond))
+    more = f"; not within any promise: {names}" if beyond else ", all within what is promised"
+    return [f"{len(beating)} of {counted(len(results), 'attack')} do better than guessing{more}."]
+
+
+def _loss(losses: Mapping[str, Any] | None) -> list[str]:
+    return [f"{percent(losses['normalized_ncp'], 3)} of the information was lost."] if losses else []

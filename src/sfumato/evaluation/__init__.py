@@ -1,0 +1,1 @@
+"""Everything that measures or attacks a table or a release, each with its verb."""

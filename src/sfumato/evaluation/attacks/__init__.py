@@ -1,0 +1,77 @@
+"""Attacks, each played against a release."""
+
+from typing import Any
+
+from sfumato.evaluation.attacks.attribute_inference import AttributeInference
+from sfumato.evaluation.attacks.background_knowledge import BackgroundKnowledge
+from sfumato.evaluation.attacks.definetti import DeFinetti
+from sfumato.evaluation.attacks.downcoding import Downcoding
+from sfumato.evaluation.attacks.exact_linkage import Linkage
+from sfumato.evaluation.attacks.homogeneity import Homogeneity
+from sfumato.evaluation.attacks.intersection import Intersection
+from sfumato.evaluation.attacks.membership import MembershipInference
+from sfumato.evaluation.attacks.minimality import Minimality
+from sfumato.evaluation.attacks.nearest_linkage import NearestLinkage
+from sfumato.evaluation.attacks.record_order import RecordOrder
+from sfumato.evaluation.attacks.seed_guessing import SeedGuessing
+from sfumato.evaluation.attacks.similarity import Similarity
+from sfumato.evaluation.attacks.singling_out import SinglingOut
+from sfumato.evaluation.attacks.skewness import Skewness
+
+__all__ = [
+    "ATTACKS",
+    "DEFAULT",
+    "AttributeInference",
+    "BackgroundKnowledge",
+    "DeFinetti",
+    "Downcoding",
+    "Homogeneity",
+    "Intersection",
+    "Linkage",
+    "MembershipInference",
+    "Minimality",
+    "NearestLinkage",
+    "RecordOrder",
+    "SeedGuessing",
+    "Similarity",
+    "SinglingOut",
+    "Skewness",
+]
+
+ATTACKS: dict[str, Any] = {
+    "linkage": Linkage,
+    "nearest-linkage": NearestLinkage,
+    "homogeneity": Homogeneity,
+    "background-knowledge": BackgroundKnowledge,
+    "skewness": Skewness,
+    "similarity": Similarity,
+    "attribute-inference": AttributeInference,
+    "membership-inference": MembershipInference,
+    "singling-out": SinglingOut,
+    "definetti": DeFinetti,
+    "minimality": Minimality,
+    "intersection": Intersection,
+    "downcoding": Downcoding,
+    "seed-guessing": SeedGuessing,
+    "record-order": RecordOrder,
+}
+"""Name on the command line → class."""
+
+DEFAULT: tuple[str, ...] = (
+    "linkage",
+    "nearest-linkage",
+    "homogeneity",
+    "background-knowledge",
+    "skewness",
+    "similarity",
+    "attribute-inference",
+    "membership-inference",
+    "singling-out",
+    "definetti",
+    "minimality",
+    "intersection",
+    "downcoding",
+    "seed-guessing",
+    "record-order",
+)
+"""Attacks that are played where none is named, as far as kind of release and what is known allow."""

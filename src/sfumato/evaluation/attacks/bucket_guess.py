@@ -1,0 +1,223 @@
+"""Guessing sensitive values from buckets: which may be a person's, and which of their values is the likeliest."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from sfumato.classes.grouping import group_records
+from sfumato.evaluation.attacks.adding import added
+from sfumato.evaluation.attacks.answers import Answers
+from sfumato.evaluation.attacks.bucket_links import Links, Stock, learn_links
+from sfumato.evaluation.attacks.cohort import nothing_shared
+from sfumato.evaluation.attacks.naive_bayes import NaiveBayes, bins_of
+from sfumato.evaluation.attacks.options import SURE
+from sfumato.evaluation.attacks.pieces import Piece, alike, together
+from sfumato.kernels.grouping import first_records
+from sfumato.table.table import Table
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Column:
+    """Known attributes whose values stand together.
+
+    Letters: n rows, m people.
+
+    Attributes
+    ----------
+    bucket : numpy.ndarray
+        int64 (n,).
+    vector, held : numpy.ndarray
+        int64 (n,) and (m,): values of all its attributes, equal ones numbered alike.
+    codes, told : tuple of numpy.ndarray
+        int64 (n,) and (m,) for each attribute: values or ranges of them, numbered from 0.
+    sizes : tuple of int
+        Numbers of these.
+    answer : numpy.ndarray or None
+        int64 (n,): the answer beside each row, where the sensitive attribute stands in this column.
+    """
+
+    bucket: NDArray[np.int64]
+    vector: NDArray[np.int64]
+    held: NDArray[np.int64]
+    codes: tuple[NDArray[np.int64], ...]
+    told: tuple[NDArray[np.int64], ...]
+    sizes: tuple[int, ...]
+    answer: NDArray[np.int64] | None
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Buckets:
+    """A bucketized or sliced release, read against people.
+
+    Attributes
+    ----------
+    answers : Answers
+    stock : Stock
+        Answers that each bucket has.
+    columns : tuple of Column
+    """
+
+    answers: Answers
+    stock: Stock
+    columns: tuple[Column, ...]
+
+
+def read_buckets(pieces: Sequence[Piece], people: Table, sensitive: str, *, ranges: int) -> Buckets:
+    """Read the pieces of a release with buckets.
+
+    Raises
+    ------
+    InputError
+        When release and people share no quasi-identifying attribute.
+    """
+    numeric = people.frame.schema[sensitive].is_numeric()
+    holding = next(piece for piece in pieces if sensitive in piece.label_of)
+    told = holding.frame[holding.label_of[sensitive]]
+    answers = Answers.of(told, holding.records, numeric=numeric, ranges=ranges)
+    buckets = 1 + max(int(piece.bucket.max()) for piece in pieces)
+    stock = Stock.of(holding.bucket, answers.codes(told), holding.records, buckets, answers.size)
+    known = [name for name in people.schema.quasi_identifying if name in people.frame.columns]
+    columns = []
+    for piece in pieces:
+        if names := tuple(name for name in known if name in piece.label_of):
+            values = piece.frame[piece.label_of[sensitive]] if sensitive in piece.label_of else None
+            columns.append(_column(piece, people.frame, names, None if values is None else answers.codes(values)))
+    if not columns:
+        raise nothing_shared()
+    return Buckets(answers, stock, tuple(columns))
+
+
+def _column(piece: Piece, people: pl.DataFrame, names: tuple[str, ...], answer: NDArray[np.int64] | None) -> Column:
+    codes, told, sizes = [], [], []
+    for name in names:
+        rows, held = together(piece.frame[piece.label_of[name]], people[name])
+        size = int(max(rows.max(), held.max())) + 1
+        bin_of = bins_of(added(rows, piece.records, size), ordered=people.schema[name].is_numeric())
+        codes.append(bin_of[rows])
+        told.append(bin_of[held])
+        sizes.append(int(bin_of.max()) + 1)
+    vector, held = alike(piece, people, names)
+    return Column(piece.bucket, vector, held, tuple(codes), tuple(told), tuple(sizes), answer)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Guesses:
+    """What is guessed of the first people.
+
+    Attributes
+    ----------
+    model : NaiveBayes
+        What was learnt, for people in no bucket.
+    learnt, worlds : polars.DataFrame
+        ``who``, ``value``, ``chance``: the likeliest answers of each distinct vector of known values, by the links that
+        were learnt and by the buckets alone (random worlds); equally likely ones share the chance to be named.
+    who_of : numpy.ndarray
+        int64 (people,): distinct vector of each person.
+    """
+
+    model: NaiveBayes
+    learnt: pl.DataFrame
+    worlds: pl.DataFrame
+    who_of: NDArray[np.int64]
+
+    def right(self, guesses: pl.DataFrame, truth: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Return the chance that each person's guess is right."""
+        asked = pl.DataFrame({"who": self.who_of, "value": truth})
+        found = asked.join(guesses, on=["who", "value"], how="left", maintain_order="left")
+        return found["chance"].fill_null(0.0).to_numpy()
+
+
+def guess(buckets: Buckets, people: int, *, rounds: int, exact: int) -> Guesses:
+    """Learn the links of each column and guess the values of the first `people`.
+
+    The other parameters are those of :func:`sfumato.evaluation.attacks.bucket_links.learn_links`.
+    """
+    stock, columns = buckets.stock, buckets.columns
+    links = [
+        learn_links(column.bucket, column.codes, column.sizes, stock, rounds=rounds, exact=exact)
+        if column.answer is None
+        else None
+        for column in columns
+    ]
+    tables = [
+        table
+        for column, link in zip(columns, links, strict=True)
+        for table in (_crossed(column, stock.values) if link is None else link.tables)
+    ]
+    prior = added(stock.value_of, stock.counts, stock.values)
+    told = tuple(codes for column in columns for codes in column.told)
+    masses = [_masses(column, link, stock) for column, link in zip(columns, links, strict=True)]
+    who_of, weights = _weights([column.held[:people] for column in columns], masses)
+    model = NaiveBayes(buckets.answers, prior, tuple(tables), told)
+    return Guesses(model, _likeliest(weights, "learnt"), _likeliest(weights, "worlds"), who_of)
+
+
+def _crossed(column: Column, values: int) -> list[NDArray[np.float64]]:
+    """Count the answers beside the values of a column that has them."""
+    assert column.answer is not None
+    return [
+        added(codes * values + column.answer, np.ones(len(codes)), size * values).reshape(size, values)
+        for codes, size in zip(column.codes, column.sizes, strict=True)
+    ]
+
+
+def _masses(column: Column, links: Links | None, stock: Stock) -> pl.DataFrame:
+    """Return for each vector, bucket and answer the share of the bucket's records with the answer that have the vector.
+
+    ``learnt`` by the links, ``worlds`` by the bucket alone; ``held`` is the number of these records.
+    """
+    vector, bucket = column.vector, column.bucket
+    if links is None:
+        rows = pl.DataFrame({"vector": vector, "bucket": bucket, "value": column.answer, "learnt": 1.0, "worlds": 1.0})
+    else:
+        value, alone = stock.value_of[links.pair], stock.counts[links.pair] / stock.sizes[bucket[links.row]]
+        cells = {"vector": vector[links.row], "bucket": bucket[links.row], "value": value}
+        rows = pl.DataFrame({**cells, "learnt": links.chance, "worlds": alone})
+    held = {"bucket": stock.bucket_of, "value": stock.value_of, "held": stock.counts.astype(np.float64)}
+    summed = rows.group_by("vector", "bucket", "value").agg(pl.sum("learnt", "worlds"))
+    return summed.join(pl.DataFrame(held), on=["bucket", "value"]).with_columns(
+        pl.col("learnt", "worlds") / pl.col("held")
+    )
+
+
+def _weights(
+    held: Sequence[NDArray[np.int64]], masses: Sequence[pl.DataFrame]
+) -> tuple[NDArray[np.int64], pl.DataFrame]:
+    """Weigh each answer for each distinct vector of known values: ``who``, ``value``, ``learnt``, ``worlds``.
+
+    In a bucket, columns are independent given the answer: its records times, for each column, the share of them that
+    have the vector. Buckets are added up.
+    """
+    who_of, count = group_records(np.column_stack(held).astype(np.uint32))
+    one_of = first_records(who_of, count)
+    who = [pl.DataFrame({"who": np.arange(count), "vector": vectors[one_of]}) for vectors in held]
+    places = [mass.select("vector", "bucket").unique() for mass in masses]
+    # What fits fewest buckets goes first, so that few pairs are ever held.
+    order = sorted(range(len(held)), key=lambda column: _pairs(who[column], places[column]))
+    found = who[order[0]].join(places[order[0]], on="vector").select("who", "bucket")
+    for column in order[1:]:
+        fitting = found.join(who[column], on="who").join(places[column], on=["vector", "bucket"], how="semi")
+        found = fitting.select("who", "bucket")
+    found = found.join(who[order[0]], on="who").join(masses[order[0]], on=["vector", "bucket"])
+    found = found.select("who", "bucket", "value", pl.col("learnt", "worlds") * pl.col("held"))
+    for column in order[1:]:
+        further = found.join(who[column], on="who").join(masses[column], on=["vector", "bucket", "value"])
+        found = further.select(
+            "who", "bucket", "value", *(pl.col(name) * pl.col(f"{name}_right") for name in ("learnt", "worlds"))
+        )
+    return who_of.astype(np.int64), found.group_by("who", "value").agg(pl.sum("learnt", "worlds"))
+
+
+def _pairs(who: pl.DataFrame, places: pl.DataFrame) -> int:
+    return int(who.join(places.group_by("vector").len("fitting"), on="vector")["fitting"].sum())
+
+
+def _likeliest(weights: pl.DataFrame, by: str) -> pl.DataFrame:
+    best = weights.with_columns(best=pl.max(by).over("who"))
+    tied = best.filter(pl.col(by) >= pl.col("best") * (1 - SURE), pl.col("best") > 0)
+    return tied.select("who", "value", chance=1 / pl.len().over("who"))

@@ -1,0 +1,90 @@
+"""What an attacker claims about people, and how often that is right.
+
+Attacks on sensitive values speak of some people only: those about whom the release makes the attacker sure enough. They
+are scored on these, beside what guessing as well as one can would score on the same people.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from sfumato.evaluation.attacks.posterior import Posterior, told_blocks
+from sfumato.evaluation.attacks.protocol import AttackResult, Target
+from sfumato.rates import Rate
+from sfumato.table.table import Table
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Claims:
+    """What is claimed about m people.
+
+    Attributes
+    ----------
+    made : numpy.ndarray
+        bool (m,): whether the attacker claims anything about a person.
+    right : numpy.ndarray
+        float64 (m,): chance that the claim is right; 0 or 1 for one claim.
+    guessed : numpy.ndarray
+        float64 (m,): chance that a claim of the same kind is right which is made as well as one can without the
+        release.
+    highest : mapping of str to float
+        Further figures, of which the highest of anybody counts.
+    """
+
+    made: NDArray[np.bool_]
+    right: NDArray[np.float64]
+    guessed: NDArray[np.float64]
+    highest: Mapping[str, float] = field(default_factory=dict)
+
+    def rate(self) -> Rate:
+        """Score the claims that were made."""
+        made = int(self.made.sum())
+        baseline = float(self.guessed[self.made].mean()) if made else float(self.guessed.mean())
+        return Rate(float(self.right[self.made].sum()), made, baseline)
+
+    @classmethod
+    def joined(cls, parts: Sequence[Claims]) -> Claims:
+        """Put the claims about all people together."""
+        made, right, guessed = (
+            np.concatenate([getattr(part, name) for part in parts]) for name in ("made", "right", "guessed")
+        )
+        highest = {name: max(part.highest[name] for part in parts) for name in parts[0].highest}
+        return cls(made, right, guessed, highest)
+
+
+Claim = Callable[[Posterior, pl.Series], Claims]
+"""What is claimed about some people, given what the release tells of them and their true values (for scoring)."""
+
+
+def claimed(target: Target, people: Table, sensitive: str, claim: Claim) -> Claims:
+    """Make the claims about all `people`, a block at a time."""
+    blocks = told_blocks(target, people, sensitive)
+    return Claims.joined([claim(one, people.frame[sensitive][rows]) for rows, one in blocks])
+
+
+def result_of(
+    target: Target, sensitive: str, claim: Claim, *, attack: str, knows: str, goal: str, helps: str
+) -> AttackResult:
+    """Make a claim about everybody in the data and in the control group, and score it.
+
+    The figure ``claimed`` is the share of the people in the data about whom something is claimed.
+    """
+    inside = claimed(target, target.original, sensitive, claim)
+    control = None
+    figures = {"claimed": float(inside.made.mean()), **inside.highest}
+    if target.control is not None:
+        outside = claimed(target, target.control, sensitive, claim)
+        control = outside.rate()
+        figures["claimed_of_control"] = float(outside.made.mean())
+    return AttackResult(attack, knows, goal, inside.rate(), control, figures, (), helps)
+
+
+def right_value(truth: NDArray[np.int64], value: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Return 1 where the value is the true one, else 0."""
+    right: NDArray[np.float64] = (truth == value).astype(np.float64)
+    return right

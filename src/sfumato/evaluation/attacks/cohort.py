@@ -1,0 +1,87 @@
+"""Everybody an attack is tried on: people in the data, and people who are not, in one frame."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+
+from sfumato.errors import InputError, raise_all
+from sfumato.evaluation.attacks.protocol import Target
+from sfumato.table.table import Table
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Cohort:
+    """People in the data, followed by the control group.
+
+    Attributes
+    ----------
+    table : Table
+        The columns with a role that all of them have; categories are text.
+    members : int
+        How many of them are in the data; they come first.
+    """
+
+    table: Table
+    members: int
+
+    @property
+    def frame(self) -> pl.DataFrame:
+        """Their values."""
+        return self.table.frame
+
+    @property
+    def outsiders(self) -> int:
+        """How many are not in the data."""
+        return self.table.height - self.members
+
+
+def cohort_of(target: Target) -> Cohort:
+    """Put the people in the data and the control group, if there is one, below each other.
+
+    Cost O(cells).
+
+    Raises
+    ------
+    InputError
+        When columns of the two are of other kinds.
+    """
+    original, control = target.original, target.control
+    names = [name for name in original.frame.columns if control is None or name in control.frame.columns]
+    parts = [_plain(table.frame.select(names)) for table in (original, control) if table is not None]
+    unlike = [name for name in names if control is not None and _unlike(*(part.schema[name] for part in parts))]
+    raise_all(
+        InputError,
+        [f"control, column {name!r}: is of another kind than in the data; read both by one schema" for name in unlike],
+    )
+    frame = pl.concat(parts, how="vertical_relaxed")
+    kinds = {name: kind for name, kind in original.kinds.items() if name in names}
+    return Cohort(Table(frame, original.schema, kinds, original.source), original.height)
+
+
+def generator_of(target: Target, salt: int) -> np.random.Generator:
+    """Return a source of chance: by the target's seed, or seeded by the operating system.
+
+    `salt` keeps attacks with the same seed apart.
+    """
+    return np.random.default_rng(None if target.seed is None else [target.seed, salt])
+
+
+def nothing_shared() -> InputError:
+    """Return the error for a release that has none of the attributes that the attacker knows."""
+    return InputError(
+        "the release and the people share no attribute that the attacker knows, so that nothing links them; give the "
+        "schema or policy that the release was made with"
+    )
+
+
+def _unlike(one: pl.DataType, other: pl.DataType) -> bool:
+    return one != other and not (one.is_numeric() and other.is_numeric())
+
+
+def _plain(frame: pl.DataFrame) -> pl.DataFrame:
+    # Categories of two tables are numbered apart; as text they are comparable.
+    told = [name for name, dtype in frame.schema.items() if isinstance(dtype, (pl.Categorical, pl.Enum))]
+    return frame.with_columns(pl.col(told).cast(pl.String))

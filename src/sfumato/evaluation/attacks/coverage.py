@@ -1,0 +1,40 @@
+"""What kernels are told of labels and of the codes that they cover."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.evaluation.attacks.publication import Publication
+from sfumato.evaluation.attacks.register import Knowledge
+
+TABULATED_BYTES = 64 << 20
+"""Memory for the table of covering classes; neighbouring codes share rows of it where it would need more."""
+
+
+def coverage_of(
+    publication: Publication, known: Sequence[Knowledge]
+) -> tuple[
+    NDArray[np.int32], NDArray[np.int64], NDArray[np.int32], NDArray[np.int32], NDArray[np.int64], NDArray[np.int64]
+]:
+    """Return labels of classes, runs of labels, both ends of runs, rows of attributes, and shifts.
+
+    As :func:`sfumato.kernels.linking.linkage.covering_classes` takes them.
+    """
+    rows, shifts = _rows(known, len(publication.sizes))
+    return publication.label_of, publication.runs, publication.low, publication.high, rows, shifts
+
+
+def _rows(known: Sequence[Knowledge], classes: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Give each attribute rows of the table: the first row of each, int64 (q + 1,), and by how much codes are shifted.
+
+    As long as the table is too large, the attribute with most rows puts twice as many codes on each.
+    """
+    codes = np.array([each.attribute.size + 1 for each in known], dtype=np.int64)
+    shifts = np.zeros(len(known), dtype=np.int64)
+    affordable = TABULATED_BYTES // (8 * ((classes + 63) // 64))
+    while (rows := ((codes - 1) >> shifts) + 1).sum() > max(affordable, len(known)):
+        shifts[rows.argmax()] += 1
+    return np.concatenate([[0], np.cumsum(rows)]).astype(np.int64), shifts

@@ -1,0 +1,120 @@
+"""The deFinetti attack: what all buckets together tell about the values inside one (Kifer, 2009)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.errors import PolicyError, raise_all
+from sfumato.evaluation.attacks.answers import usual_share
+from sfumato.evaluation.attacks.bucket_guess import guess, read_buckets
+from sfumato.evaluation.attacks.cohort import Cohort, cohort_of
+from sfumato.evaluation.attacks.licence import allowed_guess
+from sfumato.evaluation.attacks.naive_bayes import NaiveBayes
+from sfumato.evaluation.attacks.options import count_problems
+from sfumato.evaluation.attacks.pieces import Piece, pieces_of, unread_notes
+from sfumato.evaluation.attacks.posterior import sensitive_of
+from sfumato.evaluation.attacks.protocol import AttackResult, Target
+from sfumato.rates import Rate
+
+
+@dataclass(frozen=True)
+class DeFinetti:
+    """The deFinetti attack on buckets and slices.
+
+    Parameters
+    ----------
+    rounds
+        Rounds of learning, 1 or more.
+    exact
+        Buckets with at most as many states (the product of count + 1 over their sensitive values) are worked out
+        exactly, larger ones approximately; 1 or more.
+    ranges
+        A numeric sensitive attribute with more distinct values than that is guessed in as many equally filled ranges,
+        2 or more.
+
+    Raises
+    ------
+    PolicyError
+        With every wrong option.
+
+    Notes
+    -----
+    *Idea.* A bucket with l different sensitive values seems to leave chances of 1/l each. But if smokers have cancer
+    more often in the data, then in a bucket with a smoker, a non-smoker, a cancer and a flu the smoker is the likelier
+    one to have cancer; and how often smokers have it can be learnt from all buckets together. Records are exchangeable,
+    not random worlds, which by de Finetti's theorem makes the buckets samples of one unknown law.
+
+    *Played.* A naive Bayes model of the quasi-identifying values given the sensitive one is learnt by expectation
+    maximization, starting from the buckets' own shares (:mod:`sfumato.evaluation.attacks.bucket_links`); in a sliced
+    table each column apart from the sensitive attribute has links of its own, and what stands with it is taken as it
+    is. Everybody in the data is looked up by their quasi-identifying values, rows that agree are taken alike, and the
+    likeliest value is named; equally likely ones share.
+
+    *By guessing*: the better of the best guess from the buckets alone (random worlds, figure ``random_worlds``, at most
+    1/l where the release is l-diverse) and the most frequent value (figure ``prior``). The control group is judged by
+    the naive Bayes model alone, as its people are in no bucket: what is learnt about them is knowledge of the
+    population.
+
+    *Departures.* Kifer samples permutations, assigns the likeliest one, and trains again; here the chances over all
+    permutations are used, exactly where buckets are small, scaled to the right sums (Sinkhorn) in large ones. A row is
+    left out where its own chances are worked out. Numbers are counted in 32 equally filled ranges. Where an attribute
+    stands in several columns of a slice, each copy counts.
+
+    Cost O(rounds · e · attributes) for e pairs of a row and a value of its bucket.
+
+    References
+    ----------
+    D. Kifer, "Attacks on privacy and deFinetti's theorem", SIGMOD 2009.
+    """
+
+    name: ClassVar[str] = "definetti"
+    kinds: ClassVar[frozenset[str]] = frozenset({"bucketized-tables", "sliced-table"})
+    needs: ClassVar[tuple[str, ...]] = ("sensitive",)
+
+    rounds: int = 10
+    exact: int = 256
+    ranges: int = 20
+
+    def __post_init__(self) -> None:
+        """Check the options."""
+        problems = count_problems("definetti, rounds", self.rounds) + count_problems("definetti, exact", self.exact)
+        raise_all(PolicyError, problems + count_problems("definetti, ranges", self.ranges, least=2))
+
+    def play(self, target: Target) -> tuple[AttackResult, ...]:
+        """Play it for each sensitive attribute."""
+        cohort, pieces = cohort_of(target), pieces_of(target.published)
+        notes = unread_notes(target.published, cohort.frame)
+        return tuple(
+            replace(self._played(pieces, cohort, name, notes), allowed=allowed_guess(target.models, name))
+            for name in sensitive_of(target.published)
+        )
+
+    def _played(
+        self, pieces: tuple[Piece, ...], cohort: Cohort, sensitive: str, notes: tuple[str, ...]
+    ) -> AttackResult:
+        buckets = read_buckets(pieces, cohort.table, sensitive, ranges=self.ranges)
+        truth = buckets.answers.codes(cohort.frame[sensitive])
+        inside, outside = truth[: cohort.members], truth[cohort.members :]
+        guesses = guess(buckets, cohort.members, rounds=self.rounds, exact=self.exact)
+        right, by_chance = guesses.right(guesses.learnt, inside), guesses.right(guesses.worlds, inside)
+        usual = usual_share(inside)
+        return AttackResult(
+            attack=self.name,
+            knows="everybody's quasi-identifying values, and who is in the data",
+            goal=f"whose {sensitive} was guessed" + ("" if buckets.answers.edges is None else " to the right range"),
+            success=Rate(float(right.sum()), len(inside), max(float(by_chance.mean()), usual)),
+            control=_control(guesses.model, cohort.members, outside) if len(outside) else None,
+            figures={"random_worlds": float(by_chance.mean()), "prior": usual},
+            notes=notes,
+            helps="more sensitive values in each bucket, t-closeness of the buckets, or generalizing the values that "
+            "the sensitive one depends on",
+        )
+
+
+def _control(model: NaiveBayes, members: int, truth: NDArray[np.int64]) -> Rate:
+    guesses = model.shares(slice(members, members + len(truth))).argmax(axis=1)
+    return Rate(float((guesses == truth).sum()), len(truth), usual_share(truth))

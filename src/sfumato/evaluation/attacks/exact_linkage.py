@@ -1,0 +1,71 @@
+"""Linkage: whoever knows a person's values looks for the records that they fit (Samarati and Sweeney, 1998)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from sfumato.errors import PolicyError, raise_all
+from sfumato.evaluation.attacks.known_attributes import known_attributes, known_problems
+from sfumato.evaluation.attacks.links import Links, exact_links
+from sfumato.evaluation.attacks.protocol import AttackResult, Target
+from sfumato.evaluation.attacks.scored_links import RECORDS, outsiders, scored
+from sfumato.evaluation.attacks.victims import Victims, key_columns, key_of, victims_of
+
+
+@dataclass(frozen=True)
+class Linkage:
+    """The linking attack.
+
+    Parameters
+    ----------
+    known
+        What the attacker knows of everybody: names of quasi-identifying attributes; a number m stands for the m that
+        tell most people of the original apart, found one after the other; None for all.
+
+    Raises
+    ------
+    PolicyError
+        When it is neither.
+
+    References
+    ----------
+    P. Samarati, L. Sweeney, "Protecting privacy when disclosing information: k-anonymity and its enforcement through
+    generalization and suppression", 1998.
+
+    Notes
+    -----
+    Published records are shuffled, so that nobody knows which one is whose. Of a generalized or bucketized release the
+    true record is among those that fit, as long as it was not suppressed; whoever picks one of c records is right with
+    a chance of 1 ÷ c.
+    """
+
+    name: ClassVar[str] = "linkage"
+    kinds: ClassVar[frozenset[str]] = frozenset(RECORDS)
+    needs: ClassVar[tuple[str, ...]] = ()
+
+    known: int | tuple[str, ...] | None = None
+
+    def __post_init__(self) -> None:
+        """Check what is known."""
+        raise_all(PolicyError, known_problems("linkage, known", self.known))
+
+    def play(self, target: Target) -> tuple[AttackResult, ...]:
+        """Play it on everybody in the data, or in the register."""
+        published = RECORDS[target.published.kind](target.published)
+        victims = victims_of(target, published)
+        names = known_attributes(self.name, self.known, target, published, victims)
+        keys = key_of(published, key_columns(published, target))
+
+        def linked(some: Victims) -> Links:
+            return exact_links(published, some, names, keys, target.recoding)
+
+        links = linked(victims)
+        figures: dict[str, Any] = outsiders(links, victims)
+        if target.control is not None:
+            frame = target.control.frame
+            others = linked(Victims(frame, target.control.schema, victims.keys.clear(frame.height)))
+            figures["control_who_fit_one_record"] = float(np.mean(others.candidates == 1))
+        return scored(target, links, victims.inside, names, attack=self.name, fit="fits", figures=figures)

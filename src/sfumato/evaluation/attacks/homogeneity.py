@@ -1,0 +1,75 @@
+"""Homogeneity: everybody who fits shares the sensitive value (Machanavajjhala and others, 2006)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+import polars as pl
+
+from sfumato.errors import PolicyError, raise_all
+from sfumato.evaluation.attacks.claims import Claims, result_of, right_value
+from sfumato.evaluation.attacks.options import SURE, share_problems
+from sfumato.evaluation.attacks.posterior import TELLING, Posterior, sensitive_of
+from sfumato.evaluation.attacks.protocol import AttackResult, Target
+
+
+@dataclass(frozen=True)
+class Homogeneity:
+    """The homogeneity attack.
+
+    Parameters
+    ----------
+    threshold
+        Share of the records that fit a person from which on the attacker claims their most frequent sensitive value;
+        above 0, at most 1. At 1 the attacker is certain.
+
+    Raises
+    ------
+    PolicyError
+        When the threshold is no such share.
+
+    References
+    ----------
+    A. Machanavajjhala, J. Gehrke, D. Kifer, M. Venkitasubramaniam, "ℓ-diversity: privacy beyond k-anonymity", ICDE
+    2006, section 1.
+
+    Notes
+    -----
+    *Departure.* The paper speaks of one class; here everybody who fits counts, in whatever class, and any kind of
+    release from which a distribution of the sensitive value follows can be attacked.
+    """
+
+    name: ClassVar[str] = "homogeneity"
+    kinds: ClassVar[frozenset[str]] = TELLING
+    needs: ClassVar[tuple[str, ...]] = ("sensitive",)
+
+    threshold: float = 1.0
+
+    def __post_init__(self) -> None:
+        """Check the threshold."""
+        raise_all(PolicyError, share_problems("homogeneity, threshold", self.threshold))
+
+    def play(self, target: Target) -> tuple[AttackResult, ...]:
+        """Play it for each sensitive attribute."""
+        surely = "with certainty" if self.threshold == 1 else f"at least {100 * self.threshold:g} % sure"
+        return tuple(
+            result_of(
+                target,
+                name,
+                self._claims,
+                attack=self.name,
+                knows="everybody's quasi-identifying values, and who is in the data",
+                goal=f"whose {name} was told {surely}",
+                helps="l-diversity or t-closeness on top of k-anonymity, or larger classes",
+            )
+            for name in sensitive_of(target.published)
+        )
+
+    def _claims(self, known: Posterior, column: pl.Series) -> Claims:
+        truth = known.codes_of(column)
+        likeliest = known.shares.argmax(axis=1)
+        made = known.shares.max(axis=1) >= self.threshold - SURE
+        usual = np.full(len(truth), known.prior.argmax())
+        return Claims(made, right_value(truth, likeliest), right_value(truth, usual))

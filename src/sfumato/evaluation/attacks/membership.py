@@ -1,0 +1,145 @@
+"""Membership inference: telling who was in the data."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.errors import InputError, PolicyError, raise_all
+from sfumato.evaluation.attacks.cohort import cohort_of
+from sfumato.evaluation.attacks.discrimination import Discrimination, accepted
+from sfumato.evaluation.attacks.lift import lift
+from sfumato.evaluation.attacks.nearness import nearness
+from sfumato.evaluation.attacks.options import share_problems
+from sfumato.evaluation.attacks.pieces import unread_notes
+from sfumato.evaluation.attacks.protocol import AttackResult, Target
+from sfumato.published import RandomizedTable
+from sfumato.rates import Rate
+from sfumato.table.table import Table
+
+
+@dataclass(frozen=True)
+class MembershipInference:
+    """Telling people who are in the data from people who are not, by how well the release fits them.
+
+    Parameters
+    ----------
+    knows_sensitive
+        Whether the attacker knows the sensitive values of the people, too: the strongest attacker.
+    false_positives
+        Share of the outsiders that may be taken for members, above 0 to 1.
+
+    Raises
+    ------
+    PolicyError
+        With every wrong option.
+
+    Notes
+    -----
+    *Played.* Everybody in the data and in the control group gets a score, :func:`sfumato.evaluation.attacks.lift.lift`:
+    published records that fit, divided by those that would by chance. In a randomized table, people whom no record fits
+    are ranked below by how near the nearest one is, :func:`sfumato.evaluation.attacks.nearness.nearness`. Two results
+    come of it.
+
+    *The pair test*: of a member and an outsider, the attacker names the one with the higher score as the member. The
+    rate is the area under the ROC curve (AUC), by guessing ½. Wilson's interval is taken as if as many pairs had been
+    tried as the smaller group has people, which by Birnbaum's bound on the variance of the area is too wide rather than
+    too narrow; the figures ``auc_low`` and ``auc_high`` hold the narrower interval of Hanley and McNeil, as Newcombe
+    solves it.
+
+    *The sure ones*: true positives where `false_positives` of the control group pass, as N. Carlini and others
+    ("Membership inference attacks from first principles", S&P 2022) ask for; an average hides who is found. By guessing
+    as many members pass as outsiders.
+
+    Cost that of the score, and O(n log n).
+
+    References
+    ----------
+    R. Shokri and others, "Membership inference attacks against machine learning models", S&P 2017; for released counts
+    N. Homer and others, 2008. The score follows their likelihood ratio with what a release tells.
+    """
+
+    name: ClassVar[str] = "membership-inference"
+    kinds: ClassVar[frozenset[str]] = frozenset(
+        {"generalized-table", "bucketized-tables", "sliced-table", "marginal-tables", "randomized-table"}
+    )
+    needs: ClassVar[tuple[str, ...]] = ("control",)
+
+    knows_sensitive: bool = True
+    false_positives: float = 0.01
+
+    def __post_init__(self) -> None:
+        """Check the options."""
+        problems = share_problems("membership-inference, false_positives", self.false_positives)
+        if not isinstance(self.knows_sensitive, bool):
+            problems.append("membership-inference, knows_sensitive: must be true or false")
+        raise_all(PolicyError, problems)
+
+    def play(self, target: Target) -> tuple[AttackResult, ...]:
+        """Play it: the pair test, and the true positives among few false ones."""
+        if target.control is None:
+            raise InputError(
+                "membership-inference: needs a control group, people who could have been in the data but are not; "
+                "leave some records out of the release and give them as control"
+            )
+        cohort = cohort_of(target)
+        scores = self._scores(target, cohort.table)
+        members, outsiders = scores[: cohort.members], scores[cohort.members :]
+        notes = unread_notes(target.published, cohort.frame)
+        return self._pairs(members, outsiders, notes), self._sure(members, outsiders)
+
+    def _scores(self, target: Target, people: Table) -> NDArray[np.float64]:
+        scores = lift(target.published, people, recoding=target.recoding, sensitive=self.knows_sensitive)
+        unfit = scores == 0
+        if not isinstance(target.published, RandomizedTable) or not unfit.any():
+            return scores
+        some = Table(people.frame.filter(unfit), people.schema, people.kinds, people.source)
+        scores[unfit] = nearness(target.published, some, sensitive=self.knows_sensitive, threads=target.threads)
+        return scores
+
+    def _pairs(
+        self, members: NDArray[np.float64], outsiders: NDArray[np.float64], notes: tuple[str, ...]
+    ) -> AttackResult:
+        told = Discrimination.of(members, outsiders)
+        low, high = told.interval
+        smaller = min(told.members, told.outsiders)
+        fitting = {"fitting_members": (members > 0).mean(), "fitting_outsiders": (outsiders > 0).mean()}
+        return AttackResult(
+            attack=self.name,
+            knows=self._knows,
+            goal="who were told from somebody who is not in the data",
+            success=Rate(told.area * smaller, smaller, 0.5),
+            figures={"auc": told.area, "auc_low": low, "auc_high": high, **fitting},
+            notes=notes,
+            helps=_HELPS,
+        )
+
+    def _sure(self, members: NDArray[np.float64], outsiders: NDArray[np.float64]) -> AttackResult:
+        true, false = accepted(members, outsiders, self.false_positives)
+        allowed, share = self.false_positives * len(outsiders), 100 * self.false_positives
+        few = f"the control group is small: {allowed:.3g} of its people may pass, so that the border is unsure"
+        return AttackResult(
+            attack=self.name,
+            knows=self._knows,
+            goal=f"who were found while {share:g} % of those not in the data were taken for members",
+            success=Rate(true, len(members), self.false_positives),
+            control=Rate(false, len(outsiders), self.false_positives),
+            notes=(few,) if allowed < _ENOUGH else (),
+            helps=_HELPS,
+        )
+
+    @property
+    def _knows(self) -> str:
+        return "everybody's quasi-identifying" + (" and sensitive" if self.knows_sensitive else "") + " values"
+
+
+_ENOUGH = 5
+"""False positives below which the border is unsure."""
+
+_HELPS = (
+    "larger classes, a release of a small sample of the population, or labels without gaps between classes: "
+    "global-mondrian, or mondrian with extent 'region'; what fits members alone gives them away"
+)

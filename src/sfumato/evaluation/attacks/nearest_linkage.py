@@ -1,0 +1,67 @@
+"""Nearest linkage: where no record fits exactly, the nearest one is taken (Domingo-Ferrer and Torra, 2003)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from sfumato.errors import PolicyError, raise_all
+from sfumato.evaluation.attacks.known_attributes import known_attributes, known_problems
+from sfumato.evaluation.attacks.links import nearest_links
+from sfumato.evaluation.attacks.protocol import AttackResult, Target
+from sfumato.evaluation.attacks.scored_links import RECORDS, outsiders, scored
+from sfumato.evaluation.attacks.victims import key_columns, key_of, victims_of
+
+
+@dataclass(frozen=True)
+class NearestLinkage:
+    """Distance-based record linkage.
+
+    Parameters
+    ----------
+    known
+        As for :class:`~sfumato.evaluation.attacks.exact_linkage.Linkage`.
+
+    Raises
+    ------
+    PolicyError
+        When it is none of what is allowed there.
+
+    References
+    ----------
+    J. Domingo-Ferrer, V. Torra, "Disclosure risk assessment in statistical microdata protection via advanced record
+    linkage", Statistics and Computing 13, 2003.
+
+    Notes
+    -----
+    *Distance*: the sum over attributes of a number between 0 and 1. Numbers and dates: difference from the published
+    value, mean or middle of the interval, divided by the range of what is published. Others: 1 where the label does not
+    cover the person's value, 1 − 1 ÷ values that it covers where it does. An unknown value of a person counts 0, a
+    published missing one 1.
+
+    *Departure.* The papers standardize numbers by their deviation and take Euclidean distances; sums of normalized
+    differences go together with categories.
+
+    Exact: no approximation is made. Ties are shared. Cost O(m · c · q) at most for m distinct people and c distinct
+    published records.
+    """
+
+    name: ClassVar[str] = "nearest-linkage"
+    kinds: ClassVar[frozenset[str]] = frozenset(RECORDS)
+    needs: ClassVar[tuple[str, ...]] = ()
+
+    known: int | tuple[str, ...] | None = None
+
+    def __post_init__(self) -> None:
+        """Check what is known."""
+        raise_all(PolicyError, known_problems("nearest-linkage, known", self.known))
+
+    def play(self, target: Target) -> tuple[AttackResult, ...]:
+        """Play it on everybody in the data, or in the register."""
+        published = RECORDS[target.published.kind](target.published)
+        victims = victims_of(target, published)
+        names = known_attributes(self.name, self.known, target, published, victims)
+        keys = key_of(published, key_columns(published, target))
+        links = nearest_links(published, victims, names, keys, target.recoding, target.threads)
+        figures = outsiders(links, victims) if target.register is not None else {}
+        return scored(target, links, victims.inside, names, attack=self.name, fit="is nearest", figures=figures)

@@ -1,0 +1,177 @@
+"""Playing attacks against a release."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import polars as pl
+
+from sfumato.errors import PolicyError, SfumatoError
+from sfumato.evaluation.attacks import ATTACKS, DEFAULT
+from sfumato.evaluation.attacks.posterior import sensitive_of
+from sfumato.evaluation.attacks.protocol import Attack, AttackResult, Target
+from sfumato.evaluation.attacks.results import Attacks
+from sfumato.evaluation.attacks.target import target_of
+from sfumato.progress import Progress, silent
+from sfumato.published import Published
+from sfumato.recoding import Recoding
+from sfumato.release.release import Release
+from sfumato.table.problems import raise_together
+from sfumato.table.schema import Schema
+from sfumato.table.table import Table
+
+NEEDED = {
+    "control": "needs a control group of people who were not in the data (control=)",
+    "register": "needs a register of names and quasi-identifying values (register=)",
+    "earlier": "needs another release of the same people (earlier=)",
+    "anonymizer": "needs to know the algorithm, which the release does not say",
+    "sensitive": "needs a sensitive attribute, and the release has none",
+    "identifying": "needs a column of names: give the original as a frame or file, with its schema",
+}
+
+
+def attack(
+    release: Release | Published | str | Path,
+    original: Table | pl.DataFrame | str | Path,
+    *,
+    schema: Schema | None = None,
+    attacks: str | Attack | Sequence[str | Attack] | None = None,
+    control: Table | pl.DataFrame | str | Path | None = None,
+    register: pl.DataFrame | str | Path | None = None,
+    earlier: Release | Published | str | Path | None = None,
+    recoding: Recoding | None = None,
+    seed: int | None = None,
+    threads: int | None = None,
+    progress: Progress = silent,
+) -> Attacks:
+    """Play attacks against a release, and say which ones work.
+
+    Parameters
+    ----------
+    release
+        A release in memory, a release folder, or published tables.
+    original
+        What the release was made from: a table from :func:`sfumato.read_table`, or a frame or file with `schema`.
+        Attacks read of it only what their attackers know; the rest is for scoring.
+    schema
+        Roles and hierarchies of `original`, where it is no table. With the names that a register is compared with, the
+        original must be given in this way, as a table has none.
+    attacks
+        Names out of ``sfumato.ATTACKS``, or values of the classes behind them such as
+        ``sfumato.evaluation.attacks.Homogeneity(threshold=0.9)``. None plays every attack of the default set that fits
+        the kind of the release and what is given; the others are listed with the reason.
+    control
+        People who were not in the data, with the same columns. What an attack achieves on them, too, is not the
+        release's fault.
+    register
+        Names and quasi-identifying values that a linking attacker holds.
+    earlier
+        Another release of (some of) the same people.
+    recoding
+        How a generalized table was published; None takes what a release says, else the defaults.
+    seed
+        For the attacks' own choices; None draws from the operating system.
+    threads
+        None reads ``SFUMATO_THREADS``, else takes all cores. It never changes the result.
+    progress
+        Called with (what, done, total).
+
+    Returns
+    -------
+    Attacks
+
+    Raises
+    ------
+    PolicyError
+        With every attack that is unknown, that needs another kind of release, or that needs what is not given.
+    InputError, SchemaError
+        With everything that is wrong with the tables.
+
+    Examples
+    --------
+    >>> import polars as pl, sfumato as sf
+    >>> people = pl.DataFrame({"age": [30, 30, 40, 40], "disease": ["flu", "flu", "cold", "cough"]})
+    >>> table = sf.read_table(people, sf.Schema(quasi_identifying=["age"], sensitive=["disease"]))
+    >>> release = sf.anonymize(table, sf.KAnonymity(2))
+    >>> print(sf.attack(release, table, attacks="homogeneity")["homogeneity"][0].success)
+    2 of 2, 100.0 % (34.2 to 100.0 %, by guessing 100 %)
+    """
+    errors: list[SfumatoError] = []
+    chosen = _chosen(attacks, errors)
+    target = target_of(
+        release,
+        original,
+        schema=schema,
+        control=control,
+        register=register,
+        earlier=earlier,
+        recoding=recoding,
+        seed=seed,
+        threads=threads,
+        progress=progress,
+        errors=errors,
+    )
+    if target is not None and attacks is not None:
+        problems = [problem for one in chosen if (problem := _misfit(one, target))]
+        errors += [PolicyError(*problems)] if problems else []
+    raise_together(errors)
+    assert target is not None
+    return _played(target, chosen, by_name=attacks is not None)
+
+
+def _chosen(attacks: object, errors: list[SfumatoError]) -> list[Attack]:
+    if attacks is None:
+        return [ATTACKS[name]() for name in DEFAULT]
+    asked = [attacks] if isinstance(attacks, str) or not isinstance(attacks, Sequence) else list(attacks)
+    found, problems = [], []
+    for one in asked:
+        if isinstance(one, str) and one in ATTACKS:
+            found.append(ATTACKS[one]())
+        elif isinstance(one, Attack) and not isinstance(one, type):
+            found.append(one)
+        else:
+            what = f"{one!r} is unknown" if isinstance(one, str) else "is no attack"
+            problems.append(f"attacks: {what}; known are {', '.join(ATTACKS)}")
+    if not asked:
+        problems.append("attacks: name at least one, or leave it out for the default set")
+    if problems:
+        errors.append(PolicyError(*dict.fromkeys(problems)))
+    return found
+
+
+def _misfit(one: Attack, target: Target) -> str | None:
+    """Say why an attack cannot be played, or return None."""
+    if target.published.kind not in one.kinds:
+        return f"{one.name}: cannot be played on a {target.published.kind}; it needs a {' or '.join(sorted(one.kinds))}"
+    lacking = [NEEDED[need] for need in one.needs if not _has(target, need)]
+    return f"{one.name}: {'; '.join(lacking)}" if lacking else None
+
+
+def _has(target: Target, need: str) -> bool:
+    if need == "sensitive":
+        return bool(sensitive_of(target.published))
+    if need == "identifying":
+        return any(name in target.original.frame.columns for name in target.original.schema.identifying)
+    return getattr(target, need) is not None
+
+
+def _played(target: Target, chosen: Sequence[Attack], *, by_name: bool) -> Attacks:
+    results: list[AttackResult] = []
+    unplayed: dict[str, str] = {}
+    for place, one in enumerate(chosen):
+        target.progress(one.name, place, len(chosen))
+        if problem := _misfit(one, target):
+            unplayed[one.name] = problem.removeprefix(f"{one.name}: ")
+            continue
+        try:
+            # Only whole attacks are counted.
+            results.extend(one.play(replace(target, progress=silent)))
+        except SfumatoError as error:
+            if by_name:
+                raise
+            unplayed[one.name] = "; ".join(problem.removeprefix(f"{one.name}: ") for problem in error.problems)
+    target.progress("done", len(chosen), len(chosen))
+    control = None if target.control is None else target.control.height
+    return Attacks(target.published.kind, target.original.height, control, tuple(results), unplayed)

@@ -1,0 +1,178 @@
+"""What an attack is: a target in, a result out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Protocol, runtime_checkable
+
+import polars as pl
+
+from sfumato.evaluation.attacks.remembered import Remembered
+from sfumato.progress import Progress, silent
+from sfumato.published import Published
+from sfumato.rates import Rate
+from sfumato.recoding.choice import Recoding
+from sfumato.table.table import Table
+
+NOBODY = "there is nobody of whom the attacker could say so"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Target:
+    """A release under attack, and the truth by which success is judged.
+
+    An attack reads of `original`, `control` and `register` only what its sentence `knows` grants the attacker about a
+    victim, and everything else of them only to score.
+
+    Attributes
+    ----------
+    published : Published
+        All that the attacker sees of the release.
+    original : Table
+        The records that were published, names among them where the schema has identifying columns. Its schema (roles,
+        hierarchies) is public.
+    control : Table or None
+        People who were not in the data, under the same schema: what can be learnt about them is not the release's
+        fault.
+    register : polars.DataFrame or None
+        Names and quasi-identifying values that the attacker holds; None takes them from `original`.
+    earlier : Published or None
+        Another release of (some of) the same people.
+    models : tuple of mapping
+        Name and parameters of every promise, as in ``release.json``; public.
+    anonymizer : object or None
+        The algorithm with its options, for attackers who know it; public, as the release's report names it.
+    recoding : Recoding
+        How a generalized table was published.
+    seed : int or None
+        For the attack's own choices; None draws from the operating system.
+    threads : int
+    progress : callable
+    remembered : Remembered
+        What attacks on this target have worked out already and others may ask again.
+    """
+
+    published: Published
+    original: Table
+    control: Table | None = None
+    register: pl.DataFrame | None = None
+    earlier: Published | None = None
+    models: tuple[Mapping[str, Any], ...] = ()
+    anonymizer: object | None = None
+    recoding: Recoding = field(default_factory=Recoding)
+    seed: int | None = None
+    threads: int = 1
+    progress: Progress = field(default=silent)
+    remembered: Remembered = field(default_factory=Remembered)
+
+
+@dataclass(frozen=True)
+class AttackResult:
+    """What came of one attack.
+
+    Attributes
+    ----------
+    attack : str
+        Its name, e.g. ``"homogeneity"``.
+    knows : str
+        What the attacker knows beside the release, in one sentence.
+    goal : str
+        What counts as success, in words that finish "people ...", e.g. ``"whose disease was learnt with certainty"``.
+    success : Rate
+        Over the people who are in the data; its `baseline` is guessing as well as one can without the release.
+    control : Rate or None
+        The same over people who are not in the data, where there is such a group.
+    figures : mapping of str to number
+        Further figures, e.g. ``{"auc": 0.53}``. No value of the table is among them.
+    notes : tuple of str
+        What makes the figures doubtful; counts and column names only.
+    helps : str
+        What would help against the attack, in one sentence.
+    allowed : float or None
+        Rate of success up to which a promise of the release lets the attack go, such as 1/k for picking the right
+        record of a k-anonymous table; None where no promise speaks of it.
+    """
+
+    attack: str
+    knows: str
+    goal: str
+    success: Rate
+    control: Rate | None = None
+    figures: Mapping[str, float] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+    helps: str = ""
+    allowed: float | None = None
+
+    @property
+    def is_allowed(self) -> bool:
+        """Whether the success, its interval considered, stays within what a promise of the release allows."""
+        return self.allowed is not None and self.success.interval[0] <= self.allowed + 1e-12
+
+    @property
+    def succeeds(self) -> bool:
+        """Whether the attack does better than guessing, and than on people who are not in the data.
+
+        The low end of the interval lies above the baseline and, where there is a control group, above the high end of
+        its interval.
+        """
+        low = self.success.interval[0]
+        beyond_guessing = low > self.success.baseline
+        return beyond_guessing and (self.control is None or low > self.control.interval[1])
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values, for JSON."""
+        return {
+            "attack": self.attack,
+            "knows": self.knows,
+            "goal": self.goal,
+            "succeeds": bool(self.succeeds),
+            "success": self.success.to_dict(),
+            **({} if self.control is None else {"control": self.control.to_dict()}),
+            "figures": {name: float(value) for name, value in self.figures.items()},
+            "notes": list(self.notes),
+            "helps": self.helps,
+            "allowed": self.allowed,
+        }
+
+    def __str__(self) -> str:
+        """Return a short paragraph."""
+        verdict = "succeeds" if self.succeeds else "does no better than guessing"
+        if self.succeeds and self.allowed is not None:
+            share = f"{100 * self.allowed:.3g} %"
+            verdict += (
+                f", within the {share} that the release's promises allow"
+                if self.is_allowed
+                else f", beyond the {share} that the release's promises allow"
+            )
+        lines = [
+            f"{self.attack}: {verdict}",
+            f"  the attacker knows {self.knows}",
+            f"  people {self.goal}: {self.success if self.success.people else NOBODY}",
+        ]
+        if self.control is not None:
+            lines.append(
+                f"  the same for people who are not in the data: {self.control if self.control.people else NOBODY}"
+            )
+        lines.extend(f"  {name.replace('_', ' ')}: {value:.4g}" for name, value in self.figures.items())
+        lines.extend(f"  note: {note}" for note in self.notes)
+        if self.helps and self.succeeds:
+            lines.append(f"  what helps: {self.helps}")
+        return "\n".join(lines)
+
+
+@runtime_checkable
+class Attack(Protocol):
+    """One attack with its options: a frozen dataclass, checked when built."""
+
+    name: ClassVar[str]
+    """On the command line, e.g. ``"homogeneity"``."""
+    kinds: ClassVar[frozenset[str]]
+    """Kinds of release that it can be played against."""
+    needs: ClassVar[tuple[str, ...]]
+    """What of a target may not be missing: any of ``"control"``, ``"register"``, ``"earlier"``, ``"anonymizer"``,
+    ``"sensitive"``, ``"identifying"``."""
+
+    def play(self, target: Target) -> tuple[AttackResult, ...]:
+        """Play it: one result for each goal, e.g. for each sensitive attribute."""
+        ...

@@ -1,0 +1,49 @@
+"""Holding records of ratings out of a release, as a control group of attacks."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sfumato.anonymizers.ratings.groups import chosen_records
+from sfumato.errors import PolicyError, raise_all
+from sfumato.randomness import permutation, seed_problems
+from sfumato.settings import is_finite_number
+from sfumato.table.ratings.ratings import Ratings
+
+
+def hold_out_ratings(ratings: Ratings, share: float, *, seed: int | None = None) -> tuple[Ratings, Ratings]:
+    """Split records at random into those to publish and those to hold out.
+
+    Parameters
+    ----------
+    ratings
+        At least two records.
+    share
+        Of the records that are held out, above 0 and below 1; at least one is, and one stays.
+    seed
+        For tests and studies; None draws from the operating system's randomness.
+
+    Returns
+    -------
+    Ratings, Ratings
+        Both with all issues, records in the order of the input.
+
+    Raises
+    ------
+    PolicyError
+        When the share is none, or there is a single record.
+    """
+    problems = seed_problems(seed)
+    if not (is_finite_number(share) and 0 < share < 1):
+        problems.append("share: must be a number above 0 and below 1")
+    if not isinstance(ratings, Ratings):
+        problems.append("ratings are no Ratings; read them with sfumato.read_ratings(...)")
+    elif ratings.height < 2:
+        problems.append("there is a single record; nobody can be held out")
+    raise_all(PolicyError, problems)
+    count = min(max(1, round(share * ratings.height)), ratings.height - 1)
+    is_out = np.zeros(ratings.height, dtype=np.bool_)
+    is_out[permutation(ratings.height, seed)[:count]] = True
+    stay, _ = chosen_records(ratings, np.flatnonzero(~is_out))
+    out, _ = chosen_records(ratings, np.flatnonzero(is_out))
+    return stay, out

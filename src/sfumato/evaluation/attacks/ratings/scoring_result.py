@@ -1,0 +1,111 @@
+"""How far the scoring attack got, before and after ratings were made anonymous."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from sfumato.evaluation.attacks.ratings.known_ratings import Knowledge
+from sfumato.numbers import counted, figure
+from sfumato.rates import Rate
+
+
+@dataclass(frozen=True)
+class ScoringRates:
+    """What the attack found among some published records.
+
+    Attributes
+    ----------
+    records : int
+        Those that were scored.
+    found : Rate
+        People for whom one record stood out, and it was theirs. By guessing: one record picked from all.
+    wrong : Rate
+        People for whom one record stood out, and it was somebody else's.
+    control : Rate
+        People of the control group for whom one record stood out although theirs is not there.
+    guessed : Rate
+        Chance to pick the right record among those that score highest, whether they stand out or not.
+    """
+
+    records: int
+    found: Rate
+    wrong: Rate
+    control: Rate
+    guessed: Rate
+
+    def to_dict(self) -> dict[str, object]:
+        """Return plain values, for JSON."""
+        return {
+            "records": self.records,
+            "found": self.found.to_dict(),
+            "wrong": self.wrong.to_dict(),
+            "control": self.control.to_dict(),
+            "guessed": self.guessed.to_dict(),
+        }
+
+    def lines(self) -> list[str]:
+        """Return one line per rate."""
+        return [
+            f"found: {self.found}",
+            f"taken for somebody else: {self.wrong.without_baseline}",
+            f"named although their record is not there: {self.control.without_baseline}",
+            f"right among the records that fit best: {self.guessed}",
+        ]
+
+
+@dataclass(frozen=True)
+class RatingAttack:
+    """How far the scoring attack got; made by :func:`sfumato.attack_ratings`. For the steward.
+
+    Attributes
+    ----------
+    knowledge : Knowledge
+        What the attacker knows.
+    threshold : float
+        Eccentricity from which on a record stands out.
+    people : int
+        Victims.
+    before : ScoringRates
+        On the original ratings.
+    after : ScoringRates or None
+        On a release of them.
+    control : str
+        Who the control group is.
+    """
+
+    knowledge: Knowledge
+    threshold: float
+    people: int
+    before: ScoringRates
+    after: ScoringRates | None
+    control: str
+
+    def to_dict(self) -> dict[str, object]:
+        """Return plain values, for JSON."""
+        return {
+            "knowledge": dict(vars(self.knowledge)),
+            "threshold": self.threshold,
+            "people": self.people,
+            "control": self.control,
+            "before": self.before.to_dict(),
+            "after": None if self.after is None else self.after.to_dict(),
+        }
+
+    def __repr__(self) -> str:
+        """Show who was found."""
+        after = "" if self.after is None else f", then {self.after.found.share:.1%}"
+        return f"RatingAttack({self.before.found.share:.1%} of {self.people} found{after})"
+
+    def __str__(self) -> str:
+        """Return the result as a few lines of text."""
+        known = self.knowledge
+        of = {"any": "any", "popular": "their most rated", "rare": "their least rated"}[known.issues]
+        hidden = ", sensitive ones among them" if known.with_sensitive else ""
+        lines = [
+            f"Scoring attack on {self.people:,} people: {counted(known.known, 'rating')} of {of} issues"
+            f"{hidden} known to within {figure(known.error)}, threshold {figure(self.threshold)}"
+        ]
+        for name, rates in (("Before", self.before), ("After", self.after)):
+            if rates is not None:
+                lines += [f"  {name}, among {counted(rates.records, 'record')}", *(f"    {at}" for at in rates.lines())]
+        return "\n".join([*lines, f"  control group: {self.control}"])

@@ -1,0 +1,75 @@
+"""Running the algorithm of a release again, as an attacker does who knows it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol, cast
+
+from sfumato.classes.partition import Partition
+from sfumato.errors import PolicyError, UnsatisfiableError, raise_all
+from sfumato.models import MODELS
+from sfumato.models.protocol import PrivacyModel
+from sfumato.progress import Progress, silent
+from sfumato.table.encoding import EncodedTable
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Task:
+    """What an attacker tells the algorithm: all that anonymizers are told, in the same words.
+
+    Attacks stand beside anonymizers and may not import them; a test holds the fields equal to those of their
+    ``Problem``, which says what they mean.
+    """
+
+    table: EncodedTable
+    models: Sequence[PrivacyModel]
+    suppression_limit: int = 0
+    seed: int | None = None
+    threads: int = 1
+    progress: Progress = field(default=silent)
+
+
+class Solver(Protocol):
+    """An algorithm that returns a partition."""
+
+    def solve(self, problem: Any) -> Partition:
+        """Partition the records."""
+        ...
+
+
+def solver_of(anonymizer: object | None, attack: str) -> Solver:
+    """Return the algorithm of a target, or raise PolicyError when it is not known or returns no partition."""
+    if anonymizer is None or isinstance(anonymizer, type) or not callable(getattr(anonymizer, "solve", None)):
+        raise PolicyError(
+            f"{attack}: the attacker runs the algorithm of the release again; give it as anonymizer, e.g. Mondrian()"
+        )
+    return cast(Solver, anonymizer)
+
+
+def models_of(entries: Sequence[Mapping[str, Any]], attack: str) -> tuple[PrivacyModel, ...]:
+    """Build the promised models, or raise PolicyError when there are none or one is not known here."""
+    built = [_model(entry) for entry in entries]
+    problems = (
+        [f"{attack}: {built.count(None)} promised model(s) are not known to this version"] if None in built else []
+    )
+    if not entries:
+        problems.append(f"{attack}: the attacker knows what was promised; give the models of the release")
+    raise_all(PolicyError, problems)
+    return tuple(model for model in built if model is not None)
+
+
+def _model(entry: Mapping[str, Any]) -> PrivacyModel | None:
+    parameters = {key: value for key, value in entry.items() if key != "name"}
+    try:
+        return MODELS[str(entry.get("name"))](**parameters)
+    except (KeyError, TypeError, PolicyError):
+        return None
+
+
+def rerun(solver: Solver, task: Task) -> Partition | None:
+    """Return the solution, or None when the models cannot be met."""
+    try:
+        return solver.solve(task)
+    except UnsatisfiableError:
+        return None

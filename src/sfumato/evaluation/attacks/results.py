@@ -1,0 +1,81 @@
+"""All attacks that were played against one release, in one value."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Any
+
+from sfumato.evaluation.attacks.pictures import draw_results
+from sfumato.evaluation.attacks.protocol import AttackResult
+from sfumato.numbers import counted
+
+
+@dataclass(frozen=True)
+class Attacks:
+    """What came of the attacks on one release.
+
+    Attributes
+    ----------
+    kind : str
+        Kind of the release, as in ``release.json``.
+    people : int
+        People in the data.
+    control : int or None
+        People who are not; None without a control group.
+    results : tuple of AttackResult
+        In the order in which the attacks were played.
+    unplayed : mapping of str to str
+        Attacks of the default set that could not be played, and why.
+    """
+
+    kind: str
+    people: int
+    control: int | None
+    results: tuple[AttackResult, ...]
+    unplayed: Mapping[str, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        """Freeze the mapping."""
+        object.__setattr__(self, "unplayed", MappingProxyType(dict(self.unplayed)))
+
+    def __getitem__(self, attack: str) -> tuple[AttackResult, ...]:
+        """Return the results of one attack, by its name; none where it was not played."""
+        return tuple(result for result in self.results if result.attack == attack)
+
+    @property
+    def succeeding(self) -> tuple[AttackResult, ...]:
+        """Results that beat guessing, and the control group where there is one."""
+        return tuple(result for result in self.results if result.succeeds)
+
+    @property
+    def unlicensed(self) -> tuple[AttackResult, ...]:
+        """Those of them that go beyond what a promise of the release allows, or that no promise speaks of."""
+        return tuple(result for result in self.succeeding if not result.is_allowed)
+
+    def draw(self, width: int = 50) -> str:
+        """Draw every result as text: success with its interval, guessing, and the control group, on one scale."""
+        return draw_results(self.results, width)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values, for JSON."""
+        return {
+            "kind": self.kind,
+            "people": self.people,
+            "control": self.control,
+            "succeeding": len(self.succeeding),
+            "unlicensed": len(self.unlicensed),
+            "results": [result.to_dict() for result in self.results],
+            "unplayed": dict(self.unplayed),
+        }
+
+    def __str__(self) -> str:
+        """Write all results on one page."""
+        control = "" if self.control is None else f"; {self.control:,} who are not in the data"
+        head = (
+            f"{counted(len(self.results), 'result')} of attacks on a {self.kind} of {self.people:,} people{control}\n"
+            f"{len(self.succeeding)} beat guessing, {len(self.unlicensed)} of them beyond what the release promises"
+        )
+        unplayed = [f"not played: {name}, {reason}" for name, reason in self.unplayed.items()]
+        return "\n\n".join([head, *map(str, self.results), *(["\n".join(unplayed)] if unplayed else [])])

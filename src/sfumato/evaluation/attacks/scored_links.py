@@ -1,0 +1,117 @@
+"""Scoring a linking attack: who was found, and what chance would have found."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from sfumato.evaluation.attacks.links import Links
+from sfumato.evaluation.attacks.protocol import AttackResult, Target
+from sfumato.evaluation.attacks.victims import Victims
+from sfumato.rates import Rate
+
+RECORDS: dict[str, Callable[[Any], pl.DataFrame]] = {
+    "generalized-table": lambda published: published.data,
+    "bucketized-tables": lambda published: published.quasi,
+    "randomized-table": lambda published: published.data,
+}
+"""Kind of release → its table with one row for each record; the others have none."""
+
+JUDGED = (
+    "whether a record is somebody's is judged by the values that linking does not use; guessing counts records that "
+    "agree by chance"
+)
+
+UNJUDGED = (
+    "the release has no values beside the quasi-identifying ones, or the same for all, so that nobody can tell whether "
+    "the nearest record is the right one"
+)
+
+
+def outsiders(links: Links, victims: Victims) -> dict[str, float]:
+    """Count the people of a register who are not in the data and fit some record all the same."""
+    if victims.inside.all():
+        return {}
+    outside = ~victims.inside
+    return {
+        "register_not_in_the_data": float(outside.sum()),
+        "of_them_fit": float(np.count_nonzero(links.candidates[outside])),
+    }
+
+
+def scored(
+    target: Target,
+    links: Links,
+    inside: NDArray[np.bool_],
+    names: Sequence[str],
+    *,
+    attack: str,
+    fit: str,
+    figures: Mapping[str, float],
+) -> tuple[AttackResult, ...]:
+    """Return two results: who was found for certain, and who by picking one of the records that are left.
+
+    Parameters
+    ----------
+    links
+        Of m people.
+    inside
+        bool (m,): who is in the data.
+    names
+        What the attacker knows of them.
+    attack, fit
+        Name of the attack, and what its records do to a person.
+    figures
+        Further figures.
+    """
+    candidates, own, prior = links.candidates[inside], links.own[inside], links.prior[inside]
+    people = len(candidates)
+    alone = candidates == 1
+    picked = np.where(own > 0, 1 / np.maximum(candidates, 1), 0.0)
+    kind = target.published.kind
+    # True records are among those that fit unless they are suppressed; nothing is nearer than bare values.
+    certain = kind == "bucketized-tables" or (attack == "linkage" and kind == "generalized-table")
+    chance = np.where(candidates > 0, (1 - (1 - prior) ** candidates) / np.maximum(candidates, 1), 0.0)
+    least = 1 / max(1, links.records)
+    who = "of everybody in the data" if target.register is None else "of the people in a register"
+    k = None if kind != "generalized-table" else smallest_promised(target.models)
+    common: dict[str, Any] = {
+        "attack": attack,
+        "knows": f"{_listed(names)} {who}",
+        "helps": "k-anonymity with a larger k, coarser values, or fewer quasi-identifying attributes",
+        "notes": () if certain else (JUDGED,) if (prior < 1).any() else (UNJUDGED,),
+    }
+    return (
+        AttackResult(
+            goal=f"whose record is the only one that {fit}",
+            success=Rate(float((alone & (own > 0)).sum()), people, _mean(alone * prior, least, certain)),
+            figures=figures,
+            allowed=None if k is None else float(k == 1),
+            **common,
+        ),
+        AttackResult(
+            goal=f"whose record was found by picking one that {fit}",
+            success=Rate(float(picked.sum()), people, _mean(chance, least, certain)),
+            allowed=None if k is None else 1 / k,
+            **common,
+        ),
+    )
+
+
+def smallest_promised(models: Sequence[Mapping[str, Any]]) -> int | None:
+    """Return the size of the smallest class that any promise allows; None without promises."""
+    sizes = [int(model.get("k", 1)) for model in models if model.get("name") in ("k-anonymity", "alpha-k-anonymity")]
+    sizes += [int(model["l"]) for model in models if str(model.get("name")).endswith("l-diversity") and "l" in model]
+    return max(sizes, default=None)
+
+
+def _mean(chances: NDArray[np.float64], least: float, certain: bool) -> float:
+    return least if certain or not len(chances) else max(least, float(chances.mean()))
+
+
+def _listed(names: Sequence[str]) -> str:
+    return f"the {', '.join(names)}"

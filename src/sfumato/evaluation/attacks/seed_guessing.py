@@ -1,0 +1,181 @@
+"""Guessing the seed of a shuffle: random order protects nobody whose seed can be tried."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import partial
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.errors import InputError, PolicyError, raise_all
+from sfumato.evaluation.attacks.options import count_problems
+from sfumato.evaluation.attacks.placing import Placement, fits, generalized, place
+from sfumato.evaluation.attacks.posterior import told_blocks
+from sfumato.evaluation.attacks.protocol import AttackResult, Target
+from sfumato.evaluation.attacks.slice_orders import FEWEST_PAIRS, guessed_rightly, ranks_of, read_slices
+from sfumato.numbers import counted
+from sfumato.published import SlicedTable
+from sfumato.randomness import permutation
+from sfumato.rates import Rate
+from sfumato.table.kinds import text_of
+
+GLANCE = 64
+"""Published records that are looked at first: most wrong orders fail on the first few."""
+
+
+@dataclass(frozen=True)
+class SeedGuessing:
+    """The seed-guessing attack.
+
+    The attacker knows the people in the order in which the steward's table lists them, say by name, and the program
+    that shuffles. Every seed below `seeds` is tried, and no shuffle at all; where one order alone puts every published
+    record beside a person whom it covers, each person's record is known.
+
+    Parameters
+    ----------
+    seeds
+        How many seeds are tried, from 0 on.
+
+    Raises
+    ------
+    PolicyError
+        When `seeds` is no whole number of at least 1.
+
+    Notes
+    -----
+    In a sliced table the permutations of the columns are tried. They leave traces where somebody's known values of a
+    column are unlike all others: such people of one bucket stand in the order of the permutation. With the seed, their
+    ranks tell about where in the bucket they stand in every other column, the sensitive one among them.
+
+    Equal records that two orders exchange do not tell the orders apart; so many orders fit a release of few classes,
+    and the attacker then falls back on what classes tell.
+
+    *Cost.* O(n) for each seed.
+    """
+
+    name: ClassVar[str] = "seed-guessing"
+    kinds: ClassVar[frozenset[str]] = frozenset({"generalized-table", "sliced-table"})
+    needs: ClassVar[tuple[str, ...]] = ("sensitive",)
+
+    seeds: int = 1000
+
+    def __post_init__(self) -> None:
+        """Check the option."""
+        raise_all(PolicyError, count_problems("seed-guessing, seeds", self.seeds))
+
+    def play(self, target: Target) -> tuple[AttackResult, ...]:
+        """Play it for each sensitive attribute.
+
+        Raises
+        ------
+        InputError
+            When the release is neither a generalized nor a sliced table, holds more records than there are people, or
+            shares no quasi-identifying attribute with them.
+        """
+        if isinstance(target.published, SlicedTable):
+            return self._against_slices(target, target.published)
+        published = generalized(target.published, self.name)
+        placement = place(published, target.original.frame, target.original.schema, target.recoding)
+        if placement.publication.records > target.original.height:
+            raise InputError(
+                "seed-guessing: the release has more records than the original; give the original it was made from"
+            )
+        found = [
+            people for order in self._orders(target, placement) if (people := _aligned(placement, order)) is not None
+        ]
+        people = found[0] if len(found) == 1 else None
+        return tuple(self._result(target, name, people, len(found)) for name in target.original.schema.sensitive)
+
+    def _against_slices(self, target: Target, published: SlicedTable) -> tuple[AttackResult, ...]:
+        original, height = target.original, target.original.height
+        slices = read_slices(published, original)
+        found: list[int] = []
+        enough = published.data.height == height and slices.pairs >= FEWEST_PAIRS
+        for seed in range(self.seeds if enough else 0):
+            target.progress("seed-guessing: trying seeds", seed + 1, self.seeds)
+            found += [seed] if slices.agree(partial(ranks_of, height, seed)) else []
+        ranks = [ranks_of(height, found[0], column) for column in range(slices.columns)] if len(found) == 1 else None
+        people = len(slices.found()[0])
+        notes = (
+            f"played on {counted(people, 'record')} whose known values of a column are unlike all others, so that "
+            "their bucket is known",
+            *(() if enough else ("too few of them, or of the records, are in the release to tell seeds apart",)),
+        )
+        results = []
+        for name in published.sensitive:
+            usual = guessed_rightly(published, original, slices, name, None)
+            right = usual & False if ranks is None else guessed_rightly(published, original, slices, name, ranks)
+            rate = Rate(float(right.sum()), people, float(usual.mean()) if people else 0.0)
+            figures = {"orders_tried": float(self.seeds if enough else 0), "orders_that_fit": float(len(found))}
+            results.append(self._told(name, rate, figures, notes))
+        return tuple(results)
+
+    def _orders(self, target: Target, placement: Placement) -> Iterator[NDArray[np.int64]]:
+        """Yield which of the records, in the order of the steward's table, each published row would be."""
+        records = placement.publication.records
+        yield np.arange(records)
+        for seed in range(self.seeds):
+            target.progress("seed-guessing: trying seeds", seed + 1, self.seeds)
+            yield permutation(records, seed)
+
+    def _result(self, target: Target, name: str, people: NDArray[np.int64] | None, fitting: int) -> AttackResult:
+        frame = target.original.frame
+        right = 0
+        if people is not None:
+            published = text_of(target.published.tables["data"][name])
+            right = int(published.eq_missing(text_of(frame[name])[people]).sum())
+        rate = Rate(float(right), frame.height, _told_by_classes(target, name))
+        return self._told(name, rate, {"orders_tried": float(self.seeds + 1), "orders_that_fit": float(fitting)}, ())
+
+    def _told(self, name: str, rate: Rate, figures: dict[str, float], notes: tuple[str, ...]) -> AttackResult:
+        return AttackResult(
+            self.name,
+            "everybody's quasi-identifying values in the order of the steward's table, and the program that shuffles",
+            f"whose {name} was told by the order of the release",
+            rate,
+            None,
+            figures,
+            notes,
+            "no seed: then the order is drawn from the operating system, and no number of tries finds it",
+        )
+
+
+def _told_by_classes(target: Target, name: str) -> float:
+    """Return how many people's value is the most frequent one of the records that fit them, as a share."""
+    original, right = target.original, 0
+    for rows, known in told_blocks(target, original, name):
+        right += int((known.shares.argmax(axis=1) == known.codes_of(original.frame[name][rows])).sum())
+    return right / original.height
+
+
+def _aligned(placement: Placement, order: NDArray[np.int64]) -> NDArray[np.int64] | None:
+    """Put each published row beside the person whose it would be, int64 (m,); None where one does not cover theirs.
+
+    Where records were left out, people are skipped whom the next record does not cover, as many as are missing: an
+    order in which all records find a place exists exactly if this finds one.
+
+    order : int64 (m,), which of the published records, in the order of the steward's table, each row would be.
+    """
+    publication, told = placement.publication, placement.told
+    classes = np.empty(len(order), dtype=np.int32)
+    classes[order] = publication.class_of
+    person_of = np.empty(len(order), dtype=np.int64)
+    spare, skipped, row, block = len(told) - len(order), 0, 0, GLANCE
+    while row < len(order):
+        people = np.arange(row, min(row + block, len(order))) + skipped
+        fitting = fits(publication, told[people], classes[row : row + len(people)])
+        run = len(people) if fitting.all() else int(fitting.argmin())
+        person_of[row : row + run] = people[:run]
+        row, block = row + run, 2 * block
+        if run < len(people):
+            if skipped == spare:
+                return None
+            others = np.arange(row + skipped + 1, row + spare + 1)
+            next_ones = np.flatnonzero(fits(publication, told[others], np.full(len(others), classes[row])))
+            if not len(next_ones):
+                return None
+            skipped, block = skipped + 1 + int(next_ones[0]), GLANCE
+    return person_of[order]

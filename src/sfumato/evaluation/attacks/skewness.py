@@ -1,0 +1,74 @@
+"""Skewness: a class makes a sensitive value much likelier than it is in the whole table (Li and others, 2007)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+import polars as pl
+
+from sfumato.errors import PolicyError, raise_all
+from sfumato.evaluation.attacks.claims import Claims, result_of, right_value
+from sfumato.evaluation.attacks.options import SURE, above_problems
+from sfumato.evaluation.attacks.posterior import TELLING, Posterior, sensitive_of
+from sfumato.evaluation.attacks.protocol import AttackResult, Target
+
+
+@dataclass(frozen=True)
+class Skewness:
+    """The skewness attack.
+
+    Parameters
+    ----------
+    gain
+        How many times likelier than in the whole release a value must be among the records that fit a person, so that
+        the attacker claims it; above 1.
+
+    Raises
+    ------
+    PolicyError
+        When the gain is no such number.
+
+    References
+    ----------
+    N. Li, T. Li, S. Venkatasubramanian, "t-closeness: privacy beyond k-anonymity and ℓ-diversity", ICDE 2007,
+    section 3.
+    """
+
+    name: ClassVar[str] = "skewness"
+    kinds: ClassVar[frozenset[str]] = TELLING
+    needs: ClassVar[tuple[str, ...]] = ("sensitive",)
+
+    gain: float = 3.0
+
+    def __post_init__(self) -> None:
+        """Check the gain."""
+        raise_all(PolicyError, above_problems("skewness, gain", self.gain, 1))
+
+    def play(self, target: Target) -> tuple[AttackResult, ...]:
+        """Play it for each sensitive attribute."""
+        return tuple(
+            result_of(
+                target,
+                name,
+                self._claims,
+                attack=self.name,
+                knows="everybody's quasi-identifying values, and who is in the data",
+                goal=f"whose {name} is the one that is at least {self.gain:g} times likelier among those who fit",
+                helps="t-closeness or β-likeness, which keep every class near the whole table",
+            )
+            for name in sensitive_of(target.published)
+        )
+
+    def _claims(self, known: Posterior, column: pl.Series) -> Claims:
+        truth = known.codes_of(column)
+        gains = known.shares / np.where(known.prior > 0, known.prior, 1)
+        claimed = gains.argmax(axis=1)
+        highest = gains.max(axis=1)
+        apart = np.abs(known.shares - known.prior).sum(axis=1)[known.candidates > 0] / 2
+        figures = {
+            "highest_gain": float(highest.max()),
+            "farthest_from_the_whole": float(apart.max(initial=0.0)),
+        }
+        return Claims(highest >= self.gain - SURE, right_value(truth, claimed), known.prior[claimed], figures)

@@ -1,0 +1,99 @@
+"""Measuring what an existing published table lost, compared with its original."""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+
+import polars as pl
+
+from sfumato.errors import InputError, PolicyError
+from sfumato.evaluation.generalized_only import generalized_file, generalized_table
+from sfumato.metrics import Losses, measure_losses
+from sfumato.published.checks.generalized import read_published
+from sfumato.recoding import Recoding, generalize_published
+from sfumato.release.description import LONGEST_NAME, Description, build_model
+from sfumato.release.folder import no_release
+from sfumato.release.release import Release
+from sfumato.release.suppression import smallest_allowed
+from sfumato.table.encoding import encode
+from sfumato.table.table import Table
+
+
+def measure(
+    table: Table,
+    published: Release | str | Path | pl.DataFrame,
+    *,
+    recoding: Recoding | None = None,
+    k: int | None = None,
+) -> Losses:
+    """Measure every information loss of a published table.
+
+    Parameters
+    ----------
+    table
+        The original, with the hierarchies and domains that the losses refer to.
+    published
+        A release, a release folder, a CSV or Parquet file in the notation of releases, or a frame.
+    recoding
+        How it was published; None reads it off a release folder's policy, else takes the defaults.
+    k
+        The class size that DM and C_avg refer to; None takes the release's k, else 1.
+
+    Returns
+    -------
+    Losses
+        Records that are missing from the published table count as suppressed. The squared error is left out: published
+        rows are shuffled, so that nobody knows which original record is which.
+
+    Raises
+    ------
+    InputError
+        When the two do not fit together: other columns, labels that cannot be read, more records than the original.
+    """
+    if k is not None and (not isinstance(k, int) or k < 1):
+        raise PolicyError("k: must be a whole number, 1 or above")
+    data, known_recoding, known_k = _opened(published)
+    encoded = encode(table)
+    frame = read_published(data, [attribute.name for attribute in encoded.attributes], {}).frame
+    if frame.height > table.height:
+        raise InputError(
+            f"the published table has {frame.height} records and the original {table.height}; name the table that the "
+            "release was made from"
+        )
+    generalized = generalize_published(frame, encoded, recoding or known_recoding)
+    return measure_losses(generalized, k or known_k)
+
+
+def _opened(published: Release | str | Path | pl.DataFrame) -> tuple[pl.DataFrame | str, Recoding | None, int]:
+    if isinstance(published, pl.DataFrame):
+        return published, None, 1
+    if isinstance(published, Release):
+        return (
+            generalized_table(published).data,
+            published_recoding(published.policy),
+            _promised_k(published.description),
+        )
+    path = Path(published)
+    if len(path.name) > LONGEST_NAME or "\0" in str(path):
+        raise InputError("the name of the release folder is none that a folder can have")
+    if path.is_file():
+        return str(path), None, 1
+    if problem := no_release(path):
+        raise InputError(f"{problem}; name a release or a published file")
+    file, description = generalized_file(path)
+    policy = path / "policy.toml"
+    recoding = published_recoding(policy.read_text(encoding="utf-8", errors="replace")) if policy.is_file() else None
+    return str(file), recoding, _promised_k(description)
+
+
+def published_recoding(policy: str) -> Recoding:
+    """Read how a release was published off its policy; other parts of it may be unknown here or withheld."""
+    try:
+        return Recoding.from_policy(tomllib.loads(policy).get("recoding", {}))
+    except (tomllib.TOMLDecodeError, AttributeError, TypeError):
+        raise PolicyError("policy.toml: is damaged; say how the table was published with recoding=") from None
+
+
+def _promised_k(description: Description) -> int:
+    return smallest_allowed([model for entry in description.models if (model := build_model(entry)) is not None])

@@ -1,0 +1,1 @@
+"""Risk of re-identification."""

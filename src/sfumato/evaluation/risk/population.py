@@ -1,0 +1,98 @@
+"""The population of a published table: how many people with original values each class covers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from sfumato.classes.generalized import Form, GeneralizedColumn
+from sfumato.classes.grouping import distinct_records
+from sfumato.errors import InputError, SfumatoError, raise_all
+from sfumato.kernels.linking.coverage import covered_people
+from sfumato.recoding import Recoding, generalize_published
+from sfumato.table.encoding import encode
+from sfumato.table.schema import Schema
+from sfumato.table.table import Table
+
+MEMORY = 64 << 20
+"""Bytes for the table of codes and classes."""
+
+
+def covered_population(
+    published: pl.DataFrame, names: Sequence[str], population: Table, recoding: Recoding
+) -> NDArray[np.int64]:
+    """Count the people of a population whom each class of a published table covers.
+
+    Parameters
+    ----------
+    published
+        Frame with the quasi-identifying columns as text.
+    names
+        The quasi-identifying columns.
+    population
+        Original values, with the hierarchies that the table was published with.
+    recoding
+        How the table was published.
+
+    Returns
+    -------
+    numpy.ndarray
+        int64 (c,): classes of equal rows in order of first appearance. A missing value is covered by the missing value
+        and by ``*``.
+
+    Raises
+    ------
+    SfumatoError
+        When the population lacks a column, or when labels cannot be read or cover nobody; for class means, which cover
+        nobody in particular.
+
+    Notes
+    -----
+    Cost O(N · q) for N people, then that of :func:`sfumato.kernels.linking.coverage.covered_people`.
+    """
+    schema = population.schema.quasi_identifying
+    absent = [name for name in names if name not in schema]
+    raise_all(InputError, [f"the table has no quasi-identifying column {name!r}" for name in absent])
+    kinds = {name: population.kinds[name] for name in names}
+    shared = Schema(quasi_identifying={name: schema[name] for name in names})
+    encoded = encode(Table(population.frame.select(names), shared, kinds, population.source))
+    forms = {name: form for name, form in recoding.forms.items() if name in kinds}
+    # Rows of stars are a class here, which covers everybody.
+    kept = replace(recoding, forms=forms, suppressed="remove")
+    columns = generalize_published(published.select(names), encoded, kept).columns
+    raise_all(InputError, _means(columns))
+    people, weights, _ = distinct_records(encoded.codes)
+    offsets = np.cumsum([0, *(column.count for column in columns)])
+    label_of = np.column_stack([column.per_class.astype(np.int64) for column in columns]) + offsets[:-1]
+    runs = [_runs(column) for column in columns]
+    starts = np.concatenate([[0], np.cumsum(np.concatenate([sizes for sizes, _, _ in runs]))]).astype(np.int64)
+    rows = np.cumsum([0, *(column.attribute.size + 1 for column in columns)]).astype(np.int64)
+    words = max(1, min(MEMORY // (8 * int(rows[-1])), (len(label_of) + 63) // 64))
+    low, high = (np.concatenate([run[end] for run in runs]) for end in (1, 2))
+    return covered_people(people, weights, label_of, starts, low, high, rows, words)
+
+
+def population_problems(error: SfumatoError) -> InputError:
+    """Say of an error's problems that they are the population's."""
+    return InputError(*(f"population: {problem}" for problem in error.problems))
+
+
+def _means(columns: Sequence[GeneralizedColumn]) -> list[str]:
+    return [
+        f"column {column.attribute.name!r} is published as class means, which do not tell whom they cover; measure it "
+        "with a sampling fraction instead"
+        for column in columns
+        if column.form is Form.MEAN
+    ]
+
+
+def _runs(column: GeneralizedColumn) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int32]]:
+    """Return the number of runs of each label, and both ends of each run; a member that nobody has is an empty one."""
+    if column.members is None:
+        return np.ones(column.count, dtype=np.int64), column.low, column.high
+    codes = column.members.codes
+    return np.diff(column.members.starts), np.maximum(codes, 0), codes

@@ -1,0 +1,153 @@
+"""Every risk of a table in one value."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from sfumato.errors import PolicyError
+from sfumato.evaluation.risk.adversaries import Above, Adversary
+from sfumato.evaluation.risk.combinations import Combinations
+from sfumato.evaluation.risk.keys import Keys
+from sfumato.evaluation.risk.population_uniqueness import PopulationUniqueness
+from sfumato.evaluation.risk.special_uniques import SpecialUniques
+from sfumato.evaluation.risk.thresholds import TOLERANCE, Threshold, as_thresholds
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class RiskReport:
+    """Who can be found in a table, and by which columns. It is for the data steward: rows are named by their number.
+
+    Attributes
+    ----------
+    keys : Keys
+        Classes of records with equal quasi-identifying values.
+    thresholds : tuple of Threshold
+        Lowest first.
+    prosecutor : Adversary
+    journalist : Adversary or None
+        None without a population table or sampling fraction.
+    individual : Adversary or None
+        Benedetti and Franconi's risk; None without weights.
+    marketer : float
+        Expected share of the records that an attacker matches to the right person who tries them all.
+    household : numpy.ndarray or None
+        float64 (n,): risk that somebody of the record's household is found; None without households.
+    sample_uniques : int
+        Records that are the only one with their values.
+    population_uniques : int or None
+        Those of them that are the only one in the population table, too; None without one.
+    population : PopulationUniqueness or None
+        Estimated, without a population table; None without a sampling fraction or weights.
+    special_uniques : SpecialUniques or None
+    combinations : Combinations or None
+    """
+
+    keys: Keys
+    thresholds: tuple[Threshold, ...]
+    prosecutor: Adversary
+    journalist: Adversary | None
+    individual: Adversary | None
+    marketer: float
+    household: NDArray[np.float64] | None
+    sample_uniques: int
+    population_uniques: int | None
+    population: PopulationUniqueness | None
+    special_uniques: SpecialUniques | None
+    combinations: Combinations | None
+
+    def __repr__(self) -> str:
+        """Count records and classes."""
+        return f"RiskReport({self.keys.height} records, {self.keys.count} classes)"
+
+    def __str__(self) -> str:
+        """Write a short table for people."""
+        from sfumato.evaluation.risk.text import risk_text
+
+        return risk_text(self)
+
+    @property
+    def adversaries(self) -> tuple[Adversary, ...]:
+        """Those whose risk is known class by class."""
+        return tuple(one for one in (self.prosecutor, self.journalist, self.individual) if one is not None)
+
+    def rows_above(self, threshold: str | float, adversary: str = "prosecutor") -> NDArray[np.int64]:
+        """Return the row numbers (from 1) of the records whose risk is above a threshold, rising.
+
+        Parameters
+        ----------
+        threshold
+            A named threshold such as ``"ema"``, or a number.
+        adversary
+            ``"prosecutor"``, ``"journalist"``, ``"individual"`` or ``"household"``.
+
+        Raises
+        ------
+        PolicyError
+            For a threshold that is none, or an adversary whose risk was not measured.
+        """
+        value = as_thresholds([threshold])[0].value
+        if adversary == "household" and self.household is not None:
+            return np.flatnonzero(self.household > value + TOLERANCE) + 1
+        return np.flatnonzero(self._named(adversary).is_above(value)[self.keys.class_of]) + 1
+
+    def classes_above(self, threshold: str | float, adversary: str = "prosecutor") -> pl.DataFrame:
+        """Return the classes whose risk is above a threshold, riskiest first: first row, records, risk.
+
+        Parameters and errors are those of :meth:`rows_above`, but for households.
+        """
+        value = as_thresholds([threshold])[0].value
+        risks = self._named(adversary)
+        chosen = np.flatnonzero(risks.is_above(value))
+        frame = pl.DataFrame(
+            {
+                "first_row": self.keys.first_rows[chosen],
+                "records": self.keys.records[chosen],
+                "risk": risks.risks[chosen],
+            }
+        )
+        return frame.sort("risk", "first_row", descending=[True, False])
+
+    def to_frame(self) -> pl.DataFrame:
+        """Return one line per record: row number, class size, and every risk and score that was measured."""
+        class_of = self.keys.class_of
+        columns: dict[str, NDArray[Any]] = {
+            "row": np.arange(1, self.keys.height + 1),
+            "records_alike": self.keys.records[class_of],
+        }
+        columns |= {one.name: one.risks[class_of] for one in self.adversaries}
+        if self.household is not None:
+            columns["household"] = self.household
+        if self.special_uniques is not None:
+            columns["suda"] = self.special_uniques.scores
+            if self.special_uniques.dis_scores is not None:
+                columns["dis_suda"] = self.special_uniques.dis_scores
+        return pl.DataFrame(columns)
+
+    def draw(self, width: int = 50) -> str:
+        """Draw as text how many records share their quasi-identifying values with how many others."""
+        from sfumato.evaluation.risk.text import size_picture
+
+        return size_picture(self, width)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values, for JSON: figures of the whole table, and the first rows above each threshold."""
+        from sfumato.evaluation.risk.text import plain_values
+
+        return plain_values(self)
+
+    def household_above(self, threshold: Threshold) -> Above:
+        """Count the records whose household's risk is above a threshold."""
+        rows = len(self.rows_above(threshold.value, "household"))
+        return Above(threshold, rows, 0, rows / max(1, self.keys.height))
+
+    def _named(self, adversary: str) -> Adversary:
+        for one in self.adversaries:
+            if one.name == adversary:
+                return one
+        known = ", ".join(one.name for one in self.adversaries)
+        raise PolicyError(f"adversary: this report has no risk of that name; it has {known}")

@@ -1,0 +1,228 @@
+"""Answers from the original and from a release, and how far apart they are."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.errors import InputError, PolicyError, raise_all
+from sfumato.evaluation.utility.domains import Domain, domains_of, query_problems
+from sfumato.evaluation.utility.estimates import estimate
+from sfumato.evaluation.utility.joint import Joint
+from sfumato.evaluation.utility.queries import Query, Workload
+from sfumato.evaluation.utility.views import original_joint, read_joint
+from sfumato.published import Published
+from sfumato.recoding.choice import Recoding
+from sfumato.table.encoding import encode
+from sfumato.table.table import Table
+
+Floats = NDArray[np.float64]
+
+SANITY = 0.001
+"""Share of the answer over all records below which an exact answer is not divided by."""
+
+
+def exact_answers(workload: Workload, table: Table) -> Floats:
+    """Answer queries from the original records.
+
+    Parameters
+    ----------
+    workload
+    table
+        n records.
+
+    Returns
+    -------
+    numpy.ndarray
+        float64, one per query: NaN for an average over nobody. A query over nobody counts and adds to 0.
+
+    Raises
+    ------
+    PolicyError
+        With every query that is about columns that the table does not have, or that do not suit.
+    """
+    return _answers(original_joint(_only(_asked(workload, table), workload)), workload)
+
+
+def estimated_answers(
+    workload: Workload, published: Published, table: Table, *, recoding: Recoding | None = None
+) -> Floats:
+    """Answer queries from published tables alone, as well as their kind allows.
+
+    Parameters
+    ----------
+    workload
+    published
+        Tables of any kind.
+    table
+        The original: what is public of it, its schema with domains and hierarchies, says what labels stand for.
+    recoding
+        How a generalized table was published; None takes the defaults.
+
+    Returns
+    -------
+    numpy.ndarray
+        float64, one per query: NaN for an average over nobody.
+
+    Raises
+    ------
+    PolicyError
+        With every query that is about columns that are not there, or that do not suit.
+    InputError
+        When published cells cannot be read.
+
+    Notes
+    -----
+    Records under a generalized value are spread evenly over it: whole numbers ``[a..b]`` by the numbers inside the
+    range, (overlap + 1) / (width + 1), others by length; nodes and sets by their values; ``*`` over the domain; a
+    missing value is never in a range or set. Bucketized tables: matching records of a bucket times the share of its
+    matching sensitive values (Xiao and Tao 2006). Sliced tables: records of a bucket times the share of each column
+    that matches; shared attributes count once, as conditions. Marginals: the smallest table that has all attributes,
+    else tables are independent given what they share, which is iterative proportional fitting where the sets of
+    attributes have no cycle. A randomized table is taken as it is.
+
+    Records that were suppressed are not there to be counted.
+
+    Cost O(rows) for each query and each part of the tables that has to do with it.
+    """
+    return _estimated(workload, read_joint(published, _asked(workload, table), recoding))
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Questions:
+    """Queries about an original, and what of it judges answers to them; worked out once, for however many releases.
+
+    Letters: q queries.
+
+    Attributes
+    ----------
+    workload : Workload
+    exact : numpy.ndarray
+        float64 (q,): answers from the original; NaN for an average over nobody.
+    least : numpy.ndarray
+        float64 (q,): 0.1% of the answer over all records, the least that an error is divided by.
+    """
+
+    workload: Workload
+    exact: Floats
+    least: Floats
+
+    @classmethod
+    def about(cls, workload: Workload, domains: Mapping[str, Domain]) -> Questions:
+        """Answer queries from the original records.
+
+        Raises
+        ------
+        PolicyError
+            With every query that is about columns that the table does not have, or that do not suit.
+        """
+        _check(workload, domains)
+        original = original_joint(_only(domains, workload))
+        return cls(workload, _answers(original, workload), _least(workload, original))
+
+    def errors(self, published: Joint) -> Floats:
+        """Return the relative error of what a release answers to each query, (q,); NaN for averages over nobody.
+
+        Raises
+        ------
+        InputError
+            When queries are about columns that are not published.
+        """
+        return _relative(self.exact, _estimated(self.workload, published), self.least)
+
+
+@dataclass(frozen=True)
+class QueryErrors:
+    """How far estimated answers are from exact ones.
+
+    Attributes
+    ----------
+    queries : int
+        Queries that have an exact answer; averages over nobody have none.
+    median, mean, quartile_low, quartile_high, worst : float
+        Of the relative errors |estimate − exact| / max(|exact|, 0.1% of the answer over all records); a release that
+        has no answer is 100% off.
+    """
+
+    queries: int
+    median: float
+    mean: float
+    quartile_low: float
+    quartile_high: float
+    worst: float
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values, for JSON."""
+        return asdict(self)
+
+
+def relative_errors(workload: Workload, exact: Floats, estimated: Floats, table: Table) -> Floats:
+    """Return the relative error of each query, (queries,); NaN for averages over nobody.
+
+    Divided by max(|exact|, 0.1% of the aggregate over all records): n for counts.
+    """
+    if len(exact) != len(workload) or len(estimated) != len(workload):
+        raise InputError("relative errors: there must be an exact and an estimated answer to every query")
+    original = original_joint(_only(_asked(workload, table), workload))
+    return _relative(exact, estimated, _least(workload, original))
+
+
+def summarize(errors: Floats) -> QueryErrors:
+    """Return the spread of relative errors, those of queries without an answer left out.
+
+    Raises
+    ------
+    InputError
+        When no query has one.
+    """
+    known = errors[~np.isnan(errors)]
+    if not len(known):
+        raise InputError("query errors: no query has an answer in the original; draw others")
+    low, median, high = np.quantile(known, [0.25, 0.5, 0.75])
+    return QueryErrors(len(known), float(median), float(known.mean()), float(low), float(high), float(known.max()))
+
+
+def _asked(workload: Workload, table: Table) -> dict[str, Domain]:
+    domains = domains_of(encode(table))
+    _check(workload, domains)
+    return domains
+
+
+def _check(workload: Workload, domains: Mapping[str, Domain]) -> None:
+    if not isinstance(workload, Workload):
+        raise PolicyError("workload: must be a Workload; draw one with query_workload")
+    problems = [problem for query in workload for problem in query_problems(query, domains)]
+    raise_all(PolicyError, dict.fromkeys(problems))
+
+
+def _only(domains: Mapping[str, Domain], workload: Workload) -> Mapping[str, Domain]:
+    """Leave out what no query is about: fewer attributes, fewer distinct rows."""
+    wanted = set(workload.attributes)
+    return {name: domain for name, domain in domains.items() if name in wanted} or domains
+
+
+def _estimated(workload: Workload, published: Joint) -> Floats:
+    missing = [name for name in workload.attributes if name not in published.spreads]
+    raise_all(InputError, [f"column {name!r} is not published, and queries are about it" for name in missing])
+    return _answers(published, workload)
+
+
+def _answers(joint: Joint, queries: Iterable[Query]) -> Floats:
+    return np.array([estimate(joint, query) for query in queries])
+
+
+def _least(workload: Workload, original: Joint) -> Floats:
+    """Return the share of each query's aggregate over all records below which an answer is not divided by, (q,)."""
+    kinds = {(query.aggregate, query.of) for query in workload}
+    whole = {kind: SANITY * abs(estimate(original, Query((), *kind))) for kind in kinds}
+    return np.array([whole[query.aggregate, query.of] for query in workload])
+
+
+def _relative(exact: Floats, estimated: Floats, least: Floats) -> Floats:
+    divisor = np.maximum(np.maximum(np.abs(exact), least), np.finfo(np.float64).tiny)
+    errors = np.abs(estimated - exact) / divisor
+    return np.where(np.isnan(exact), np.nan, np.where(np.isnan(estimated), 1.0, errors))

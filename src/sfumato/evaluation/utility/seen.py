@@ -1,0 +1,161 @@
+"""A release of any kind, read against its original, and what can be measured of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from sfumato.errors import InputError
+from sfumato.evaluation.attacks.posterior import posterior_blocks, sensitive_of
+from sfumato.evaluation.attacks.target import OpenedRelease, open_release
+from sfumato.evaluation.losses import published_recoding
+from sfumato.evaluation.utility.answers import QueryErrors, Questions, summarize
+from sfumato.evaluation.utility.classifiers import Accuracy, TrainedOnce, accuracies
+from sfumato.evaluation.utility.domains import Domain
+from sfumato.evaluation.utility.features import Encoding
+from sfumato.evaluation.utility.joint import Joint
+from sfumato.evaluation.utility.learners import LEARNERS, Learner
+from sfumato.evaluation.utility.original import Original
+from sfumato.evaluation.utility.queries import AGGREGATES
+from sfumato.evaluation.utility.trade_off import guessing_accuracy, privacy_losses
+from sfumato.evaluation.utility.views import read_joint
+from sfumato.published import Published, RandomizedTable
+from sfumato.recoding import Recoding
+from sfumato.release.release import Release
+from sfumato.table.table import Table
+
+
+@dataclass(frozen=True)
+class Told:
+    """What a release tells attackers of one sensitive attribute.
+
+    Attributes
+    ----------
+    sensitive : str
+    baseline, adversary : float
+        As in :class:`~sfumato.evaluation.utility.trade_off.DirectComparison`.
+    privacy_loss : float
+        As in :class:`~sfumato.evaluation.utility.trade_off.TradeOff`.
+    """
+
+    sensitive: str
+    baseline: float
+    adversary: float
+    privacy_loss: float
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Seen:
+    """A release and its original, both read.
+
+    Attributes
+    ----------
+    published : Published
+    original : Original
+        Read once, and shared by all releases of it.
+    recoding : Recoding
+        How a generalized table was published.
+    after : Joint
+        What the release says of all attributes together.
+    """
+
+    published: Published
+    original: Original
+    recoding: Recoding
+    after: Joint
+
+    @classmethod
+    def of(
+        cls, release: Release | Published | str | Path, original: Original, recoding: Recoding | None = None
+    ) -> Seen:
+        """Read a release.
+
+        Raises
+        ------
+        InputError
+            When it cannot be read against the original.
+        """
+        opened = open_release(release)
+        chosen = recoding or recoding_of(opened)
+        return cls(opened.published, original, chosen, read_joint(opened.published, original.domains, chosen))
+
+    @property
+    def domains(self) -> Mapping[str, Domain]:
+        """Attributes of the original."""
+        return self.original.domains
+
+    @property
+    def having_values(self) -> list[str]:
+        """Published attributes of which the original has at least one value."""
+        return [name for name in self.after.spreads if self.domains[name].attribute.size]
+
+    def learnt(
+        self,
+        holdout: Table,
+        targets: Sequence[str] | None = None,
+        learners: Sequence[Learner] = LEARNERS,
+        encoding: Encoding = "midpoint",
+        seed: int | None = None,
+        trained: TrainedOnce | None = None,
+    ) -> tuple[Accuracy, ...]:
+        """Train classifiers on release and original, and test them on held-out records; None: the usual targets."""
+        return accuracies(
+            self.original.joint,
+            self.after,
+            holdout,
+            self.domains,
+            targets=self._usual_targets() if targets is None else targets,
+            learners=learners,
+            encoding=encoding,
+            seed=seed,
+            trained=trained,
+        )
+
+    def told(self) -> tuple[list[Told], str]:
+        """Return what attackers gain who ask the release about every person, or why that cannot be said."""
+        names = [name for name in sensitive_of(self.published) if name in self.domains]
+        if not names:
+            return [], "the release has no sensitive attribute"
+        if isinstance(self.published, RandomizedTable):
+            return [], "a randomized table says nothing certain of single people"
+        try:
+            return [self._told(name) for name in names], ""
+        except InputError as error:
+            return [], "; ".join(error.problems)
+
+    def _told(self, sensitive: str) -> Told:
+        right, most, table = 0.0, 0.0, self.original.table
+        for rows, beliefs in posterior_blocks(self.published, table, sensitive=sensitive, recoding=self.recoding):
+            truth = beliefs.codes_of(table.frame[sensitive][rows])
+            right += float(guessing_accuracy(beliefs.shares, truth).sum())
+            most = max(most, float(privacy_losses(beliefs.shares, beliefs.prior).max()))
+        frequent = int(np.bincount(self.domains[sensitive].codes).max())
+        return Told(sensitive, frequent / table.height, right / table.height, most)
+
+    def _usual_targets(self) -> list[str]:
+        schema = self.original.table.schema
+        quasi = [name for name in schema.quasi_identifying if self.domains[name].numbers is None]
+        return [name for name in [*schema.sensitive, *quasi[:1]] if name in self.after.spreads]
+
+
+def error_figures(questions: Questions, published: Joint) -> tuple[dict[str, QueryErrors], dict[str, str]]:
+    """Return the errors of each aggregate, and why there are none of some."""
+    errors = questions.errors(published)
+    aggregates = np.array([query.aggregate for query in questions.workload])
+    found: dict[str, QueryErrors] = {}
+    unmeasured: dict[str, str] = {}
+    for aggregate in AGGREGATES:
+        own = errors[aggregates == aggregate]
+        if not np.all(np.isnan(own)):
+            found[aggregate] = summarize(own)
+        elif len(own):
+            unmeasured[f"{aggregate} queries"] = "none has an answer in the original"
+    return found, unmeasured
+
+
+def recoding_of(opened: OpenedRelease) -> Recoding:
+    """Read how a release was published off its policy."""
+    return published_recoding(opened.policy)

@@ -1,0 +1,180 @@
+"""Reading each kind of published data as a joint distribution over the original values."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from sfumato.classes.generalized import Form
+from sfumato.classes.grouping import group_records
+from sfumato.errors import InputError, raise_all
+from sfumato.evaluation.utility.domains import Domain
+from sfumato.evaluation.utility.joint import Joint, Part, assemble
+from sfumato.evaluation.utility.labels import Reading, default_reading, original_spread, read_labels
+from sfumato.kernels.grouping import first_records
+from sfumato.numbers import counted
+from sfumato.published import BucketizedTables, MarginalTables, Published, PublishedTable, RandomizedTable, SlicedTable
+from sfumato.published.bucketized import COUNT
+from sfumato.published.sliced import BUCKET, labels_of
+from sfumato.recoding.choice import Recoding
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class _Source:
+    """A published table: the column of each attribute, and those of the bucket and of the count where it has them.
+
+    Where it has no counts, every row stands for `weight` records.
+    """
+
+    frame: pl.DataFrame
+    columns: Mapping[str, str]
+    bucket: str | None = None
+    count: str | None = None
+    weight: float = 1.0
+
+
+def read_joint(published: Published, domains: Mapping[str, Domain], recoding: Recoding | None = None) -> Joint:
+    """Read published data of any kind.
+
+    A generalized table, a randomized one: every row is a record, a generalized value stands for every original value
+    under it alike. Bucketized and sliced tables: parts are independent inside a bucket. Marginals: independent given
+    what they share. A sample counts as often as its records were drawn from.
+
+    Parameters
+    ----------
+    published
+    domains
+        Attributes of the original; those that are not published are left out.
+    recoding
+        How a generalized table was published; None takes the defaults.
+
+    Raises
+    ------
+    InputError
+        When cells cannot be read: the original is another one, or the recoding.
+    """
+    readings = {name: default_reading(domain) for name, domain in domains.items()}
+    if isinstance(published, PublishedTable):
+        readings |= _generalized_readings(published, domains, recoding)
+    elif isinstance(published, RandomizedTable):
+        readings = {name: default_reading(domain, points=True) for name, domain in domains.items()}
+    return _read(_known(_sources(published), domains), domains, readings)
+
+
+def original_joint(domains: Mapping[str, Domain]) -> Joint:
+    """Return the original records as a joint distribution, which is exact."""
+    codes = {name: domain.codes.astype(np.int32) for name, domain in domains.items()}
+    spreads = {name: original_spread(domain) for name, domain in domains.items()}
+    height = len(next(iter(codes.values())))
+    return assemble(spreads, [_collapsed(codes, np.zeros(height, dtype=np.int64), None)], 1)
+
+
+def _generalized_readings(
+    published: PublishedTable, domains: Mapping[str, Domain], recoding: Recoding | None
+) -> dict[str, Reading]:
+    quasi = [name for name in published.quasi_identifying if name in domains]
+    forms = (recoding or Recoding()).forms_of([domains[name].attribute for name in quasi])
+    return {
+        name: Reading(form, exact_first=form is Form.ANCESTOR, points=form is Form.MEAN)
+        for name, form in zip(quasi, forms, strict=True)
+    }
+
+
+def _sources(published: Published) -> list[_Source]:
+    """Return every published table that says what occurs together."""
+    if isinstance(published, (PublishedTable, RandomizedTable)):
+        names = (*published.quasi_identifying, *published.sensitive)
+        missing = [name for name in names if name not in published.data.columns]
+        raise_all(InputError, [f"the published table has no column {name!r}" for name in missing])
+        weight = published.weight if isinstance(published, RandomizedTable) else 1.0
+        return [_Source(published.data, {name: name for name in names}, weight=weight)]
+    if isinstance(published, SlicedTable):
+        pairs = zip(published.columns, labels_of(published.columns), strict=True)
+        return [_Source(published.data, dict(zip(column, named, strict=True)), BUCKET) for column, named in pairs]
+    if isinstance(published, BucketizedTables):
+        quasi = {name: name for name in published.quasi_identifying}
+        sensitive = {published.sensitive: published.sensitive}
+        return [_Source(published.quasi, quasi, BUCKET), _Source(published.counts, sensitive, BUCKET, COUNT)]
+    if isinstance(published, MarginalTables):
+        marginals = zip(published.marginals, published.columns, strict=True)
+        return [_Source(frame, {name: name for name in column}, count=COUNT) for frame, column in marginals]
+    raise InputError(f"a release of the kind {published.kind!r} cannot be read here")
+
+
+def _known(sources: list[_Source], domains: Mapping[str, Domain]) -> list[_Source]:
+    """Leave out insensitive attributes, and tables of nothing else."""
+    known = [
+        replace(source, columns={name: column for name, column in source.columns.items() if name in domains})
+        for source in sources
+    ]
+    found = [source for source in known if source.columns]
+    if not found:
+        raise InputError("the published tables have none of the original's quasi-identifying and sensitive columns")
+    return found
+
+
+def _read(sources: Sequence[_Source], domains: Mapping[str, Domain], readings: Mapping[str, Reading]) -> Joint:
+    raise_all(InputError, _shape_problems(sources))
+    spreads, problems = {}, []
+    label_of: list[dict[str, NDArray[np.int32]]] = [{} for _ in sources]
+    for name in dict.fromkeys(name for source in sources for name in source.columns):
+        holders = [(own, source) for own, source in zip(label_of, sources, strict=True) if name in source.columns]
+        columns = [source.frame[source.columns[name]] for _, source in holders]
+        spreads[name], codes, lost = read_labels(columns, domains[name], readings[name])
+        for (own, _), each in zip(holders, codes, strict=True):
+            own[name] = each
+        if lost:
+            problems.append(
+                f"column {name!r}: {counted(lost, 'published cell')} cannot be read; check the recoding, and that the "
+                "original is the one that the release was made from"
+            )
+    raise_all(InputError, problems)
+    buckets, count = _buckets(sources)
+    parts = [
+        _collapsed(own, bucket, _counts(source)) for own, bucket, source in zip(label_of, buckets, sources, strict=True)
+    ]
+    return assemble(spreads, parts, count)
+
+
+def _shape_problems(sources: Sequence[_Source]) -> list[str]:
+    problems = [
+        f"column {column!r}: is no column of values, such as texts or numbers"
+        for source in sources
+        for column in source.columns.values()
+        if source.frame[column].dtype.is_nested()
+    ]
+    if any(source.frame.is_empty() for source in sources):
+        problems.append("the published tables have no records")
+    return list(dict.fromkeys(problems))
+
+
+def _buckets(sources: Sequence[_Source]) -> tuple[list[NDArray[np.int64]], int]:
+    """Give the buckets of all tables the same numbers, from 0; a table without any has one."""
+    numbers = [
+        np.zeros(source.frame.height, dtype=np.int64)
+        if source.bucket is None
+        else source.frame[source.bucket].cast(pl.Int64).to_numpy()
+        for source in sources
+    ]
+    present = np.unique(np.concatenate(numbers))
+    return [np.searchsorted(present, each).astype(np.int64) for each in numbers], len(present)
+
+
+def _counts(source: _Source) -> NDArray[np.float64] | None:
+    if source.count is not None:
+        return source.frame[source.count].cast(pl.Float64).to_numpy()
+    return None if source.weight == 1.0 else np.full(source.frame.height, source.weight)
+
+
+def _collapsed(
+    label_of: Mapping[str, NDArray[np.int32]], bucket: NDArray[np.int64], counts: NDArray[np.float64] | None
+) -> Part:
+    """Join equal rows of one bucket into one with a count."""
+    row_of, count = group_records(np.column_stack([bucket, *label_of.values()]))
+    first = first_records(row_of, count)
+    held = np.bincount(row_of, counts, count).astype(np.float64)
+    return Part({name: labels[first] for name, labels in label_of.items()}, held, bucket[first])

@@ -1,1 +1,0 @@
-"""Tables and studies that show the library at work: the synthetic hospital, sweeps and comparisons."""

@@ -1,1 +1,0 @@
-"""The experiments of the founding papers, one file each."""

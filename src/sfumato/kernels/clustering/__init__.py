@@ -1,0 +1,1 @@
+"""Clusterings: nearest records, classes and what they lose."""

@@ -1,0 +1,345 @@
+"""Classes as lists of members that records can leave and join, with what each class loses.
+
+Letters: n records, m distinct ones, c classes, q attributes, M codes of all attributes together, s sensitive attributes
+that some rule looks at, v values of all those together.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.kernels.clustering.class_loss import ClassLoss, range_loss, set_loss
+from sfumato.kernels.jit import borrowing, inlined
+from sfumato.kernels.predicates import RuleArrays, holds
+from sfumato.kernels.space import SET
+
+NOBODY = -1
+
+
+class Members(NamedTuple):
+    """Who is in which class; changed in place.
+
+    Attributes
+    ----------
+    codes : numpy.ndarray
+        unsigned (m, q).
+    values : numpy.ndarray
+        unsigned (m, s): sensitive values, as the rules number them.
+    record_of : numpy.ndarray
+        int32 (n,): distinct record of each record.
+    class_of : numpy.ndarray
+        int32 (n,): class of each record, −1 for none.
+    heads : numpy.ndarray
+        int64 (c,): first member, −1 in an empty class.
+    after, before : numpy.ndarray
+        int64 (n,): next and previous member of the same class, −1 at the ends.
+    sizes : numpy.ndarray
+        int64 (c,).
+    low, high : numpy.ndarray
+        int32 (c, q): smallest and largest code; `high` holds the number of values where these make a set.
+    lost : numpy.ndarray
+        float64 (c,): loss of each record of the class.
+    marks : numpy.ndarray
+        int64 (M + 1,): scratch; the last entry is the newest mark.
+    counts : numpy.ndarray
+        int64 (v,): scratch, all zero between calls.
+    scratch : numpy.ndarray
+        float64: scratch of the rules.
+    """
+
+    codes: NDArray[Any]
+    values: NDArray[Any]
+    record_of: NDArray[np.int32]
+    class_of: NDArray[np.int32]
+    heads: NDArray[np.int64]
+    after: NDArray[np.int64]
+    before: NDArray[np.int64]
+    sizes: NDArray[np.int64]
+    low: NDArray[np.int32]
+    high: NDArray[np.int32]
+    lost: NDArray[np.float64]
+    marks: NDArray[np.int64]
+    counts: NDArray[np.int64]
+    scratch: NDArray[np.float64]
+
+
+@inlined
+def new_members(
+    codes: Any, values: Any, record_of: Any, class_of: Any, count: int, loss: ClassLoss, rules: RuleArrays
+) -> Members:
+    """List the members of `count` classes; `class_of` is kept and changed later."""
+    height = len(record_of)
+    width = codes.shape[1]
+    members = Members(
+        codes, values, record_of, class_of, np.full(count, NOBODY, np.int64), np.full(height, NOBODY, np.int64),
+        np.full(height, NOBODY, np.int64), np.zeros(count, np.int64), np.zeros((count, width), np.int32),
+        np.zeros((count, width), np.int32), np.zeros(count), np.zeros(loss.offsets[width] + 1, np.int64),
+        np.zeros(len(rules.totals), np.int64), np.zeros(rules.scratch_size),
+    )  # fmt: skip
+    for one in range(height):
+        if class_of[one] != NOBODY:
+            join(one, class_of[one], members)
+    for place in range(count):
+        measure(place, loss, members)
+    return members
+
+
+@borrowing
+def join(one: int, place: int, members: Members) -> None:
+    """Add a record to a class; the class is measured later."""
+    first = members.heads[place]
+    members.after[one] = first
+    members.before[one] = NOBODY
+    if first != NOBODY:
+        members.before[first] = one
+    members.heads[place] = one
+    members.sizes[place] += 1
+    members.class_of[one] = place
+
+
+@borrowing
+def leave(one: int, members: Members) -> None:
+    """Take a record out of its class; the class is measured later."""
+    place = members.class_of[one]
+    before = members.before[one]
+    after = members.after[one]
+    if before == NOBODY:
+        members.heads[place] = after
+    else:
+        members.after[before] = after
+    if after != NOBODY:
+        members.before[after] = before
+    members.sizes[place] -= 1
+    members.class_of[one] = NOBODY
+
+
+@borrowing
+def code_of(one: int, attribute: int, members: Members) -> int:
+    """Code of a record."""
+    return np.int64(members.codes[members.record_of[one], attribute])
+
+
+@borrowing
+def measure(place: int, loss: ClassLoss, members: Members) -> None:
+    """Find the ranges and the loss of a class anew. Cost O(members · q)."""
+    total = 0.0
+    first = members.heads[place]
+    for attribute in range(len(loss.kinds)):
+        if first == NOBODY:
+            break
+        if loss.kinds[attribute] == SET:
+            distinct = _distinct(place, attribute, loss, members)
+            members.high[place, attribute] = distinct
+            total += set_loss(attribute, distinct, loss)
+            continue
+        low = code_of(first, attribute, members)
+        high = low
+        one = members.after[first]
+        while one != NOBODY:
+            code = code_of(one, attribute, members)
+            low = min(low, code)
+            high = max(high, code)
+            one = members.after[one]
+        members.low[place, attribute] = low
+        members.high[place, attribute] = high
+        total += range_loss(attribute, low, high, loss)
+    members.lost[place] = total
+
+
+@borrowing
+def _distinct(place: int, attribute: int, loss: ClassLoss, members: Members) -> int:
+    start = loss.offsets[attribute]
+    members.marks[-1] += 1
+    mark = members.marks[-1]
+    distinct = 0
+    one = members.heads[place]
+    while one != NOBODY:
+        code = start + code_of(one, attribute, members)
+        if members.marks[code] != mark:
+            members.marks[code] = mark
+            distinct += 1
+        one = members.after[one]
+    return distinct
+
+
+@borrowing
+def changed_loss(place: int, out: int, into: int, loss: ClassLoss, members: Members) -> float:
+    """Loss of a class without the member `out` and with the record `into`, either of which may be −1.
+
+    Somebody must be left in it. Members are looked at only where `out` alone holds an end of a range.
+    """
+    total = 0.0
+    for attribute in range(len(loss.kinds)):
+        if loss.kinds[attribute] == SET:
+            total += set_loss(attribute, _changed_set(place, attribute, out, into, members), loss)
+            continue
+        low = np.int64(members.low[place, attribute])
+        high = np.int64(members.high[place, attribute])
+        if out != NOBODY and low < high:
+            code = code_of(out, attribute, members)
+            if code in (low, high):
+                low, high = _range_without(place, attribute, out, low, high, members)
+        if into != NOBODY:
+            code = code_of(into, attribute, members)
+            if code < low or code > high:
+                low = min(low, code)
+                high = max(high, code)
+        total += range_loss(attribute, low, high, loss)
+    return total
+
+
+@borrowing
+def enter(one: int, place: int, loss: ClassLoss, members: Members) -> None:
+    """Add a record to a class that has members, and keep its measures. Cost O(q), where values make sets O(members)."""
+    total = 0.0
+    for attribute in range(len(loss.kinds)):
+        code = code_of(one, attribute, members)
+        if loss.kinds[attribute] == SET:
+            if not _has(place, attribute, code, NOBODY, members):
+                members.high[place, attribute] += 1
+            total += set_loss(attribute, np.int64(members.high[place, attribute]), loss)
+            continue
+        if code < members.low[place, attribute]:
+            members.low[place, attribute] = code
+        if code > members.high[place, attribute]:
+            members.high[place, attribute] = code
+        low = np.int64(members.low[place, attribute])
+        high = np.int64(members.high[place, attribute])
+        total += range_loss(attribute, low, high, loss)
+    members.lost[place] = total
+    join(one, place, members)
+
+
+@borrowing
+def go(one: int, loss: ClassLoss, members: Members) -> None:
+    """Take a record out of its class and keep the class's measures; an empty class loses nothing."""
+    place = members.class_of[one]
+    leave(one, members)
+    total = 0.0
+    if members.heads[place] == NOBODY:
+        members.lost[place] = 0.0
+        return
+    for attribute in range(len(loss.kinds)):
+        code = code_of(one, attribute, members)
+        if loss.kinds[attribute] == SET:
+            if not _has(place, attribute, code, NOBODY, members):
+                members.high[place, attribute] -= 1
+            total += set_loss(attribute, np.int64(members.high[place, attribute]), loss)
+            continue
+        low = np.int64(members.low[place, attribute])
+        high = np.int64(members.high[place, attribute])
+        if low < high and code in (low, high):
+            low, high = _range_without(place, attribute, one, low, high, members)
+            members.low[place, attribute] = low
+            members.high[place, attribute] = high
+        total += range_loss(attribute, low, high, loss)
+    members.lost[place] = total
+
+
+@borrowing
+def _range_without(place: int, attribute: int, out: int, low: int, high: int, members: Members) -> Any:
+    left_low = high
+    left_high = low
+    one = members.heads[place]
+    while one != NOBODY:
+        if one != out:
+            code = code_of(one, attribute, members)
+            left_low = min(left_low, code)
+            left_high = max(left_high, code)
+            if left_low == low and left_high == high:
+                break
+        one = members.after[one]
+    return left_low, left_high
+
+
+@borrowing
+def _changed_set(place: int, attribute: int, out: int, into: int, members: Members) -> int:
+    distinct = np.int64(members.high[place, attribute])
+    if out != NOBODY and not _has(place, attribute, code_of(out, attribute, members), out, members):
+        distinct -= 1
+    if into != NOBODY and not _has(place, attribute, code_of(into, attribute, members), out, members):
+        distinct += 1
+    return distinct
+
+
+@borrowing
+def _has(place: int, attribute: int, code: int, out: int, members: Members) -> bool:
+    one = members.heads[place]
+    while one != NOBODY:
+        if one != out and code_of(one, attribute, members) == code:
+            return True
+        one = members.after[one]
+    return False
+
+
+@borrowing
+def union_loss(first: int, second: int, loss: ClassLoss, members: Members) -> float:
+    """Loss that two classes have as one, for each of their records."""
+    total = 0.0
+    for attribute in range(len(loss.kinds)):
+        if loss.kinds[attribute] == SET:
+            total += set_loss(attribute, _union_size(first, second, attribute, loss, members), loss)
+        else:
+            low = min(members.low[first, attribute], members.low[second, attribute])
+            high = max(members.high[first, attribute], members.high[second, attribute])
+            total += range_loss(attribute, np.int64(low), np.int64(high), loss)
+    return total
+
+
+@borrowing
+def _union_size(first: int, second: int, attribute: int, loss: ClassLoss, members: Members) -> int:
+    start = loss.offsets[attribute]
+    members.marks[-1] += 1
+    mark = members.marks[-1]
+    distinct = 0
+    for place in (first, second):
+        one = members.heads[place]
+        while one != NOBODY:
+            code = start + code_of(one, attribute, members)
+            if members.marks[code] != mark:
+                members.marks[code] = mark
+                distinct += 1
+            one = members.after[one]
+    return distinct
+
+
+@borrowing
+def class_holds(place: int, out: int, into: int, rules: RuleArrays, members: Members) -> bool:
+    """Tell whether a class satisfies every rule without the member `out` and with the record `into` (−1: nobody)."""
+    one = members.heads[place]
+    size = 0
+    while one != NOBODY:
+        if one != out:
+            _tally(one, 1, rules, members)
+            size += 1
+        one = members.after[one]
+    if into != NOBODY:
+        _tally(into, 1, rules, members)
+        size += 1
+    satisfied = holds(size, members.counts, rules, members.scratch)
+    members.counts[:] = 0
+    return satisfied
+
+
+@borrowing
+def union_holds(first: int, second: int, rules: RuleArrays, members: Members) -> bool:
+    """Tell whether two classes as one satisfy every rule."""
+    for place in (first, second):
+        one = members.heads[place]
+        while one != NOBODY:
+            _tally(one, 1, rules, members)
+            one = members.after[one]
+    size = members.sizes[first] + members.sizes[second]
+    satisfied = holds(size, members.counts, rules, members.scratch)
+    members.counts[:] = 0
+    return satisfied
+
+
+@borrowing
+def _tally(one: int, times: int, rules: RuleArrays, members: Members) -> None:
+    record = members.record_of[one]
+    for column in range(len(rules.offsets) - 1):
+        members.counts[rules.offsets[column] + np.int64(members.values[record, column])] += times

@@ -1,0 +1,125 @@
+"""Greedy k-member clustering: one class after the other takes the records that cost it least.
+
+Letters: m distinct records in tree order, q attributes, s sensitive attributes that some rule looks at, v values of all
+those together, e shares: a share is a number of equal records that go to one class.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from sfumato.kernels.clustering.class_loss import ClassLoss
+from sfumato.kernels.clustering.record_tree import (
+    RecordTree,
+    count_alive,
+    furthest,
+    nearest,
+    new_grown,
+    start_with,
+    take_in,
+    use_up,
+)
+from sfumato.kernels.jit import inlined, kernel
+from sfumato.kernels.predicates import RuleArrays, holds
+
+
+@kernel
+def grow_classes(
+    codes: Any, values: Any, weights: Any, seeds: Any, first: int, k: int, ruled: bool, tree: RecordTree,
+    loss: ClassLoss, rules: RuleArrays,
+) -> Any:  # fmt: skip
+    """Grow classes of k records, or more where the rules ask for more, until no class can be completed.
+
+    codes : unsigned (m, q); values : unsigned (m, s); weights : int64 (m,); seeds : int64 (m,), records in the order in
+    which they start classes, or empty: then each class starts with the record furthest from the one taken last, the
+    first with `first`; ruled : whether rules look at more than sizes.
+
+    Records equal to the one just taken come first, then the nearest, the first in tree order among equals. Once a class
+    is large enough, only records with values that it has too little of are taken.
+
+    Returns int64 (e, 3): record, class and number of records of each share; how many classes there are; int64 (m,):
+    what is left.
+    """
+    left = weights.copy()
+    alive = count_alive(left, tree)
+    shares = np.empty((weights.sum() if ruled else 2 * len(left) + weights.sum() // k + 1, 3), np.int64)
+    counts = np.zeros(len(rules.totals), np.int64)
+    scratch = np.empty(rules.scratch_size)
+    wanted = np.zeros(len(left) if ruled else 0, np.bool_)
+    grown = new_grown(loss)
+    stack = np.empty(len(tree.starts) + 2, np.int64)
+    bounds = np.empty(len(tree.starts) + 2)
+    total = weights.sum()
+    entries = 0
+    classes = 0
+    place = 0
+    last = first
+    while total >= k:
+        if len(seeds) > 0:
+            while place < len(seeds) and left[seeds[place]] == 0:
+                place += 1
+            if place == len(seeds):
+                break
+            record = seeds[place]
+        else:
+            start_with(codes, last, loss, grown)
+            record = furthest(codes, left, alive, tree, loss, grown, stack, bounds)
+        start_with(codes, record, loss, grown)
+        size = 0
+        begun = entries
+        counts[:] = 0
+        while True:
+            # One by one where the next record depends on the values of those before it.
+            taken = min(left[record], k - size) if size < k else 1
+            take_in(codes, record, loss, grown)
+            use_up(record, taken, left, alive, tree)
+            shares[entries, 0] = record
+            shares[entries, 1] = classes
+            shares[entries, 2] = taken
+            entries += 1
+            size += taken
+            total -= taken
+            last = record
+            if ruled:
+                _count(values, record, taken, rules, counts)
+            if size < k:
+                if left[record] == 0:
+                    record, _ = nearest(codes, left, alive, wanted[:0], tree, loss, grown, stack, bounds)
+                continue
+            if not ruled or holds(size, counts, rules, scratch):
+                break
+            if not _mark_scarce(values, left, size, rules, counts, wanted):
+                break
+            record, _ = nearest(codes, left, alive, wanted, tree, loss, grown, stack, bounds)
+        if ruled and not holds(size, counts, rules, scratch):
+            # Nothing that is left completes it: whatever starts later would fail as well, or take the same records.
+            for share in range(begun, entries):
+                left[shares[share, 0]] += shares[share, 2]
+            entries = begun
+            break
+        classes += 1
+    return shares[:entries].copy(), classes, left
+
+
+@inlined
+def _count(values: Any, record: int, taken: int, rules: RuleArrays, counts: Any) -> None:
+    for column in range(len(rules.offsets) - 1):
+        counts[rules.offsets[column] + np.int64(values[record, column])] += taken
+
+
+@inlined
+def _mark_scarce(values: Any, left: Any, size: int, rules: RuleArrays, counts: Any, wanted: Any) -> bool:
+    """Mark the records that are left and have a value of which the class has less than the whole table."""
+    some = False
+    for record in range(len(left)):
+        wanted[record] = False
+        if left[record] > 0:
+            for column in range(len(rules.offsets) - 1):
+                place = rules.offsets[column] + np.int64(values[record, column])
+                if counts[place] * rules.total < rules.totals[place] * size:
+                    wanted[record] = True
+                    some = True
+                    break
+    return some

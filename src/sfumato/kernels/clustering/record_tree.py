@@ -1,0 +1,528 @@
+"""A tree over distinct records, for finding near and far ones without looking at all.
+
+Letters: m distinct records, q attributes, t nodes of the tree, M codes of all attributes together.
+
+Records stand in tree order: every node owns a range of them and knows the range of their codes in each attribute. The
+cost of a record grows with the distance of its codes from those of a class, so that the nearest codes of a node bound
+all its records from below and the furthest from above. Among equals the first record in tree order is found, whatever
+way the search takes.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.kernels.clustering.class_loss import TABLED, ClassLoss, range_loss, set_loss
+from sfumato.kernels.jit import borrowing, inlined, kernel
+from sfumato.kernels.space import NUMERIC, SET
+
+BUCKET = 8
+"""Records of a node that is not split any more; equal records are never split."""
+
+NONE = -1
+
+
+class RecordTree(NamedTuple):
+    """Nodes in the order in which they were made, the root first.
+
+    Attributes
+    ----------
+    order : numpy.ndarray
+        int32 (m,): which record of the input stands at each place.
+    starts, stops : numpy.ndarray
+        int32 (t,): places that the node owns, ``starts .. stops-1``.
+    left, parent : numpy.ndarray
+        int32 (t,): first child, the second is the next node, −1 in a bucket; parent, −1 for the root.
+    bucket_of : numpy.ndarray
+        int32 (m,): the bucket that owns each place.
+    low, high : numpy.ndarray
+        int32 (t, q): smallest and largest code of the node's records.
+    """
+
+    order: NDArray[np.int32]
+    starts: NDArray[np.int32]
+    stops: NDArray[np.int32]
+    left: NDArray[np.int32]
+    parent: NDArray[np.int32]
+    bucket_of: NDArray[np.int32]
+    low: NDArray[np.int32]
+    high: NDArray[np.int32]
+
+
+class Grown(NamedTuple):
+    """What a class has collected so far, and what every code would cost it.
+
+    Attributes
+    ----------
+    low, high : numpy.ndarray
+        int64 (q,): smallest and largest code.
+    distinct : numpy.ndarray
+        int64 (q,): values of attributes without order or hierarchy.
+    present : numpy.ndarray
+        bool (M,): which of them.
+    costs : numpy.ndarray
+        float64 (M,): loss of each attribute once the code has joined, where it has few codes; with many codes, most of
+        a table would never be looked at before the class changes.
+    tabled : numpy.ndarray
+        bool (q,): attributes with few codes.
+    floors : numpy.ndarray
+        float64 (q,): loss of each attribute as it is.
+    """
+
+    low: NDArray[np.int64]
+    high: NDArray[np.int64]
+    distinct: NDArray[np.int64]
+    present: NDArray[np.bool_]
+    costs: NDArray[np.float64]
+    tabled: NDArray[np.bool_]
+    floors: NDArray[np.float64]
+
+
+@inlined
+def new_grown(loss: ClassLoss) -> Grown:
+    """Return a class without records."""
+    count = len(loss.kinds)
+    size = loss.offsets[count]
+    return Grown(
+        np.zeros(count, np.int64), np.zeros(count, np.int64), np.zeros(count, np.int64), np.zeros(size, np.bool_),
+        np.zeros(size), np.diff(loss.offsets) <= TABLED, np.zeros(count),
+    )  # fmt: skip
+
+
+@borrowing
+def start_with(codes: Any, record: int, loss: ClassLoss, grown: Grown) -> None:
+    """Forget what was collected and start with one record; codes : unsigned (m, q)."""
+    for attribute in range(len(loss.kinds)):
+        code = np.int64(codes[record, attribute])
+        start = loss.offsets[attribute]
+        if loss.kinds[attribute] == SET:
+            grown.present[start : loss.offsets[attribute + 1]] = False
+            grown.present[start + code] = True
+        grown.distinct[attribute] = 1
+        grown.low[attribute] = code
+        grown.high[attribute] = code
+        _price(attribute, loss, grown)
+
+
+@borrowing
+def take_in(codes: Any, record: int, loss: ClassLoss, grown: Grown) -> None:
+    """Add one record."""
+    for attribute in range(len(loss.kinds)):
+        code = np.int64(codes[record, attribute])
+        if loss.kinds[attribute] == SET:
+            place = loss.offsets[attribute] + code
+            if not grown.present[place]:
+                grown.present[place] = True
+                grown.distinct[attribute] += 1
+                _price(attribute, loss, grown)
+        elif code < grown.low[attribute] or code > grown.high[attribute]:
+            grown.low[attribute] = min(grown.low[attribute], code)
+            grown.high[attribute] = max(grown.high[attribute], code)
+            _price(attribute, loss, grown)
+
+
+@borrowing
+def _price(attribute: int, loss: ClassLoss, grown: Grown) -> None:
+    """Find what an attribute costs as it is, and what it would with every code where there are few."""
+    if loss.kinds[attribute] == SET:
+        grown.floors[attribute] = set_loss(attribute, grown.distinct[attribute], loss)
+    else:
+        grown.floors[attribute] = range_loss(attribute, grown.low[attribute], grown.high[attribute], loss)
+    if grown.tabled[attribute]:
+        _tabulate(attribute, loss, grown)
+
+
+@borrowing
+def _tabulate(attribute: int, loss: ClassLoss, grown: Grown) -> None:
+    start = loss.offsets[attribute]
+    stop = loss.offsets[attribute + 1]
+    own = grown.floors[attribute]
+    if loss.kinds[attribute] == SET:
+        more = set_loss(attribute, grown.distinct[attribute] + 1, loss)
+        for place in range(start, stop):
+            grown.costs[place] = own if grown.present[place] else more
+        return
+    low = start + grown.low[attribute]
+    high = start + grown.high[attribute]
+    grown.costs[low : high + 1] = own
+    if loss.kinds[attribute] == NUMERIC:
+        for place in range(start, low):
+            grown.costs[place] = min(loss.places[high] - loss.places[place], loss.tops[attribute])
+        for place in range(high + 1, stop):
+            grown.costs[place] = min(loss.places[place] - loss.places[low], loss.tops[attribute])
+        return
+    cost = own
+    for place in range(low - 1, start - 1, -1):
+        cost = max(cost, loss.gaps[0, place])
+        grown.costs[place] = cost
+    cost = own
+    for place in range(high + 1, stop):
+        cost = max(cost, loss.gaps[0, place - 1])
+        grown.costs[place] = cost
+
+
+@borrowing
+def _cost(attribute: int, code: int, loss: ClassLoss, grown: Grown) -> float:
+    """Loss of an attribute once a code has joined."""
+    place = loss.offsets[attribute] + code
+    if grown.tabled[attribute]:
+        return grown.costs[place]
+    if loss.kinds[attribute] != SET:
+        return range_loss(attribute, min(grown.low[attribute], code), max(grown.high[attribute], code), loss)
+    if grown.present[place]:
+        return grown.floors[attribute]
+    return set_loss(attribute, grown.distinct[attribute] + 1, loss)
+
+
+@borrowing
+def grown_loss(codes: Any, record: int, loss: ClassLoss, grown: Grown) -> float:
+    """Loss of the class with one record more."""
+    total = 0.0
+    for attribute in range(len(loss.kinds)):
+        total += _cost(attribute, np.int64(codes[record, attribute]), loss, grown)
+    return total
+
+
+@borrowing
+def own_loss(loss: ClassLoss, grown: Grown) -> float:
+    """Loss of the class as it is."""
+    total = 0.0
+    for attribute in range(len(loss.kinds)):
+        total += grown.floors[attribute]
+    return total
+
+
+@borrowing
+def least_loss(node: int, tree: RecordTree, loss: ClassLoss, grown: Grown) -> float:
+    """Lower bound on :func:`grown_loss` of a node's records."""
+    total = 0.0
+    for attribute in range(len(loss.kinds)):
+        low = np.int64(tree.low[node, attribute])
+        high = np.int64(tree.high[node, attribute])
+        if low < high and loss.kinds[attribute] == SET:
+            total += grown.floors[attribute]
+        else:
+            # The code of the node that is nearest to the class; any that both have will do.
+            total += _cost(attribute, min(max(grown.low[attribute], low), high), loss, grown)
+    return total
+
+
+@borrowing
+def _most_loss(node: int, tree: RecordTree, loss: ClassLoss, grown: Grown) -> float:
+    """Upper bound on :func:`grown_loss` of a node's records."""
+    total = 0.0
+    for attribute in range(len(loss.kinds)):
+        low = np.int64(tree.low[node, attribute])
+        high = np.int64(tree.high[node, attribute])
+        if low < high and loss.kinds[attribute] == SET:
+            total += set_loss(attribute, grown.distinct[attribute] + 1, loss)
+        else:
+            total += max(_cost(attribute, low, loss, grown), _cost(attribute, high, loss, grown))
+    return total
+
+
+@borrowing
+def nearest(
+    codes: Any, left: Any, alive: Any, wanted: Any, tree: RecordTree, loss: ClassLoss, grown: Grown, stack: Any,
+    bounds: Any,
+) -> Any:  # fmt: skip
+    """Find the record whose joining costs the class least, and the class's loss with it; −1 when there is none.
+
+    codes : unsigned (m, q), in tree order; left : int64 (m,), above 0 for records that may be taken; alive : int64
+    (t,), how many of those each node has; wanted : bool (m,) or empty for all; stack : int64, bounds : float64, as long
+    as the tree is deep, and one more (t + 1 always suffices).
+    """
+    best = np.inf
+    found = NONE
+    stack[0] = 0
+    bounds[0] = 0.0
+    waiting = 1
+    while waiting > 0:
+        waiting -= 1
+        node = stack[waiting]
+        bound = bounds[waiting]
+        if bound > best or (bound == best and tree.starts[node] > found):
+            continue
+        while tree.left[node] != NONE:
+            first = tree.left[node]
+            second = first + 1
+            near = least_loss(first, tree, loss, grown) if alive[first] > 0 else np.inf
+            far = least_loss(second, tree, loss, grown) if alive[second] > 0 else np.inf
+            if far < near:
+                near, far, first, second = far, near, second, first
+            if far < np.inf and (far < best or (far == best and tree.starts[second] < found)):
+                stack[waiting] = second
+                bounds[waiting] = far
+                waiting += 1
+            node = first
+            bound = near
+            if bound > best or (bound == best and tree.starts[node] > found):
+                break
+        if bound == np.inf or bound > best or tree.left[node] != NONE:
+            continue
+        for record in range(tree.starts[node], tree.stops[node]):
+            if left[record] > 0 and (len(wanted) == 0 or wanted[record]):
+                cost = grown_loss(codes, record, loss, grown)
+                if cost < best or (cost == best and record < found):
+                    best = cost
+                    found = record
+    return found, best
+
+
+@borrowing
+def furthest(
+    codes: Any, left: Any, alive: Any, tree: RecordTree, loss: ClassLoss, grown: Grown, stack: Any, bounds: Any
+) -> int:
+    """Find the record whose joining costs the class most; see :func:`nearest`."""
+    best = -1.0
+    found = NONE
+    stack[0] = 0
+    bounds[0] = np.inf
+    waiting = 1
+    while waiting > 0:
+        waiting -= 1
+        node = stack[waiting]
+        bound = bounds[waiting]
+        if alive[node] == 0 or bound < best or (bound == best and tree.starts[node] > found):
+            continue
+        if tree.left[node] != NONE:
+            first = tree.left[node]
+            second = first + 1
+            far = _most_loss(first, tree, loss, grown)
+            near = _most_loss(second, tree, loss, grown)
+            if near > far:
+                near, far, first, second = far, near, second, first
+            stack[waiting] = second
+            bounds[waiting] = near
+            stack[waiting + 1] = first
+            bounds[waiting + 1] = far
+            waiting += 2
+            continue
+        for record in range(tree.starts[node], tree.stops[node]):
+            if left[record] > 0:
+                cost = grown_loss(codes, record, loss, grown)
+                if cost > best or (cost == best and record < found):
+                    best = cost
+                    found = record
+    return found
+
+
+@borrowing
+def use_up(record: int, count: int, left: Any, alive: Any, tree: RecordTree) -> None:
+    """Take `count` of the records that stand at one place."""
+    left[record] -= count
+    if left[record] <= 0:
+        node = np.int64(tree.bucket_of[record])
+        while node != NONE:
+            alive[node] -= 1
+            node = np.int64(tree.parent[node])
+
+
+@inlined
+def count_alive(left: Any, tree: RecordTree) -> Any:
+    """Count the records of each node that may be taken; int64 (t,)."""
+    alive = np.zeros(len(tree.starts), np.int64)
+    for node in range(len(tree.starts) - 1, -1, -1):
+        if tree.left[node] == NONE:
+            for record in range(tree.starts[node], tree.stops[node]):
+                alive[node] += 1 if left[record] > 0 else 0
+        else:
+            alive[node] = alive[tree.left[node]] + alive[tree.left[node] + 1]
+    return alive
+
+
+@kernel
+def near_records(
+    codes: Any, weights: Any, tree: RecordTree, loss: ClassLoss, low: int, high: int, size: int, k: int
+) -> Any:
+    """Return for records ``low .. high-1`` their `size` nearest, nearest first, and how far the (k−1)th other one is.
+
+    codes : unsigned (m, q) in tree order; weights : int64 (m,), how many equal records each stands for, themselves
+    included. Returns int32 (high − low, size), filled up with −1; float64 (high − low, size); float64 (high − low,),
+    infinite where fewer than k records were found.
+    """
+    found = np.full((high - low, size), NONE, np.int32)
+    distances = np.full((high - low, size), np.inf)
+    reach = np.full(high - low, np.inf)
+    stack = np.empty(len(tree.starts) + 1, np.int64)
+    bounds = np.empty(len(tree.starts) + 1)
+    grown = new_grown(loss)
+    for record in range(low, high):
+        start_with(codes, record, loss, grown)
+        _near_one(codes, record, tree, loss, grown, found[record - low], distances[record - low], stack, bounds)
+        together = weights[record]
+        if together >= k:
+            reach[record - low] = 0.0
+        for place in range(size):
+            if together >= k or found[record - low, place] == NONE:
+                break
+            together += weights[found[record - low, place]]
+            if together >= k:
+                reach[record - low] = distances[record - low, place]
+    return found, distances, reach
+
+
+@borrowing
+def _near_one(
+    codes: Any, record: int, tree: RecordTree, loss: ClassLoss, grown: Grown, found: Any, distances: Any, stack: Any,
+    bounds: Any,
+) -> None:  # fmt: skip
+    size = len(found)
+    held = 0
+    stack[0] = 0
+    bounds[0] = 0.0
+    waiting = 1
+    while waiting > 0:
+        waiting -= 1
+        node = stack[waiting]
+        # Equally far records are taken in tree order, so that the list does not depend on the way of the search.
+        if bounds[waiting] > distances[size - 1]:
+            continue
+        if tree.left[node] != NONE:
+            first = tree.left[node]
+            second = first + 1
+            near = least_loss(first, tree, loss, grown)
+            far = least_loss(second, tree, loss, grown)
+            if far < near:
+                near, far, first, second = far, near, second, first
+            if far <= distances[size - 1]:
+                stack[waiting] = second
+                bounds[waiting] = far
+                waiting += 1
+            if near <= distances[size - 1]:
+                stack[waiting] = first
+                bounds[waiting] = near
+                waiting += 1
+            continue
+        for other in range(tree.starts[node], tree.stops[node]):
+            if other == record:
+                continue
+            cost = grown_loss(codes, other, loss, grown)
+            last = size - 1
+            if cost > distances[last] or (cost == distances[last] and found[last] != NONE and other > found[last]):
+                continue
+            place = min(held, last)
+            held = min(held + 1, size)
+            while place > 0 and (
+                distances[place - 1] > cost or (distances[place - 1] == cost and found[place - 1] > other)
+            ):
+                distances[place] = distances[place - 1]
+                found[place] = found[place - 1]
+                place -= 1
+            distances[place] = cost
+            found[place] = other
+
+
+@kernel
+def plant(codes: Any, loss: ClassLoss) -> RecordTree:
+    """Build the tree over distinct records; codes : unsigned (m, q), m at least 1.
+
+    A node is cut along the attribute in which it loses most, where a large gap leaves many records on both sides. The
+    result depends on the order of `codes` only among equal records. Cost O(q m log m) for cuts that halve.
+    """
+    height = codes.shape[0]
+    count = codes.shape[1]
+    most = 2 * height
+    order = np.arange(height).astype(np.int32)
+    starts = np.zeros(most, np.int32)
+    stops = np.zeros(most, np.int32)
+    left = np.full(most, NONE, np.int32)
+    parent = np.full(most, NONE, np.int32)
+    bucket_of = np.zeros(height, np.int32)
+    low = np.zeros((most, count), np.int32)
+    high = np.zeros((most, count), np.int32)
+    spare = np.empty(height, np.int32)
+    stops[0] = height
+    nodes = 1
+    node = 0
+    while node < nodes:
+        _measure(codes, order, starts[node], stops[node], low[node], high[node])
+        attribute = NONE
+        if stops[node] - starts[node] > BUCKET:
+            attribute = _widest(low[node], high[node], loss)
+        if attribute == NONE:
+            bucket_of[starts[node] : stops[node]] = node
+        else:
+            edge = _best_edge(codes, order, starts[node], stops[node], attribute, loss)
+            middle = _part(codes, order, starts[node], stops[node], attribute, edge, spare)
+            left[node] = nodes
+            starts[nodes] = starts[node]
+            stops[nodes] = middle
+            starts[nodes + 1] = middle
+            stops[nodes + 1] = stops[node]
+            parent[nodes] = node
+            parent[nodes + 1] = node
+            nodes += 2
+        node += 1
+    return RecordTree(
+        order, starts[:nodes].copy(), stops[:nodes].copy(), left[:nodes].copy(), parent[:nodes].copy(), bucket_of,
+        low[:nodes].copy(), high[:nodes].copy(),
+    )  # fmt: skip
+
+
+@borrowing
+def _measure(codes: Any, order: Any, start: int, stop: int, low: Any, high: Any) -> None:
+    for attribute in range(len(low)):
+        low[attribute] = codes[order[start], attribute]
+        high[attribute] = low[attribute]
+    for place in range(start + 1, stop):
+        for attribute in range(len(low)):
+            code = np.int32(codes[order[place], attribute])
+            low[attribute] = min(low[attribute], code)
+            high[attribute] = max(high[attribute], code)
+
+
+@borrowing
+def _widest(low: Any, high: Any, loss: ClassLoss) -> int:
+    widest = NONE
+    most = -1.0
+    for attribute in range(len(low)):
+        if low[attribute] == high[attribute]:
+            continue
+        if loss.kinds[attribute] == SET:
+            lost = set_loss(attribute, high[attribute] - low[attribute] + 1, loss)
+        else:
+            lost = range_loss(attribute, low[attribute], high[attribute], loss)
+        if lost > most:
+            most = lost
+            widest = attribute
+    return widest
+
+
+@inlined
+def _best_edge(codes: Any, order: Any, start: int, stop: int, attribute: int, loss: ClassLoss) -> int:
+    """Last code that goes left."""
+    values = np.empty(stop - start, np.int64)
+    for place in range(start, stop):
+        values[place - start] = codes[order[place], attribute]
+    values.sort()
+    best = -1.0
+    edge = values[0]
+    for place in range(1, len(values)):
+        if values[place - 1] != values[place]:
+            gap = range_loss(attribute, values[place - 1], values[place], loss)
+            worth = (gap + 1e-9) * min(place, len(values) - place)
+            if worth > best:
+                best = worth
+                edge = values[place - 1]
+    return edge
+
+
+@borrowing
+def _part(codes: Any, order: Any, start: int, stop: int, attribute: int, edge: int, spare: Any) -> int:
+    """Move records up to the edge to the front, keeping their order; return where the others start."""
+    middle = start
+    kept = 0
+    for place in range(start, stop):
+        if codes[order[place], attribute] <= edge:
+            order[middle] = order[place]
+            middle += 1
+        else:
+            spare[kept] = order[place]
+            kept += 1
+    for place in range(kept):
+        order[middle + place] = spare[place]
+    return middle

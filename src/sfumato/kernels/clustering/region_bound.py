@@ -1,0 +1,206 @@
+"""The cheapest region around each record that holds k records: what no class with that record can beat.
+
+Letters: m distinct records in tree order, q attributes, g candidates: records that a cheaper region might hold.
+
+A class costs, in each attribute, at least as much as the record together with the member that is furthest from it there
+(exactly as much in a hierarchy). So the question is for one limit per attribute, cheapest in all, such that k records
+keep every limit. Limits are tried attribute by attribute, tight ones first. Whatever is chosen for the others, the rest
+costs at least what the k-th cheapest candidate still has to pay, which ends most branches early.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from sfumato.kernels.clustering.class_loss import ClassLoss, range_loss
+from sfumato.kernels.clustering.record_tree import (
+    NONE,
+    Grown,
+    RecordTree,
+    count_alive,
+    grown_loss,
+    least_loss,
+    nearest,
+    new_grown,
+    own_loss,
+    start_with,
+    take_in,
+)
+from sfumato.kernels.jit import inlined, kernel
+
+
+@kernel
+def cheapest_regions(
+    codes: Any, weights: Any, tree: RecordTree, loss: ClassLoss, low: int, high: int, k: int, patience: int
+) -> Any:
+    """Return a lower bound on the loss of every class of k records that has the record; float64 (high − low,).
+
+    codes : unsigned (m, q), in tree order; weights : int64 (m,); low, high : which records; patience : choices of
+    limits that are looked at for one record. What is left then counts with its own bound, so that the result may be
+    lower than the cheapest region, never higher than what a class costs.
+    """
+    found = np.zeros(high - low)
+    stack = np.empty(len(tree.starts) + 1, np.int64)
+    bounds = np.empty(len(tree.starts) + 1)
+    grown = new_grown(loss)
+    left = weights.copy()
+    alive = count_alive(left, tree)
+    candidates = np.empty(len(weights), np.int64)
+    for record in range(low, high):
+        if weights[record] >= k:
+            continue
+        most = _greedy(codes, weights, record, k, left, alive, tree, loss, grown, stack, bounds)
+        start_with(codes, record, loss, grown)
+        count = _within(codes, most, tree, loss, grown, stack, candidates)
+        found[record - low] = _least_limits(codes, weights, record, k, most, candidates[:count], patience, loss)
+    return found
+
+
+@inlined
+def _greedy(
+    codes: Any, weights: Any, record: int, k: int, left: Any, alive: Any, tree: RecordTree, loss: ClassLoss,
+    grown: Grown, stack: Any, bounds: Any,
+) -> float:  # fmt: skip
+    """Loss of a class grown around the record, infinite where there are not enough; `left` is put back as it was."""
+    start_with(codes, record, loss, grown)
+    taken = np.empty(k, np.int64)
+    size = 0
+    steps = 0
+    one = record
+    while one != NONE:
+        taken[steps] = one
+        steps += 1
+        size += weights[one]
+        left[one] = 0
+        take_in(codes, one, loss, grown)
+        if size >= k:
+            break
+        one, _ = nearest(codes, left, alive, left[:0] > 0, tree, loss, grown, stack, bounds)
+    for step in range(steps):
+        left[taken[step]] = weights[taken[step]]
+    return own_loss(loss, grown) if size >= k else np.inf
+
+
+@inlined
+def _within(
+    codes: Any, most: float, tree: RecordTree, loss: ClassLoss, grown: Grown, stack: Any, candidates: Any
+) -> int:
+    """List the records that are nearer than `most`."""
+    count = 0
+    stack[0] = 0
+    waiting = 1
+    while waiting > 0:
+        waiting -= 1
+        node = stack[waiting]
+        if least_loss(node, tree, loss, grown) >= most:
+            continue
+        if tree.left[node] != NONE:
+            stack[waiting] = tree.left[node]
+            stack[waiting + 1] = tree.left[node] + 1
+            waiting += 2
+            continue
+        for one in range(tree.starts[node], tree.stops[node]):
+            if grown_loss(codes, one, loss, grown) < most:
+                candidates[count] = one
+                count += 1
+    return count
+
+
+@inlined
+def _least_limits(
+    codes: Any, weights: Any, record: int, k: int, most: float, candidates: Any, patience: int, loss: ClassLoss
+) -> float:
+    """Search the limits depth first; the levels of the search are the attributes, the most telling first."""
+    count = len(candidates)
+    width = codes.shape[1]
+    if count == 0:
+        return most
+    costs = np.zeros((width, count))
+    together = np.empty(count, np.int64)
+    for place in range(count):
+        together[place] = weights[candidates[place]]
+        for attribute in range(width):
+            one = np.int64(codes[record, attribute])
+            other = np.int64(codes[candidates[place], attribute])
+            costs[attribute, place] = range_loss(attribute, min(one, other), max(one, other), loss)
+    order = np.argsort(-np.array([costs[attribute].sum() for attribute in range(width)]))
+    # Level by level: who is still in, what is paid, what each still has to pay, and the limit that was tried last.
+    kept = np.empty((width + 1, count), np.int64)
+    kept[0] = np.arange(count)
+    sizes = np.zeros(width + 1, np.int64)
+    sizes[0] = count
+    rest = np.zeros((width + 1, count))
+    for place in range(count):
+        for attribute in range(width):
+            rest[0, place] += costs[attribute, place]
+    paid = np.zeros(width + 1)
+    tried = np.full(width, -1.0)
+    best = most
+    level = 0
+    looked = 0
+    while level >= 0:
+        limit = np.inf
+        if level < width:
+            attribute = order[level]
+            for entry in range(sizes[level]):
+                cost = costs[attribute, kept[level, entry]]
+                if cost > tried[level] and cost < limit:
+                    limit = cost
+        if limit == np.inf or paid[level] + limit >= best:
+            level -= 1
+            continue
+        tried[level] = limit
+        inside = 0
+        for entry in range(sizes[level]):
+            place = kept[level, entry]
+            if costs[attribute, place] <= limit:
+                kept[level + 1, inside] = place
+                rest[level + 1, inside] = rest[level, entry] - costs[attribute, place]
+                inside += 1
+        sizes[level + 1] = inside
+        paid[level + 1] = paid[level] + limit
+        bound = paid[level + 1] + _weighted_rank(rest[level + 1], kept[level + 1], inside, together, k)
+        looked += 1
+        if bound >= best - 1e-12:
+            continue
+        if level + 1 == width or looked > patience:
+            best = bound
+            continue
+        level += 1
+        if level < width:
+            tried[level] = -1.0
+    return best
+
+
+@inlined
+def _weighted_rank(rest: Any, kept: Any, count: int, together: Any, k: int) -> float:
+    """Return what the record with which k are together still has to pay, the cheapest first; infinite without one.
+
+    The cheapest are held in a short rising list.
+    """
+    limits = np.empty(k)
+    numbers = np.empty(k, np.int64)
+    held = 0
+    total = 0
+    for entry in range(count):
+        cost = max(rest[entry], 0.0)
+        if total >= k and cost >= limits[held - 1]:
+            continue
+        place = held
+        while place > 0 and limits[place - 1] > cost:
+            place -= 1
+        for step in range(min(held, k - 1), place, -1):
+            limits[step] = limits[step - 1]
+            numbers[step] = numbers[step - 1]
+        limits[place] = cost
+        numbers[place] = together[kept[entry]]
+        held = min(held + 1, k)
+        total = 0
+        for step in range(held):
+            total += numbers[step]
+            if total >= k:
+                held = step + 1
+                break
+    return limits[held - 1] if total >= k else np.inf

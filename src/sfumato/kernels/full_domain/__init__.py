@@ -1,0 +1,1 @@
+"""Full-domain generalization: counting at levels."""

@@ -1,0 +1,1 @@
+"""Cuts and recodings of a whole attribute."""

@@ -1,0 +1,480 @@
+"""What cutting one region of an attribute across the whole table would bring, and whether it is allowable.
+
+Letters: q quasi-identifying attributes, m distinct records, M codes of all attributes together, r regions, t nodes.
+
+A region that is a node of a hierarchy is cut into all its children; any other region in two. A root that holds missing
+and present values gives the missing value a region of its own when it is cut.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.kernels.global_cuts.product_cells import (
+    LEFT,
+    Cells,
+    Layout,
+    collect,
+    count_in,
+    forget,
+    group,
+    judge,
+    range_loss,
+)
+from sfumato.kernels.jit import inlined, kernel
+from sfumato.kernels.predicates import RuleArrays, holds
+from sfumato.kernels.space import NUMERIC, TREE, Space
+
+BEST = 0  # where the loss falls most
+MEDIAN = 1  # after the lower median
+FALLBACK = 2  # after the lower median or before it, the allowable one that is closer to half
+
+NO_PLACE = -1
+ROOT = -1
+LEAF = -2
+
+
+class Cutting(NamedTuple):
+    """How regions are cut.
+
+    Attributes
+    ----------
+    smallest : int
+        Records that every cell needs at least (k, or 1).
+    ruled : bool
+        Whether some rule looks at more than the size.
+    place : int
+        BEST, MEDIAN or FALLBACK.
+    widest : bool
+        Cut the widest region first instead of the one with the best score.
+    per_anonymity : bool
+        Divide what a cut saves by what it takes from the smallest cell, plus 1.
+    thrift : float
+        Divide what a cut saves by so many times the records that it suppresses, plus 1, too.
+    scale : float
+        Penalties of suppression are added up as whole multiples of 1 / scale, so that their order does not count.
+    """
+
+    smallest: int
+    ruled: bool
+    place: int
+    widest: bool
+    per_anonymity: bool
+    thrift: float
+    scale: float
+
+
+class Nodes(NamedTuple):
+    """The nodes below the roots of all hierarchies; the children of a node stand together.
+
+    Attributes
+    ----------
+    low, stop : numpy.ndarray
+        int64 (t,): codes ``low .. stop-1``.
+    first, last : numpy.ndarray
+        int64 (t,): children ``first .. last-1``.
+    root_first, root_last : numpy.ndarray
+        int64 (q,): children of the roots.
+    """
+
+    low: NDArray[np.int64]
+    stop: NDArray[np.int64]
+    first: NDArray[np.int64]
+    last: NDArray[np.int64]
+    root_first: NDArray[np.int64]
+    root_last: NDArray[np.int64]
+
+
+class Sweep(NamedTuple):
+    """Buffers for weighing every place of a region at once, by differences between neighbouring places.
+
+    Attributes
+    ----------
+    given_up : numpy.ndarray
+        bool (M,): places where no cut will ever be allowable again; kept from call to call.
+    open : numpy.ndarray
+        int64 (largest cardinality + 2,): places before each that are worth looking at.
+    breaks, left, right, penalty : numpy.ndarray
+        int64, same length: parts that fail, records in failing left and right parts, and what suppressing them costs.
+    present : numpy.ndarray
+        int64, same length: published records with each code.
+    """
+
+    given_up: NDArray[np.bool_]
+    open: NDArray[np.int64]
+    breaks: NDArray[np.int64]
+    left: NDArray[np.int64]
+    right: NDArray[np.int64]
+    penalty: NDArray[np.int64]
+    present: NDArray[np.int64]
+
+
+@kernel
+def new_sweep(space: Space) -> Sweep:
+    """Allocate the buffers."""
+    largest = 0
+    for attribute in range(len(space.kinds)):
+        largest = max(largest, space.offsets[attribute + 1] - space.offsets[attribute])
+    size = largest + 2
+    return Sweep(
+        np.zeros(space.offsets[-1], np.bool_),
+        np.zeros(size, np.int64),
+        np.zeros(size, np.int64),
+        np.zeros(size, np.int64),
+        np.zeros(size, np.int64),
+        np.zeros(size, np.int64),
+        np.zeros(size, np.int64),
+    )
+
+
+@inlined
+def cost_of_suppressing(cell: int, records: int, everything: float, cutting: Cutting, cells: Cells) -> int:
+    """Return what the loss grows by when records of a cell are suppressed, in multiples of 1 / scale."""
+    return records * np.int64((everything - cells.loss[cell]) * cutting.scale)
+
+
+@kernel
+def weigh_children(
+    attribute: int, low: int, stop: int, node: int, loss: float, layout: Layout, space: Space, nodes: Nodes,
+    rules: RuleArrays, cutting: Cutting, cells: Cells,
+) -> tuple[bool, float, int, int]:  # fmt: skip
+    """Weigh the cut of a node into its children: whether it is allowable, what it saves, its smallest cell.
+
+    Last comes how many records it suppresses.
+    Cost O(records of the region), plus O(v) per cell that is cut.
+    """
+    everything = space.weights.sum()
+    saved = 0.0
+    penalty = np.int64(0)
+    failing = np.int64(0)
+    least = np.int64(2**62)
+    for child in range(part_count(attribute, node, stop, layout, nodes)):
+        part_low, part_stop, _ = tree_part(attribute, node, child, layout, nodes)
+        touched = collect(attribute, part_low, part_stop, layout, space, cells)
+        judge(
+            attribute, part_low, part_stop, touched, cutting.smallest, cutting.ruled, layout, space, rules, cells
+        )  # fmt: skip
+        kept = np.int64(0)
+        empty = False
+        for index in range(touched):
+            cell = cells.touched[index]
+            if cells.fails[index]:
+                empty = empty or cells.part[cell] == 0
+                failing += cells.part[cell]
+                penalty += cost_of_suppressing(cell, cells.part[cell], everything, cutting, cells)
+            else:
+                kept += cells.part[cell]
+                least = min(least, cells.part[cell])
+        forget(touched, cells)
+        if empty or failing > cells.counters[LEFT]:
+            return False, 0.0, 0, 0
+        saved += kept * (loss - range_loss(attribute, part_low, part_stop, layout, space))
+    saved -= penalty / cutting.scale
+    return failing == 0 or saved > 0, saved, least, failing
+
+
+@inlined
+def part_count(attribute: int, node: int, stop: int, layout: Layout, nodes: Nodes) -> int:
+    """Into how many regions a node is cut; the missing value is one."""
+    if node != ROOT:
+        return nodes.last[node] - nodes.first[node]
+    children = max(1, nodes.root_last[attribute] - nodes.root_first[attribute])
+    return children + (1 if stop > layout.sizes[attribute] else 0)
+
+
+@inlined
+def tree_part(attribute: int, node: int, child: int, layout: Layout, nodes: Nodes) -> tuple[int, int, int]:
+    """First code, end and node of a part; LEAF for what cannot be cut again."""
+    if node == ROOT:
+        first, last = nodes.root_first[attribute], nodes.root_last[attribute]
+        if first == last and child == 0:
+            return 0, layout.sizes[attribute], LEAF
+        if child >= last - first:
+            return layout.sizes[attribute], layout.sizes[attribute] + 1, LEAF
+    else:
+        first = nodes.first[node]
+    part = first + child
+    return nodes.low[part], nodes.stop[part], (part if nodes.last[part] > nodes.first[part] else LEAF)
+
+
+@kernel
+def weigh_places(
+    attribute: int, low: int, stop: int, loss: float, layout: Layout, space: Space, rules: RuleArrays,
+    cutting: Cutting, cells: Cells, sweep: Sweep,
+) -> tuple[int, float, int, int]:  # fmt: skip
+    """Weigh every cut of a region in two, and choose a place.
+
+    Returns the last code on the left (NO_PLACE), what the cut saves, its smallest cell, records that it suppresses.
+    Each cell of the region says between which codes a cut would break it. Cost O(records and codes of the region), plus
+    O(v) per record where a rule looks at sensitive values.
+    """
+    end = min(stop, layout.sizes[attribute])
+    touched = collect(attribute, low, stop, layout, space, cells)
+    group(attribute, low, stop, touched, layout, space, cells)
+    for code in range(stop - low + 1):
+        sweep.breaks[code] = sweep.left[code] = sweep.right[code] = sweep.penalty[code] = sweep.present[code] = 0
+    _count_present(attribute, low, touched, layout, cells, sweep)
+    places = _places(attribute, low, stop, end, layout, space, cutting, sweep)
+    _open_places(attribute, low, end, places, space, cutting, cells, sweep)
+    missing_fails = np.int64(0)
+    if sweep.open[end - low] > 0:
+        for index in range(touched):
+            lost = _judge_cell(
+                attribute, low, end, cells.touched[index], layout, space, rules, cutting, cells, sweep
+            )  # fmt: skip
+            if lost < 0:
+                missing_fails = np.int64(-1)
+                break
+            missing_fails += lost
+    place, saved, failing = NO_PLACE, 0.0, np.int64(0)
+    if missing_fails >= 0:
+        place, saved, failing = _choose(
+            attribute, low, stop, end, places, missing_fails, loss, layout, space, cutting, cells, sweep
+        )  # fmt: skip
+    least = np.int64(0)
+    if place != NO_PLACE and cutting.per_anonymity:
+        least = _smallest_at(attribute, end, place, touched, layout, cutting, cells)
+    forget(touched, cells)
+    return place, saved, least, failing
+
+
+@inlined
+def _count_present(attribute: int, low: int, touched: int, layout: Layout, cells: Cells, sweep: Sweep) -> None:
+    if touched == 0:
+        return
+    for place in range(cells.ends[cells.touched[touched - 1]]):
+        record = cells.grouped[place]
+        sweep.present[layout.codes[attribute, record] - low] += layout.weights[record]
+
+
+@inlined
+def _places(
+    attribute: int, low: int, stop: int, end: int, layout: Layout, space: Space, cutting: Cutting, sweep: Sweep
+) -> tuple[int, int, int]:
+    """Return the places of the median rules in the order of their choice, NO_PLACE for none; not read by BEST."""
+    if cutting.place == BEST:
+        return NO_PLACE, NO_PLACE, NO_PLACE
+    size = np.int64(0)
+    for code in range(low, end):
+        size += sweep.present[code - low]
+    median = low
+    below = np.int64(0)
+    while median < end - 1 and 2 * (below + sweep.present[median - low]) < size:
+        below += sweep.present[median - low]
+        median += 1
+    up_to = below + sweep.present[median - low]
+    alone = end - 1 if stop > end else NO_PLACE
+    if cutting.place == MEDIAN:
+        return median, NO_PLACE, NO_PLACE
+    if abs(2 * below - size) < abs(2 * up_to - size):
+        return median - 1, median, alone
+    return median, median - 1, alone
+
+
+@inlined
+def _open_places(
+    attribute: int, low: int, end: int, places: tuple[int, int, int], space: Space, cutting: Cutting, cells: Cells,
+    sweep: Sweep,
+) -> None:  # fmt: skip
+    """Count the places that are worth looking at: wanted, and not given up."""
+    first = space.offsets[attribute]
+    sweep.open[0] = 0
+    for code in range(low, end):
+        wanted = cutting.place == BEST or code == places[0] or code == places[1] or code == places[2]
+        given_up = cells.counters[LEFT] == 0 and sweep.given_up[first + code]
+        sweep.open[code - low + 1] = sweep.open[code - low] + (1 if wanted and not given_up else 0)
+
+
+@kernel
+def _judge_cell(
+    attribute: int, low: int, end: int, cell: int, layout: Layout, space: Space, rules: RuleArrays, cutting: Cutting,
+    cells: Cells, sweep: Sweep,
+) -> int:  # fmt: skip
+    """Mark the places where a cut would break this cell; returns the records of a missing part that fails, or −1.
+
+    −1: it cannot be suppressed, so that no cut is allowable.
+    """
+    begin, stop = cells.ends[cell] - cells.found[cell], cells.ends[cell]
+    present = stop
+    while present > begin and layout.codes[attribute, cells.grouped[present - 1]] >= end:
+        present -= 1
+    if present == begin:
+        return 0
+    missing = np.int64(0)
+    for place in range(present, stop):
+        missing += layout.weights[cells.grouped[place]]
+    size = cells.part[cell] - missing
+    fine = True
+    if present < stop:
+        fine = _holds_between(present, stop, missing, layout, rules, cutting, cells)
+        if not fine and (missing == 0 or missing > cells.counters[LEFT]):
+            return -1
+    if cutting.ruled:
+        cells.whole[:] = 0
+        cells.left[:] = 0
+        for place in range(begin, present):
+            count_in(cells.grouped[place], cells.whole, layout, rules)
+    everything = space.weights.sum()
+    code = layout.codes[attribute, cells.grouped[begin]]
+    if present < stop:
+        last = layout.codes[attribute, cells.grouped[present - 1]]
+        whole_holds = size >= cutting.smallest
+        if whole_holds and cutting.ruled:
+            whole_holds = holds(size, cells.whole, rules, cells.scratch)
+        if not whole_holds:
+            _mark(low, code, False, size, cell, everything, low, cutting, cells, sweep)
+            _mark(last, end, True, size, cell, everything, low, cutting, cells, sweep)
+        if not fine:
+            cost = cost_of_suppressing(cell, missing, everything, cutting, cells)
+            sweep.penalty[0] += cost
+            sweep.penalty[end - low] -= cost
+    below = np.int64(0)
+    for place in range(begin, present):
+        record = cells.grouped[place]
+        following = layout.codes[attribute, record]
+        if following != code:
+            if sweep.open[following - low] > sweep.open[code - low]:
+                _judge_gap(low, code, following, below, size - below, cell, everything, rules, cutting, cells, sweep)
+            code = following
+        below += layout.weights[record]
+        if cutting.ruled:
+            count_in(record, cells.left, layout, rules)
+    return 0 if fine else missing
+
+
+@inlined
+def _holds_between(
+    begin: int, stop: int, size: int, layout: Layout, rules: RuleArrays, cutting: Cutting, cells: Cells
+) -> bool:
+    if size < cutting.smallest:
+        return False
+    if not cutting.ruled:
+        return True
+    cells.whole[:] = 0
+    for place in range(begin, stop):
+        count_in(cells.grouped[place], cells.whole, layout, rules)
+    return holds(size, cells.whole, rules, cells.scratch)
+
+
+@inlined
+def _judge_gap(
+    low: int, code: int, following: int, below: int, above: int, cell: int, everything: float, rules: RuleArrays,
+    cutting: Cutting, cells: Cells, sweep: Sweep,
+) -> None:  # fmt: skip
+    """Judge both sides of a cut between two neighbouring codes of a cell, for all places between them."""
+    left_holds = below >= cutting.smallest
+    right_holds = above >= cutting.smallest
+    if cutting.ruled:
+        if left_holds:
+            left_holds = holds(below, cells.left, rules, cells.scratch)
+        # Without a limit for suppression one failing side is enough.
+        if right_holds and (left_holds or cells.counters[LEFT] > 0):
+            for value in range(len(cells.whole)):
+                cells.right[value] = cells.whole[value] - cells.left[value]
+            right_holds = holds(above, cells.right, rules, cells.scratch)
+    if not left_holds:
+        _mark(code, following, True, below, cell, everything, low, cutting, cells, sweep)
+    if not right_holds:
+        _mark(code, following, False, above, cell, everything, low, cutting, cells, sweep)
+
+
+@inlined
+def _mark(
+    start: int, stop: int, is_left: bool, records: int, cell: int, everything: float, low: int, cutting: Cutting,
+    cells: Cells, sweep: Sweep,
+) -> None:  # fmt: skip
+    """Note for the places ``start .. stop-1`` that a part of the cell fails."""
+    if cells.counters[LEFT] == 0 or records == 0:
+        # More than can ever be suppressed.
+        sweep.breaks[start - low] += 1
+        sweep.breaks[stop - low] -= 1
+        return
+    cost = cost_of_suppressing(cell, records, everything, cutting, cells)
+    sweep.penalty[start - low] += cost
+    sweep.penalty[stop - low] -= cost
+    side = sweep.left if is_left else sweep.right
+    side[start - low] += records
+    side[stop - low] -= records
+
+
+@kernel
+def _choose(
+    attribute: int, low: int, stop: int, end: int, places: tuple[int, int, int], missing_fails: int, loss: float,
+    layout: Layout, space: Space, cutting: Cutting, cells: Cells, sweep: Sweep,
+) -> tuple[int, float, int]:  # fmt: skip
+    """Choose among the allowable places; those that break a cell for good are given up."""
+    first = space.offsets[attribute]
+    size = np.int64(0)
+    for code in range(low, end):
+        size += sweep.present[code - low]
+    missing = sweep.present[end - low] if stop > end else np.int64(0)
+    aside = (missing - missing_fails) * loss
+    chosen, best, best_score, suppressed = NO_PLACE, 0.0, -math.inf, np.int64(0)
+    rank = 3
+    breaks = left_fails = right_fails = penalty = below = np.int64(0)
+    for code in range(low, end):
+        place = code - low
+        breaks += sweep.breaks[place]
+        left_fails += sweep.left[place]
+        right_fails += sweep.right[place]
+        penalty += sweep.penalty[place]
+        below += sweep.present[place]
+        if breaks > 0:
+            sweep.given_up[first + code] = sweep.given_up[first + code] or cells.counters[LEFT] == 0
+            continue
+        if sweep.open[place + 1] == sweep.open[place]:
+            continue
+        if code == end - 1 and (stop == end or (space.kinds[attribute] != NUMERIC and end - low > 1)):
+            continue
+        failing = missing_fails + left_fails + right_fails
+        if failing > cells.counters[LEFT]:
+            continue
+        left_loss = range_loss(attribute, low, code + 1, layout, space)
+        right_loss = range_loss(attribute, code + 1, end, layout, space) if code + 1 < end else 0.0
+        saved = (below - left_fails) * (loss - left_loss) + (size - below - right_fails) * (loss - right_loss) + aside
+        saved -= penalty / cutting.scale
+        if failing > 0 and saved <= 0:
+            continue
+        if cutting.place == BEST:
+            score = saved / (1.0 + cutting.thrift * failing)
+            if score > best_score:
+                chosen, best, best_score, suppressed = code, saved, score, failing
+            continue
+        wish = 0 if code == places[0] else (1 if code == places[1] else 2)
+        if wish < rank:
+            chosen, best, suppressed, rank = code, saved, failing, wish
+    return chosen, best, suppressed
+
+
+@inlined
+def _smallest_at(
+    attribute: int, end: int, place: int, touched: int, layout: Layout, cutting: Cutting, cells: Cells
+) -> int:
+    """Count the smallest part that a cut leaves; parts below the smallest size are going to be suppressed."""
+    least = np.int64(2**62)
+    for index in range(touched):
+        cell = cells.touched[index]
+        below = np.int64(0)
+        above = np.int64(0)
+        for position in range(cells.ends[cell] - cells.found[cell], cells.ends[cell]):
+            record = cells.grouped[position]
+            code = layout.codes[attribute, record]
+            if code <= place:
+                below += layout.weights[record]
+            elif code < end:
+                above += layout.weights[record]
+        rest = cells.part[cell] - below - above
+        for part in (below, above, rest):
+            if part >= cutting.smallest:
+                least = min(least, part)
+    return least
+
+
+@inlined
+def is_tree(attribute: int, space: Space) -> bool:
+    """Whether regions of the attribute are nodes of a hierarchy."""
+    return space.kinds[attribute] == TREE

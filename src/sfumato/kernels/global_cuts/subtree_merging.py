@@ -1,0 +1,434 @@
+"""Bottom-up search: the children of one node after the other are published as the node, until every cell holds.
+
+Letters: q quasi-identifying attributes, m distinct records, M codes of all attributes together, t nodes of all trees,
+roots and missing values among them.
+
+Cells carry a hash of their nodes, a sum over attributes, so that a cell's hash after a merge is found without looking
+at the other attributes; equal hashes are then compared node by node.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.kernels.global_cuts.product_cells import Layout, bounds_of, count_in
+from sfumato.kernels.jit import inlined, kernel
+from sfumato.kernels.predicates import RuleArrays, holds
+from sfumato.kernels.space import Space
+
+BELOW = 0  # some child is not published yet
+CANDIDATE = 1  # all children are published
+PUBLISHED = 2  # it is published, or an ancestor is
+
+MERGES = 0  # how many merges were made
+CHOSEN = 1  # after how many of them the loss was least, −1 while no state is allowable
+FAILING = 2  # records in cells that fail
+PENALTY = 3  # what suppressing them adds to the loss, in multiples of 1 / scale
+COUNTERS = 4
+
+PRIME = 2**61 - 1
+
+
+class Forest(NamedTuple):
+    """The trees of all attributes, a missing value being a child of its root.
+
+    Attributes
+    ----------
+    attribute, low, stop : numpy.ndarray
+        int64 (t,): codes ``low .. stop-1`` of an attribute.
+    parent : numpy.ndarray
+        int64 (t,): −1 for a root.
+    children : numpy.ndarray
+        int64 (t,): number of children.
+    loss : numpy.ndarray
+        float64 (t,): weighted loss of a cell that publishes the node.
+    cost : numpy.ndarray
+        float64 (t,): what the loss of the table grows by when the node replaces its children.
+    hash : numpy.ndarray
+        int64 (t,): random, below PRIME.
+    """
+
+    attribute: NDArray[np.int64]
+    low: NDArray[np.int64]
+    stop: NDArray[np.int64]
+    parent: NDArray[np.int64]
+    children: NDArray[np.int64]
+    loss: NDArray[np.float64]
+    cost: NDArray[np.float64]
+    hash: NDArray[np.int64]
+
+
+class Merging(NamedTuple):
+    """The state of the search, and buffers.
+
+    Attributes
+    ----------
+    smallest, ruled, limit, scale : int, bool, int, float
+        Records that every cell needs; whether a rule looks at more than sizes; records that may be suppressed;
+        penalties are whole multiples of 1 / scale.
+    state, waiting, weighed : numpy.ndarray
+        int64 (t,): state of each node, children that are not published yet, merges when it was last weighed.
+    score : numpy.ndarray
+        float64 (t,): loss per gained anonymity of each candidate when it was last weighed.
+    node_of : numpy.ndarray
+        int32 (M,): the node that each code is published as.
+    merged : numpy.ndarray
+        int64 (t,): nodes in the order in which they were published.
+    total : numpy.ndarray
+        float64 (2,): loss of the table without suppression; least loss of an allowable state.
+    counters : numpy.ndarray
+        int64: see the constants of this module.
+    of_record, member : numpy.ndarray
+        int32 (m,): cell of each record, and a record of each cell.
+    sizes, hash : numpy.ndarray
+        int64 (m,): original records and hash of each cell.
+    fails : numpy.ndarray
+        bool (m,): whether each cell breaks a rule.
+    loss : numpy.ndarray
+        float64 (m,): weighted loss of a record of each cell.
+    slots : numpy.ndarray
+        int32 (power of 2,): groups by hash, −1 where free.
+    touched, group_of, group_member, group_slot : numpy.ndarray
+        int32 (m,): cells under a node; group of each cell, −1 between uses; first cell and slot of each group.
+    group_size, group_failing, group_end : numpy.ndarray
+        int64 (m + 1,): original records, failing cells, end in `grouped`.
+    group_fails : numpy.ndarray
+        bool (m,)
+    grouped : numpy.ndarray
+        int32 (m,): records group by group.
+    counts : numpy.ndarray
+        int64 (v,): sensitive counts.
+    scratch : numpy.ndarray
+        float64, for the rules.
+    """
+
+    smallest: int
+    ruled: bool
+    limit: int
+    scale: float
+    state: NDArray[np.int64]
+    waiting: NDArray[np.int64]
+    weighed: NDArray[np.int64]
+    score: NDArray[np.float64]
+    node_of: NDArray[np.int32]
+    merged: NDArray[np.int64]
+    total: NDArray[np.float64]
+    counters: NDArray[np.int64]
+    of_record: NDArray[np.int32]
+    member: NDArray[np.int32]
+    sizes: NDArray[np.int64]
+    hash: NDArray[np.int64]
+    fails: NDArray[np.bool_]
+    loss: NDArray[np.float64]
+    slots: NDArray[np.int32]
+    touched: NDArray[np.int32]
+    group_of: NDArray[np.int32]
+    group_member: NDArray[np.int32]
+    group_slot: NDArray[np.int32]
+    group_size: NDArray[np.int64]
+    group_failing: NDArray[np.int64]
+    group_end: NDArray[np.int64]
+    group_fails: NDArray[np.bool_]
+    grouped: NDArray[np.int32]
+    counts: NDArray[np.int64]
+    scratch: NDArray[np.float64]
+
+
+@kernel
+def start_merging(
+    smallest: int, ruled: bool, limit: int, scale: float, of_record: NDArray[np.int32], count: int, layout: Layout,
+    space: Space, rules: RuleArrays, forest: Forest,
+) -> Merging:  # fmt: skip
+    """Publish every leaf. of_record : int32 (m,), the cell of each record then; count : how many cells there are."""
+    m, t = len(layout.weights), len(forest.low)
+    room = 16
+    while room < 2 * m:
+        room *= 2
+    merging = Merging(
+        smallest,
+        ruled,
+        limit,
+        scale,
+        np.zeros(t, np.int64),
+        forest.children.copy(),
+        np.full(t, -1, np.int64),
+        np.zeros(t, np.float64),
+        np.zeros(space.offsets[-1], np.int32),
+        np.zeros(t, np.int64),
+        np.zeros(2, np.float64),
+        np.zeros(COUNTERS, np.int64),
+        of_record,
+        np.zeros(m, np.int32),
+        np.zeros(m, np.int64),
+        np.zeros(m, np.int64),
+        np.zeros(m, np.bool_),
+        np.zeros(m, np.float64),
+        np.full(room, -1, np.int32),
+        np.zeros(m, np.int32),
+        np.full(m, -1, np.int32),
+        np.zeros(m, np.int32),
+        np.zeros(m, np.int32),
+        np.zeros(m + 1, np.int64),
+        np.zeros(m + 1, np.int64),
+        np.zeros(m + 1, np.int64),
+        np.zeros(m, np.bool_),
+        np.zeros(m, np.int32),
+        np.zeros(rules.offsets[-1], np.int64),
+        np.zeros(rules.scratch_size + 1, np.float64),
+    )
+    merging.counters[CHOSEN] = -1
+    merging.total[1] = math.inf
+    for node in range(t):
+        if forest.children[node] == 0:
+            _publish(node, space, forest, merging)
+    for attribute in range(len(space.kinds)):
+        first = space.offsets[attribute]
+        for code in range(layout.cardinalities[attribute]):
+            begin, end = bounds_of(attribute, code, code + 1, layout, space)
+            records = 0
+            for place in range(begin, end):
+                records += layout.weights[layout.rows[attribute, place]]
+            merging.total[0] += records * forest.loss[merging.node_of[first + code]]
+    _fill_cells(count, layout, space, rules, forest, merging)
+    return merging
+
+
+@inlined
+def _publish(node: int, space: Space, forest: Forest, merging: Merging) -> None:
+    merging.state[node] = PUBLISHED
+    first = space.offsets[forest.attribute[node]]
+    merging.node_of[first + forest.low[node] : first + forest.stop[node]] = node
+    parent = forest.parent[node]
+    if parent >= 0:
+        merging.waiting[parent] -= 1
+        if merging.waiting[parent] == 0:
+            merging.state[parent] = CANDIDATE
+
+
+@kernel
+def _fill_cells(
+    count: int, layout: Layout, space: Space, rules: RuleArrays, forest: Forest, merging: Merging
+) -> None:  # fmt: skip
+    for record in range(len(layout.weights)):
+        cell = merging.of_record[record]
+        merging.member[cell] = record
+        merging.sizes[cell] += layout.weights[record]
+        merging.group_end[cell + 1] += 1
+    for cell in range(count):
+        merging.group_end[cell + 1] += merging.group_end[cell]
+        for attribute in range(len(space.kinds)):
+            node = _node_at(attribute, merging.member[cell], layout, space, merging)
+            merging.hash[cell] = (merging.hash[cell] + forest.hash[node]) % PRIME
+            merging.loss[cell] += forest.loss[node]
+    ends = merging.group_end[:count].copy()
+    for record in range(len(layout.weights)):
+        cell = merging.of_record[record]
+        merging.grouped[ends[cell]] = record
+        ends[cell] += 1
+    for cell in range(count):
+        merging.fails[cell] = not _holds(
+            merging.group_end[cell], merging.group_end[cell + 1], merging.sizes[cell], layout, rules, merging
+        )
+        if merging.fails[cell]:
+            _charge(cell, 1, space, merging)
+
+
+@inlined
+def _node_at(attribute: int, record: int, layout: Layout, space: Space, merging: Merging) -> int:
+    return merging.node_of[space.offsets[attribute] + layout.codes[attribute, record]]
+
+
+@inlined
+def _holds(begin: int, end: int, size: int, layout: Layout, rules: RuleArrays, merging: Merging) -> bool:
+    """Tell whether the records ``grouped[begin:end]`` hold as one cell."""
+    if size < merging.smallest:
+        return False
+    if not merging.ruled:
+        return True
+    merging.counts[:] = 0
+    for place in range(begin, end):
+        count_in(merging.grouped[place], merging.counts, layout, rules)
+    return holds(size, merging.counts, rules, merging.scratch)
+
+
+@inlined
+def _charge(cell: int, sign: int, space: Space, merging: Merging) -> None:
+    """Count a failing cell in, or out."""
+    everything = space.weights.sum()
+    merging.counters[FAILING] += sign * max(merging.sizes[cell], 1)
+    penalty = merging.sizes[cell] * np.int64((everything - merging.loss[cell]) * merging.scale)
+    merging.counters[PENALTY] += sign * penalty
+
+
+@kernel
+def merge(
+    work: int, layout: Layout, space: Space, rules: RuleArrays, forest: Forest, merging: Merging
+) -> bool:  # fmt: skip
+    """Merge until every cell holds, or until `work` records have been looked at; tells whether the search is over."""
+    while work > 0:
+        _note_state(merging)
+        if merging.counters[FAILING] == 0:
+            return True
+        node = _least(forest, merging)
+        if node < 0:
+            return True
+        begin, end = bounds_of(forest.attribute[node], forest.low[node], forest.stop[node], layout, space)
+        work -= end - begin + len(forest.low) // 8 + 10
+        touched, groups = _group(node, layout, space, forest, merging)
+        gained = _judge(node, touched, groups, layout, space, rules, forest, merging)
+        if merging.weighed[node] == merging.counters[MERGES]:
+            _apply(node, touched, layout, space, forest, merging)
+        else:
+            merging.weighed[node] = merging.counters[MERGES]
+            merging.score[node] = forest.cost[node] / (1.0 + gained)
+        _forget(touched, groups, merging)
+    return False
+
+
+@inlined
+def _note_state(merging: Merging) -> None:
+    """Remember the state with the least loss among those that suppression within the limit makes allowable."""
+    if merging.counters[FAILING] <= merging.limit:
+        total = merging.total[0] + merging.counters[PENALTY] / merging.scale
+        if total < merging.total[1]:
+            merging.total[1] = total
+            merging.counters[CHOSEN] = merging.counters[MERGES]
+
+
+@inlined
+def _least(forest: Forest, merging: Merging) -> int:
+    """Find the candidate with the least score; not weighed ones first; ties by attribute, then by codes."""
+    best = -1
+    for node in range(len(forest.low)):
+        if merging.state[node] == CANDIDATE:
+            if merging.weighed[node] < 0:
+                return node
+            if best < 0 or merging.score[node] < merging.score[best]:
+                best = node
+    return best
+
+
+@kernel
+def _group(node: int, layout: Layout, space: Space, forest: Forest, merging: Merging) -> tuple[int, int]:
+    """Group the cells under a node that it would make one: fills the group buffers; returns cells and groups."""
+    attribute = forest.attribute[node]
+    begin, end = bounds_of(attribute, forest.low[node], forest.stop[node], layout, space)
+    touched, groups = 0, 0
+    for place in range(begin, end):
+        record = layout.rows[attribute, place]
+        cell = merging.of_record[record]
+        if merging.group_of[cell] >= 0:
+            continue
+        merging.touched[touched] = cell
+        touched += 1
+        own = _node_at(attribute, record, layout, space, merging)
+        key = (merging.hash[cell] - forest.hash[own] + forest.hash[node]) % PRIME
+        slot = key & (len(merging.slots) - 1)
+        while merging.slots[slot] >= 0 and not _same(
+            merging.group_member[merging.slots[slot]], cell, attribute, layout, space, merging
+        ):
+            slot = (slot + 1) & (len(merging.slots) - 1)
+        if merging.slots[slot] < 0:
+            merging.slots[slot] = groups
+            merging.group_slot[groups] = slot
+            merging.group_member[groups] = cell
+            merging.group_size[groups] = 0
+            merging.group_failing[groups] = 0
+            groups += 1
+        found = merging.slots[slot]
+        merging.group_of[cell] = found
+        merging.group_size[found] += merging.sizes[cell]
+        merging.group_failing[found] += 1 if merging.fails[cell] else 0
+    return touched, groups
+
+
+@inlined
+def _same(one: int, other: int, but: int, layout: Layout, space: Space, merging: Merging) -> bool:
+    """Whether two cells publish the same nodes on all attributes but one."""
+    first, second = merging.member[one], merging.member[other]
+    for attribute in range(len(space.kinds)):
+        if attribute != but:
+            node = _node_at(attribute, first, layout, space, merging)
+            if node != _node_at(attribute, second, layout, space, merging):
+                return False
+    return True
+
+
+@kernel
+def _judge(
+    node: int, touched: int, groups: int, layout: Layout, space: Space, rules: RuleArrays, forest: Forest,
+    merging: Merging,
+) -> int:  # fmt: skip
+    """Judge every group; returns how many failing cells there would be less."""
+    if merging.ruled:
+        _lay_out(node, groups, layout, space, forest, merging)
+    gained = 0
+    for group in range(groups):
+        merging.group_fails[group] = False
+        if merging.group_failing[group] == 0:
+            continue
+        begin = merging.group_end[group - 1] if group > 0 else 0
+        size = merging.group_size[group]
+        merging.group_fails[group] = not _holds(begin, merging.group_end[group], size, layout, rules, merging)
+        gained += merging.group_failing[group] - (1 if merging.group_fails[group] else 0)
+    return gained
+
+
+@kernel
+def _lay_out(node: int, groups: int, layout: Layout, space: Space, forest: Forest, merging: Merging) -> None:
+    """Lay the records under a node out group by group: fills `grouped` and `group_end`."""
+    attribute = forest.attribute[node]
+    begin, end = bounds_of(attribute, forest.low[node], forest.stop[node], layout, space)
+    merging.group_end[: groups + 1] = 0
+    for place in range(begin, end):
+        merging.group_end[merging.group_of[merging.of_record[layout.rows[attribute, place]]] + 1] += 1
+    for group in range(groups):
+        merging.group_end[group + 1] += merging.group_end[group]
+    for place in range(begin, end):
+        record = layout.rows[attribute, place]
+        group = merging.group_of[merging.of_record[record]]
+        merging.grouped[merging.group_end[group]] = record
+        merging.group_end[group] += 1
+
+
+@kernel
+def _apply(
+    node: int, touched: int, layout: Layout, space: Space, forest: Forest, merging: Merging
+) -> None:  # fmt: skip
+    """Publish a node instead of its children: the cells of each group become the first of them."""
+    attribute = forest.attribute[node]
+    for index in range(touched):
+        cell = merging.touched[index]
+        if merging.fails[cell]:
+            _charge(cell, -1, space, merging)
+    for index in range(touched):
+        cell = merging.touched[index]
+        group = merging.group_of[cell]
+        if merging.group_member[group] == cell:
+            own = _node_at(attribute, merging.member[cell], layout, space, merging)
+            merging.hash[cell] = (merging.hash[cell] - forest.hash[own] + forest.hash[node]) % PRIME
+            merging.loss[cell] += forest.loss[node] - forest.loss[own]
+            merging.sizes[cell] = merging.group_size[group]
+            merging.fails[cell] = merging.group_fails[group]
+            if merging.fails[cell]:
+                _charge(cell, 1, space, merging)
+    begin, end = bounds_of(attribute, forest.low[node], forest.stop[node], layout, space)
+    for place in range(begin, end):
+        record = layout.rows[attribute, place]
+        merging.of_record[record] = merging.group_member[merging.group_of[merging.of_record[record]]]
+    _publish(node, space, forest, merging)
+    merging.merged[merging.counters[MERGES]] = node
+    merging.counters[MERGES] += 1
+    merging.total[0] += forest.cost[node]
+
+
+@inlined
+def _forget(touched: int, groups: int, merging: Merging) -> None:
+    for index in range(touched):
+        merging.group_of[merging.touched[index]] = -1
+    for group in range(groups):
+        merging.slots[merging.group_slot[group]] = -1

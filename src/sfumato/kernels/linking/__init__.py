@@ -1,0 +1,1 @@
+"""Linking people with classes."""

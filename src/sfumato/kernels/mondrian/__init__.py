@@ -1,0 +1,1 @@
+"""Mondrian: choosing and making cuts."""

@@ -1,0 +1,172 @@
+"""Mondrian's recursion over ranges of records: cut, move the records, go on in every part.
+
+Letters: m distinct records, w codes a record, u words a record, q quasi-identifying attributes.
+The work is a list of ranges that share nothing, so that threads may take one each.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from sfumato.kernels.jit import kernel
+from sfumato.kernels.mondrian.cuts import (
+    Options,
+    Workspace,
+    clear_histogram,
+    count_whole,
+    measure_range,
+    median_code,
+    new_workspace,
+    sides_hold,
+    total_weight,
+    widest_cut,
+    widest_first,
+)
+from sfumato.kernels.mondrian.least_loss import partition_by_loss
+from sfumato.kernels.mondrian.ranges import NOT_KEPT, halve_by_order, keep_cut, move_to_parts, room_at_median
+from sfumato.kernels.predicates import RuleArrays
+from sfumato.kernels.space import Space
+
+
+def partition_range(
+    codes: Any, words: Any, weights: Any, rows: Any, low: int, high: int, region: Any, most_cuts: int,
+    space: Space, rules: RuleArrays, options: Options, starts: Any, made: Any = NOT_KEPT,
+) -> Any:  # fmt: skip
+    """Cut records ``low .. high-1`` until no allowable cut is left, or until `most_cuts` cuts are made.
+
+    codes : unsigned (m, w) and words : uint64 (m, u), two views of one buffer; weights, rows : int32 (m,), moved along;
+    region : float64 (q, 2); starts : bool (m,), set at the first record of every part made here; made : int32 (m, 3),
+    at the first record of every part but the first of a cut its attribute, and first record and end of what was cut;
+    int32 (0, 3) where nobody asks.
+
+    Returns int64 (open, 2), the parts that were not looked at, and float64 (open, q, 2), their regions.
+    """
+    if options.least_loss:
+        return partition_by_loss(codes, words, weights, rows, low, high, most_cuts, space, rules, options, starts, made)
+    return partition_by_width(
+        codes, words, weights, rows, low, high, region, most_cuts, space, rules, options, starts, made
+    )
+
+
+@kernel
+def partition_by_width(
+    codes: Any, words: Any, weights: Any, rows: Any, low: int, high: int, region: Any, most_cuts: int,
+    space: Space, rules: RuleArrays, options: Options, starts: Any, made: Any,
+) -> Any:  # fmt: skip
+    """Cut records ``low .. high-1`` by the textbook rules; see :func:`partition_range`."""
+    work = new_workspace(space, rules, options)
+    size = high - low
+    spare_words = np.empty((size, words.shape[1]), np.uint64)
+    spare_weights = np.empty(size, np.int32)
+    spare_rows = np.empty(size, np.int32)
+    # Ranges that wait are disjoint and each holds at least the smallest class.
+    most = min(size, total_weight(weights, low, high) // max(1, options.smallest)) + 2
+    waiting = np.empty((most, 2), np.int64)
+    regions = np.empty((most if options.regions else 1, region.shape[0], 2), np.float64)
+    bounds = np.empty(len(work.parts) + 1, np.int64)
+    waiting[0, 0] = low
+    waiting[0, 1] = high
+    regions[0] = region
+    count = 1
+    cuts = 0
+    starts[low] = True
+    while count > 0 and cuts < most_cuts:
+        count -= 1
+        first = waiting[count, 0]
+        last = waiting[count, 1]
+        box = regions[count].copy() if options.regions else regions[0]
+        if options.relaxed:
+            attribute, parts = _halve(
+                codes, words, weights, rows, first, last, space, rules, options, box, work, bounds,
+                spare_words, spare_weights, spare_rows,
+            )  # fmt: skip
+        else:
+            attribute, parts = widest_cut(codes, weights, first, last, space, rules, options, box, work)
+            if parts > 0:
+                move_to_parts(
+                    codes, words, weights, rows, first, last, attribute, work.part_of, parts, bounds,
+                    spare_words, spare_weights, spare_rows,
+                )  # fmt: skip
+        if parts == 0:
+            continue
+        cuts += 1
+        keep_cut(attribute, first, last, parts, bounds, made)
+        for part in range(parts):
+            starts[bounds[part]] = True
+            waiting[count, 0] = bounds[part]
+            waiting[count, 1] = bounds[part + 1]
+            if options.regions:
+                regions[count] = box
+                edge = space.positions[space.offsets[attribute] + _last_left(attribute, work)]
+                regions[count, attribute, 1 - part] = edge
+            count += 1
+    return waiting[:count].copy(), regions[: count if options.regions else 1].copy()
+
+
+@kernel
+def _last_left(attribute: int, work: Workspace) -> int:
+    last = work.minimum[attribute]
+    for code in range(work.minimum[attribute], work.maximum[attribute] + 1):
+        if work.part_of[code] == 0:
+            last = code
+    return last
+
+
+@kernel
+def _halve(
+    codes: Any, words: Any, weights: Any, rows: Any, low: int, high: int, space: Space, rules: RuleArrays,
+    options: Options, region: Any, work: Workspace, bounds: Any, spare_words: Any, spare_weights: Any, spare_rows: Any,
+) -> tuple[int, int]:  # fmt: skip
+    """Relaxed cut: exact halves along the widest attribute, equal values split where needed; 0 or 2 parts of it.
+
+    An attribute of one value is cut only when all are; then the first one is.
+    """
+    size = high - low
+    if size < 2 * options.smallest:
+        return 0, 0
+    measure_range(codes, low, high, work)
+    if options.ruled:
+        count_whole(codes, weights, low, high, rules, work)
+    order = widest_first(space, options, region, work)
+    widest = order[0]
+    all_equal = work.minimum[widest] == work.maximum[widest]
+    for attribute in order:
+        if work.minimum[attribute] == work.maximum[attribute] and not all_equal:
+            continue
+        if all_equal and attribute != 0:
+            continue
+        median = median_code(codes, weights, low, high, attribute, size, work)
+        clear_histogram(attribute, work)
+        if options.ruled:
+            if work.margin < 0:
+                _count_left_half(codes, low, high, attribute, median, rules, work)
+            if not sides_hold(size // 2, size, rules, work):
+                continue
+        middle = halve_by_order(
+            codes, words, weights, rows, low, high, attribute, median, spare_words, spare_weights, spare_rows
+        )
+        bounds[0] = low
+        bounds[1] = middle
+        bounds[2] = high
+        return attribute, 2
+    return 0, 0
+
+
+@kernel
+def _count_left_half(
+    codes: Any, low: int, high: int, attribute: int, median: int, rules: RuleArrays, work: Workspace
+) -> None:
+    """Count into ``work.left`` the sensitive values of the records that `halve_by_order` would put left."""
+    work.left[:] = 0
+    first = len(work.minimum)
+    room = room_at_median(codes, low, high, attribute, median)
+    for record in range(low, high):
+        code = codes[record, attribute]
+        if code > median or (code == median and room <= 0):
+            continue
+        if code == median:
+            room -= 1
+        for column in range(len(rules.offsets) - 1):
+            work.left[rules.offsets[column] + np.int64(codes[record, first + column])] += 1

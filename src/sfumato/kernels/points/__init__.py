@@ -1,0 +1,1 @@
+"""Points in space: microaggregation and k-means."""

@@ -1,0 +1,205 @@
+"""MDAV and V-MDAV: classes around the records that are farthest out.
+
+Letters: m distinct points, d coordinates, n records. Records stand in the order of their points: those of point ``i``
+are ``starts[i] .. starts[i+1]-1``, and they are used up from the first on, as the lowest of equally near ones. The
+result is that of looking at every record.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.kernels.jit import inlined, kernel
+from sfumato.kernels.points.point_tree import (
+    PointTree,
+    distance,
+    farthest,
+    nearest,
+    nearest_records,
+    plant_points,
+    refit,
+)
+
+
+class Microaggregation(NamedTuple):
+    """What is known while classes are made.
+
+    Attributes
+    ----------
+    tree : PointTree
+        Points of the records that are not in a class yet.
+    starts : numpy.ndarray
+        int64 (m + 1,): first record of each point.
+    class_of : numpy.ndarray
+        int32 (n,): class of each record, −1 for none yet.
+    items : numpy.ndarray
+        int64 (k + 1,): points that are taken next.
+    distances : numpy.ndarray
+        float64 (k + 1,)
+    """
+
+    tree: PointTree
+    starts: NDArray[np.int64]
+    class_of: NDArray[np.int32]
+    items: NDArray[np.int64]
+    distances: NDArray[np.float64]
+
+
+@kernel
+def mdav(points: Any, starts: Any, k: int) -> Any:
+    """Partition records by maximum distance to the average vector.
+
+    points : float64 (m, d), m >= 1; starts : int64 (m + 1,). Needs n >= k. Returns the class of each record, int32
+    (n,), and how many classes there are. Every class has k records but the last, which has k to 2k − 1.
+    """
+    state = _begin(points, starts, k)
+    centre = np.empty(points.shape[1])
+    rest = starts[-1]
+    count = 0
+    while rest >= 2 * k:
+        pair = rest >= 3 * k
+        for axis in range(len(centre)):
+            centre[axis] = state.tree.sums[0, axis] / state.tree.weights[0]
+        seed = farthest(centre, state.tree)
+        _take_around(seed, k, count, state)
+        count += 1
+        rest -= k
+        if pair:
+            _take_around(farthest(points[seed], state.tree), k, count, state)
+            count += 1
+            rest -= k
+    for record in range(len(state.class_of)):
+        if state.class_of[record] < 0:
+            state.class_of[record] = count
+    return state.class_of, count + 1
+
+
+@kernel
+def v_mdav(points: Any, starts: Any, k: int, gamma: float) -> Any:
+    """Partition records as :func:`mdav` does, with classes that go on growing where the next record is close enough.
+
+    Arguments and result are those of :func:`mdav`, but for `gamma` >= 0: a record joins while its distance to the class
+    is below `gamma` times its distance to the nearest record outside. Classes have k to 2k − 1 records before those
+    that are left over, fewer than k, join the class with the nearest mean.
+    """
+    state = _begin(points, starts, k)
+    m = len(points)
+    centre = state.tree.sums[0] / state.tree.weights[0]
+    far = np.empty(m)
+    for item in range(m):
+        far[item] = -distance(points[item], centre)
+    rest = starts[-1]
+    count = 0
+    members = np.empty(2 * k, np.int64)
+    near = np.empty(2 * k, np.int64)
+    apart = np.empty(2 * k)
+    for seed in np.argsort(far, kind="mergesort"):
+        while rest >= k and state.tree.left[state.tree.places[seed]] > 0:
+            taken = _take_around(seed, k, count, state)
+            members[:taken] = state.items[:taken]
+            rest -= k + _extend(k, count, gamma, members, taken, near, apart, state)
+            count += 1
+    _join_nearest_means(points, count, rest, state)
+    return state.class_of, count
+
+
+@kernel
+def _begin(points: Any, starts: Any, k: int) -> Microaggregation:
+    return Microaggregation(
+        plant_points(points, np.diff(starts)),
+        starts,
+        np.full(starts[-1], np.int32(-1)),
+        np.empty(k + 1, np.int64),
+        np.empty(k + 1),
+    )
+
+
+@inlined
+def _take(item: int, most: int, number: int, state: Microaggregation) -> int:
+    """Put up to `most` records of a point into a class; returns how many."""
+    place = state.tree.places[item]
+    left = state.tree.left[place]
+    taken = min(left, most)
+    first = state.starts[item + 1] - left
+    state.class_of[first : first + taken] = number
+    state.tree.left[place] -= taken
+    refit(item, state.tree)
+    return taken
+
+
+@kernel
+def _take_around(seed: int, k: int, number: int, state: Microaggregation) -> int:
+    """Put the record `seed` and its k − 1 nearest into a class; returns how many points they have, in ``items``.
+
+    The records of the seed itself are nearest to it, but those of a lower point at the same place come first of all
+    others.
+    """
+    point = state.tree.points[state.tree.places[seed]].copy()
+    taken = _take(seed, 1, number, state)
+    points = 0
+    if k > 1:
+        points = nearest_records(point, k - 1, state.tree, state.items, state.distances)
+    for slot in range(points):
+        taken += _take(state.items[slot], k - taken, number, state)
+    state.items[points] = seed
+    return points + 1
+
+
+@kernel
+def _extend(
+    k: int, number: int, gamma: float, members: Any, count: int, near: Any, apart: Any, state: Microaggregation
+) -> int:
+    """Let a class of k records, with `count` points in `members`, grow; returns how many records joined."""
+    tree = state.tree
+    nobody = len(tree.items)
+    for slot in range(count):
+        near[slot], apart[slot] = nearest(tree.points[tree.places[members[slot]]], np.inf, nobody, tree, -1)
+    joined = 0
+    while joined < k - 1 and tree.weights[0] > 0:
+        best = 0
+        for slot in range(1, count):
+            if apart[slot] < apart[best] or (apart[slot] == apart[best] and near[slot] < near[best]):
+                best = slot
+        item = near[best]
+        point = tree.points[tree.places[item]]
+        outside = 0.0
+        if tree.left[tree.places[item]] == 1:
+            outside = nearest(point, np.inf, nobody, tree, item)[1]
+        if not np.sqrt(apart[best]) < gamma * np.sqrt(outside):
+            return joined
+        _take(item, 1, number, state)
+        joined += 1
+        if tree.left[tree.places[item]] == 0:
+            for slot in range(count):
+                if near[slot] == item:
+                    near[slot], apart[slot] = nearest(tree.points[tree.places[members[slot]]], np.inf, nobody, tree, -1)
+        members[count] = item
+        near[count], apart[count] = nearest(point, np.inf, nobody, tree, -1)
+        count += 1
+    return joined
+
+
+@kernel
+def _join_nearest_means(points: Any, count: int, rest: int, state: Microaggregation) -> None:
+    """Put every record that is left into the class whose mean, before any of them joins, is nearest."""
+    if rest == 0:
+        return
+    means = np.zeros((count, points.shape[1]))
+    sizes = np.zeros(count, np.int64)
+    for item in range(len(points)):
+        for record in range(state.starts[item], state.starts[item + 1]):
+            number = state.class_of[record]
+            if number >= 0:
+                sizes[number] += 1
+                for axis in range(points.shape[1]):
+                    means[number, axis] += points[item, axis]
+    for number in range(count):
+        means[number] /= sizes[number]
+    tree = plant_points(means, np.ones(count, np.int64))
+    for item in range(len(points)):
+        for record in range(state.starts[item], state.starts[item + 1]):
+            if state.class_of[record] < 0:
+                state.class_of[record] = nearest(points[item], np.inf, count, tree, -1)[0]

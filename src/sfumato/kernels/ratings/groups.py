@@ -1,0 +1,304 @@
+"""Groups of records whose ratings lose least when the members of each are made proximate: a start, and improvements.
+
+Letters as in :mod:`~sfumato.kernels.ratings.worth`; G groups. ``groups`` is int32 (G, b), of which the first
+``sizes[i]`` entries of row ``i`` are its records; a group without records has ended. ``block``, ``rules`` and ``room``
+are those of :func:`~sfumato.kernels.ratings.worth.group_worth`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.kernels.jit import inlined, kernel
+from sfumato.kernels.ratings.worth import group_lack, group_score, group_worth
+
+_GAIN = 1e-7  # less is rounding
+
+
+@kernel
+def start_groups(seeds: NDArray[np.int64], block: Any, rules: Any) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+    """Build groups of k around seeds, and put what is left where it costs least.
+
+    seeds : int64 (b,), all records in the order in which they may start a group. Returns groups and sizes. Evaluates
+    about b²/2 groups.
+    """
+    k, count = rules[0], len(seeds)
+    room = _room(block)
+    total = max(1, count // k)
+    groups = np.zeros((total, count), dtype=np.int32)
+    sizes = np.zeros(total, dtype=np.int64)
+    free = np.ones(count, dtype=np.bool_)
+    following = 0
+    for group in range(total):
+        while not free[seeds[following]]:
+            following += 1
+        groups[group, 0], sizes[group] = seeds[following], 1
+        free[seeds[following]] = False
+        while sizes[group] < min(k, count):
+            best, best_score = -1, -np.inf
+            for record in seeds:
+                if free[record]:
+                    groups[group, sizes[group]] = record
+                    score = group_worth(groups[group], sizes[group] + 1, block, rules, room)
+                    if score > best_score:
+                        best, best_score = record, score
+            groups[group, sizes[group]] = best
+            sizes[group] += 1
+            free[best] = False
+    for record in seeds:
+        if free[record]:
+            _join_best(record, groups, sizes, block, rules, room)
+    return groups, sizes
+
+
+@kernel
+def merge_flat(groups: NDArray[np.int32], sizes: NDArray[np.int64], block: Any, rules: Any) -> None:
+    """Merge groups whose sensitive ratings deviate too little with others, as long as there are several; in place.
+
+    The group that lacks most is merged with the one that is best for the sum of their scores. Evaluates up to G² pairs.
+    """
+    room = _room(block)
+    scores, lacks = np.zeros(len(groups)), np.zeros(len(groups))
+    for group in range(len(groups)):
+        scores[group] = group_score(groups[group], sizes[group], block, rules, room)
+        lacks[group] = group_lack(groups[group], sizes[group], block, rules, room)
+    left = np.count_nonzero(sizes)
+    merged = np.empty(groups.shape[1], dtype=np.int32)
+    while left > 1 and lacks.max() > 0:
+        flat = np.argmax(lacks)
+        best, best_gain = -1, -np.inf
+        for other in range(len(groups)):
+            if other != flat and sizes[other]:
+                count = _put_together(groups, sizes, flat, other, merged)
+                gain = group_score(merged, count, block, rules, room) - scores[other]
+                if gain > best_gain:
+                    best, best_gain = other, gain
+        sizes[best] = _put_together(groups, sizes, flat, best, merged)
+        groups[best, : sizes[best]] = merged[: sizes[best]]
+        sizes[flat], scores[flat], lacks[flat] = 0, 0.0, 0.0
+        scores[best] = group_score(groups[best], sizes[best], block, rules, room)
+        lacks[best] = group_lack(groups[best], sizes[best], block, rules, room)
+        left -= 1
+
+
+@kernel
+def near_records(count: int, block: Any, rules: Any) -> NDArray[np.int32]:
+    """Return the records with which each would be worth most as a pair, best first; int32 (b, count). Cost O(b · z)."""
+    room = _room(block)
+    records = len(block[2])
+    worths = np.zeros((records, records), dtype=np.float32)
+    pair = np.empty(2, dtype=np.int32)
+    for one in range(records):
+        worths[one, one] = -1.0
+        for other in range(one):
+            pair[0], pair[1] = one, other
+            worths[one, other] = worths[other, one] = group_worth(pair, 2, block, rules, room)
+    near = np.empty((records, count), dtype=np.int32)
+    for record in range(records):
+        near[record] = np.argsort(-worths[record], kind="mergesort")[:count]
+    return near
+
+
+@kernel
+def improve_groups(
+    groups: NDArray[np.int32],
+    sizes: NDArray[np.int64],
+    left_out: NDArray[np.int32],
+    may_leave: int,
+    near: NDArray[np.int32],
+    passes: int,
+    block: Any,
+    rules: Any,
+) -> tuple[int, int]:
+    """Swap records between groups and move them to others while the sum of the scores grows; in place.
+
+    left_out : int32, room for `may_leave` records that are in no group; none at the start. near : int32 (b, c), as
+    :func:`near_records` returns them: a record tries the groups of these. Returns how many records are left out, and
+    the passes that were made. Evaluates about 2 · b · c · k groups in a pass.
+    """
+    room = _room(block)
+    count = groups.shape[1]
+    most = _most(block, rules)
+    group_of, place_of = np.full(count, -1, dtype=np.int64), np.zeros(count, dtype=np.int64)
+    scores = np.zeros(len(groups))
+    for group in range(len(groups)):
+        for place in range(sizes[group]):
+            group_of[groups[group, place]], place_of[groups[group, place]] = group, place
+        scores[group] = group_score(groups[group], sizes[group], block, rules, room)
+    state = (groups, sizes, scores, group_of, place_of, most)
+    pair = (np.empty(count + 1, dtype=np.int32), np.empty(count + 1, dtype=np.int32))
+    tried, chosen = np.full(len(groups), -1, dtype=np.int64), np.empty(near.shape[1], dtype=np.int64)
+    gone, done = 0, 0
+    for _ in range(passes):
+        before, changed = gone, False
+        for record in range(count):
+            if group_of[record] < 0:
+                continue
+            tried[:] = -1
+            found = 0
+            for other in near[record]:
+                group = group_of[other]
+                if group >= 0 and group != group_of[record] and tried[group] < 0:
+                    tried[group] = found
+                    chosen[found] = group
+                    found += 1
+            changed |= _best_swap(record, chosen[:found], state, pair, block, rules, room)
+            changed |= _best_move(record, chosen[:found], state, pair, block, rules, room)
+            if gone < may_leave and _left_out(record, state, pair, block, rules, room):
+                left_out[gone] = record
+                gone += 1
+        done += 1
+        if not changed and gone == before:
+            break
+    return gone, done
+
+
+@inlined
+def _room(block: Any) -> Any:
+    table, hidden = block[2], block[4]
+    return (
+        np.empty(len(table) + 1, dtype=np.int64),
+        np.zeros(table.shape[1], dtype=np.int64),
+        np.zeros((hidden.shape[1], 3), dtype=np.int64),
+    )
+
+
+@inlined
+def _most(block: Any, rules: Any) -> Any:
+    """Return what all ratings of each record are worth as they are."""
+    starts, columns, table, weights, _ = block
+    most = np.zeros(len(table))
+    for record in range(len(table)):
+        for rating in range(starts[record], starts[record + 1]):
+            most[record] += weights[columns[rating]] * rules[2]
+    return most
+
+
+@inlined
+def _bound(group: Any, members: int, most: Any, rules: Any) -> float:
+    """Return what a group could be worth at most: all that the member who has least has, for everybody."""
+    least, total = np.inf, 0.0
+    for place in range(members):
+        least = min(least, most[group[place]])
+        total += most[group[place]]
+    return total if rules[3] else members * least
+
+
+@inlined
+def _put_together(groups: Any, sizes: Any, one: int, other: int, merged: Any) -> int:
+    merged[: sizes[other]] = groups[other, : sizes[other]]
+    merged[sizes[other] : sizes[other] + sizes[one]] = groups[one, : sizes[one]]
+    return sizes[other] + sizes[one]
+
+
+@inlined
+def _join_best(record: int, groups: Any, sizes: Any, block: Any, rules: Any, room: Any) -> None:
+    best, best_gain = -1, -np.inf
+    for group in range(len(groups)):
+        groups[group, sizes[group]] = record
+        gain = group_worth(groups[group], sizes[group] + 1, block, rules, room)
+        gain -= group_worth(groups[group], sizes[group], block, rules, room)
+        if gain > best_gain:
+            best, best_gain = group, gain
+    groups[best, sizes[best]] = record
+    sizes[best] += 1
+
+
+@inlined
+def _best_swap(record: int, chosen: Any, state: Any, pair: Any, block: Any, rules: Any, room: Any) -> bool:
+    """Swap a record with the one of some groups for which the scores of both groups grow most."""
+    groups, sizes, scores, group_of, place_of, most = state
+    one, other = pair
+    mine = group_of[record]
+    best, best_gain, best_one, best_other = -1, _GAIN * (1 + abs(scores[mine])), 0.0, 0.0
+    one[: sizes[mine]] = groups[mine, : sizes[mine]]
+    for theirs in chosen:
+        other[: sizes[theirs]] = groups[theirs, : sizes[theirs]]
+        for place in range(sizes[theirs]):
+            partner = groups[theirs, place]
+            one[place_of[record]], other[place] = partner, record
+            needed = best_gain + scores[mine] + scores[theirs]
+            # What lacks, and what could be worth at most, is known sooner than what is worth.
+            new_one = -rules[8] * group_lack(one, sizes[mine], block, rules, room)
+            new_other = -rules[8] * group_lack(other, sizes[theirs], block, rules, room)
+            bound = _bound(one, sizes[mine], most, rules)
+            if new_one + new_other + bound + _bound(other, sizes[theirs], most, rules) > needed:
+                new_other += group_worth(other, sizes[theirs], block, rules, room)
+                if new_one + new_other + bound > needed:
+                    new_one += group_worth(one, sizes[mine], block, rules, room)
+                    if new_one + new_other > needed:
+                        best, best_gain = partner, new_one + new_other - scores[mine] - scores[theirs]
+                        best_one, best_other = new_one, new_other
+            other[place] = partner
+    if best < 0:
+        return False
+    theirs = group_of[best]
+    groups[mine, place_of[record]], groups[theirs, place_of[best]] = best, record
+    place_of[record], place_of[best] = place_of[best], place_of[record]
+    group_of[record], group_of[best] = theirs, mine
+    scores[mine], scores[theirs] = best_one, best_other
+    return True
+
+
+@inlined
+def _best_move(record: int, chosen: Any, state: Any, pair: Any, block: Any, rules: Any, room: Any) -> bool:
+    """Move a record of a group of more than k to the one of some groups for which the scores of both grow most."""
+    groups, sizes, scores, group_of, place_of, _ = state
+    mine = group_of[record]
+    if sizes[mine] <= rules[0]:
+        return False
+    without = _without(record, state, pair, block, rules, room)
+    best, best_gain, best_score = -1, _GAIN * (1 + abs(scores[mine])), 0.0
+    for group in chosen:
+        if group != mine:
+            groups[group, sizes[group]] = record
+            score = group_score(groups[group], sizes[group] + 1, block, rules, room)
+            if score + without - scores[mine] - scores[group] > best_gain:
+                best, best_gain, best_score = group, score + without - scores[mine] - scores[group], score
+    if best < 0:
+        return False
+    _take_out(record, state)
+    groups[best, sizes[best]] = record
+    group_of[record], place_of[record] = best, sizes[best]
+    sizes[best] += 1
+    scores[mine], scores[best] = without, best_score
+    return True
+
+
+@inlined
+def _left_out(record: int, state: Any, pair: Any, block: Any, rules: Any, room: Any) -> bool:
+    """Take a record out of a group of more than k where the group is then worth more."""
+    _, sizes, scores, group_of, _, _ = state
+    mine = group_of[record]
+    if mine < 0 or sizes[mine] <= rules[0]:
+        return False
+    without = _without(record, state, pair, block, rules, room)
+    if without - scores[mine] <= _GAIN * (1 + abs(scores[mine])):
+        return False
+    _take_out(record, state)
+    group_of[record] = -1
+    scores[mine] = without
+    return True
+
+
+@inlined
+def _without(record: int, state: Any, pair: Any, block: Any, rules: Any, room: Any) -> float:
+    """Return the score of a record's group without it."""
+    groups, sizes, _, group_of, place_of, _ = state
+    mine, one = group_of[record], pair[0]
+    one[: sizes[mine]] = groups[mine, : sizes[mine]]
+    one[place_of[record]] = groups[mine, sizes[mine] - 1]
+    return group_score(one, sizes[mine] - 1, block, rules, room)
+
+
+@inlined
+def _take_out(record: int, state: Any) -> None:
+    groups, sizes, _, group_of, place_of, _ = state
+    mine = group_of[record]
+    sizes[mine] -= 1
+    last = groups[mine, sizes[mine]]
+    groups[mine, place_of[record]] = last
+    place_of[last] = place_of[record]

@@ -1,0 +1,1 @@
+"""Suppressed cells."""

@@ -1,0 +1,72 @@
+"""(k, ε, l)-anonymity of survey ratings: nobody stands alone, and what is sensitive varies around everybody."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar, Literal, get_args
+
+from sfumato.models.parameters import CheckedModel, Limit
+
+Group = Literal["ball", "trimmed"]
+Nulls = Literal["skip", "g", "literal"]
+
+
+@dataclass(frozen=True)
+class RatingAnonymity(CheckedModel):
+    """Around every record there are `k` records within `epsilon`, and their sensitive ratings deviate by `l`.
+
+    Two records are ε-proximate when their ratings of every non-sensitive issue differ by at most ε, where a missing and
+    a given rating differ by r (:attr:`Scale.span <sfumato.table.ratings.scale.Scale.span>`). For ε < r that takes the
+    same set of rated issues.
+
+    Guarantee: an attacker who knows, to within ε, how a person rated the non-sensitive issues finds at least `k`
+    records that fit, and their ratings of each sensitive issue have a standard deviation of at least `l`. An attacker
+    who knows ratings exactly, or some sensitive ones, may find fewer.
+
+    Parameters
+    ----------
+    k
+        Records around each, itself counted: a whole number ≥ 1.
+    epsilon
+        Largest difference of proximate ratings, ≥ 0, in the units of the scale.
+    l
+        Smallest standard deviation of each sensitive issue around each record, ≥ 0; 0 asks for nothing, which is the
+        paper's (k, ε)-anonymity.
+    group
+        Which records are around a record: ``"ball"`` all that are proximate to it (the paper's definition 2);
+        ``"trimmed"`` those of them that are proximate to all of them (its algorithm 1, never more).
+    nulls
+        Standard deviation where some of g records have not rated a sensitive issue. ``"skip"``: of the given ratings
+        alone. ``"g"``: squares of the given ones ÷ g, which is never more. ``"literal"``: a missing rating adds the
+        squared mean, as the paper's "s ± null = s" says word for word; it makes much of ratings that nobody gave. Where
+        nobody has rated, the deviation is 0.
+
+    References
+    ----------
+    X. Sun, H. Wang, J. Li, "Satisfying privacy requirements: one step before anonymization", PAKDD 2010. The printed
+    formula of the deviation divides by g and leaves open what a missing rating adds; hence `nulls`.
+    """
+
+    k: int
+    epsilon: float
+    l: float = 0  # noqa: E741
+    group: Group = "ball"
+    nulls: Nulls = "skip"
+
+    name: ClassVar[str] = "rating-anonymity"
+    limits: ClassVar = {"k": Limit(1, whole=True), "epsilon": Limit(0), "l": Limit(0)}
+
+    def __str__(self) -> str:
+        """Return e.g. ``(20, 1, 2)-anonymity of ratings``."""
+        return f"({self.k}, {self.epsilon:g}, {self.l:g})-anonymity of ratings"
+
+    def _problems(self) -> list[str]:
+        choices = (("group", Group), ("nulls", Nulls))
+        return [
+            *super()._problems(),
+            *(
+                f"{self.name}: {field} must be one of {', '.join(get_args(known))}"
+                for field, known in choices
+                if getattr(self, field) not in get_args(known)
+            ),
+        ]

@@ -1,0 +1,87 @@
+"""Doing the experiments of the founding papers again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from sfumato.errors import PolicyError, raise_all
+from sfumato.papers.caat import caat
+from sfumato.papers.ratings import ratings
+from sfumato.papers.reproduction import Reproduction
+from sfumato.papers.setting import Setting
+from sfumato.papers.similarity import similarity
+from sfumato.papers.slicing import slicing
+from sfumato.papers.soccer import soccer
+from sfumato.progress import Progress, silent, thread_count
+from sfumato.randomness import seed_problems
+
+PAPERS: Mapping[str, Callable[[Setting], Reproduction]] = {
+    "soccer": soccer,
+    "caat": caat,
+    "slicing": slicing,
+    "ratings": ratings,
+    "similarity": similarity,
+}
+"""What can be reproduced, by name."""
+
+
+def reproduce(
+    paper: str,
+    *,
+    data: str | Path | None = None,
+    seed: int = 1,
+    quick: bool = False,
+    threads: int | None = None,
+    progress: Progress = silent,
+) -> Reproduction:
+    """Do the experiments of a founding paper again, and say of each of its claims whether it holds.
+
+    Parameters
+    ----------
+    paper
+        ``"soccer"``, ``"caat"``, ``"slicing"``, ``"ratings"`` or ``"similarity"``.
+    data
+        Folder of public tables; None reads ``SFUMATO_DATA``, and where that is not set either, Adult is fetched from
+        its publisher, checked and kept. Tables that are not public have synthetic stand-ins, which are labelled so.
+    seed
+        For stand-ins, and for algorithms that draw at random. The same seed gives the same figures, but for times.
+    quick
+        A few records and values only, to see that it works; its verdicts mean little.
+    threads
+        Runs at a time; None reads ``SFUMATO_THREADS``, else takes all cores.
+    progress
+        Called with (what, done, total).
+
+    Returns
+    -------
+    Reproduction
+
+    Raises
+    ------
+    PolicyError
+        When there is no such paper, with those there are; for other wrong settings, and for packages that are missing.
+    InputError
+        When a public table is not there and cannot be fetched, with how to get it.
+
+    Examples
+    --------
+    >>> import sfumato as sf
+    >>> sf.reproduce("soccer", quick=True).claims[0].verdict
+    <Verdict.HOLDS: 'holds'>
+    """
+    raise_all(PolicyError, [*paper_problems(paper), *_setting_problems(seed, quick)])
+    folder = None if data is None else Path(data)
+    return PAPERS[paper](Setting(folder, seed, quick, thread_count(threads), progress))
+
+
+def paper_problems(paper: object) -> list[str]:
+    """Say what is wrong with the name of a paper."""
+    if isinstance(paper, str) and paper in PAPERS:
+        return []
+    return [f"paper: {str(paper)!r} is not one of {', '.join(PAPERS)}"]
+
+
+def _setting_problems(seed: object, quick: object) -> list[str]:
+    problems = ["seed: must be a whole number, 0 or above"] if seed is None else seed_problems(seed)
+    return problems if isinstance(quick, bool) else [*problems, "quick: must be true or false"]

@@ -1,0 +1,282 @@
+"""What reproducing a paper's experiments found: tables, claims with their verdicts, drawings."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from sfumato.errors import InputError
+from sfumato.numbers import figure
+
+MARK = "reproduction.json"
+"""The file by which a reproduction's own folder is known."""
+
+CELL = 11
+"""Characters of a column of a page's tables."""
+
+PRINTED = "printed"
+"""Name of the table of figures that the paper prints."""
+
+
+class Verdict(StrEnum):
+    """What became of a claim."""
+
+    HOLDS = "holds"
+    FAILS = "does not hold"
+    OPEN = "cannot be decided"
+
+
+@dataclass(frozen=True)
+class Claim:
+    """Something that a paper says about its experiments, and whether it holds here.
+
+    Attributes
+    ----------
+    text : str
+        The claim, in our words.
+    where : str
+        Its place in the paper.
+    verdict : Verdict
+    numbers : str
+        What decides it, or why nothing does.
+    """
+
+    text: str
+    where: str
+    verdict: Verdict
+    numbers: str
+
+    @classmethod
+    def judged(cls, text: str, where: str, holds: bool | None, numbers: str) -> Claim:
+        """Make a claim that holds, does not, or (None) cannot be decided."""
+        verdict = Verdict.OPEN if holds is None else Verdict.HOLDS if holds else Verdict.FAILS
+        return cls(text, where, verdict, numbers)
+
+    def to_dict(self) -> dict[str, str]:
+        """Return plain values, for JSON."""
+        return {"claim": self.text, "where": self.where, "verdict": self.verdict.value, "numbers": self.numbers}
+
+
+@dataclass(frozen=True)
+class Panel:
+    """One figure or table of the paper, drawn from a tidy table: a curve for each method.
+
+    Attributes
+    ----------
+    name : str
+        Of the drawing's file, without ending.
+    title : str
+        What is shown, and which figure of the paper shows it.
+    frame : str
+        Name of the table.
+    across, up : str
+        Columns for the two axes.
+    axes : tuple of str
+        What stands on the axes, with units.
+    only : mapping
+        Columns that must have these values.
+    curves : str
+        Column of what each curve stands for.
+    logarithmic : bool
+        Whether the upright axis is.
+    """
+
+    name: str
+    title: str
+    frame: str
+    across: str
+    up: str
+    axes: tuple[str, str]
+    only: Mapping[str, Any] = field(default_factory=dict)
+    curves: str = "method"
+    logarithmic: bool = False
+
+    def rows(self, frame: pl.DataFrame) -> pl.DataFrame:
+        """Return what is drawn of a table; nothing of one that lacks the columns."""
+        needed = {self.curves, self.across, self.up, *self.only}
+        if not needed <= {*frame.columns}:
+            return pl.DataFrame(schema={self.curves: pl.String, self.across: pl.Float64, self.up: pl.Float64})
+        kept = frame.filter(*(pl.col(name) == value for name, value in self.only.items()))
+        return kept.select(self.curves, self.across, self.up).drop_nulls()
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Reproduction:
+    """The experiments of a paper, done again; made by :func:`sfumato.reproduce`.
+
+    Attributes
+    ----------
+    paper : str
+        Its name here.
+    title : str
+        Whose it is.
+    data : tuple of str
+        Which tables were used, and whether they are the paper's.
+    frames : mapping of str to polars.DataFrame
+        Tidy tables. ``"printed"``, where there is one, has what the paper prints, under the same names of columns.
+    claims : tuple of Claim
+    panels : tuple of Panel
+        What is drawn.
+    notes : tuple of str
+        What else a reader should know: departures from the paper, above all.
+    """
+
+    paper: str
+    title: str
+    data: tuple[str, ...]
+    frames: Mapping[str, pl.DataFrame]
+    claims: tuple[Claim, ...]
+    panels: tuple[Panel, ...]
+    notes: tuple[str, ...] = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything as plain values, for JSON."""
+        return {
+            "paper": self.paper,
+            "title": self.title,
+            "data": list(self.data),
+            "claims": [claim.to_dict() for claim in self.claims],
+            "tables": {name: frame.to_dicts() for name, frame in self.frames.items()},
+            "notes": list(self.notes),
+        }
+
+    def drawings(self) -> dict[str, str]:
+        """Draw every panel, with what the paper prints as hollow marks.
+
+        Returns
+        -------
+        dict of str to str
+            Name without ending → SVG.
+
+        Raises
+        ------
+        PolicyError
+            When matplotlib is not installed.
+        """
+        from sfumato.papers.reproduction_drawing import draw_panel
+
+        printed = self.frames.get(PRINTED, pl.DataFrame())
+        return {panel.name: draw_panel(panel, self.frames[panel.frame], printed) for panel in self.panels}
+
+    def save(self, folder: str | Path, *, drawings: bool = True) -> Path:
+        """Write tables (CSV), drawings (SVG), ``reproduction.txt`` and ``reproduction.json`` into a folder.
+
+        Parameters
+        ----------
+        folder
+            Made when it is not there; one that an earlier reproduction has made is replaced.
+        drawings
+            Draw the panels; needs matplotlib.
+
+        Raises
+        ------
+        InputError
+            When it cannot be written or holds something else.
+        PolicyError
+            When matplotlib is needed and not installed.
+        """
+        target = Path(folder)
+        check_folder(target)
+        drawn = self.drawings() if drawings else {}
+        texts = {f"{name}.svg": svg for name, svg in drawn.items()}
+        texts |= {f"{name}.csv": frame.write_csv() for name, frame in self.frames.items()}
+        texts["reproduction.txt"] = f"{self}\n"
+        texts[MARK] = json.dumps(self.to_dict(), indent=2) + "\n"
+        try:
+            _replace_folder(target, texts)
+        except OSError as error:
+            reason = os.strerror(error.errno) if error.errno else "unknown reason"
+            raise InputError(f"{target}: the reproduction cannot be written ({reason})") from None
+        return target
+
+    def __repr__(self) -> str:
+        """Count the verdicts."""
+        counts = ", ".join(f"{sum(c.verdict is verdict for c in self.claims)} {verdict}" for verdict in Verdict)
+        return f"Reproduction({self.paper}: {counts})"
+
+    def __str__(self) -> str:
+        """Write a page: data, tables, claims, notes."""
+        return "\n".join(self._lines())
+
+    def _lines(self) -> Iterator[str]:
+        yield self.title
+        yield from (f"  {line}" for line in self.data)
+        printed = self.frames.get(PRINTED, pl.DataFrame())
+        for panel in self.panels:
+            yield ""
+            yield panel.title
+            yield from _table(panel, panel.rows(self.frames[panel.frame]), panel.rows(printed))
+        yield ""
+        yield "Claims"
+        for claim in self.claims:
+            yield f"  {claim.verdict.upper()}: {claim.text} ({claim.where})"
+            yield f"    {claim.numbers}"
+        if self.notes:
+            yield ""
+            yield "Notes"
+            yield from (f"  {note}" for note in self.notes)
+
+
+def headline(text: str) -> str:
+    """Begin a text with a capital, leaving the rest of it as it is."""
+    return text[:1].upper() + text[1:]
+
+
+def check_folder(folder: Path) -> None:
+    """Raise InputError unless `folder` is new, empty, or a reproduction's own."""
+    if not folder.absolute().parent.is_dir():
+        raise InputError(f"{folder.absolute().parent}: there is no such folder; make it first")
+    if folder.exists() and not folder.is_dir():
+        raise InputError(f"{folder}: is a file; name a folder")
+    if folder.is_dir() and any(folder.iterdir()) and not (folder / MARK).is_file():
+        raise InputError(f"{folder}: is not empty and was not made by a reproduction; name another folder")
+
+
+def _replace_folder(target: Path, texts: Mapping[str, str]) -> None:
+    """Write a folder beside the target, and put it there when it is whole."""
+    part = Path(tempfile.mkdtemp(prefix=".sfumato-", dir=target.absolute().parent))
+    try:
+        part.chmod(0o755)
+        for name, text in texts.items():
+            (part / name).write_text(text, encoding="utf-8", newline="\n")
+        if target.exists():
+            shutil.rmtree(target)
+        os.replace(part, target)
+    except BaseException:
+        shutil.rmtree(part, ignore_errors=True)
+        raise
+
+
+def _table(panel: Panel, rows: pl.DataFrame, printed: pl.DataFrame) -> Iterator[str]:
+    """Write a line for each curve, and one for what the paper prints of it."""
+    places = sorted({*rows[panel.across].to_list(), *printed[panel.across].to_list()})
+    labels = list(dict.fromkeys([*rows[panel.curves].to_list(), *printed[panel.curves].to_list()]))
+    lines = [(label, _cells(panel, rows, label)) for label in labels]
+    told = {label: _cells(panel, printed, label) for label in labels}
+    width = max([len(panel.across), *(len(label) for label in labels), 12])
+    yield f"  {panel.across:<{width}}" + _columns(places)
+    for label, cells in lines:
+        if cells:
+            yield f"  {label:<{width}}" + _columns([cells.get(place) for place in places])
+        if told[label]:
+            name = "  the paper" if cells else f"{label}, the paper"
+            yield f"  {name:<{width}}" + _columns([told[label].get(place) for place in places])
+
+
+def _columns(values: Sequence[float | None]) -> str:
+    """Write the cells of a line, with four digits."""
+    return "".join(f"{'–' if value is None else figure(float(value), 4):>{CELL}}" for value in values)
+
+
+def _cells(panel: Panel, rows: pl.DataFrame, label: str) -> dict[Any, Any]:
+    own = rows.filter(pl.col(panel.curves) == label)
+    return dict(zip(own[panel.across].to_list(), own[panel.up].to_list(), strict=True))

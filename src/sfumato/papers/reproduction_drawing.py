@@ -1,0 +1,61 @@
+"""Drawings of reproductions, in the look of all drawings."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import polars as pl
+
+from sfumato.drawing import curves_svg, style_of
+from sfumato.papers.reproduction import Panel
+
+PRINTED_HERE = "printed in the paper"
+"""All its marks have one entry of the legend: matplotlib leaves out names that begin with a line."""
+
+HOLLOW = {"color": "#000000", "linestyle": "", "markerfacecolor": "none", "markersize": 9}
+
+VARIANTS = ("-", "--", ":", "-.")
+
+
+def draw_panel(panel: Panel, frame: pl.DataFrame, printed: pl.DataFrame) -> str:
+    """Draw the curves of a panel as SVG; what the paper prints are hollow black marks.
+
+    Raises
+    ------
+    PolicyError
+        When matplotlib is not installed.
+    """
+    curves: dict[str, tuple[list[float], list[float]]] = {}
+    styles: dict[str, dict[str, Any]] = {}
+    rows, told = panel.rows(frame), panel.rows(printed)
+    labels = list(dict.fromkeys([*rows[panel.curves].to_list(), *told[panel.curves].to_list()]))
+    for label in labels:
+        styles[label] = _style(label, labels)
+        if label in rows[panel.curves]:
+            curves[label] = _points(panel, rows, label)
+    for label in (each for each in labels if each in told[panel.curves]):
+        name = PRINTED_HERE if PRINTED_HERE not in curves else f"_{label}"
+        curves[name] = _points(panel, told, label)
+        styles[name] = {**styles[label], **HOLLOW}
+    return curves_svg(curves, *panel.axes, styles=styles, logarithmic=panel.logarithmic)
+
+
+def _points(panel: Panel, rows: pl.DataFrame, label: str) -> tuple[list[float], list[float]]:
+    own = rows.filter(pl.col(panel.curves) == label).sort(panel.across)
+    return own[panel.across].to_list(), own[panel.up].to_list()
+
+
+def _style(label: str, labels: list[str]) -> dict[str, Any]:
+    """Take the colour of the method; variants of one method (``mondrian (relaxed)``) have lines of their own."""
+    method = _method(label)
+    alike = [other for other in labels if _method(other) == method]
+    style = style_of(method)
+    if len(alike) > 1:
+        style["linestyle"] = VARIANTS[alike.index(label) % len(VARIANTS)]
+    if label != alike[0]:
+        style["markerfacecolor"] = "none"
+    return style
+
+
+def _method(label: str) -> str:
+    return label.partition(" (")[0]

@@ -1,0 +1,212 @@
+"""The soccer paper: DM and NCP of Mondrian and k-means against k, and the linking attack that they are for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
+from itertools import pairwise
+from typing import Any
+
+import polars as pl
+
+from sfumato.anonymizers.clustering.kmeans import KMeans
+from sfumato.anonymizers.mondrian.mondrian import Mondrian
+from sfumato.anonymizers.protocol import Anonymizer
+from sfumato.evaluation.attacks.linkage import linking_attack
+from sfumato.models import KAnonymity
+from sfumato.numbers import figure, percent
+from sfumato.papers.judging import Curve, agreed, curve_of, ends, lies_below, rises
+from sfumato.papers.measured import Method, run_all
+from sfumato.papers.players import MEASUREMENTS, PLAYERS, QUARTERS, players
+from sfumato.papers.reproduction import Claim, Panel, Reproduction
+from sfumato.papers.setting import Setting
+from sfumato.recoding import TIGHT
+from sfumato.release.anonymize import anonymize
+from sfumato.table.encoding import encode
+from sfumato.table.reading import read_table
+from sfumato.table.schema import Schema
+
+TITLE = "k-anonymity for soccer fitness data (Mondrian and k-means)"
+KS = (2, 3, 4, 5, 6, 8, 10, 12, 15, 20, 25, 30)
+SMALL = 6
+"""The k up to which "small" reaches; the paper does not say."""
+
+STRICT, RELAXED, CLUSTERS = "mondrian (strict)", "mondrian (relaxed)", "k-means"
+METHODS: Mapping[str, Anonymizer] = {
+    STRICT: Mondrian(split_rule="median", attribute_choice="widest"),
+    RELAXED: Mondrian(mode="relaxed", attribute_choice="widest", split_rule="median"),
+    CLUSTERS: KMeans(scale="none"),
+}
+QUASI, NAME, TARGET = ("height", "weight"), "player", "vo2max"
+ATTACKED = 5
+"""The k of the releases that are attacked."""
+
+NOTES = (
+    "k-means starts at random: its figures are means over starts. The paper says nothing of how often it ran.",
+    "NCP is counted from the range of the original values in a class, also for k-means, which publishes means.",
+    "Verdicts are about the stand-in: whether the paper saw on the club's own table what it says cannot be decided.",
+)
+
+
+def soccer(setting: Setting) -> Reproduction:
+    """Publish the stand-in with every method at every k, and attack it before and after."""
+    count = 30 if setting.quick else PLAYERS
+    fitness, page = players(count, seed=setting.seed)
+    table = encode(read_table(fitness.select(QUASI), Schema(quasi_identifying=list(QUASI))))
+    ks, starts = (KS[:3], 2) if setting.quick else (KS, 10)
+    jobs = [
+        partial(_run, Method(label, way, table, table), k, setting.seed + start)
+        for label, way in METHODS.items()
+        for k in ks
+        for start in range(starts if label == CLUSTERS else 1)
+    ]
+    runs = run_all(jobs, setting, "soccer")
+    attacks = pl.DataFrame(list(_attacks(fitness, page, setting)))
+    means = runs.group_by("method", "k", maintain_order=True).agg(pl.col("loss", "discernibility", "classes").mean())
+    results = means.with_columns(percentage=100 * pl.col("loss"))
+    label = (
+        f"fitness table (SYNTHETIC stand-in for the club's, which is not public): {count} players in {len(QUARTERS)} "
+        f"quarters, {fitness.height} records, {fitness.width} attributes; height and weight are quasi-identifying"
+    )
+    return Reproduction(
+        "soccer", TITLE, (label,), {"results": results, "runs": runs, "attacks": attacks},
+        claims_of(results, attacks), PANELS, NOTES,
+    )  # fmt: skip
+
+
+def claims_of(results: pl.DataFrame, attacks: pl.DataFrame) -> tuple[Claim, ...]:
+    """Judge what the paper claims; `results` has method, k, loss, discernibility, `attacks` published and shares."""
+    dm = {label: curve_of(results, "k", "discernibility", method=label) for label in METHODS}
+    ncp = {label: curve_of(results, "k", "loss", method=label) for label in METHODS}
+    return (
+        _linkable(attacks),
+        _all_rise("DM", "5.2, figure 2", dm),
+        _smaller_at_small_k(dm),
+        _converges(dm),
+        _all_rise("NCP", "5.2, figure 3", ncp),
+        _strict_is_best(ncp),
+        _plateaus(ncp[RELAXED]),
+        _protects(attacks),
+    )
+
+
+def _linkable(attacks: pl.DataFrame) -> Claim:
+    found = {row["published"]: row for row in attacks.to_dicts()}
+    before = found.get("names removed")
+    return Claim.judged(
+        "With only names removed, height and weight link players to their records",
+        "1, figure 1",
+        None if before is None else before["reidentified"] > 0,
+        "the attack was not played" if before is None else _told(before),
+    )
+
+
+def _protects(attacks: pl.DataFrame) -> Claim:
+    after = [row for row in attacks.to_dicts() if row["published"] != "names removed"]
+    return Claim.judged(
+        f"Published with k = {ATTACKED}, no player can be linked to a single record",
+        "abstract and 6",
+        all(row["reidentified"] == 0 for row in after) if after else None,
+        "; ".join(f"{row['published']}: {_told(row)}" for row in after) or "the attack was not played",
+    )
+
+
+def _told(row: Mapping[str, Any]) -> str:
+    return f"{percent(row['reidentified'], 3)} re-identified, average certainty {percent(row['certainty'], 3)}"
+
+
+def _all_rise(name: str, where: str, curves: Mapping[str, Curve]) -> Claim:
+    """Judge a rise: small falls between neighbours, up to a tenth of the whole rise, are noise of random starts."""
+    return Claim.judged(
+        f"{name} rises with k for every method",
+        where,
+        agreed([rises(curve, slack=0.1) for curve in curves.values()]),
+        "; ".join(f"{label} {ends(curve)}" for label, curve in curves.items() if curve),
+    )
+
+
+def _smaller_at_small_k(dm: Mapping[str, Curve]) -> Claim:
+    small = {label: {k: cost for k, cost in curve.items() if k <= SMALL} for label, curve in dm.items()}
+    told = [
+        f"k = {figure(k)}: {figure(small[CLUSTERS][k], 4)} for {figure(small[STRICT][k], 4)} (strict) and "
+        f"{figure(small[RELAXED][k], 4)} (relaxed)"
+        for k in small[CLUSTERS]
+        if k in small[STRICT] and k in small[RELAXED]
+    ]
+    return Claim.judged(
+        f"k-means has a lower DM than Mondrian for small k (up to {SMALL})",
+        "5.2, figure 2",
+        lies_below(small[CLUSTERS], [small[STRICT], small[RELAXED]]),
+        "; ".join(told) or "no k was run with all",
+    )
+
+
+def _converges(dm: Mapping[str, Curve]) -> Claim:
+    """Judge convergence: the ratio of the DM of k-means to that of strict Mondrian comes nearer to 1."""
+    shared = sorted({*dm[CLUSTERS]} & {*dm[STRICT]})
+    if len(shared) < 2:
+        return Claim.judged("The DM of k-means comes close to Mondrian's as k grows", "5.2", None, "too few k")
+    first, last = (dm[CLUSTERS][k] / dm[STRICT][k] for k in (shared[0], shared[-1]))
+    return Claim.judged(
+        "The DM of k-means comes close to Mondrian's as k grows",
+        "5.2, figure 2",
+        abs(last - 1) < abs(first - 1),
+        f"k-means ÷ strict Mondrian: {figure(first, 3)} at k = {figure(shared[0])}, {figure(last, 3)} at k = "
+        f"{figure(shared[-1])}",
+    )
+
+
+def _strict_is_best(ncp: Mapping[str, Curve]) -> Claim:
+    return Claim.judged(
+        "Strict Mondrian has a lower NCP than relaxed Mondrian and k-means",
+        "5.2, figure 3",
+        lies_below(ncp[STRICT], [ncp[RELAXED], ncp[CLUSTERS]]),
+        "; ".join(f"{label} {ends(curve)}" for label, curve in ncp.items() if curve),
+    )
+
+
+def _plateaus(relaxed: Curve) -> Claim:
+    equal = [(one, other) for one, other in pairwise(sorted(relaxed)) if relaxed[one] == relaxed[other]]
+    told = ", ".join(f"{figure(one)} and {figure(other)}" for one, other in equal)
+    return Claim.judged(
+        "Relaxed Mondrian has the same NCP for some neighbouring k",
+        "5.2, figure 3",
+        bool(equal) if len(relaxed) > 1 else None,
+        f"the same at k = {told}" if equal else "it differs at all k that were run",
+    )
+
+
+def _run(method: Method, k: int, seed: int) -> dict[str, Any]:
+    return {**method.run(k, seed), "seed": seed}
+
+
+def _attacks(fitness: pl.DataFrame, page: pl.DataFrame, setting: Setting) -> Iterator[dict[str, Any]]:
+    """Attack the last quarter, whose heights and weights the page tells, before and after publishing."""
+    last = fitness.filter(pl.col("quarter") == QUARTERS[-1]).drop("quarter")
+    rest: Sequence[str] = ["position", *(name for name in MEASUREMENTS if name != TARGET)]
+    schema = Schema(identifying=[NAME], quasi_identifying=list(QUASI), sensitive=[TARGET], insensitive=list(rest))
+    published = {"names removed": last.drop(NAME)}
+    for label, way in METHODS.items():
+        table = read_table(last, schema)
+        release = anonymize(table, KAnonymity(ATTACKED), anonymizer=way, recoding=TIGHT, seed=setting.seed)
+        published[label] = release.data
+    for label, frame in published.items():
+        result = linking_attack(frame, page, schema, truth=last)
+        yield {
+            "published": label,
+            "reidentified": result.reidentified.share,
+            "certainty": result.certainty.share,
+            "people": result.reidentified.people,
+        }
+
+
+PANELS = (
+    Panel(
+        "dm", "DM against k (figure 2)", "results", "k", "discernibility",
+        ("k (records of a class at least)", "DM (records²)"),
+    ),
+    Panel(
+        "ncp", "NCP in percent against k (figure 3)", "results", "k", "percentage",
+        ("k (records of a class at least)", "NCP (% of its largest value)"),
+    ),
+)  # fmt: skip

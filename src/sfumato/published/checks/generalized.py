@@ -1,0 +1,232 @@
+"""Recounting a release from its published data alone. Nothing here knows which algorithm made it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from sfumato.classes.statistics import ClassStatistics, class_statistics
+from sfumato.errors import VerificationError, raise_all
+from sfumato.models.checks import Check as Check
+from sfumato.models.checks import Outcome as Outcome
+from sfumato.models.checks import promise_words
+from sfumato.models.protocol import PrivacyModel
+from sfumato.models.published import PublishedModel
+from sfumato.numbers import counted, plural
+from sfumato.published.checks.rows import group_rows
+from sfumato.published.checks.values import numbered_values
+from sfumato.table.distinct import as_categories, texts_of
+from sfumato.table.encoding import encode
+from sfumato.table.reading import read_table
+from sfumato.table.schema import Attribute, Kind, Schema
+from sfumato.table.table import Table
+from sfumato.table.text_order import FEW
+
+LONG_TEXT = 16
+"""Bytes from which on comparing the texts of a column beats numbering them."""
+
+
+@dataclass(frozen=True)
+class Verification:
+    """Every promise of a release, recounted.
+
+    Attributes
+    ----------
+    checks : tuple of Check
+    records, classes : int
+        Published records, and the groups of records that were looked at.
+    unit : str
+        What the groups are called.
+    """
+
+    checks: tuple[Check, ...]
+    records: int
+    classes: int
+    unit: str = "equivalence class"
+
+    @property
+    def ok(self) -> bool:
+        """Whether every promise that a release can be held to was recounted and holds."""
+        return all(
+            check.outcome is Outcome.HOLDS or (check.outcome is Outcome.UNDECIDABLE and not check.required)
+            for check in self.checks
+        )
+
+    def raise_if_broken(self) -> None:
+        """Raise VerificationError naming every broken promise."""
+        raise_all(VerificationError, (_said(check) for check in self.checks if check.outcome is Outcome.BROKEN))
+
+    def raise_unless_ok(self) -> None:
+        """Raise VerificationError naming every promise that is broken or that the published data leave undecided."""
+        undecided = (Outcome.BROKEN, Outcome.UNDECIDABLE)
+        raise_all(
+            VerificationError, (_said(check) for check in self.checks if check.required and check.outcome in undecided)
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values, for JSON."""
+        return {
+            "ok": self.ok,
+            "records": self.records,
+            plural(self.unit.rpartition(" ")[2]): self.classes,
+            "checks": [
+                {
+                    "promise": check.promise,
+                    "outcome": str(check.outcome),
+                    "achieved": [str(value) for value in check.achieved],
+                    "detail": check.detail,
+                }
+                for check in self.checks
+            ],
+        }
+
+    def __str__(self) -> str:
+        """Return one line per promise."""
+        counts = f"{counted(self.records, 'record')} in {counted(self.classes, self.unit)}"
+        return "\n".join([counts, *(f"  {check}" for check in self.checks)])
+
+
+def _said(check: Check) -> str:
+    return f"{check.promise}: {check.outcome}; {check.detail}"
+
+
+def verify_table(
+    data: pl.DataFrame | str,
+    quasi_identifying: Sequence[str],
+    sensitive: Mapping[str, Attribute],
+    models: Sequence[PrivacyModel],
+) -> Verification:
+    """Group equal published quasi-identifying values and recount every model.
+
+    Parameters
+    ----------
+    data
+        The published frame, or the path of a published CSV or Parquet file.
+    quasi_identifying
+        Names of the published quasi-identifying columns; values are compared as text.
+    sensitive
+        Sensitive columns with their kinds and hierarchies.
+    models
+        What was promised.
+
+    Returns
+    -------
+    Verification
+        One check per model. A missing value is a value of its own.
+
+    Notes
+    -----
+    Cost O(n · q). Suppressed records that are published as ``*`` are one class and must satisfy the models too.
+    """
+    looked_at = any(isinstance(model, PublishedModel) for model in models)
+    statistics = published_statistics(data, quasi_identifying, sensitive, values=looked_at)
+    checks = tuple(_check(model, statistics) for model in models)
+    return Verification(checks, statistics.height, statistics.count)
+
+
+def published_statistics(
+    data: pl.DataFrame | str,
+    quasi_identifying: Sequence[str],
+    sensitive: Mapping[str, Attribute],
+    *,
+    values: bool = False,
+) -> ClassStatistics:
+    """Class statistics of a published table, from nothing but its values; with each class's own where `values`."""
+    quasi, private = _parts(data, quasi_identifying, sensitive)
+    class_of, count = group_rows(quasi)
+    published = numbered_values(quasi, class_of, count) if values else None
+    if private is None:
+        nothing = np.empty((len(class_of), 0), dtype=np.uint8)
+        return replace(class_statistics(class_of, count, nothing, ()), published=published)
+    encoded = encode(private, order="name")
+    return replace(class_statistics(class_of, count, encoded.codes, encoded.attributes), published=published)
+
+
+def read_published(
+    data: pl.DataFrame | str, quasi_identifying: Sequence[str], sensitive: Mapping[str, Attribute]
+) -> Table:
+    """Read a published table as it stands: quasi-identifying values as text, blanks kept."""
+    as_text = Attribute(kind=Kind.CATEGORICAL)
+    schema = Schema(
+        quasi_identifying=dict.fromkeys(quasi_identifying, as_text), sensitive=dict(sensitive), others="drop"
+    )
+    return read_table(data, schema, strip=False)
+
+
+def _parts(
+    data: pl.DataFrame | str, quasi_identifying: Sequence[str], sensitive: Mapping[str, Attribute]
+) -> tuple[list[pl.Series], Table | None]:
+    """Split into published labels and a table of the sensitive columns alone, the only ones that must be encoded."""
+    if isinstance(data, pl.DataFrame):
+        data = _with_categories(data, quasi_identifying, sensitive)
+        labels = _labels(data, quasi_identifying)
+        alone = Schema(quasi_identifying=sensitive, others="drop") if sensitive else None
+        return labels, None if alone is None else read_table(data, alone, strip=False)
+    table = read_published(data, quasi_identifying, sensitive)
+    labels = [table.frame.get_column(name) for name in quasi_identifying]
+    if not sensitive:
+        return labels, None
+    columns = pl.DataFrame([table.frame.get_column(name) for name in sensitive])
+    kinds = {name: table.kinds[name] for name in sensitive}
+    return labels, Table(columns, Schema(quasi_identifying=sensitive), kinds, table.source)
+
+
+def _with_categories(
+    data: pl.DataFrame, quasi_identifying: Sequence[str], sensitive: Mapping[str, Attribute]
+) -> pl.DataFrame:
+    """Make categories of the columns that are taken as text, but for long texts that only have to be compared."""
+    texts = _of_types(data, pl.String)
+    compared = [name for name in quasi_identifying if name in texts and not _is_long(data[name])]
+    categorical = [name for name, attribute in sensitive.items() if attribute.kind is Kind.CATEGORICAL]
+    wanted = dict.fromkeys([*compared, *categorical])
+    return data.with_columns(as_categories([data[name] for name in wanted if name in texts]))
+
+
+def _of_types(data: pl.DataFrame, *types: type[pl.DataType]) -> set[str]:
+    return {column.name for column in data if isinstance(column.dtype, types)}
+
+
+def _is_long(texts: pl.Series) -> bool:
+    return int(texts.str.len_bytes().sum()) >= LONG_TEXT * len(texts)
+
+
+def _labels(data: pl.DataFrame, names: Sequence[str]) -> list[pl.Series]:
+    """Take the columns of text as they are, and read the others."""
+    texts = _of_types(data, pl.String, pl.Categorical, pl.Enum)
+    found = {name: data[name] for name in names if name in texts and _readable(data[name])}
+    unread = [name for name in names if name not in found]
+    read = read_published(data, unread, {}).frame if unread else pl.DataFrame()
+    return [found[name] if name in found else read.get_column(name) for name in names]
+
+
+def _readable(column: pl.Series) -> bool:
+    """Tell whether texts may be taken as they are; else the reader has to tell what their values are."""
+    dtype = column.dtype
+    if dtype == pl.String:
+        # Blank texts are empty or begin with a blank, and blanks come before or after all that ASCII can print.
+        distinct = column.filter((column < "!") | (column > "~"))
+    else:
+        distinct = dtype.categories if isinstance(dtype, pl.Enum) else texts_of(column)
+    # A blank text is a missing value to the reader; and it has something to say about a table without records.
+    return not (column.is_empty() or _some_blank(distinct))
+
+
+def _some_blank(texts: pl.Series) -> bool:
+    if len(texts) > FEW:
+        return bool((texts.str.strip_chars() == "").any())
+    return any(text is not None and not text.strip() for text in texts.to_list())
+
+
+def _check(model: PrivacyModel, statistics: ClassStatistics) -> Check:
+    holds = model.holds(statistics)
+    achieved = tuple(model.achieved(statistics))
+    failing = int((~holds).sum())
+    if failing == 0:
+        return Check(promise_words(model), Outcome.HOLDS, achieved)
+    records = int(statistics.sizes[~holds].sum())
+    detail = f"{failing:,} of {counted(statistics.count, 'class')} with {counted(records, 'record')} break it"
+    return Check(promise_words(model), Outcome.BROKEN, achieved, detail)

@@ -1,0 +1,157 @@
+"""What is around every record: how many records, and how far their sensitive ratings deviate."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.kernels.ratings.proximate import trimmed_balls
+from sfumato.kernels.ratings.spread import DIVIDED_BY_ALL, LITERAL, SKIP, measure_groups
+from sfumato.models.k_epsilon_l_anonymity import RatingAnonymity
+from sfumato.progress import Progress, silent
+from sfumato.published.checks.ratings.vectors import Sums
+from sfumato.table.ratings.ratings import Ratings
+from sfumato.table.ratings.scale import Scale
+
+NULLS = {"skip": SKIP, "g": DIVIDED_BY_ALL, "literal": LITERAL}
+CLOSE = 1e-12
+"""By how much a standard deviation may miss l: what rounding costs."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Question:
+    """What a search is asked.
+
+    Attributes
+    ----------
+    ratings : Ratings
+    model : RatingAnonymity
+    whole : bool
+        Whether everything is to be counted, rather than as much as the verdict needs.
+    threads : int
+    progress : callable
+    """
+
+    ratings: Ratings
+    model: RatingAnonymity
+    whole: bool = False
+    threads: int = 1
+    progress: Progress = field(default=silent)
+
+    @property
+    def steps(self) -> int:
+        """How many steps of the scale proximate ratings may be apart; `null` where everything is proximate."""
+        scale = self.ratings.scale
+        return self.null if self.covers_all else scale.steps_within(self.model.epsilon)
+
+    @property
+    def covers_all(self) -> bool:
+        """Whether ε reaches r, so that all records are proximate."""
+        return self.ratings.scale.covers_all(self.model.epsilon)
+
+    @property
+    def null(self) -> int:
+        """The dissimilarity of a missing and a given rating, in steps of the scale."""
+        return self.ratings.scale.size
+
+    @cached_property
+    def public(self) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int16]]:
+        """The ratings of the non-sensitive issues as compressed rows, with codes of one type on every scale."""
+        ratings = self.ratings
+        kept = ~ratings.sensitive[ratings.issues]
+        starts = np.append(0, np.cumsum(kept))[ratings.starts].astype(np.int64)
+        return starts, ratings.issues[kept], ratings.codes[kept].astype(np.int16)
+
+    @property
+    def needs_spread(self) -> bool:
+        """Whether deviations are asked for, and there is something that deviates."""
+        return (self.whole or self.model.l > 0) and bool(self.ratings.sensitive.any())
+
+    @property
+    def needs_members(self) -> bool:
+        """Whether it matters which records are around a record, and not only how many."""
+        return self.needs_spread or self.model.group == "trimmed"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Measures:
+    """What was counted around each record, or each vector.
+
+    Letters: n records (or vectors).
+
+    Attributes
+    ----------
+    sizes : numpy.ndarray
+        int64 (n,): records around each, itself counted; where counting stopped early, at least k.
+    spreads : numpy.ndarray
+        float64 (n,): smallest standard deviation of a sensitive issue; infinite where none was asked for.
+    flattest : numpy.ndarray
+        int32 (n,): number of the first sensitive issue with that deviation; −1 where none was asked for.
+    evaluations : int
+        Dissimilarities of single issues that were evaluated.
+    """
+
+    sizes: NDArray[np.int64]
+    spreads: NDArray[np.float64]
+    flattest: NDArray[np.int32]
+    evaluations: int = 0
+
+    def at(self, places: NDArray[np.integer]) -> Measures:
+        """Return the measures at some places."""
+        return Measures(self.sizes[places], self.spreads[places], self.flattest[places], self.evaluations)
+
+    def with_evaluations(self, evaluations: int) -> Measures:
+        """Return the same measures, found with so many evaluations."""
+        return replace(self, evaluations=evaluations)
+
+    def is_large(self, k: float) -> NDArray[np.bool_]:
+        """Tell where there are `k` records; bool (n,)."""
+        return self.sizes >= k
+
+    def is_spread(self, l: float) -> NDArray[np.bool_]:  # noqa: E741
+        """Tell where every sensitive issue deviates by `l`; bool (n,)."""
+        return self.spreads >= l - CLOSE
+
+
+Search = Callable[[Question], Measures]
+
+
+def sizes_alone(sizes: NDArray[np.int64], evaluations: int = 0) -> Measures:
+    """Return measures without deviations."""
+    return Measures(sizes, np.full(len(sizes), np.inf), np.full(len(sizes), -1, dtype=np.int32), evaluations)
+
+
+def trimmed(
+    question: Question, starts: NDArray[np.int64], members: NDArray[np.int64], example: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the groups that the model means, from balls: compressed rows of members."""
+    if question.model.group == "ball" or question.covers_all:
+        return starts, members
+    rows, _, codes = question.public
+    return trimmed_balls(starts, members, example, rows, codes, question.steps)
+
+
+def measured(
+    question: Question,
+    starts: NDArray[np.int64],
+    members: NDArray[np.int64],
+    weights: NDArray[np.int64],
+    sums: Sums | None,
+) -> Measures:
+    """Measure groups, compressed rows of members with `weights`; no deviations without `sums`."""
+    scale, model = question.ratings.scale, question.model
+    if sums is None:
+        filled = np.append(0, np.cumsum(weights[members]))
+        return sizes_alone((filled[starts[1:]] - filled[starts[:-1]]).astype(np.int64))
+    count = int(question.ratings.sensitive.sum())
+    settings = (count, NULLS[model.nulls], scale.low, scale.step)
+    return Measures(*measure_groups(starts, members, weights, sums.starts, sums.issues, sums.sums, *settings))
+
+
+def units(scale: Scale, steps: int) -> float:
+    """Return a number of steps in the units of the scale; the number of its ratings is `Scale.span`."""
+    return steps * scale.step

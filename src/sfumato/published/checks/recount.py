@@ -1,0 +1,118 @@
+"""Recounting releases of every kind from their published tables alone: one entry for each kind.
+
+Nothing here knows which algorithm made the tables.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from sfumato.models.checks import Check, Outcome, promise_words
+from sfumato.models.protocol import PrivacyModel
+from sfumato.published import (
+    BucketizedTables,
+    MarginalTables,
+    Published,
+    PublishedTable,
+    RandomizedTable,
+    SlicedTable,
+    sensitive_names,
+)
+from sfumato.published.checks.buckets import check_buckets
+from sfumato.published.checks.generalized import Verification, verify_table
+from sfumato.published.checks.marginals.marginals import check_marginals, records_of
+from sfumato.published.checks.slices.slices import check_slices
+from sfumato.table.schema import Attribute
+from sfumato.table.table import Table
+
+Recount = Callable[[Any, Sequence[PrivacyModel], Mapping[str, Attribute]], Verification]
+"""From tables, promised models and the sensitive attributes (kinds, hierarchies) to what became of every promise."""
+
+
+def recount(published: Published, models: Sequence[PrivacyModel], sensitive: Mapping[str, Attribute]) -> Verification:
+    """Recount every model from published tables of any kind.
+
+    Parameters
+    ----------
+    published
+        What a recipient holds.
+    models
+        What was promised.
+    sensitive
+        The published sensitive attributes with their kinds and hierarchies.
+
+    Returns
+    -------
+    Verification
+        One check for each model, in order; undecidable where the tables cannot tell, or where this version cannot
+        recount their kind.
+    """
+    return RECOUNTS.get(type(published), _nothing)(published, models, sensitive)
+
+
+def verified(published: Published, table: Table, models: Sequence[PrivacyModel]) -> Verification:
+    """Recount tables that were just made; nothing that breaks a promise, or leaves one undecided, gets past this.
+
+    Raises
+    ------
+    VerificationError
+        Naming every promise that does not hold.
+    """
+    sensitive = {
+        name: Attribute(kind=table.kinds[name], hierarchy=table.schema.sensitive[name].hierarchy)
+        for name in sensitive_names(published)
+    }
+    verification = recount(published, models, sensitive)
+    verification.raise_unless_ok()
+    return verification
+
+
+def _classes(
+    published: PublishedTable, models: Sequence[PrivacyModel], sensitive: Mapping[str, Attribute]
+) -> Verification:
+    return verify_table(published.data, published.quasi_identifying, sensitive, models)
+
+
+def _buckets(
+    published: BucketizedTables, models: Sequence[PrivacyModel], sensitive: Mapping[str, Attribute]
+) -> Verification:
+    checks = check_buckets(published, models, sensitive)
+    return Verification(tuple(checks), published.records, published.buckets, "bucket")
+
+
+def _slices(published: SlicedTable, models: Sequence[PrivacyModel], sensitive: Mapping[str, Attribute]) -> Verification:
+    checks = check_slices(published, models, sensitive)
+    return Verification(tuple(checks), published.data.height, published.data["bucket"].n_unique(), "bucket")
+
+
+def _marginals(
+    published: MarginalTables, models: Sequence[PrivacyModel], sensitive: Mapping[str, Attribute]
+) -> Verification:
+    checks = check_marginals(published, models, sensitive)
+    return Verification(tuple(checks), records_of(published), len(published.marginals), "table")
+
+
+def _rows(
+    published: RandomizedTable, models: Sequence[PrivacyModel], sensitive: Mapping[str, Attribute]
+) -> Verification:
+    return _undecided(models, published.data.height, "randomized values keep no syntactic promise")
+
+
+def _nothing(published: Published, models: Sequence[PrivacyModel], sensitive: Mapping[str, Attribute]) -> Verification:
+    return _undecided(models, 0, f"this version cannot recount {published.kind}")
+
+
+def _undecided(models: Sequence[PrivacyModel], records: int, reason: str) -> Verification:
+    checks = [Check(promise_words(model), Outcome.UNDECIDABLE, detail=reason) for model in models]
+    return Verification(tuple(checks), records, 1, "table")
+
+
+RECOUNTS: dict[type[Any], Recount] = {
+    PublishedTable: _classes,
+    BucketizedTables: _buckets,
+    SlicedTable: _slices,
+    MarginalTables: _marginals,
+    RandomizedTable: _rows,
+}
+"""Class of published tables → how their promises are recounted."""

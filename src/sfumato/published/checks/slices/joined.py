@@ -1,0 +1,121 @@
+"""What columns that share a sensitive attribute say of it together, bucket by bucket."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+
+import polars as pl
+
+from sfumato.published.checks.slices.sharing import join_order
+from sfumato.published.sliced import BUCKET, Columns
+
+MOST_JOINED = 1 << 23
+"""Rows that columns are joined to at most."""
+
+_WEIGHT = "\0weight"
+_SHARE = "\0share"
+_LEFT, _RIGHT = "\0left", "\0right"
+
+
+def linked_columns(columns: Columns, unknown: Collection[str], attribute: str) -> tuple[int, ...]:
+    """Return the columns that say something of a sensitive attribute to somebody who knows all others but `unknown`.
+
+    Those that hold it, those that share an attribute with them that the attacker does not know either, and so on. One
+    column alone: what it says of people who agree in its other attributes is all that there is to learn, whatever the
+    other columns say.
+    """
+    linked = {place for place, column in enumerate(columns) if attribute in column}
+    while True:
+        told = {name for place in linked for name in columns[place] if name in unknown}
+        more = {place for place, column in enumerate(columns) if told & set(column)}
+        if more <= linked:
+            return tuple(sorted(linked))
+        linked |= more
+
+
+def joined_shares(
+    frames: Sequence[pl.DataFrame], columns: Columns, unknown: Collection[str], attribute: str, most: int = MOST_JOINED
+) -> pl.DataFrame | None:
+    """Return what a sliced table says of everybody whose values may be joined from its columns.
+
+    Parameters
+    ----------
+    frames
+        For each column a frame with ``bucket`` and its attributes under their own names.
+    columns
+        Attributes of each column.
+    unknown
+        Attributes that the attacker does not know: the sensitive ones, `attribute` among them, and the insensitive.
+    attribute
+        The sensitive attribute.
+    most
+        Rows to join at most.
+
+    Returns
+    -------
+    polars.DataFrame or None
+        A row for each bucket and each combination of known values in the linked columns: ``bucket``, those values and,
+        last, the largest share of a sensitive value. None where the columns go round in a circle or there are too many
+        rows, and nothing is known.
+
+    Notes
+    -----
+    *Guarantee.* The share is exact for an attacker who knows the values of one person and that the person is in the
+    bucket, and to whom every original table that fits the published columns is equally likely. Proof: an original table
+    fits if and only if it arises by putting rows of one column after the other, in the order of
+    :func:`sfumato.published.checks.slices.sharing.join_order`, beside those before, by a bijection inside each class of
+    rows that agree in what is shared (what a column shares with all before stands in *one* of them). The number of
+    bijections is the same whatever was done before, so they are independent and uniform, and a row is put beside
+    another of its class with probability 1 / (size of the class). A person's values are found together with value s
+    therefore with weight ``Π n(rows of a column) / Π n(rows that agree in what is shared)``. Columns that are not
+    linked have factors that do not depend on s. In a circle, the classes are not independent, and no such product is
+    right.
+
+    It is no guarantee against somebody who also knows the values of *others* in the bucket. Where a sensitive attribute
+    and the unknown ones beside it stand in one column alone, there is one: exchanging the sensitive values of rows that
+    agree in that column's other attributes takes every fitting table to another one, so that a person's value is any of
+    these with equal probability, whatever else is known of all known attributes.
+
+    Cost O(rows joined).
+    """
+    linked = linked_columns(columns, unknown, attribute)
+    if join_order(columns) is None:
+        return None
+    order = join_order(tuple(columns[place] for place in linked))
+    if order is None:
+        return None
+    together = _counted(frames[linked[order[0][0]]], columns[linked[order[0][0]]])
+    for step, shared in order[1:]:
+        place = linked[step]
+        keys = [BUCKET, *shared]
+        more = _counted(frames[place], columns[place])
+        among = pl.col(_WEIGHT) / pl.col(_WEIGHT).sum().over(keys)
+        if _rows_joined(together, more, keys) > most:
+            return None
+        right = more.with_columns(among.alias(_SHARE)).drop(_WEIGHT)
+        joint = together.join(right, on=keys, how="inner", nulls_equal=True)
+        together = joint.with_columns(pl.col(_WEIGHT) * pl.col(_SHARE)).drop(_SHARE)
+    known = [name for name in together.columns if name not in (*unknown, _WEIGHT)]
+    of_value = together.group_by([*known, attribute]).agg(pl.col(_WEIGHT).sum())
+    return of_value.group_by(known).agg((pl.col(_WEIGHT).max() / pl.col(_WEIGHT).sum()).alias(_SHARE))
+
+
+def largest_shares(shares: pl.DataFrame) -> pl.DataFrame:
+    """Return ``bucket`` and ``share``: the largest of :func:`joined_shares` in each bucket, sorted by bucket."""
+    return shares.group_by(BUCKET).agg(pl.col(_SHARE).max().alias("share")).sort(BUCKET)
+
+
+def _counted(frame: pl.DataFrame, column: Sequence[str]) -> pl.DataFrame:
+    return as_text(frame).group_by([BUCKET, *column]).agg(pl.len().cast(pl.Float64).alias(_WEIGHT))
+
+
+def as_text(frame: pl.DataFrame) -> pl.DataFrame:
+    """Write all but the bucket as text: copies of an attribute may have been read as different types."""
+    return frame.with_columns(pl.exclude(BUCKET).cast(pl.String))
+
+
+def _rows_joined(left: pl.DataFrame, right: pl.DataFrame, keys: Sequence[str]) -> int:
+    sizes = left.group_by(keys).agg(pl.len().cast(pl.Int64).alias(_LEFT))
+    others = right.group_by(keys).agg(pl.len().cast(pl.Int64).alias(_RIGHT))
+    both = sizes.join(others, on=keys, how="inner", nulls_equal=True)
+    return int((both[_LEFT] * both[_RIGHT]).sum())

@@ -1,0 +1,220 @@
+"""Recounting a sliced table: what its buckets say of everybody who may be in it, from the published rows alone.
+
+A recipient does not know which records there were. He knows who may be in the table: anybody whose values, column by
+column, stand together in some bucket. If a model holds for all of them it holds for the records, whatever those are. If
+it does not, the records decide, and the table alone says more only where nobody else can have been in a bucket.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.classes.grouping import distinct_records
+from sfumato.classes.statistics import class_statistics
+from sfumato.kernels.predicates import PROBABILISTIC, SLACK
+from sfumato.kernels.slices.matching import SliceIndex
+from sfumato.models.checks import Check, Outcome, promise_words
+from sfumato.models.protocol import Achieved, PrivacyModel
+from sfumato.numbers import counted
+from sfumato.published.checks.slices.candidates import Candidates, candidates_of
+from sfumato.published.checks.slices.layout import Layout, layout_of, number_rows
+from sfumato.published.checks.slices.matching import measure_vectors, slice_index
+from sfumato.published.checks.slices.overlapping_slices import check_overlapping_slices
+from sfumato.published.checks.slices.sharing import shared_attributes
+from sfumato.published.sliced import BUCKET, SlicedTable
+from sfumato.table.distinct import distinct_of
+from sfumato.table.encoding import EncodedTable, encode
+from sfumato.table.reading import read_table
+from sfumato.table.schema import Attribute, Kind, Schema
+
+SLICE_MODELS = ("probabilistic-l-diversity", "t-closeness")
+"""Names of the models that say something of a sliced table: no mixture of buckets is worse than the worst of them."""
+
+
+def check_slices(
+    published: SlicedTable,
+    models: Sequence[PrivacyModel],
+    sensitive: Mapping[str, Attribute],
+) -> list[Check]:
+    """Recount every model, one check each.
+
+    Parameters
+    ----------
+    published
+        The sliced table.
+    models
+        What was promised: probabilistic l-diversity and t-closeness; others are undecidable.
+    sensitive
+        Sensitive attributes with their kinds and hierarchies.
+
+    Returns
+    -------
+    list of Check
+        *holds*: for everybody who may be in the table. *broken*: for some record, whichever the records are.
+        *undecidable*: broken only for people who may or may not be records; or there are too many to go through. Where
+        columns share attributes, see
+        :func:`sfumato.published.checks.slices.overlapping_slices.check_overlapping_slices`.
+
+    Notes
+    -----
+    First the groups: rows of a bucket that agree on what stands beside the sensitive attribute. What a table says of
+    somebody is a weighted mean of what his groups say, so if every group keeps the model, everybody is safe; cost
+    O(n log n). Only who may be in a group that does not is then gone through, over all buckets that match.
+    """
+    if shared_attributes(published.columns):
+        return check_overlapping_slices(published, models, sensitive)
+    table = _encoded(published, sensitive)
+    numbers = distinct_of(published.data[BUCKET])
+    return [_check(model, published, table, numbers.rank_of[numbers.raw]) for model in models]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Verdict:
+    """What became of one model on one sensitive attribute.
+
+    Attributes
+    ----------
+    worst : float
+        Largest measure (share, or distance) of a group that keeps the model by itself, and of all who may be in others.
+    unsettled : numpy.ndarray
+        int64: buckets in which somebody may be for whom the model does not hold, or who was not gone through.
+    broken : bool
+        Whether it does not hold for some record, whichever the records are.
+    """
+
+    worst: float
+    unsettled: NDArray[np.int64]
+    broken: bool
+
+
+def judge(
+    layout: Layout, rule: int, model: PrivacyModel, table: EncodedTable, bucket_of: NDArray[np.int64], count: int
+) -> Verdict:
+    """Decide one rule of a model for everybody who may be in a table.
+
+    Parameters
+    ----------
+    layout
+        Columns and rules of the table.
+    rule
+        Place of the rule, which is one of `model`.
+    model
+        One of :data:`SLICE_MODELS`.
+    table
+        Encoded rows; only values of one column must stand in one row.
+    bucket_of
+        int64 (n,), ``0 .. count-1``.
+    count
+        Number of buckets.
+    """
+    attribute = int(layout.arrays.rules.attributes[rule])
+    home = int(layout.arrays.homes[attribute])
+    parts = layout.arrays.parts[:, home] if home >= 0 else np.zeros(table.height, np.int32)
+    group_of = number_rows(np.column_stack([bucket_of, parts]))
+    first = np.zeros(int(group_of.max()) + 1, dtype=np.int64)
+    first[group_of] = np.arange(table.height)
+    measures = group_measures(layout.attributes[attribute], model, table, group_of, len(first))
+    bound = layout.arrays.bounds[rule] + SLACK
+    failing = np.flatnonzero(measures > bound)
+    worst = float(measures[measures <= bound].max(initial=0.0))
+    if not len(failing):
+        return Verdict(worst, failing, False)
+    index = slice_index(layout.arrays, bucket_of, count, layout.part_sizes)
+    buckets = bucket_of[first[failing]]
+    candidates = candidates_of(index, buckets, home, parts[first[failing]])
+    # The same people may be in many buckets.
+    vectors, _, vector_of = distinct_records(candidates.vectors.astype(np.uint32))
+    measured = measure_vectors(index, vectors.astype(np.int32)).values[vector_of, rule]
+    fails = measured > bound
+    unsettled = ~candidates.listed
+    unsettled[candidates.group_of[fails]] = True
+    everywhere = np.bincount(bucket_of[first], minlength=count)
+    broken = _some_record_fails(index, candidates, fails, buckets, everywhere)
+    return Verdict(max(worst, float(measured.max(initial=0.0))), np.unique(buckets[unsettled]), broken)
+
+
+def _encoded(published: SlicedTable, sensitive: Mapping[str, Attribute]) -> EncodedTable:
+    as_text = Attribute(kind=Kind.CATEGORICAL)
+    known = [
+        name
+        for column in published.columns
+        for name in column
+        if name not in published.sensitive and name not in published.insensitive
+    ]
+    private = {name: sensitive.get(name, Attribute()) for name in published.sensitive}
+    schema = Schema(quasi_identifying=dict.fromkeys(known, as_text), sensitive=private, others="drop")
+    return encode(read_table(published.data, schema, strip=False), order="name")
+
+
+def _check(model: PrivacyModel, published: SlicedTable, table: EncodedTable, bucket_of: NDArray[np.int64]) -> Check:
+    if model.name not in SLICE_MODELS:
+        return Check(promise_words(model), Outcome.UNDECIDABLE, detail="a sliced table has no equivalence classes")
+    layout = layout_of(table, published.columns, [model])
+    count = int(bucket_of.max()) + 1
+    verdicts = [judge(layout, rule, model, table, bucket_of, count) for rule in range(len(layout.arrays.bounds))]
+    achieved = tuple(
+        _achieved(layout, rule, verdict) for rule, verdict in enumerate(verdicts) if not len(verdict.unsettled)
+    )
+    unsettled = len(np.unique(np.concatenate([verdict.unsettled for verdict in verdicts])))
+    if not unsettled:
+        return Check(promise_words(model), Outcome.HOLDS, achieved)
+    buckets = f"{unsettled:,} of {counted(count, 'bucket')}"
+    if any(verdict.broken for verdict in verdicts):
+        detail = f"broken in {buckets}, for some record whichever the records are"
+        return Check(promise_words(model), Outcome.BROKEN, achieved, detail)
+    detail = f"in {buckets} it does not hold for everybody who may be in them; the records themselves are not published"
+    return Check(promise_words(model), Outcome.UNDECIDABLE, achieved, detail)
+
+
+def _achieved(layout: Layout, rule: int, verdict: Verdict) -> Achieved:
+    rules = layout.arrays.rules
+    name = layout.attributes[int(rules.attributes[rule])]
+    if rules.codes[rule] != PROBABILISTIC:
+        return Achieved("t", verdict.worst, name)
+    return Achieved("l", 1 / verdict.worst if verdict.worst else math.inf, name)
+
+
+def group_measures(
+    name: str, model: PrivacyModel, table: EncodedTable, group_of: NDArray[np.int32], count: int
+) -> NDArray[np.float64]:
+    """Return share or distance of each group, by the model itself; float64 (count,)."""
+    place = [attribute.name for attribute in table.sensitive].index(name)
+    statistics = class_statistics(
+        group_of, count, table.sensitive_codes[:, [place]], table.sensitive[place : place + 1]
+    )
+    measured: NDArray[np.float64] = model.measure(statistics.sensitive[name], statistics.sizes)  # type: ignore[attr-defined]
+    return 1.0 / measured if model.name == "probabilistic-l-diversity" else measured
+
+
+def _some_record_fails(
+    index: SliceIndex,
+    candidates: Candidates,
+    fails: NDArray[np.bool_],
+    buckets: NDArray[np.int64],
+    groups_in: NDArray[np.int64],
+) -> bool:
+    """Tell whether the model fails for everybody who may be in a group, or may have one of the values of a bucket.
+
+    Somebody in the table has every value that stands in a bucket.
+    """
+    safe = np.zeros(len(buckets), dtype=np.bool_)
+    safe[candidates.group_of[~fails]] = True
+    if bool(np.any(candidates.listed & ~safe)):
+        return True
+    listed_in = np.bincount(buckets[candidates.listed], minlength=len(groups_in))
+    bucket_of = buckets[candidates.group_of]
+    whole = (listed_in == groups_in)[bucket_of]
+    for column in range(candidates.vectors.shape[1]):
+        keys = (
+            bucket_of[whole] * (int(index.part_starts[column + 1] - index.part_starts[column]))
+            + (candidates.vectors[whole, column])
+        )
+        values, value_of = np.unique(keys, return_inverse=True)
+        if np.any(np.bincount(value_of, weights=~fails[whole], minlength=len(values)) == 0):
+            return True
+    return False

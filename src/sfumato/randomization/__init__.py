@@ -1,1 +1,0 @@
-"""Randomization: swapping, noise, post-randomization, rounding, coding and sampling."""

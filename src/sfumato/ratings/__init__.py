@@ -1,1 +1,0 @@
-"""Survey rating data: sparse ratings of issues, and the (k, ε, l)-anonymity of Sun, Wang and Li."""

@@ -1,1 +1,0 @@
-"""Slicing: correlation of attributes, columns of attributes, buckets of records, and what a sliced table discloses."""

@@ -1,0 +1,1 @@
+"""Survey ratings: sparse, read from long, wide and Netflix's form."""

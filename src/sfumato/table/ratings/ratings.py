@@ -1,0 +1,124 @@
+"""Ratings of issues by people, sparse in memory."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from sfumato.errors import InputError, raise_all
+from sfumato.kernels.ratings.rows import rows_rise
+from sfumato.table.ratings.scale import Scale
+from sfumato.table.ratings.sensitive import sensitive_choice
+
+MOST_SUMMED = 2**31
+"""Records × ratings on the scale must stay below this, so that sums of squares are exact in 64 bits."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Ratings:
+    """What each record rated, and how. Build it with :func:`sfumato.read_ratings`.
+
+    Letters: n records (one per user), m issues, z ratings. Users' identifiers are gone: a record is known by its number
+    alone, which is the order in which users first appear in the source.
+
+    Attributes
+    ----------
+    starts : numpy.ndarray
+        int64 (n + 1,): record ``i`` owns the ratings ``starts[i] .. starts[i+1]-1``.
+    issues : numpy.ndarray
+        int32 (z,): issue of each rating, ``0 .. m-1``, rising inside a record.
+    codes : numpy.ndarray
+        uint8 (z,), or uint16 on a scale of more than 256 ratings: place of each rating on the scale.
+    names : tuple of str
+        Names of the issues, length m.
+    sensitive : numpy.ndarray
+        bool (m,): the issues whose ratings must stay hidden.
+    scale : Scale
+    times : polars.Series or None
+        When each rating was given, in the order of `issues`; None unless the column was declared. No model bounds what
+        an attacker learns from times.
+    source : str
+        What messages call the ratings: the file's name, or ``"table"``.
+
+    Raises
+    ------
+    InputError
+        When there is no record, the arrays do not fit together, or there are so many records on so fine a scale that
+        sums of squares would not be exact.
+    """
+
+    starts: NDArray[np.int64]
+    issues: NDArray[np.int32]
+    codes: NDArray[np.uint8] | NDArray[np.uint16]
+    names: tuple[str, ...]
+    sensitive: NDArray[np.bool_]
+    scale: Scale
+    times: pl.Series | None = None
+    source: str = "table"
+
+    def __post_init__(self) -> None:
+        """Check the arrays against each other."""
+        if len(self.starts) < 2:
+            raise InputError("there are no records")
+        raise_all(InputError, self._problems())
+
+    def __repr__(self) -> str:
+        """Show sizes only."""
+        return (
+            f"Ratings({self.height} records, {len(self.names)} issues, {int(self.sensitive.sum())} of them sensitive, "
+            f"{len(self.issues)} ratings)"
+        )
+
+    @property
+    def height(self) -> int:
+        """Number of records."""
+        return len(self.starts) - 1
+
+    @property
+    def raters(self) -> NDArray[np.int64]:
+        """How many records rated each issue; int64 (m,)."""
+        return np.bincount(self.issues, minlength=len(self.names)).astype(np.int64)
+
+    def with_sensitive(self, sensitive: object) -> Ratings:
+        """Return the same ratings with other sensitive issues.
+
+        Parameters
+        ----------
+        sensitive
+            A :class:`SensitiveIssues`, a name, or a list of names and patterns; an empty list for none.
+
+        Raises
+        ------
+        InputError
+            Naming everything that no issue answers to.
+        """
+        return replace(self, sensitive=sensitive_choice(sensitive).choose(self.names, self.raters))
+
+    def to_frame(self) -> pl.DataFrame:
+        """Return the ratings in long form: ``record`` (from 1), ``issue``, ``rating`` and, if kept, ``time``."""
+        columns = {
+            "record": pl.Series(np.repeat(np.arange(1, self.height + 1), np.diff(self.starts))),
+            "issue": pl.Series(self.names, dtype=pl.String).gather(self.issues),
+            "rating": pl.Series(self.scale.values()[self.codes]),
+        }
+        return pl.DataFrame(columns | ({} if self.times is None else {"time": self.times}))
+
+    def _problems(self) -> list[str]:
+        count = len(self.issues)
+        problems = []
+        if len(self.codes) != count or self.starts[0] != 0 or self.starts[-1] != count:
+            problems.append("starts, issues and codes are not of one length")
+        elif not rows_rise(self.starts, self.issues, len(self.names)):
+            problems.append("the issues of a record must rise, and be below the number of names")
+        elif count and int(self.codes.max()) >= self.scale.size:
+            problems.append("a code lies beyond the scale")
+        if len(self.sensitive) != len(self.names):
+            problems.append("sensitive must have one entry for each name")
+        if self.times is not None and len(self.times) != count:
+            problems.append("times must have one entry for each rating")
+        if self.height * self.scale.size >= MOST_SUMMED:
+            problems.append("there are too many records for a scale that fine; take a scale with a larger step")
+        return problems

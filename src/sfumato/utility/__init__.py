@@ -1,1 +1,0 @@
-"""What a release keeps of every kind: answers to queries, classifiers, correlations, and privacy against utility."""

@@ -1,0 +1,270 @@
+"""The report: what stands in it, what the public edition leaves out, and what it refuses."""
+
+from __future__ import annotations
+
+import json
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from sfumato.experiments import drawing
+
+import sfumato as sf
+from sfumato.dossier import page
+from sfumato.dossier.subgroups import starred_shares, suppressed_subgroups
+from sfumato.dossier.words import KINDS, MODELS, promise_in_words
+from sfumato.models import MODELS as KNOWN
+from sfumato.published import KINDS as KNOWN_KINDS
+
+PLACES = ["Aa", "Ab", "Ba", "Bb"]
+
+
+def people(count: int, seed: int = 3) -> pl.DataFrame:
+    draw = np.random.default_rng(seed)
+    return pl.DataFrame(
+        {
+            "age": draw.integers(20, 70, count),
+            "place": draw.choice(PLACES, count, p=[0.4, 0.3, 0.2, 0.1]),
+            "illness": draw.choice(["flu", "cold", "gout", "cough"], count),
+            "visits": draw.integers(0, 9, count),
+        }
+    )
+
+
+SCHEMA = sf.Schema(
+    quasi_identifying={"age": sf.intervals(5, 20), "place": sf.prefixes(1)},
+    sensitive=["illness"],
+    insensitive=["visits"],
+)
+
+
+@pytest.fixture(scope="module")
+def table() -> sf.Table:
+    return sf.read_table(people(400), SCHEMA)
+
+
+@pytest.fixture(scope="module")
+def release(table: sf.Table) -> sf.Release:
+    models = [sf.KAnonymity(5), sf.DistinctLDiversity(2)]
+    return sf.anonymize(table, models, anonymizer=sf.Datafly(), suppression_limit=0.1, seed=1)
+
+
+@pytest.fixture(scope="module")
+def report(release: sf.Release, table: sf.Table) -> sf.ReleaseReport:
+    control = sf.read_table(people(200, 9), SCHEMA)
+    return sf.report(release, table, control=control, bound=True, seed=1)
+
+
+class Page(HTMLParser):
+    """Collects what a page would load or run, and its text."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.tags: list[str] = []
+        self.loads: list[str] = []
+        self.words: list[str] = []
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append(tag)
+        self.loads += [value or "" for name, value in attrs if name in ("src", "href", "xlink:href", "action")]
+
+    def handle_data(self, data: str) -> None:
+        self.words.append(data)
+
+
+def test_everything_is_measured_and_agrees_with_the_verbs(report, release, table):
+    told = report.to_dict()
+    assert told["losses"]["normalized_ncp"] == pytest.approx(release.report.losses.normalized_ncp, rel=1e-5)
+    assert told["risk"]["before"]["highest"] == sf.risk(table).prosecutor.highest
+    assert told["risk"]["after"]["highest"] == sf.risk(release).prosecutor.highest
+    assert told["bound"]["normalized_ncp"] == sf.lower_bound(table, 5)
+    assert told["records"] == {"original": 400, "published": release.data.height}
+    assert [promise["outcome"] for promise in told["promises"]][:2] == ["holds", "holds"]
+    assert {"linkage", "homogeneity"} <= {result["attack"] for result in told["attacks"]["results"]}
+    assert told["attacks"]["control"] == 200
+    assert [column["role"] for column in told["columns"]] == [
+        "quasi-identifying", "quasi-identifying", "sensitive", "insensitive",
+    ]  # fmt: skip
+    assert json.loads(json.dumps(told)) == told
+
+
+def test_the_page_needs_nothing_else(report):
+    for edition in ("internal", "public"):
+        shown = Page(report.html(edition))
+        assert "script" not in shown.tags
+        assert all(link.startswith("#") for link in shown.loads)
+        text = " ".join(shown.words)
+        for part in ("What is promised", "Attacks", "does not protect against", "Signed", "k-anonymity"):
+            assert part in text
+    assert shown.tags.count("svg") == 0
+    assert len(report.html().encode()) < 2_000_000
+
+
+def test_ids_of_drawings_do_not_collide(report):
+    text = report.html()
+    ids = re.findall(r'\bid="([^"]+)"', text)
+    assert len(ids) == len(set(ids)) > 50
+    used = re.findall(r"url\(#([^)]+)\)|xlink:href=\"#([^\"]+)\"", text)
+    assert {first or second for first, second in used} <= set(ids)
+
+
+def test_the_public_edition_says_nothing_that_was_counted_on_the_original(report):
+    told = report.to_dict("public")
+    for part in ("losses", "bound", "utility"):
+        assert told[part] is None
+    assert set(told["risk"]) == {"after"}
+    assert told["records"]["original"] is None
+    assert all(column["distinct"] is None for column in told["columns"])
+    assert told["suppression"]["subgroups"] == []
+    assert all("success" not in result and "control" not in result for result in told["attacks"]["results"])
+    text = json.dumps(told)
+    internal = report.to_dict()
+    for figure in (internal["losses"]["normalized_ncp"], internal["bound"]["normalized_ncp"]):
+        assert str(figure) not in text
+    assert "steward alone" not in report.html("public")
+    assert "steward alone" in report.html()
+
+
+def test_small_counts_are_masked():
+    from sfumato.dossier.public import public_edition
+
+    above = [{"threshold": "0.2", "source": "", "records": 3, "share": 0.01}]
+    risk = {"highest": 0.5, "average": 0.1, "unique": 9, "records": 300, "classes": 40, "above": above}
+    content: dict[str, Any] = dict.fromkeys(("attacks", "suppression", "losses", "bound", "utility"))
+    content |= {"records": {"original": 310, "published": 300}, "columns": [], "earlier": [], "published_policy": ""}
+    told = public_edition({**content, "risk": {"after": risk}})
+    assert told["risk"]["after"]["unique"] == "fewer than 10"
+    assert told["risk"]["after"]["above"][0]["records"] == "fewer than 10"
+    assert told["records"]["published"] == 300
+
+
+def test_a_folder_is_recounted_and_a_changed_one_refused(release, table, tmp_path):
+    folder = release.save(tmp_path / "release")
+    told = sf.report(folder, table, attacks=False, seed=1).to_dict()
+    assert list(told["files"]) == ["data.csv"]
+    assert told["attacks"] is None
+    data = folder / "data.csv"
+    data.write_text(data.read_text().replace("flu", "cold", 1))
+    with pytest.raises(sf.VerificationError, match="no report is written"):
+        sf.report(folder, table)
+    with pytest.raises(sf.VerificationError, match="no such release folder"):
+        sf.report(tmp_path / "nothing", table)
+
+
+def test_without_an_original_only_the_release_is_told(release):
+    told = sf.report(release).to_dict()
+    assert (told["attacks"], told["utility"], told["losses"] is None) == (None, None, False)
+    assert set(told["risk"]) == {"after"}
+    assert "No attack was played." in told["summary"]
+    assert sf.report(release).html()
+
+
+def test_other_kinds_have_a_report_too(table):
+    release = sf.anonymize(table, sf.ProbabilisticLDiversity(2), anonymizer=sf.Bucketization(), seed=1)
+    made = sf.report(release, table, attacks=False, seed=1)
+    told = made.to_dict()
+    assert told["kind"]["name"] == "bucketized-tables"
+    assert set(release.published.limits) < set(told["limits"])
+    assert "after" not in told["risk"]
+    assert made.html()
+    assert made.html("public")
+
+
+def test_a_table_without_any_value_has_a_report():
+    frame = pl.DataFrame({"age": [None] * 6, "place": ["Aa"] * 6}, schema={"age": pl.Int64, "place": pl.String})
+    nothing = sf.read_table(frame, sf.Schema(quasi_identifying=["age"], insensitive=["place"]))
+    made = sf.report(sf.anonymize(nothing, sf.KAnonymity(2), seed=1), nothing, attacks=False, seed=1)
+    assert made.to_dict()["utility"] is None
+    assert made.html()
+
+
+def test_earlier_releases_are_intersected(release, table):
+    other = sf.anonymize(table, sf.KAnonymity(2), seed=2)
+    told = sf.report(release, table, earlier=[other], seed=1).to_dict()
+    assert told["earlier"][0]["holds"] is True
+    assert told["earlier"][0]["attacks"][0]["attack"] == "intersection"
+    assert "intersecting the two" in sf.report(release, table, earlier=[other], seed=1).html()
+
+
+def test_what_is_wrong_is_said(release, table, tmp_path):
+    with pytest.raises(sf.InputError, match="original: is no Table"):
+        sf.report(release, people(10))  # type: ignore[arg-type]
+    with pytest.raises(sf.InputError, match="no such release folder"):
+        sf.report(release, table, earlier=[tmp_path / "gone"])
+    made = sf.report(release, attacks=False)
+    with pytest.raises(sf.PolicyError, match="edition"):
+        made.html("secret")  # type: ignore[arg-type]
+    target = made.save(tmp_path / "report.html")
+    with pytest.raises(sf.InputError, match="there already"):
+        made.save(target)
+    assert made.save(target, overwrite=True) == target
+    assert json.loads(made.save(tmp_path / "report.json", "public").read_text())["edition"] == "public"
+    with pytest.raises(sf.InputError, match="cannot be written"):
+        made.save(tmp_path / "nowhere" / "report.html")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["report.html", "report.json"]
+
+
+@pytest.mark.parametrize(("module", "name"), [(page, "import_module"), (drawing, "import_module")])
+def test_missing_libraries_are_named(release, table, monkeypatch, module, name):
+    def missing(wanted: str) -> Any:
+        raise ImportError(wanted)
+
+    monkeypatch.setattr(module, name, missing)
+    with pytest.raises(sf.PolicyError, match=r"sfumato\[report\]"):
+        sf.report(release, table, attacks=False, seed=1).html()
+
+
+def test_suppressed_subgroups_are_those_that_were_left_out():
+    frame = people(400).with_columns(place=pl.when(pl.int_range(400) < 40).then(pl.lit("Bb")).otherwise(pl.lit("Aa")))
+    table = sf.read_table(frame, SCHEMA)
+    kept = frame.filter(pl.col("place") != "Bb").with_columns(age=pl.lit("*"))
+    published = KNOWN_KINDS["generalized-table"](kept, ("age", "place"), ("illness",))
+    found = {
+        group.group: group
+        for group in suppressed_subgroups(published, table, sf.Recoding(), 10)
+        if group.attribute == "place"
+    }
+    assert found["Bb"].suppressed == 1
+    assert found["Aa"].suppressed == pytest.approx(0)
+    assert [found["Aa"].records, found["Bb"].records] == [360, 40]
+    assert starred_shares(published) == {"age": 1.0, "place": 0.0}
+    few = suppressed_subgroups(published, table, sf.Recoding(), 41)
+    assert "Bb" not in {group.group for group in few}
+
+
+def test_every_model_and_kind_has_words():
+    assert set(MODELS) == set(KNOWN)
+    assert set(KINDS) == set(KNOWN_KINDS)
+    assert "at least 5 people" in promise_in_words({"name": "k-anonymity", "k": 5})
+    assert promise_in_words({"name": "something-new", "x": 1}) == "something-new"
+    assert promise_in_words({"name": "k-anonymity"}) == "k-anonymity"
+
+
+def test_markup_in_texts_stays_text(table, release, tmp_path):
+    policy = sf.Policy.from_mapping(
+        {
+            "columns": {"quasi-identifying": ["age"], "others": "drop"},
+            "models": [{"name": "k-anonymity", "k": 2}],
+            "purpose": "<script>alert(1)</script>",
+        }
+    )
+    text = sf.report(release, policy=policy, attacks=False).html()
+    assert "<script>" not in text
+    assert "&lt;script&gt;" in text
+
+
+def test_it_is_saved_beside_and_renamed(release, tmp_path, monkeypatch):
+    made = sf.report(release, attacks=False)
+
+    def full(self: Path, *_: Any, **__: Any) -> None:
+        raise OSError(28, "full")
+
+    monkeypatch.setattr(Path, "write_text", full)
+    with pytest.raises(sf.InputError, match="No space left"):
+        made.save(tmp_path / "report.json")
+    assert list(tmp_path.iterdir()) == []

@@ -1,0 +1,145 @@
+"""Playing attacks against a release: what may be handed in, what is chosen, and what bad input gets."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+import sfumato as sf
+from evaluation.attacks.attacked_tables import SCHEMA, WITH_NAMES, bucketized, patients, people
+from sfumato.errors import InputError, PolicyError, SfumatoError
+from sfumato.evaluation.attacks.homogeneity import Homogeneity
+from sfumato.published import PublishedTable, RandomizedTable
+
+FRAME = people(200, 3, linked=True)
+
+
+@pytest.fixture(scope="module")
+def table() -> sf.Table:
+    return sf.read_table(FRAME.drop("name"), SCHEMA)
+
+
+@pytest.fixture(scope="module")
+def release(table: sf.Table) -> sf.Release:
+    return sf.anonymize(table, sf.KAnonymity(5), seed=1)
+
+
+def problems(call: object) -> str:
+    with pytest.raises(SfumatoError) as caught:
+        call()  # type: ignore[operator]
+    return "\n".join(caught.value.problems)
+
+
+class TestWhatIsHandedIn:
+    def test_memory_folder_and_published_tables_give_the_same(
+        self, table: sf.Table, release: sf.Release, tmp_path: Path
+    ) -> None:
+        folder = release.save(tmp_path / "release")
+        parquet = release.save(tmp_path / "parquet", format="parquet")
+        published = PublishedTable(release.data, ("age", "sex", "zip"), ("disease",))
+        answers = [
+            sf.attack(one, table, attacks="homogeneity").results for one in (release, folder, str(parquet), published)
+        ]
+        assert answers[0][0].success.people > 0
+        assert all(answer == answers[0] for answer in answers)
+
+    def test_the_original_as_a_frame_or_file_with_its_schema(
+        self, table: sf.Table, release: sf.Release, tmp_path: Path
+    ) -> None:
+        FRAME.write_csv(tmp_path / "people.csv")
+        answers = [
+            sf.attack(release, original, schema=WITH_NAMES, attacks="homogeneity").results
+            for original in (FRAME, tmp_path / "people.csv", FRAME.to_pandas())
+        ]
+        assert all(answer == sf.attack(release, table, attacks="homogeneity").results for answer in answers)
+
+    def test_several_by_name_and_value(self, table: sf.Table, release: sf.Release) -> None:
+        played = sf.attack(release, table, attacks=["homogeneity", Homogeneity(threshold=0.5)])
+        assert [result.attack for result in played.results] == ["homogeneity", "homogeneity"]
+        assert played["homogeneity"] == played.results
+        assert played["linkage of stars"] == ()
+
+    def test_the_default_set_lists_what_cannot_be_played(self, table: sf.Table) -> None:
+        frame = FRAME.drop("name", "disease")
+        bare = sf.read_table(frame, sf.Schema(quasi_identifying=SCHEMA.quasi_identifying))
+        played = sf.attack(sf.anonymize(bare, sf.KAnonymity(5)), bare)
+        assert "sensitive" in played.unplayed["homogeneity"]
+        assert "not played: homogeneity" in str(played)
+
+    def test_a_page_and_plain_values(self, table: sf.Table, release: sf.Release) -> None:
+        played = sf.attack(release, table, attacks="homogeneity")
+        assert json.loads(json.dumps(played.to_dict()))["people"] == 200
+        assert "homogeneity" in str(played)
+        assert played.to_dict()["succeeding"] == len(played.succeeding)
+
+    def test_progress_is_told_attack_by_attack(self, table: sf.Table, release: sf.Release) -> None:
+        said: list[tuple[str, int, int]] = []
+        sf.attack(release, table, attacks="homogeneity", progress=lambda *what: said.append(what))
+        assert said == [("homogeneity", 0, 1), ("done", 1, 1)]
+
+
+class TestBadInput:
+    def test_everything_at_once(self, release: sf.Release) -> None:
+        said = problems(
+            lambda: sf.attack(
+                release,
+                FRAME,
+                attacks=["homogenity", 3],  # type: ignore[list-item]
+                threads=0,
+                seed=-1,
+                earlier="nowhere",
+                register=Path("nowhere.csv"),
+            )
+        )
+        for part in (
+            "'homogenity' is unknown; known are linkage, ",
+            "is no attack",
+            "original: is no table",
+            "threads: must be",
+            "seed: must be",
+            "earlier: nowhere: no such release folder",
+            "register: there is no such file",
+        ):
+            assert part in said
+
+    def test_another_original(self, release: sf.Release) -> None:
+        other = sf.read_table(pl.DataFrame({"height": [1, 2]}), sf.Schema(quasi_identifying=["height"]))
+        said = problems(lambda: sf.attack(release, other))
+        assert "original: has none of the quasi-identifying columns of the release (age, sex, zip)" in said
+        assert "original: has no column 'disease'" in said
+
+    def test_a_control_group_with_other_columns(self, table: sf.Table, release: sf.Release) -> None:
+        control = sf.read_table(pl.DataFrame({"height": [1, 2]}), sf.Schema(quasi_identifying=["height"]))
+        assert "control: has none of" in problems(lambda: sf.attack(release, table, control=control))
+
+    def test_a_release_that_is_none(self, table: sf.Table, tmp_path: Path) -> None:
+        assert "release: " in problems(lambda: sf.attack(tmp_path, table))
+        assert "release: is no release" in problems(lambda: sf.attack(3, table))  # type: ignore[arg-type]
+
+    def test_a_damaged_folder(self, table: sf.Table, release: sf.Release, tmp_path: Path) -> None:
+        folder = release.save(tmp_path / "release")
+        (folder / "release.json").write_text("{", encoding="utf-8")
+        assert "is damaged" in problems(lambda: sf.attack(folder, table))
+
+    def test_a_kind_that_an_attack_cannot_be_played_on(self) -> None:
+        published = RandomizedTable(patients().frame, ("age", "sex", "zip"), ("disease",))
+        said = problems(lambda: sf.attack(published, patients(), attacks="homogeneity"))
+        assert "homogeneity: cannot be played on a randomized-table" in said
+
+    def test_no_attack(self, table: sf.Table, release: sf.Release) -> None:
+        with pytest.raises(PolicyError, match="name at least one"):
+            sf.attack(release, table, attacks=[])
+
+    def test_no_message_shows_a_cell(self, release: sf.Release, tmp_path: Path) -> None:
+        bad = tmp_path / "bad.csv"
+        bad.write_text('age,name\n"1\n', encoding="utf-8")
+        with pytest.raises(InputError) as caught:
+            sf.attack(release, FRAME, schema=WITH_NAMES, register=bad)
+        assert caught.value.__cause__ is None
+
+
+def test_buckets_can_be_attacked_as_they_are() -> None:
+    assert sf.attack(bucketized(), patients(), attacks="homogeneity").kind == "bucketized-tables"

@@ -1,0 +1,34 @@
+from __future__ import annotations
+
+from sfumato.evaluation.attacks.protocol import AttackResult
+from sfumato.evaluation.attacks.results import Attacks
+from sfumato.rates import Rate
+
+
+def result(name: str, successes: float, people: int, baseline: float, control: Rate | None = None) -> AttackResult:
+    return AttackResult(name, "nothing", "who were found", Rate(successes, people, baseline), control)
+
+
+def test_shares_stand_where_they_belong():
+    results = (result("one", 1000, 1000, 0.0), result("another", 0, 0, 0.5), result("third", 500, 1000, 0.25))
+    lines = Attacks("generalized-table", 1000, None, results).draw(101).splitlines()
+    assert [line.split()[0] for line in lines[:2]] == ["one", "third"]
+    assert len(lines) == 4
+    start = len("third") + 2
+    assert lines[0][start] == "|"
+    assert lines[0][start + 100] == "●"
+    assert lines[1].index("●") == start + 50
+    assert lines[1].index("|") == start + 25
+    low, high = results[2].success.interval
+    assert lines[1].index("─") == start + round(100 * low)
+    assert lines[1].rindex("─") == start + round(100 * high)
+
+
+def test_the_control_group_is_drawn():
+    one = result("one", 90, 100, 0.5, Rate(10, 100, 0.5))
+    assert Attacks("generalized-table", 100, 100, (one,)).draw(11).splitlines()[0].index("◇") == len("one") + 2 + 1
+
+
+def test_nothing_to_draw_is_said():
+    assert "nobody" not in Attacks("x", 1, None, ()).draw()
+    assert Attacks("x", 1, None, (result("one", 0, 0, 0.5),)).draw().startswith("nothing to draw")

@@ -1,0 +1,172 @@
+"""Singling out: works where the release counts few, does not where chance does as well."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from evaluation.attacks.inference_tables import (
+    all_starred,
+    as_it_is,
+    covers,
+    every_kind,
+    marginals,
+    people,
+    plain,
+    target,
+)
+from naive.inference import isolation_chance as naive_chance
+from sfumato.errors import InputError, PolicyError
+from sfumato.evaluation.attacks.predicates import mixed, predicates_of
+from sfumato.evaluation.attacks.singling_out import SinglingOut, isolation_chance
+from sfumato.published import PublishedTable
+from sfumato.recoding.choice import Recoding
+from sfumato.table.reading import read_table
+from sfumato.table.schema import Schema
+from sfumato.table.table import Table
+
+
+class TestBaseline:
+    @given(st.integers(1, 60), st.floats(0, 1))
+    @settings(max_examples=60, deadline=None)
+    def test_no_weight_up_to_the_allowed_one_does_better(self, records: int, weight: float) -> None:
+        assert isolation_chance(records, weight) == pytest.approx(naive_chance(records, weight), abs=1e-6)
+
+    def test_without_a_bound_about_37_percent(self) -> None:
+        assert isolation_chance(100_000, 1.0) == pytest.approx(1 / math.e, rel=1e-4)
+
+    def test_the_mean_chance_is_no_more_than_that_of_the_mean_weight(self) -> None:
+        weights = np.random.default_rng(3).exponential(1 / 200, 1000).clip(0, 1)
+        chances = [isolation_chance(200, weight) for weight in weights]
+        assert np.mean(chances) <= isolation_chance(200, weights.mean())
+
+
+class TestWorks:
+    @pytest.mark.parametrize("kind", ["generalized", "bucketized", "sliced", "marginal", "randomized"])
+    def test_where_combinations_are_unique(self, kind: str) -> None:
+        original, control = people(500, 1), people(500, 2)
+        (told,) = SinglingOut(predicates=60).play(target(every_kind(original)[kind], original, control))
+        assert told.succeeds
+        # What the release counts once is alone in the data.
+        assert told.success.share == 1 or told.figures["records_per_predicate"] > 1
+
+    def test_on_classes_of_five_with_rare_values(self) -> None:
+        """Region and sensitive value: two records at most, and far fewer of the population than one in n."""
+        original, control = people(600, 1), people(600, 2)
+        (told,) = SinglingOut(predicates=100).play(target(in_classes(original, 5), original, control))
+        assert told.succeeds
+        assert told.success.baseline < 0.37
+
+
+class TestDoesNotWork:
+    def test_on_large_cells(self) -> None:
+        """Cells of many records with the weight that their count says: narrowing isolates as often as chance."""
+        original, control = people(3000, 1), people(3000, 2)
+        release = marginals(original, ("age", "sex"))
+        (told,) = SinglingOut().play(target(release, original, control))
+        assert told.success.people == 120
+        assert told.figures["records_per_predicate"] == pytest.approx(25)
+        assert covers(told.success.interval, told.success.baseline)
+        assert not told.succeeds
+
+    def test_on_a_single_class(self) -> None:
+        original, control = people(600, 1), people(600, 2)
+        (told,) = SinglingOut().play(target(all_starred(original), original, control))
+        assert told.success.people == 6
+        assert covers(told.success.interval, told.success.baseline)
+
+    def test_on_a_release_of_other_people(self) -> None:
+        members, control, others = people(600, 1), people(600, 2), people(600, 3)
+        (told,) = SinglingOut().play(target(as_it_is(others), members, control))
+        assert not told.succeeds
+
+    def test_equal_records_cannot_be_told_apart(self) -> None:
+        same = read_table(pl.DataFrame({"age": [30] * 50, "disease": ["a"] * 50}), SAME)
+        (told,) = SinglingOut().play(target(PublishedTable(same.frame, ("age",), ("disease",)), same))
+        assert told.success.successes == 0
+
+
+class TestPredicates:
+    def test_the_regions_are_those_of_the_classes(self) -> None:
+        original = people(60, 1)
+        release = in_classes(original, 6)
+        built = predicates_of(release, original, count=1000, recoding=Recoding(), generator=np.random.default_rng(1))
+        held = np.bincount(built.predicate, minlength=len(built.records))
+        # Regions may overlap, so that more people satisfy one than its class has.
+        assert (held >= built.records).all()
+        assert len(built.records) == release.data.unique().height
+        assert built.records.sum() == 60
+
+    def test_the_smallest_go_first(self) -> None:
+        original = people(300, 1)
+        generator = np.random.default_rng(1)
+        built = predicates_of(
+            marginals(original, ("sex",), ("age", "zip")), original, count=10, recoding=Recoding(), generator=generator
+        )
+        assert (built.records == 1).all()
+
+    def test_chance_looks_drawn_for_each_pair(self) -> None:
+        numbers, salts = np.meshgrid(np.arange(300, dtype=np.uint64), np.arange(300, dtype=np.uint64) << np.uint64(20))
+        drawn = mixed(numbers.ravel(), salts.ravel()).reshape(300, 300)
+        assert drawn.min() >= 0
+        assert drawn.max() < 1
+        assert np.abs(drawn.mean(axis=0) - 0.5).max() < 0.1
+        assert np.abs(drawn.mean(axis=1) - 0.5).max() < 0.1
+        assert np.abs(np.histogram(drawn, 10, (0, 1))[0] / drawn.size - 0.1).max() < 0.01
+
+
+class TestInput:
+    def test_without_control_every_weight_is_allowed(self) -> None:
+        original = people(200, 1)
+        (told,) = SinglingOut().play(target(as_it_is(original), original))
+        assert told.control is None
+        assert told.success.baseline == pytest.approx(isolation_chance(200, 1.0))
+        assert "without a control group" in told.notes[0]
+
+    def test_a_small_control_group_is_noted(self) -> None:
+        original = people(200, 1)
+        (told,) = SinglingOut().play(target(as_it_is(original), original, people(50, 2)))
+        assert "50 people" in told.notes[0]
+
+    def test_one_record_is_always_alone(self) -> None:
+        original = people(1, 1)
+        (told,) = SinglingOut().play(target(as_it_is(original), original))
+        assert told.success.share == told.success.baseline == 1
+
+    def test_a_seed_settles_every_choice(self) -> None:
+        original, control = people(300, 1), people(300, 2)
+        release = in_classes(original, 20)
+        played = [SinglingOut(predicates=30).play(target(release, original, control, seed)) for seed in (4, 4, 5)]
+        assert played[0] == played[1]
+        assert played[0] != played[2]
+        assert (
+            len({SinglingOut(30).play(target(release, original, control, None))[0].figures["weight"] for _ in range(9)})
+            > 1
+        )
+
+    def test_options(self) -> None:
+        with pytest.raises(PolicyError):
+            SinglingOut(predicates=0)
+
+    def test_nothing_shared(self) -> None:
+        with pytest.raises(InputError, match="share no attribute"):
+            SinglingOut().play(target(PublishedTable(pl.DataFrame({"height": [1]}), ("height",), ()), people(3, 1)))
+
+
+SAME = Schema(quasi_identifying=["age"], sensitive=["disease"])
+
+
+def in_classes(table: Table, size: int) -> PublishedTable:
+    """Classes of `size` neighbours by place and age, published as tight intervals and value sets."""
+    frame = plain(table).sort("zip", "age").with_row_index("row").with_columns(pl.col("row") // size)
+    sets = [
+        pl.format("{{{}}}", pl.col(name).unique().sort().str.join("|").over("row")).alias(name)
+        for name in ("sex", "zip")
+    ]
+    ages = pl.format("[{}..{}]", pl.min("age").over("row"), pl.max("age").over("row")).alias("age")
+    return PublishedTable(frame.with_columns(ages, *sets).drop("row"), ("age", "sex", "zip"), ("disease",))
