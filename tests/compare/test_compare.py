@@ -9,11 +9,12 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from sfumato.experiments import compare as module
-from sfumato.experiments import drawing, ground
 
 import sfumato as sf
+from sfumato import drawing
 from sfumato.anonymizers import ANONYMIZERS, PUBLISHERS
+from sfumato.compare import compare as module
+from sfumato.compare import ground
 from sfumato.compare.drawings import draw_comparison
 from sfumato.compare.outcome import Outcome
 from sfumato.compare.plan import Run, plan

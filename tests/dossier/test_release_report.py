@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from sfumato.experiments import drawing
 
 import sfumato as sf
+from sfumato import drawing
 from sfumato.dossier import page
 from sfumato.dossier.subgroups import starred_shares, suppressed_subgroups
 from sfumato.dossier.words import KINDS, MODELS, promise_in_words

@@ -9,11 +9,10 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from sfumato.experiments import reproduction
 
 import sfumato as sf
 from sfumato.errors import InputError, PolicyError
-from sfumato.papers import datasets
+from sfumato.papers import datasets, reproduction
 from sfumato.papers.adult_trees import EIGHT, adult_attributes
 from sfumato.papers.caat import plain_caat, plain_kaca
 from sfumato.papers.players import MEASUREMENTS, players
@@ -98,7 +97,7 @@ def test_nothing_half_written(tmp_path, monkeypatch):
 
 
 def test_drawing_without_matplotlib(tmp_path, monkeypatch):
-    from sfumato.experiments import drawing
+    from sfumato import drawing
 
     def gone(name: str) -> None:
         raise ImportError(name)

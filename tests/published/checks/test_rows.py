@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import sfumato as sf
+from sfumato.published.checks import rows as module
 from sfumato.published.checks.generalized import verify_table
 from sfumato.published.checks.rows import group_rows
-from sfumato.release import rows as module
 from sfumato.table.distinct import as_categories
 
 # Many of one length, some that begin or end alike, and the missing value beside the empty text.
