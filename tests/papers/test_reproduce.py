@@ -15,9 +15,10 @@ from sfumato.errors import InputError, PolicyError
 from sfumato.papers import datasets, reproduction
 from sfumato.papers.adult_trees import EIGHT, adult_attributes
 from sfumato.papers.caat import plain_caat, plain_kaca
+from sfumato.papers.panels import Panel
 from sfumato.papers.players import MEASUREMENTS, players
 from sfumato.papers.reproduce import PAPERS
-from sfumato.papers.reproduction import Claim, Panel, Reproduction, Verdict
+from sfumato.papers.reproduction import Claim, Reproduction, Verdict
 from sfumato.papers.subscribers import SUBSCRIBERS, subscribers
 from sfumato.papers.thesis_trees import PREFECTURES, age_tree, country_tree, prefecture_tree
 

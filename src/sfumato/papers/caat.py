@@ -24,7 +24,8 @@ from sfumato.papers.adult_trees import EIGHT, adult_attributes
 from sfumato.papers.datasets import complete_adult
 from sfumato.papers.judging import Curve, agreed, beside, curve_of, ends, lies_below, rises
 from sfumato.papers.measured import run_all
-from sfumato.papers.reproduction import Claim, Panel, Reproduction, headline
+from sfumato.papers.panels import Panel
+from sfumato.papers.reproduction import Claim, Reproduction, headline
 from sfumato.papers.setting import Setting
 from sfumato.recoding import TIGHT, recode
 from sfumato.table.encoding import EncodedTable, encode

@@ -16,7 +16,8 @@ from sfumato.numbers import figure
 from sfumato.papers.datasets import movie_ratings
 from sfumato.papers.judging import Curve, beside, curve_of, ends, lies_below, rises
 from sfumato.papers.measured import run_all
-from sfumato.papers.reproduction import Claim, Panel, Reproduction, headline
+from sfumato.papers.panels import Panel
+from sfumato.papers.reproduction import Claim, Reproduction, headline
 from sfumato.papers.setting import Setting
 from sfumato.published.checks.ratings.check import SearchName, check_ratings
 from sfumato.randomness import permutation

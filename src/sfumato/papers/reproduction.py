@@ -7,7 +7,7 @@ import os
 import shutil
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 from typing import Any
@@ -16,6 +16,7 @@ import polars as pl
 
 from sfumato.errors import InputError
 from sfumato.numbers import figure
+from sfumato.papers.panels import Panel, draw_panel
 
 MARK = "reproduction.json"
 """The file by which a reproduction's own folder is known."""
@@ -64,49 +65,6 @@ class Claim:
     def to_dict(self) -> dict[str, str]:
         """Return plain values, for JSON."""
         return {"claim": self.text, "where": self.where, "verdict": self.verdict.value, "numbers": self.numbers}
-
-
-@dataclass(frozen=True)
-class Panel:
-    """One figure or table of the paper, drawn from a tidy table: a curve for each method.
-
-    Attributes
-    ----------
-    name : str
-        Of the drawing's file, without ending.
-    title : str
-        What is shown, and which figure of the paper shows it.
-    frame : str
-        Name of the table.
-    across, up : str
-        Columns for the two axes.
-    axes : tuple of str
-        What stands on the axes, with units.
-    only : mapping
-        Columns that must have these values.
-    curves : str
-        Column of what each curve stands for.
-    logarithmic : bool
-        Whether the upright axis is.
-    """
-
-    name: str
-    title: str
-    frame: str
-    across: str
-    up: str
-    axes: tuple[str, str]
-    only: Mapping[str, Any] = field(default_factory=dict)
-    curves: str = "method"
-    logarithmic: bool = False
-
-    def rows(self, frame: pl.DataFrame) -> pl.DataFrame:
-        """Return what is drawn of a table; nothing of one that lacks the columns."""
-        needed = {self.curves, self.across, self.up, *self.only}
-        if not needed <= {*frame.columns}:
-            return pl.DataFrame(schema={self.curves: pl.String, self.across: pl.Float64, self.up: pl.Float64})
-        kept = frame.filter(*(pl.col(name) == value for name, value in self.only.items()))
-        return kept.select(self.curves, self.across, self.up).drop_nulls()
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -162,8 +120,6 @@ class Reproduction:
         PolicyError
             When matplotlib is not installed.
         """
-        from sfumato.papers.reproduction_drawing import draw_panel
-
         printed = self.frames.get(PRINTED, pl.DataFrame())
         return {panel.name: draw_panel(panel, self.frames[panel.frame], printed) for panel in self.panels}
 

@@ -16,7 +16,8 @@ from sfumato.numbers import figure, percent
 from sfumato.papers.datasets import complete_adult
 from sfumato.papers.judging import Curve, curve_of, ends, lies_below, rises
 from sfumato.papers.measured import Method, run_all
-from sfumato.papers.reproduction import PRINTED, Claim, Panel, Reproduction
+from sfumato.papers.panels import Panel
+from sfumato.papers.reproduction import PRINTED, Claim, Reproduction
 from sfumato.papers.setting import Setting
 from sfumato.papers.subscribers import LABEL, subscribers
 from sfumato.papers.thesis_trees import age_tree, country_tree, prefecture_tree, sex_tree

@@ -23,7 +23,8 @@ from sfumato.papers.adult_trees import EIGHT
 from sfumato.papers.datasets import complete_adult
 from sfumato.papers.judging import Curve, curve_of
 from sfumato.papers.measured import run_all
-from sfumato.papers.reproduction import Claim, Panel, Reproduction
+from sfumato.papers.panels import Panel
+from sfumato.papers.reproduction import Claim, Reproduction
 from sfumato.papers.setting import Setting
 from sfumato.published import BucketizedTables, PublishedTable, SlicedTable
 from sfumato.published.sliced import labels_of

@@ -17,8 +17,9 @@ from sfumato.models import KAnonymity
 from sfumato.numbers import figure, percent
 from sfumato.papers.judging import Curve, agreed, curve_of, ends, lies_below, rises
 from sfumato.papers.measured import Method, run_all
+from sfumato.papers.panels import Panel
 from sfumato.papers.players import MEASUREMENTS, PLAYERS, QUARTERS, players
-from sfumato.papers.reproduction import Claim, Panel, Reproduction
+from sfumato.papers.reproduction import Claim, Reproduction
 from sfumato.papers.setting import Setting
 from sfumato.recoding import TIGHT
 from sfumato.release.anonymize import anonymize

@@ -1,13 +1,14 @@
-"""Drawings of reproductions, in the look of all drawings."""
+"""Panels of a reproduction, drawn in the look of all drawings."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 import polars as pl
 
 from sfumato.drawing import curves_svg, style_of
-from sfumato.papers.reproduction import Panel
 
 PRINTED_HERE = "printed in the paper"
 """All its marks have one entry of the legend: matplotlib leaves out names that begin with a line."""
@@ -15,6 +16,49 @@ PRINTED_HERE = "printed in the paper"
 HOLLOW = {"color": "#000000", "linestyle": "", "markerfacecolor": "none", "markersize": 9}
 
 VARIANTS = ("-", "--", ":", "-.")
+
+
+@dataclass(frozen=True)
+class Panel:
+    """One figure or table of the paper, drawn from a tidy table: a curve for each method.
+
+    Attributes
+    ----------
+    name : str
+        Of the drawing's file, without ending.
+    title : str
+        What is shown, and which figure of the paper shows it.
+    frame : str
+        Name of the table.
+    across, up : str
+        Columns for the two axes.
+    axes : tuple of str
+        What stands on the axes, with units.
+    only : mapping
+        Columns that must have these values.
+    curves : str
+        Column of what each curve stands for.
+    logarithmic : bool
+        Whether the upright axis is.
+    """
+
+    name: str
+    title: str
+    frame: str
+    across: str
+    up: str
+    axes: tuple[str, str]
+    only: Mapping[str, Any] = field(default_factory=dict)
+    curves: str = "method"
+    logarithmic: bool = False
+
+    def rows(self, frame: pl.DataFrame) -> pl.DataFrame:
+        """Return what is drawn of a table; nothing of one that lacks the columns."""
+        needed = {self.curves, self.across, self.up, *self.only}
+        if not needed <= {*frame.columns}:
+            return pl.DataFrame(schema={self.curves: pl.String, self.across: pl.Float64, self.up: pl.Float64})
+        kept = frame.filter(*(pl.col(name) == value for name, value in self.only.items()))
+        return kept.select(self.curves, self.across, self.up).drop_nulls()
 
 
 def draw_panel(panel: Panel, frame: pl.DataFrame, printed: pl.DataFrame) -> str:
