@@ -284,7 +284,7 @@ def test_the_order_of_the_input_shows_in_nothing() -> None:
 
 
 def test_threads_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    from sfumato.ratings import grouping
+    from sfumato.anonymizers.ratings import grouping
 
     monkeypatch.setattr(grouping, "_BLOCK", 50)
     ratings, model = sparse(230, 40, 3), sf.RatingAnonymity(3, 1)
@@ -299,7 +299,7 @@ def test_threads_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_blocks_that_do_not_deviate_enough_by_themselves_are_merged(monkeypatch: pytest.MonkeyPatch) -> None:
-    from sfumato.ratings import grouping
+    from sfumato.anonymizers.ratings import grouping
 
     monkeypatch.setattr(grouping, "_BLOCK", 8)
     drawn = np.random.default_rng(1)

@@ -59,7 +59,7 @@ class TestWhereItCannot:
         assert low <= result.success.baseline <= high
 
     def test_buckets_and_slices_that_are_two_diverse(self) -> None:
-        from attacks.attacked_tables import patients
+        from evaluation.attacks.attacked_tables import patients
 
         for published in (bucketized(), sliced(("age", "sex"), ("zip", "disease"))):
             (result,) = Homogeneity().play(Target(published, patients()))
@@ -73,7 +73,7 @@ class TestWhereItCannot:
 
 
 def test_half_sure_is_enough_where_asked() -> None:
-    from attacks.attacked_tables import generalized, patients
+    from evaluation.attacks.attacked_tables import generalized, patients
 
     (result,) = Homogeneity(threshold=0.5).play(Target(generalized(), patients()))
     # Flu is half of the first class, dyspepsia half of the second.

@@ -137,7 +137,7 @@ def test_progress_ends_with_everything_done() -> None:
 
 def test_sets_of_issues_are_compared_and_not_only_hashed(monkeypatch: pytest.MonkeyPatch) -> None:
     """With keys of one bit, nearly all sets of issues share a hash."""
-    from sfumato.ratings import vectors
+    from sfumato.published.checks.ratings import vectors
 
     class Coarse:
         def integers(self, low: int, high: int, size: int, dtype: Any) -> Any:
