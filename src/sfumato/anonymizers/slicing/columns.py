@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
-import kmedoids
 import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.anonymizers.slicing.correlation import Correlation
+from sfumato.anonymizers.slicing.medoids import medoids
 from sfumato.errors import PolicyError, raise_all
 from sfumato.published.sliced import Columns
 
@@ -16,7 +16,7 @@ from sfumato.published.sliced import Columns
 def cluster_columns(
     correlation: Correlation, sensitive: Collection[str], columns: int, alpha: int | None = None
 ) -> Columns:
-    """Put attributes that hang together into the same column, by PAM on the distance ``1 - φ²``.
+    """Put attributes that hang together into the same column, by k-medoids on the distance ``1 - φ²``.
 
     Parameters
     ----------
@@ -27,8 +27,8 @@ def cluster_columns(
     columns
         How many columns there are to be.
     alpha
-        None: plain PAM over all attributes. A whole number: the sensitive attributes and the ``alpha - 1`` others that
-        are nearest to one of them form a column, and PAM makes ``columns - 1`` of the rest.
+        None: k-medoids over all attributes. A whole number: the sensitive attributes and the ``alpha - 1`` others that
+        are nearest to one of them form a column, and k-medoids makes ``columns - 1`` of the rest.
 
     Returns
     -------
@@ -43,8 +43,8 @@ def cluster_columns(
 
     Notes
     -----
-    Deterministic: PAM starts from its BUILD phase and takes the best exchange each time. Cost O(c (a − c)²) for each
-    exchange, a attributes and c columns.
+    Deterministic. The paper uses PAM; :func:`sfumato.anonymizers.slicing.medoids.medoids` says when its answer is exact
+    and what it costs.
 
     *Sources.* Li, Li, Zhang, Molloy, TKDE 2012; Kaufman, Rousseeuw, "Finding groups in data", 1990. The details of
     the sensitive column are ours, as the paper only names it.
@@ -74,11 +74,9 @@ def _clusters(distances: NDArray[np.float64], places: NDArray[np.int64], count: 
     if count == 1:
         return [places]
     among = np.ascontiguousarray(distances[np.ix_(places, places)])
-    # PAM stops looking for medoids once everybody lies on one; any others then serve as well.
-    found = np.sort(np.asarray(kmedoids.pam(among, count, init="build").medoids, dtype=np.int64))
-    medoids = np.append(found, np.setdiff1d(np.arange(len(places)), found)[: count - len(found)])
-    labels = among[:, medoids].argmin(axis=1)
-    labels[medoids] = np.arange(count)
+    centers = medoids(among, count)
+    labels = among[:, centers].argmin(axis=1)
+    labels[centers] = np.arange(count)
     return [places[labels == label] for label in range(count)]
 
 
