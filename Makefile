@@ -3,12 +3,13 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: help demo test check bench clean
+.PHONY: help demo test check docs bench clean
 
 help:
 	@echo "make demo   see the product at work on a synthetic hospital (a minute)"
 	@echo "make test   run the whole test suite"
 	@echo "make check  style, types, layers"
+	@echo "make docs   build the documentation site into build/docs/site, and check its links"
 	@echo "make bench  measure speed and loss against other tools"
 	@echo "make clean  remove what these commands made"
 
@@ -24,6 +25,10 @@ $(VENV)/.dev: pyproject.toml | $(BIN)/python
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[dev]"
 	touch $@ $(VENV)/.run
 
+$(VENV)/.docs: pyproject.toml | $(BIN)/python
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[docs]"
+	touch $@ $(VENV)/.run
+
 $(VENV)/.bench: pyproject.toml | $(BIN)/python
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[bench]"
 	touch $@ $(VENV)/.run
@@ -36,13 +41,16 @@ test: $(VENV)/.dev
 	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest tests/kernels
 
 check: $(VENV)/.dev
-	$(BIN)/ruff check src tests benchmarks
-	$(BIN)/ruff format --check src tests benchmarks
+	$(BIN)/ruff check src tests benchmarks docs/site
+	$(BIN)/ruff format --check src tests benchmarks docs/site
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+
+docs: $(VENV)/.docs
+	$(BIN)/python docs/site
 
 bench: $(VENV)/.bench
 	$(BIN)/python -m benchmarks
 
 clean:
-	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache demo-output
+	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache build demo-output
