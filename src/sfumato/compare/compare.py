@@ -62,7 +62,7 @@ def compare(
         What every release has to satisfy besides the parameter that varies; with ``vary="k"`` k-anonymity need not be
         named.
     anonymizers
-        Names or values, or labels with values: ``{"strict": sf.Mondrian(), "relaxed": sf.Mondrian(cut="relaxed")}``.
+        Names or values, or labels with values: ``{"strict": sf.Mondrian(), "relaxed": sf.Mondrian(mode="relaxed")}``.
     vary
         A parameter that exactly one of the models has, such as ``"k"``, ``"l"`` or ``"t"``; or ``"records"`` (so many
         random ones) or ``"attributes"`` (so many quasi-identifying ones, the first that are declared).
