@@ -3,11 +3,15 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: help demo test check docs bench clean
+.PHONY: help demo test test-all check docs bench clean
+
+# Without compiled bytecode every worker and every child process of the tests would compile the sources anew.
+unexport PYTHONDONTWRITEBYTECODE
 
 help:
 	@echo "make demo   see the product at work on a synthetic hospital (a minute)"
-	@echo "make test   run the whole test suite"
+	@echo "make test   run the tests, the same way every time"
+	@echo "make test-all  run all tests, the slow ones too, on more examples and in another order every time"
 	@echo "make check  style, types, layers"
 	@echo "make docs   build the documentation site into build/docs/site, and check its links"
 	@echo "make bench  measure speed and loss against other tools"
@@ -37,8 +41,14 @@ demo: $(VENV)/.run
 	$(BIN)/sfumato demo
 
 test: $(VENV)/.dev
-	$(BIN)/python -m pytest -n 2
-	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest tests/kernels
+	$(BIN)/python -m pytest -n 2 --durations=10
+	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -n 2 tests/kernels
+
+test-all: SEED := $(or $(SEED),$(shell $(PYTHON) -c "import random; print(random.getrandbits(32))"))
+test-all: $(VENV)/.dev
+	@echo "The order of the tests: make test-all SEED=$(SEED)"
+	$(BIN)/python -m pytest -n 2 -m "" --hypothesis-profile=full --randomly-seed=$(SEED) --durations=30
+	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -n 2 -m "" --hypothesis-profile=full --randomly-seed=$(SEED) tests/kernels
 
 check: $(VENV)/.dev
 	$(BIN)/ruff check src tests benchmarks docs/site

@@ -1,9 +1,10 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from examples import examples
 from sfumato.rates import Rate
 
 
@@ -19,7 +20,7 @@ def test_nobody_was_tried() -> None:
     assert Rate(0, 0, 0.0).interval == (0.0, 1.0)
 
 
-@settings(max_examples=50)
+@examples(50)
 @given(st.integers(1, 10_000).flatmap(lambda people: st.tuples(st.floats(0, people), st.just(people))))
 def test_the_interval_holds_the_share_and_stays_inside(counts: tuple[float, int]) -> None:
     rate = Rate(*counts, 0.0)

@@ -8,10 +8,11 @@ from collections.abc import Sequence
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import sfumato as sf
+from examples import examples
 from sfumato.anonymizers.feasibility import feasible
 from sfumato.anonymizers.protocol import Problem
 from sfumato.models.protocol import PrivacyModel
@@ -108,7 +109,7 @@ def test_a_model_of_ones_own_without_an_explanation():
     st.sampled_from([1.3, 1.5, 2.0, 2.5]),
     st.floats(0, 1),
 )
-@settings(max_examples=150, deadline=None)
+@examples(150)
 def test_what_is_kept_satisfies_the_models_within_the_limit(rows, diversity, fraction):
     first, second = zip(*rows, strict=True)
     limit = int(fraction * len(rows))

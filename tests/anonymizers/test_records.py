@@ -5,10 +5,11 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import sfumato as sf
+from examples import examples
 from sfumato.anonymizers import records as module
 from sfumato.anonymizers.records import records_of
 from sfumato.models.compiled import compile_rules
@@ -32,7 +33,7 @@ rows = st.integers(1, 4).flatmap(
 
 
 @given(rows, st.sampled_from(MODELS), st.booleans())
-@settings(max_examples=150, deadline=None)
+@examples(150)
 def test_every_record_finds_its_codes_again(rows, models, collapse):
     table = table_of(rows)
     rules = compile_rules(models, table)
@@ -48,7 +49,7 @@ def test_every_record_finds_its_codes_again(rows, models, collapse):
 
 
 @given(rows)
-@settings(max_examples=50, deadline=None)
+@examples(50)
 def test_words_are_the_same_memory_as_codes(rows):
     table = table_of(rows)
     found = records_of(table, compile_rules(MODELS[0], table), collapse=False)

@@ -6,8 +6,9 @@ from collections import Counter
 
 import numpy as np
 import polars as pl
-from hypothesis import given, settings
+from hypothesis import given
 
+from examples import examples
 from models.small_tables import HIERARCHY, Column, memberships, statistics_of
 from sfumato.classes.statistics import as_one_class, class_statistics
 from sfumato.hierarchy.tree import hierarchy_from_paths
@@ -16,7 +17,7 @@ from sfumato.table.schema import Kind
 
 
 @given(drawn=memberships())
-@settings(max_examples=60, deadline=None)
+@examples(60)
 def test_counts_are_those_of_the_records_that_are_not_suppressed(drawn: tuple[list[int], list[int | None]]) -> None:
     class_of, picks = drawn
     leaves = tuple(None if pick is None else HIERARCHY.leaves[pick] for pick in picks)

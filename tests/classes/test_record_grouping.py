@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from examples import examples
 from sfumato.classes.grouping import distinct_records, group_records
 
 
@@ -20,7 +21,7 @@ def numbered(rows: np.ndarray) -> list[int]:
     columns=st.integers(1, 12),
     picks=st.lists(st.integers(0, 2**12 - 1), max_size=40),
 )
-@settings(max_examples=60, deadline=None)
+@examples(60)
 def test_rows_of_any_width(dtype: type, columns: int, picks: list[int]) -> None:
     # Each column is 0 or the largest code of its type, so that wide types do not fit one key.
     bits = (np.array(picks, dtype=np.int64)[:, None] >> np.arange(columns)) & 1

@@ -9,18 +9,17 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, note, settings
+from hypothesis import HealthCheck, given, note
 from hypothesis import strategies as st
 
 import sfumato as sf
+from examples import examples
 from guarantees import recount
 from guarantees.combinations import PARAMETERS, RECODINGS, SETTINGS, described, models
 from guarantees.tables import Drawn, plain, tables
 from sfumato.anonymizers.protocol import Anonymizer
 from sfumato.models import MODELS
 from sfumato.models.protocol import PrivacyModel
-
-quickly = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 
 
 def test_every_model_has_parameters_and_a_twin():
@@ -110,7 +109,7 @@ def check_counts(
 
 @pytest.mark.parametrize("setting", SETTINGS)
 @given(tables(sensitive=1), st.sampled_from(RECODINGS), st.data())
-@settings(quickly, max_examples=10)
+@examples(10, HealthCheck.data_too_large)
 def test_every_setting(setting, drawn, recoding, data):
     names = data.draw(st.lists(st.sampled_from(list(MODELS)), min_size=1, max_size=2, unique=True))
     wanted = [data.draw(models(name, drawn.sensitive)) for name in names]
@@ -119,14 +118,14 @@ def test_every_setting(setting, drawn, recoding, data):
 
 @pytest.mark.parametrize("name", MODELS)
 @given(tables(sensitive=1), st.sampled_from(RECODINGS), st.sampled_from(list(SETTINGS)), st.data())
-@settings(quickly, max_examples=20)
+@examples(20, HealthCheck.data_too_large)
 def test_every_model(name, drawn, recoding, setting, data):
     wanted = [data.draw(models(name, drawn.sensitive))]
     check(drawn, wanted, SETTINGS[setting], recoding, data.draw(st.sampled_from([0.0, 0.1, 0.5, 1.0])), None)
 
 
 @given(tables(sensitive=2), st.sampled_from(list(SETTINGS)), st.data())
-@settings(quickly, max_examples=60)
+@examples(60, HealthCheck.data_too_large)
 def test_many_models_and_several_sensitive_attributes_at_once(drawn, setting, data):
     names = data.draw(st.lists(st.sampled_from(list(MODELS)), min_size=2, max_size=5))
     wanted = [data.draw(models(name, drawn.sensitive)) for name in names]
@@ -134,6 +133,6 @@ def test_many_models_and_several_sensitive_attributes_at_once(drawn, setting, da
 
 
 @given(tables(sensitive=0), st.sampled_from(list(SETTINGS)), st.integers(1, 6))
-@settings(quickly, max_examples=60)
+@examples(60, HealthCheck.data_too_large)
 def test_no_sensitive_attribute(drawn, setting, k):
     check(drawn, [sf.KAnonymity(k)], SETTINGS[setting], sf.Recoding(), 0.0, None)

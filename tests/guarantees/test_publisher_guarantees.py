@@ -12,10 +12,11 @@ from typing import Any
 
 import polars as pl
 import pytest
-from hypothesis import HealthCheck, given, note, settings
+from hypothesis import HealthCheck, given, note
 from hypothesis import strategies as st
 
 import sfumato as sf
+from examples import examples
 from guarantees import recount
 from guarantees.combinations import PUBLISHER_SETTINGS, described, models
 from guarantees.tables import Drawn, tables
@@ -24,8 +25,6 @@ from sfumato.models import MODELS
 from sfumato.models.protocol import PrivacyModel
 from sfumato.published import KINDS
 from sfumato.published.checks.generalized import Outcome
-
-quickly = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 
 REFUSES: Mapping[str, Callable[[Drawn], bool]] = {"bucketization": lambda drawn: len(drawn.sensitive) != 1}
 """Tables that a publisher refuses, and no others; the rest may refuse what they like, by name."""
@@ -143,21 +142,21 @@ def test_every_publisher_is_one(name):
 
 @pytest.mark.parametrize(("setting", "name"), [(s, name) for s in PUBLISHER_SETTINGS for name in promised(s)])
 @given(tables(sensitive=1), st.data(), st.sampled_from([None, 1]))
-@settings(quickly, max_examples=25)
+@examples(25, HealthCheck.data_too_large)
 def test_every_model_that_is_promised(setting, name, drawn, data, seed):
     check(drawn, [data.draw(models(name, drawn.sensitive))], PUBLISHER_SETTINGS[setting], seed)
 
 
 @pytest.mark.parametrize("setting", [setting for setting in PUBLISHER_SETTINGS if promised(setting)])
 @given(tables(sensitive=1), st.data())
-@settings(quickly, max_examples=40)
+@examples(40, HealthCheck.data_too_large)
 def test_several_models_at_once(setting, drawn, data):
     names = data.draw(st.lists(st.sampled_from(promised(setting)), min_size=2, max_size=4))
     check(drawn, [data.draw(models(name, drawn.sensitive)) for name in names], PUBLISHER_SETTINGS[setting], None)
 
 
 @given(tables(sensitive=1), st.data())
-@settings(quickly, max_examples=25)
+@examples(25, HealthCheck.data_too_large)
 def test_no_model_where_none_is_promised(drawn, data):
     for setting in PUBLISHER_SETTINGS:
         if not promised(setting):

@@ -6,9 +6,10 @@ from typing import Any
 
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from examples import examples
 from sfumato.errors import HierarchyError
 from sfumato.hierarchy import Prefixes, hierarchy_from_policy, prefixes
 
@@ -43,7 +44,7 @@ def test_whole_numbers_read_as_floats_have_no_point() -> None:
 
 
 @given(st.lists(st.text("0123ab", min_size=1, max_size=6), min_size=1), st.sets(st.integers(0, 7), min_size=1))
-@settings(max_examples=80)
+@examples(80)
 def test_a_masked_code_keeps_the_length_and_the_beginning(codes: list[str], keep: set[int]) -> None:
     falling = sorted(keep, reverse=True)
     tree = prefixes(*falling).build(pl.Series(codes), name="code")

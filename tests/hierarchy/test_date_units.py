@@ -7,9 +7,10 @@ from typing import Any
 
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from examples import examples
 from sfumato.errors import HierarchyError
 from sfumato.hierarchy import dates, hierarchy_from_policy
 
@@ -31,7 +32,7 @@ def test_quarters(month: int, quarter: int) -> None:
 
 
 @given(st.lists(st.dates(), min_size=1))
-@settings(max_examples=80)
+@examples(80)
 def test_leaves_are_in_calendar_order_and_units_agree_with_the_calendar(days: list[date]) -> None:
     tree = dates("month", "quarter", "year", "decade").build(pl.Series(days), name="born")
     assert list(tree.leaves) == [day.isoformat() for day in sorted(set(days))]

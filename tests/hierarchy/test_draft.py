@@ -7,9 +7,10 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from examples import examples
 from sfumato.errors import HierarchyError
 from sfumato.hierarchy import draft_hierarchy, read_hierarchy, write_hierarchy
 
@@ -41,7 +42,7 @@ def test_numbers_get_few_round_widths(values: pl.Series, expected: list[float]) 
 
 
 @given(st.lists(st.integers(-10_000, 10_000), min_size=2, unique=True))
-@settings(max_examples=60)
+@examples(60)
 def test_no_level_has_more_than_about_twenty_intervals_and_none_is_as_good_as_the_root(numbers: list[int]) -> None:
     span = max(numbers) - min(numbers)
     for level in draft_hierarchy(pl.Series(numbers)).levels[1:-1]:
@@ -92,7 +93,7 @@ def test_an_edited_draft_is_a_hierarchy(tmp_path: Path) -> None:
         st.lists(st.text(min_size=1).filter(lambda text: text != "*"), min_size=1).map(pl.Series),
     )
 )
-@settings(max_examples=120, deadline=None)
+@examples(120)
 def test_every_draft_fits_its_column_after_a_round_trip(
     tmp_path_factory: pytest.TempPathFactory, values: pl.Series
 ) -> None:

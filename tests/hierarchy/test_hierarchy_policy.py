@@ -6,9 +6,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from examples import examples
 from sfumato.errors import PolicyError
 from sfumato.hierarchy import (
     HIERARCHY_KINDS,
@@ -65,7 +66,7 @@ def test_a_file_is_found_from_the_folder_of_the_policy(tmp_path: Path) -> None:
 @given(
     st.lists(st.integers(2, 4), min_size=1, max_size=4), st.integers(1, 999), st.integers(0, 3), st.integers(-99, 99)
 )
-@settings(max_examples=60)
+@examples(60)
 def test_any_nested_widths_survive(factors: list[int], first: int, decimals: int, start: int) -> None:
     wholes = [first]
     for factor in factors:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from examples import examples
 from sfumato.hierarchy.text import number_of, text_of, value_text
 from sfumato.table import kinds
 
@@ -20,7 +21,7 @@ SERIES = st.one_of(
 
 
 @given(SERIES)
-@settings(max_examples=150)
+@examples(150)
 def test_leaves_are_written_as_published_cells_are(values: pl.Series) -> None:
     texts = text_of(values).to_list()
     assert texts == kinds.text_of(values).to_list()

@@ -6,9 +6,10 @@ from itertools import product
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from examples import examples
 from naive import hierarchy as naive
 from sfumato.errors import HierarchyError
 from sfumato.hierarchy import Hierarchy, Level, hierarchy_from_paths
@@ -51,7 +52,7 @@ def test_counts_and_ancestors_of_the_worked_case() -> None:
 
 
 @given(trees())
-@settings(max_examples=60)
+@examples(60)
 def test_ancestors_and_counts_agree_with_plain_sets(paths: list[tuple[str, ...]]) -> None:
     tree = hierarchy_from_paths(paths)
     assert sorted(tree.paths) == sorted(paths)
@@ -64,7 +65,7 @@ def test_ancestors_and_counts_agree_with_plain_sets(paths: list[tuple[str, ...]]
 
 
 @given(trees())
-@settings(max_examples=60)
+@examples(60)
 def test_every_node_is_a_range_of_codes(paths: list[tuple[str, ...]]) -> None:
     tree = hierarchy_from_paths(paths)
     for number, level in enumerate(tree.levels):
@@ -80,7 +81,7 @@ def test_every_node_is_a_range_of_codes(paths: list[tuple[str, ...]]) -> None:
         )
     )
 )
-@settings(max_examples=300)
+@examples(300)
 def test_what_is_accepted_is_what_the_definition_says(paths: list[tuple[str, ...]]) -> None:
     try:
         hierarchy_from_paths(paths)

@@ -7,9 +7,10 @@ from typing import Any
 
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from examples import examples
 from sfumato.errors import HierarchyError
 from sfumato.hierarchy import HierarchyTable, hierarchy_from_paths, hierarchy_text, read_hierarchy, write_hierarchy
 
@@ -147,7 +148,7 @@ def test_missed_values_are_counted_never_shown() -> None:
 @given(
     st.lists(st.text(min_size=1).filter(lambda text: text != "*"), min_size=2, unique=True), st.sampled_from(";,\t|")
 )
-@settings(max_examples=80, deadline=None)
+@examples(80)
 def test_what_is_written_is_read_again(
     tmp_path_factory: pytest.TempPathFactory, leaves: list[str], separator: str
 ) -> None:

@@ -8,9 +8,10 @@ from typing import Any
 
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from examples import examples
 from sfumato.errors import HierarchyError
 from sfumato.hierarchy import Intervals, hierarchy_from_policy, intervals
 
@@ -84,7 +85,7 @@ def test_missing_and_repeated_values_are_no_leaves() -> None:
 @given(
     st.lists(st.one_of(st.integers(-500, 500), DECIMALS), min_size=1), st.sampled_from([(1, 10), (0.25, 0.5, 5), (7,)])
 )
-@settings(max_examples=80)
+@examples(80)
 def test_every_value_lies_in_its_interval(numbers: list[float], widths: tuple[float, ...]) -> None:
     tree = intervals(*widths, start=0.05).build(pl.Series(numbers, dtype=pl.Float64), name="x")
     assert len(tree.leaves) == len(set(numbers))
@@ -100,7 +101,7 @@ def test_every_value_lies_in_its_interval(numbers: list[float], widths: tuple[fl
 
 
 @given(st.lists(DECIMALS, min_size=1), st.lists(st.integers(-90, 90), min_size=1, max_size=8, unique=True), st.data())
-@settings(max_examples=80)
+@examples(80)
 def test_every_value_lies_between_its_borders(numbers: list[float], borders: list[int], data: st.DataObject) -> None:
     fine = sorted(borders)
     coarse = [border for border in fine if data.draw(st.booleans())]

@@ -6,9 +6,10 @@ from itertools import combinations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from examples import examples
 from naive import risk as naive
 from sfumato.evaluation.risk.combinations import combination_count
 from sfumato.kernels.combinations import combination_counts, minimal_uniques
@@ -24,7 +25,7 @@ def distinct(rows):
     return np.ascontiguousarray(values.T), counts.astype(np.int64), [tuple(row) for row in values.tolist()]
 
 
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(tables, st.data())
 def test_minimal_uniques(rows, data):
     size = data.draw(st.integers(1, len(rows[0])))
@@ -38,7 +39,7 @@ def test_minimal_uniques(rows, data):
     assert found == naive.minimal_uniques(rows, size)
 
 
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(tables, st.data())
 def test_counts_of_single_columns_and_of_all(rows, data):
     columns, weights, _ = distinct(rows)
@@ -66,7 +67,7 @@ def test_two_columns_stand_where_the_offsets_say():
     assert counts[1].tolist() == [1, 3, 1, 0, 1]
 
 
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(st.integers(1, 30), st.floats(0.05, 1.2))
 def test_expected_inverse(count, share):
     found = expected_inverse(np.array([float(count)]), np.array([share]))

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from examples import examples
 from sfumato.kernels.linking.coverage import covered_people
 
 CODES = 5
@@ -15,7 +16,7 @@ labels = st.one_of(
 )
 
 
-@settings(max_examples=30, deadline=None)
+@examples(30)
 @given(st.data())
 def test_covered_people(data):
     width, classes = data.draw(st.integers(1, 3)), data.draw(st.integers(1, 140))

@@ -13,10 +13,11 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from tests.naive import expected_loss as naive
 
+from examples import examples
 from sfumato.kernels.bits import highest, how_many, lowest, single
 from sfumato.kernels.mondrian.cuts import Options
 from sfumato.kernels.mondrian.expected_loss import exact_loss, expected_loss, spread_table
@@ -190,7 +191,7 @@ class Looked:
         )  # fmt: skip
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(
     st.sampled_from([AXIS_OF_FOUR, naive.ValueSet(5, 2.0), TREE_OF_FOUR, naive.Tree(PATHS, 3.0)]),
     st.lists(st.integers(0, 4), min_size=2, max_size=12).filter(lambda codes: len(set(codes)) > 1),
@@ -244,7 +245,7 @@ def test_sets_in_a_word(first: int, second: int) -> None:
 
 
 @pytest.mark.parametrize("everywhere", [False, True])
-@settings(max_examples=120, deadline=None)
+@examples(120)
 @given(table=tables())
 def test_first_cut_is_a_best_candidate_of_the_twin(everywhere: bool, table: Small) -> None:
     allowed = naive.candidates(table.records, table.weights, table.attributes, table.smallest, everywhere)
@@ -264,7 +265,7 @@ def test_first_cut_is_a_best_candidate_of_the_twin(everywhere: bool, table: Smal
 
 
 @pytest.mark.parametrize("everywhere", [False, True])
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(table=tables(most_records=30, most_smallest=5))
 def test_partition_is_valid_and_weights_equal_duplicates(everywhere: bool, table: Small) -> None:
     classes = partition(table.records, table.attributes, table.smallest, weights=table.weights, everywhere=everywhere)
@@ -279,7 +280,7 @@ def groups(classes: Any) -> set[tuple[int, ...]]:
 
 
 @pytest.mark.parametrize("everywhere", [False, True])
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(table=tables(most_records=25), least=st.integers(2, 3), seed=st.integers(0, 9))
 def test_rules_hold_in_every_class(everywhere: bool, table: Small, least: int, seed: int) -> None:
     sensitive = np.random.default_rng(seed).integers(0, 4, len(table.records))

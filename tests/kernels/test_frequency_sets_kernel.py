@@ -6,9 +6,10 @@ from collections import Counter
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from examples import examples
 from sfumato.kernels.full_domain.frequency_sets import judged, rolled_up
 from sfumato.kernels.predicates import DISTINCT, K_ANONYMITY, RuleArrays
 
@@ -28,7 +29,7 @@ def sets(draw):
 
 
 @pytest.mark.parametrize("numbered", [True, False])
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(given_set=sets())
 def test_rows_that_become_equal_are_added_up(numbered, given_set):
     codes, weights, climb, taken, climbing = given_set
@@ -45,7 +46,7 @@ def test_rows_that_become_equal_are_added_up(numbered, given_set):
     assert list(zip(map(tuple, rows.tolist()), sums.tolist(), strict=True)) == list(expected.items())
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 2), st.integers(1, 4)), min_size=1, max_size=25))
 def test_classes_are_judged_by_their_weighted_values(rows):
     owners = sorted({owner for owner, _, _ in rows})

@@ -6,10 +6,11 @@ from collections import Counter
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import array_shapes, arrays
 
+from examples import examples
 from sfumato.kernels.grouping import column_maxima, count_values, first_records, group_packed, histogram
 
 MATRICES = arrays(
@@ -25,7 +26,7 @@ def numbered(rows: np.ndarray) -> list[int]:
 
 
 @given(codes=MATRICES, per_key=st.integers(1, 20))
-@settings(max_examples=50, deadline=None)
+@examples(50)
 def test_equal_records_get_the_number_of_their_first_appearance(codes: np.ndarray, per_key: int) -> None:
     columns = codes.shape[1]
     stops = np.array([*range(per_key, columns, per_key), columns])
@@ -58,7 +59,7 @@ def test_no_record_makes_no_group() -> None:
     records=st.lists(st.tuples(st.integers(-1, 3), st.integers(0, 4)), max_size=40),
     order=st.permutations(range(5)),
 )
-@settings(max_examples=60, deadline=None)
+@examples(60)
 def test_compressed_rows_count_every_value_of_every_class(records: list[tuple[int, int]], order: list[int]) -> None:
     class_of = np.array([owner for owner, _ in records], dtype=np.int32)
     codes = np.array([code for _, code in records], dtype=np.uint8)

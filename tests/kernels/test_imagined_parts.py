@@ -9,10 +9,11 @@ from itertools import product
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import sfumato as sf
+from examples import examples
 from sfumato.anonymizers.space import space_of
 from sfumato.kernels.mondrian.cuts import Options, count_whole, imagine, new_workspace
 from sfumato.kernels.predicates import holds
@@ -68,7 +69,7 @@ def plainly(whole: Sequence[int], part: int, margin: float) -> list[int]:
 
 
 @given(histograms, st.integers(1, 20), st.sampled_from([0.0, 0.5, 1.0, 2.5, 20.0]))
-@settings(max_examples=80, deadline=None)
+@examples(80)
 def test_as_in_plain_words(counts: list[int], part: int, margin: float) -> None:
     assume(part < sum(counts))
     given_range = Range(counts, DIVERSE[0], margin)
@@ -79,7 +80,7 @@ def test_as_in_plain_words(counts: list[int], part: int, margin: float) -> None:
 
 @pytest.mark.parametrize("model", DIVERSE, ids=repr)
 @given(counts=histograms, part=st.integers(1, 20))
-@settings(max_examples=40, deadline=None)
+@examples(40)
 def test_with_a_huge_margin_no_part_breaks_what_the_imagined_one_satisfies(
     model: PrivacyModel, counts: list[int], part: int
 ) -> None:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from examples import examples
 from naive.inference import matchings
 from sfumato.kernels.linking.matchings import matching_chances
 
@@ -30,7 +31,7 @@ def chances(held: list[list[int]], weights: np.ndarray, exact: int, rounds: int 
 
 
 @given(buckets())
-@settings(max_examples=25, deadline=None)
+@examples(25)
 def test_exact_chances_are_those_of_all_permutations(drawn: tuple[list[list[int]], np.ndarray]) -> None:
     held, weights = drawn
     first = 0
@@ -43,7 +44,7 @@ def test_exact_chances_are_those_of_all_permutations(drawn: tuple[list[list[int]
 
 
 @given(buckets())
-@settings(max_examples=25, deadline=None)
+@examples(25)
 def test_scaled_chances_have_the_right_sums(drawn: tuple[list[list[int]], np.ndarray]) -> None:
     held, weights = drawn
     for counts, told in zip(held, chances(held, weights, exact=1, rounds=500), strict=True):

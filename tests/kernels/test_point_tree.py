@@ -7,9 +7,10 @@ import subprocess
 import sys
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from examples import examples
 from sfumato.kernels.points.kmeans import assign_points, move_centres, spread_start
 from sfumato.kernels.points.point_tree import farthest, nearest, nearest_items, nearest_records, plant_points, refit
 
@@ -23,7 +24,7 @@ def clouds(draw: st.DrawFn) -> tuple[np.ndarray, np.ndarray, np.random.Generator
 
 
 @given(clouds())
-@settings(max_examples=80, deadline=None)
+@examples(80)
 def test_searches_find_what_a_look_at_all_finds(cloud):
     points, weights, generator = cloud
     tree = plant_points(points, weights)
@@ -52,7 +53,7 @@ def test_searches_find_what_a_look_at_all_finds(cloud):
 
 
 @given(clouds(), st.integers(1, 30))
-@settings(max_examples=60, deadline=None)
+@examples(60)
 def test_points_find_the_nearest_centre_after_every_move(cloud, count):
     points, weights, generator = cloud
     centres = points[generator.integers(0, len(points), count)].copy()
@@ -72,7 +73,7 @@ def test_points_find_the_nearest_centre_after_every_move(cloud, count):
 
 
 @given(clouds(), st.integers(1, 40))
-@settings(max_examples=60, deadline=None)
+@examples(60)
 def test_spread_starts_are_different_points_as_far_as_there_are_any(cloud, count):
     points, weights, generator = cloud
     weights += 1

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from examples import examples
 from models.small_tables import CASES, HIERARCHY, Column, encode, memberships, statistics_of
 from sfumato import models
 from sfumato.classes.statistics import ClassStatistics
@@ -29,7 +30,7 @@ def judged(compiled: CompiledRules, class_of: list[int]) -> list[bool]:
 
 @pytest.mark.parametrize("name", CASES)
 @given(data=st.data())
-@settings(max_examples=40, deadline=None)
+@examples(40)
 def test_compiled_equals_vectorized(name: str, data: st.DataObject) -> None:
     case = data.draw(CASES[name])
     class_of, picks = data.draw(memberships())
@@ -44,7 +45,7 @@ def test_compiled_equals_vectorized(name: str, data: st.DataObject) -> None:
 
 
 @given(data=st.data(), names=st.lists(st.sampled_from(sorted(CASES)), min_size=1, max_size=4))
-@settings(max_examples=60, deadline=None)
+@examples(60)
 def test_several_models_on_several_attributes(data: st.DataObject, names: list[str]) -> None:
     class_of, picks = data.draw(memberships())
     class_of = [owner + 1 for owner in class_of] if -1 in class_of else class_of

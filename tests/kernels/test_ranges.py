@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from examples import examples
 from sfumato.kernels.mondrian.ranges import halve_by_order, move_to_parts
 
 RANGES = st.integers(0, 4).flatmap(
@@ -39,7 +40,7 @@ class Laid:
 
 
 @given(given_range=RANGES, part_of=st.lists(st.integers(0, 4), min_size=6, max_size=6), parts=st.integers(2, 5))
-@settings(max_examples=100, deadline=None)
+@examples(100)
 def test_parts_keep_their_order(given_range: tuple[int, list[int]], part_of: list[int], parts: int) -> None:
     around, values = given_range
     laid = Laid(values, around)
@@ -57,7 +58,7 @@ def test_parts_keep_their_order(given_range: tuple[int, list[int]], part_of: lis
 
 
 @given(given_range=RANGES)
-@settings(max_examples=100, deadline=None)
+@examples(100)
 def test_halves_take_equal_values_in_order(given_range: tuple[int, list[int]]) -> None:
     around, values = given_range
     laid = Laid(values, around)

@@ -5,9 +5,10 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from examples import examples
 from naive.cell_suppression import cheapest_for_rows
 from sfumato.anonymizers.cell_suppression.fewest_stars import Found, least_costs, nothing_assigned, proof, search
 from sfumato.anonymizers.cell_suppression.star_patterns import Distinct, Patterns, distinct_in_order, patterns_of
@@ -43,7 +44,7 @@ def check(distinct: Distinct, patterns: Patterns, assigned: Assigned) -> None:
 
 
 @given(tables, st.integers(1, 4))
-@settings(max_examples=40, deadline=None)
+@examples(40)
 def test_every_step_leaves_an_assignment_and_says_what_it_changed(codes: np.ndarray, k: int) -> None:
     k = min(k, len(codes))
     distinct, patterns, assigned = prepared(codes, k)
@@ -63,7 +64,7 @@ def test_every_step_leaves_an_assignment_and_says_what_it_changed(codes: np.ndar
 
 
 @given(tables.filter(lambda codes: len(codes) <= 7), st.integers(1, 3))
-@settings(max_examples=25, deadline=None)
+@examples(25)
 def test_the_proof_costs_what_the_plain_twin_does(codes: np.ndarray, k: int) -> None:
     k = min(k, len(codes))
     distinct, patterns, assigned = prepared(codes, k)

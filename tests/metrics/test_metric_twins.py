@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
+from examples import examples
 from naive import metrics as naive
 from recoding.small_tables import SmallTable, small_tables
 from sfumato.classes.statistics import SensitiveCounts
@@ -31,7 +32,7 @@ from sfumato.table.schema import Kind
 
 
 @given(small_tables())
-@settings(max_examples=60, deadline=None)
+@examples(60)
 def test_losses_by_the_tree(small: SmallTable) -> None:
     table, twins = small.recoded(), small.twins()
 
@@ -45,7 +46,7 @@ def test_losses_by_the_tree(small: SmallTable) -> None:
 
 
 @given(small_tables())
-@settings(max_examples=60, deadline=None)
+@examples(60)
 def test_losses_by_value_sets(small: SmallTable) -> None:
     table, twins = small.recoded(), small.twins()
 
@@ -55,7 +56,7 @@ def test_losses_by_value_sets(small: SmallTable) -> None:
 
 
 @given(small_tables(names=("age", "zone")))
-@settings(max_examples=30, deadline=None)
+@examples(30)
 def test_sets_of_an_attribute_with_a_hierarchy_lose_by_its_tree(small: SmallTable) -> None:
     table = small.recoded(Recoding(forms={"zone": "set"}, ends="tight"))  # type: ignore[arg-type,dict-item]
 
@@ -65,7 +66,7 @@ def test_sets_of_an_attribute_with_a_hierarchy_lose_by_its_tree(small: SmallTabl
 
 
 @given(small_tables(names=("age", "income", "born")))
-@settings(max_examples=30, deadline=None)
+@examples(30)
 def test_means_lose_as_much_as_the_ranges_of_their_classes(small: SmallTable) -> None:
     means, ranges = small.recoded(Recoding(numeric="mean", ends="tight")), small.recoded()  # type: ignore[arg-type]
 
@@ -74,7 +75,7 @@ def test_means_lose_as_much_as_the_ranges_of_their_classes(small: SmallTable) ->
 
 
 @given(small_tables())
-@settings(max_examples=40, deadline=None)
+@examples(40)
 def test_sizes_and_changed_cells(small: SmallTable) -> None:
     table, twins = small.recoded(), small.twins()
 
@@ -88,7 +89,7 @@ def test_sizes_and_changed_cells(small: SmallTable) -> None:
 
 
 @given(small_tables())
-@settings(max_examples=40, deadline=None)
+@examples(40)
 def test_entropy(small: SmallTable) -> None:
     table, twins = small.recoded(), small.twins()
 
@@ -97,7 +98,7 @@ def test_entropy(small: SmallTable) -> None:
 
 
 @given(small_tables(names=("age", "income"), missing=False))
-@settings(max_examples=40, deadline=None)
+@examples(40)
 def test_squared_error(small: SmallTable) -> None:
     varying = {name: column for name, column in small.columns.items() if len(set(column)) > 1}
 
@@ -107,7 +108,7 @@ def test_squared_error(small: SmallTable) -> None:
 
 
 @given(small_tables(names=("word", "zone"), missing=False))
-@settings(max_examples=40, deadline=None)
+@examples(40)
 def test_classification(small: SmallTable) -> None:
     labels = small.columns["word"]
 

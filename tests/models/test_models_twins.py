@@ -5,16 +5,17 @@ from __future__ import annotations
 import math
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from examples import examples
 from models.small_tables import CASES, memberships, statistics_of
 from sfumato.models import KAnonymity
 
 
 @pytest.mark.parametrize("name", CASES)
 @given(data=st.data())
-@settings(max_examples=40, deadline=None)
+@examples(40)
 def test_each_class_is_judged_like_its_twin(name: str, data: st.DataObject) -> None:
     case = data.draw(CASES[name])
     class_of, picks = data.draw(memberships())
@@ -27,7 +28,7 @@ def test_each_class_is_judged_like_its_twin(name: str, data: st.DataObject) -> N
 
 @pytest.mark.parametrize("name", CASES)
 @given(data=st.data())
-@settings(max_examples=25, deadline=None)
+@examples(25)
 def test_the_achieved_value_is_that_of_the_worst_class(name: str, data: st.DataObject) -> None:
     case = data.draw(CASES[name])
     class_of, picks = data.draw(memberships().filter(lambda drawn: max(drawn[0]) >= 0))
@@ -41,7 +42,7 @@ def test_the_achieved_value_is_that_of_the_worst_class(name: str, data: st.DataO
 
 @pytest.mark.parametrize("name", CASES)
 @given(data=st.data())
-@settings(max_examples=40, deadline=None)
+@examples(40)
 def test_merging_classes_that_hold_gives_one_that_holds(name: str, data: st.DataObject) -> None:
     case = data.draw(CASES[name])
     class_of, picks = data.draw(memberships())
@@ -58,7 +59,7 @@ def test_merging_classes_that_hold_gives_one_that_holds(name: str, data: st.Data
 
 @pytest.mark.parametrize("name", CASES)
 @given(data=st.data())
-@settings(max_examples=20, deadline=None)
+@examples(20)
 def test_what_all_records_together_fail_no_partition_satisfies(name: str, data: st.DataObject) -> None:
     case = data.draw(CASES[name])
     class_of, picks = data.draw(memberships().filter(lambda drawn: max(drawn[0]) >= 0))
@@ -75,7 +76,7 @@ def test_what_all_records_together_fail_no_partition_satisfies(name: str, data: 
 
 @pytest.mark.parametrize("name", CASES)
 @given(data=st.data())
-@settings(max_examples=5, deadline=None)
+@examples(5)
 def test_a_table_without_classes_satisfies_everything(name: str, data: st.DataObject) -> None:
     case = data.draw(CASES[name])
     statistics = statistics_of([-1, -1], case.column([0, None]))

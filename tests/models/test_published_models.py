@@ -10,10 +10,10 @@ import numpy as np
 import polars as pl
 import pytest
 from hypothesis import given
-from hypothesis import settings as within
 from hypothesis import strategies as st
 
 import sfumato as sf
+from examples import examples
 from naive.models import supports_subsets, supports_wildcards
 from sfumato.classes.statistics import ClassStatistics
 from sfumato.models.protocol import PrivacyModel
@@ -37,19 +37,19 @@ def achieved(model: PrivacyModel, rows: list[tuple[str | None, ...]]) -> float:
 
 
 @given(tables, st.integers(1, 5))
-@within(max_examples=150, deadline=None)
+@examples(150)
 def test_subsets_are_counted_like_their_twin(rows, keys):
     assert achieved(sf.SubsetKAnonymity(2, keys), rows) == supports_subsets(rows, m=keys)
 
 
 @given(tables)
-@within(max_examples=150, deadline=None)
+@examples(150)
 def test_wildcards_are_counted_like_their_twin(rows):
     assert achieved(sf.WildcardKAnonymity(2), rows) == supports_wildcards(rows)
 
 
 @given(tables, st.integers(1, 4), st.integers(1, 4))
-@within(max_examples=100, deadline=None)
+@examples(100)
 def test_k_anonymity_implies_both(rows, k, keys):
     frame = frame_of(rows)
     strong, *weak = (

@@ -6,9 +6,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from examples import examples
 from sfumato.anonymizers import ANONYMIZERS, PUBLISHERS, Mondrian
 from sfumato.errors import InputError, PolicyError
 from sfumato.hierarchy import Groups, HierarchyTable, Intervals, dates, groups, intervals, prefixes, read_hierarchy
@@ -563,7 +564,7 @@ def policies(draw: st.DrawFn) -> dict[str, Any]:
     return mapping
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(policies())
 def test_a_policy_survives_being_written_and_read(mapping):
     policy = Policy.from_mapping(mapping)
@@ -586,7 +587,7 @@ model_like = st.lists(
 )
 
 
-@settings(max_examples=150, deadline=None)
+@examples(150)
 @given(st.dictionaries(known_keys, json_like | column_like | model_like, max_size=4))
 def test_whatever_a_policy_holds_ends_as_a_policy_or_as_lines(mapping):
     problems = ["none"]

@@ -6,10 +6,11 @@ from typing import Any
 
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import sfumato as sf
+from examples import examples
 from sfumato.policy.rating_policy import RatingPolicy
 
 MARK = "geheim-4711"
@@ -87,7 +88,7 @@ def test_goes_through_files(file: Path, tmp_path: Path) -> None:
     assert Path(str(again.sensitive.file)).resolve() == (tmp_path / "hidden.txt").resolve()
 
 
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(st.sets(st.sampled_from(sorted(MAPPINGS))), st.integers(1, 50), st.floats(0, 9, allow_nan=False))
 def test_every_policy_equals_what_it_writes(parts: set[str], k: int, epsilon: float) -> None:
     mapping = {"model": {"k": k, "epsilon": epsilon}, **{part: MAPPINGS[part] for part in parts}}

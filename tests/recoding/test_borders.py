@@ -6,7 +6,7 @@ from datetime import date
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from recoding.small_tables import attribute_of
@@ -70,7 +70,6 @@ def test_numbers_too_large_to_be_told_apart_keep_their_texts() -> None:
     st.lists(st.integers(-2000, 2000) | st.floats(-1e9, 1e9, allow_nan=False), min_size=2, max_size=12, unique=True),
     st.data(),
 )
-@settings(deadline=None)
 def test_what_is_written_is_read_back(values: list[float], data: st.DataObject) -> None:
     attribute = attribute_of([float(value) for value in values])
     low = data.draw(st.integers(0, attribute.size - 1))

@@ -8,9 +8,10 @@ from fractions import Fraction
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from examples import examples
 from naive.ends import of_few_dates, of_few_values, rounded_dates, rounded_numbers
 from recoding.small_tables import attribute_of
 from sfumato.classes.generalized import Form
@@ -137,7 +138,7 @@ def _checked(attribute: EncodedAttribute, low: int, high: int) -> str:
     return str(text)
 
 
-@settings(max_examples=150, deadline=None)
+@examples(150)
 @given(
     st.lists(st.integers(-(10**7), 10**7), min_size=2, max_size=12, unique=True),
     st.sampled_from([1, 2, 5, 7, 50, 1000]),
@@ -153,7 +154,7 @@ def test_whole_numbers_equal_the_twin(numbers: list[int], factor: int, data: st.
     assert _checked(attribute_of(list(values)), low, high) == f"[{begin}..{stop - 1}]"
 
 
-@settings(max_examples=150, deadline=None)
+@examples(150)
 @given(st.lists(st.integers(-(10**6), 10**6), min_size=2, max_size=12, unique=True), st.integers(1, 4), ranges)
 def test_decimal_numbers_equal_the_twin(numbers: list[int], places: int, data: st.DataObject) -> None:
     exact = [Fraction(number, 10**places) for number in sorted(numbers)]
@@ -170,7 +171,7 @@ def test_decimal_numbers_equal_the_twin(numbers: list[int], places: int, data: s
     assert (float(first), float(last)) == (float(begin), float(stop))
 
 
-@settings(max_examples=100, deadline=None)
+@examples(100)
 @given(
     st.lists(st.integers(0, 40_000), min_size=2, max_size=10, unique=True), st.sampled_from(["day", "month"]), ranges
 )
@@ -185,7 +186,7 @@ def test_dates_equal_the_twin(numbers: list[int], unit: str, data: st.DataObject
     assert _checked(attribute_of(list(days)), low, high) == f"[{first}..{last}]"
 
 
-@settings(max_examples=100, deadline=None)
+@examples(100)
 @given(st.lists(st.floats(-1e9, 1e9, width=64), min_size=2, max_size=10, unique=True), ranges)
 def test_any_numbers_are_covered(values: list[float], data: st.DataObject) -> None:
     attribute = attribute_of(sorted(value + 0.0 for value in values))

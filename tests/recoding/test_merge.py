@@ -2,9 +2,10 @@
 
 import numpy as np
 import polars as pl
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from examples import examples
 from sfumato.classes.partition import Partition
 from sfumato.recoding import Recoding, recode_as_published
 from sfumato.table.encoding import encode
@@ -34,7 +35,7 @@ def test_equal_means_are_one_class_of_all_their_values():
 
 
 @given(st.integers(2, 25).flatmap(lambda n: st.tuples(*[st.lists(st.integers(0, 3), min_size=n, max_size=n)] * 3)))
-@settings(max_examples=60, deadline=None)
+@examples(60)
 def test_no_two_classes_publish_the_same(columns):
     numbers, letters, drawn = columns
     table = encoded(numbers, [f"v{code}" for code in letters])

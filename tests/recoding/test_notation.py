@@ -7,9 +7,10 @@ from datetime import date
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from examples import examples
 from naive import recoding as naive
 from recoding.small_tables import NASTY, STARRED, ZONES, SmallTable, attributes_of, small_tables
 from sfumato.classes.generalized import Form, GeneralizedTable
@@ -23,7 +24,7 @@ def small(**columns: list) -> SmallTable:
 
 
 @given(st.lists(st.one_of(st.none(), st.sampled_from(NASTY), st.text(alphabet="{}|\\N*a", max_size=4)), min_size=1))
-@settings(max_examples=100, deadline=None)
+@examples(100)
 def test_value_sets_read_back(values: list[str | None]) -> None:
     label = naive.set_text(values)
 
@@ -44,19 +45,19 @@ def assert_reads_back(table: GeneralizedTable) -> None:
 
 
 @given(small_tables())
-@settings(max_examples=60, deadline=None)
+@examples(60)
 def test_every_label_reads_back(drawn: SmallTable) -> None:
     assert_reads_back(drawn.recoded())
 
 
 @given(small_tables(tree=STARRED))
-@settings(max_examples=30, deadline=None)
+@examples(30)
 def test_labels_of_other_forms_read_back(drawn: SmallTable) -> None:
     assert_reads_back(drawn.recoded(Recoding(forms=dict.fromkeys(("age", "born", "zone"), Form.SET))))
 
 
 @given(small_tables(tree=STARRED))
-@settings(max_examples=60, deadline=None)
+@examples(60)
 def test_few_and_many_values_are_written_alike(drawn: SmallTable) -> None:
     as_sets = Recoding(forms=dict.fromkeys(("age", "born", "zone"), Form.SET))
     for recoding in (Recoding(), as_sets):
@@ -68,7 +69,7 @@ def test_few_and_many_values_are_written_alike(drawn: SmallTable) -> None:
 
 
 @given(small_tables())
-@settings(max_examples=40, deadline=None)
+@examples(40)
 def test_a_class_covers_its_own_values(drawn: SmallTable) -> None:
     table = drawn.recoded()
     for index, column in enumerate(table.columns):

@@ -7,8 +7,9 @@ import io
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
+from examples import examples
 from recoding.small_tables import ZONES, SmallTable, attributes_of, small_tables
 from sfumato.classes.generalized import Form
 from sfumato.errors import InputError, PolicyError
@@ -30,7 +31,7 @@ def assert_equal_losses(small: SmallTable, recoding: Recoding, frame: pl.DataFra
 
 
 @given(small_tables())
-@settings(max_examples=50, deadline=None)
+@examples(50)
 def test_losses_can_be_measured_from_what_was_published(small: SmallTable) -> None:
     kept = np.flatnonzero(np.array(small.class_of) >= 0)[::-1]
 
@@ -39,7 +40,7 @@ def test_losses_can_be_measured_from_what_was_published(small: SmallTable) -> No
 
 
 @given(small_tables())
-@settings(max_examples=30, deadline=None)
+@examples(30)
 def test_rows_of_stars_are_suppressed_records(small: SmallTable) -> None:
     frame = publish(small.recoded(), small.table, np.arange(len(small.class_of)))
 

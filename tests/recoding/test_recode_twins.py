@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from examples import examples
 from naive import recoding as naive
 from recoding.small_tables import FORMS, STARRED, SmallTable, small_tables
 from sfumato.recoding import Recoding, publish
@@ -32,7 +33,7 @@ def twin(small: SmallTable, name: str, form: str) -> list[str | None]:
 
 
 @given(small_tables())
-@settings(max_examples=80, deadline=None)
+@examples(80)
 def test_default_forms_equal_their_twins(small: SmallTable) -> None:
     cells = published(small)
 
@@ -40,13 +41,13 @@ def test_default_forms_equal_their_twins(small: SmallTable) -> None:
 
 
 @given(small_tables(names=("zone", "age"), tree=STARRED))
-@settings(max_examples=40, deadline=None)
+@examples(40)
 def test_a_root_called_star_is_published_as_such(small: SmallTable) -> None:
     assert published(small)["zone"] == twin(small, "zone", "ancestor")
 
 
 @given(small_tables())
-@settings(max_examples=40, deadline=None)
+@examples(40)
 def test_every_attribute_can_be_published_as_sets(small: SmallTable) -> None:
     cells = published(small, Recoding(forms=dict.fromkeys(small.columns, "set")))
 
@@ -54,7 +55,7 @@ def test_every_attribute_can_be_published_as_sets(small: SmallTable) -> None:
 
 
 @given(small_tables(names=("age", "income", "born")))
-@settings(max_examples=60, deadline=None)
+@examples(60)
 def test_means_are_close_to_their_twins_and_everything_else_equal(small: SmallTable) -> None:
     cells = published(small, Recoding(numeric="mean"))
 
@@ -69,7 +70,7 @@ def test_means_are_close_to_their_twins_and_everything_else_equal(small: SmallTa
 
 
 @given(small_tables(names=("born",)))
-@settings(max_examples=40, deadline=None)
+@examples(40)
 def test_mean_dates_lie_half_a_day_from_the_mean_of_the_class(small: SmallTable) -> None:
     cells = published(small, Recoding(numeric="mean"))["born"]
 
@@ -83,7 +84,7 @@ def test_mean_dates_lie_half_a_day_from_the_mean_of_the_class(small: SmallTable)
 
 
 @given(small_tables(), st.randoms(use_true_random=False))
-@settings(max_examples=40, deadline=None)
+@examples(40)
 def test_the_order_of_records_and_the_numbers_of_classes_do_not_show(small: SmallTable, random: Any) -> None:
     order = list(range(len(small.class_of)))
     random.shuffle(order)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
+from examples import examples
 from naive import recoding as naive
 from recoding.small_tables import ZONES, SmallTable, attributes_of, small_tables
 from sfumato.recoding import RecodingKind, recoding_kind
@@ -28,7 +29,7 @@ KEPT = [
 
 
 @given(small_tables(names=("zone", "word", "age")))
-@settings(max_examples=80, deadline=None)
+@examples(80)
 def test_it_equals_the_plain_twin(small: SmallTable) -> None:
     kept = [index for records in small.classes for index in records]
     forms = {"zone": "ancestor", "word": "set", "age": "interval"}
@@ -47,7 +48,7 @@ def test_it_equals_the_plain_twin(small: SmallTable) -> None:
 
 
 @given(small_tables(names=("zone",), missing=False))
-@settings(max_examples=80, deadline=None)
+@examples(80)
 def test_full_domain_recodings_equal_the_plain_twin(small: SmallTable) -> None:
     kept = [index for records in small.classes for index in records]
     published = naive.published_column(small.columns["zone"], small.classes, "ancestor", ZONES)

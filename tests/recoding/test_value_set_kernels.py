@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from examples import examples
 from sfumato.kernels.boxes import class_boxes, class_sums
 from sfumato.kernels.valuesets import class_starts, group_by_class, value_sets
 
@@ -28,7 +29,7 @@ def of_class(owners: np.ndarray, column: np.ndarray, number: int) -> list[int]:
 
 
 @given(memberships())
-@settings(max_examples=60, deadline=None)
+@examples(60)
 def test_boxes_and_sums(drawn: tuple[np.ndarray, np.ndarray, int]) -> None:
     owners, codes, count = drawn
     numbers = np.linspace(-2.0, 4.0, CARDINALITY)
@@ -44,7 +45,7 @@ def test_boxes_and_sums(drawn: tuple[np.ndarray, np.ndarray, int]) -> None:
 
 
 @given(memberships())
-@settings(max_examples=60, deadline=None)
+@examples(60)
 def test_value_sets(drawn: tuple[np.ndarray, np.ndarray, int]) -> None:
     owners, codes, count = drawn
     starts = class_starts(np.bincount(owners[owners >= 0], minlength=count))

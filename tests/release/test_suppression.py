@@ -10,10 +10,11 @@ from typing import ClassVar
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import sfumato as sf
+from examples import examples
 from sfumato.anonymizers.protocol import Problem
 from sfumato.classes.partition import Partition
 from sfumato.release.suppression import settle_suppression, smallest_allowed
@@ -107,7 +108,7 @@ def test_suppressing_everybody_is_no_release(suppressed):
     st.sampled_from([0.0, 0.2, 0.5, 1.0]),
     st.sampled_from([None, sf.ProbabilisticLDiversity(1.5), sf.TCloseness(0.4), sf.BasicBetaLikeness(1.0)]),
 )
-@settings(max_examples=150, deadline=None)
+@examples(150)
 def test_what_is_published_always_verifies(records, k, suppressed, fraction, model):
     """Whatever an anonymizer returns: what comes out is right, or an error."""
     owners = sorted({owner for owner, _ in records if owner >= 0})

@@ -13,11 +13,12 @@ from typing import Any
 
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 import sfumato as sf
+from examples import examples
 from sfumato.cli.app import app
 from sfumato.models.protocol import Achieved
 from sfumato.published.checks.generalized import Check, Outcome, Verification, verify_table
@@ -377,7 +378,7 @@ CELLS = st.sampled_from([None, "", " ", "a", " a", "*", "[1..2]", "7"])
 
 
 @given(st.lists(st.tuples(CELLS, CELLS, CELLS), min_size=1, max_size=12))
-@settings(max_examples=60, deadline=None)
+@examples(60)
 def test_text_counts_the_same_however_a_frame_holds_it(rows: list[tuple[str | None, ...]]) -> None:
     texts = pl.DataFrame(rows, schema=dict.fromkeys(("one", "two", "ill"), pl.String), orient="row")
     sensitive = {"ill": Attribute(kind=Kind.CATEGORICAL)}

@@ -7,9 +7,10 @@ from datetime import date
 
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from examples import examples
 from sfumato.table import csv_lines, writing
 from sfumato.table.csv_lines import label_lines
 from sfumato.table.writing import write_data
@@ -35,7 +36,7 @@ def made(frame: pl.DataFrame, threads: int = 1) -> bytes:
 
 
 @given(rows=CELLS, width=st.integers(1, 3))
-@settings(max_examples=60, deadline=None)
+@examples(60)
 def test_lines_are_those_of_polars(rows: list[list[str | None]], width: int) -> None:
     frame = listed(rows, width)
     expected = frame.cast(pl.String).write_csv(include_header=False, null_value='""' if width == 1 else "")

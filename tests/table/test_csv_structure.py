@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from examples import examples
 from sfumato.errors import InputError
 from sfumato.table import csv_source
 from sfumato.table.csv_format import CsvFormat
@@ -28,7 +29,7 @@ def test_the_fast_way_is_never_taken_where_it_would_differ(tmp_path):
     width = st.integers(1, 3)
     cell = st.sampled_from(CELLS) | st.sampled_from([*CELLS, *ODD_CELLS])
 
-    @settings(max_examples=300, deadline=None)
+    @examples(300)
     @given(
         rows=width.flatmap(lambda width: st.lists(st.tuples(*[cell] * width), min_size=1, max_size=4)),
         line_end=st.sampled_from(["\n", "\r\n"]),

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from examples import examples
 from sfumato.table import distinct
 from sfumato.table.distinct import as_categories, private_categorical, texts_of
 from sfumato.table.text_order import text_order
@@ -15,7 +16,7 @@ TEXTS = st.lists(st.one_of(st.none(), st.sampled_from(["a", "b", "", " ", "long 
 
 
 @given(TEXTS, TEXTS)
-@settings(max_examples=60, deadline=None)
+@examples(60)
 def test_pieces_on_threads_hold_the_same_texts(first: list[str | None], second: list[str | None]) -> None:
     columns = [pl.Series("first", first, dtype=pl.String), pl.Series("second", second, dtype=pl.String)]
     with pytest.MonkeyPatch.context() as patch:
@@ -49,7 +50,7 @@ def test_numbers_that_were_never_given_out_are_no_texts(monkeypatch: pytest.Monk
 
 
 @given(st.lists(st.text(max_size=4), unique=True))
-@settings(max_examples=60, deadline=None)
+@examples(60)
 def test_few_and_many_texts_are_ordered_alike(texts: list[str]) -> None:
     series = pl.Series(texts, dtype=pl.String)
     with pytest.MonkeyPatch.context() as patch:

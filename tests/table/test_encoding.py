@@ -8,9 +8,10 @@ from datetime import date
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from examples import examples
 from naive import encoding as naive
 from sfumato.errors import HierarchyError, InputError, SchemaError, SfumatoError
 from sfumato.hierarchy.tree import hierarchy_from_paths
@@ -65,7 +66,7 @@ def failure(values, kind, attribute, error):
 
 @pytest.mark.parametrize("kind", list(Kind))
 @pytest.mark.parametrize("order", ["frequency", "name"])
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(data=st.data())
 def test_encoding_equals_its_plain_twin_and_can_be_undone(kind, order, data):
     values = data.draw(st.lists(st.none() | VALUES[kind], min_size=1, max_size=30))

@@ -11,10 +11,11 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 
+from examples import examples
 from sfumato.errors import InputError, SchemaError, SfumatoError
 from sfumato.table.encoding import encode
 from sfumato.table.reading import read_table
@@ -135,7 +136,7 @@ class TestLayouts:
         assert rows(path) == list(enumerate(texts))
 
     @pytest.mark.parametrize("quote", ['"', None])
-    @settings(max_examples=60, deadline=None)
+    @examples(60)
     @given(
         data=st.data(),
         blank=st.sampled_from(["\n", "\r\n"]),

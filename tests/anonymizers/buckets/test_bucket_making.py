@@ -6,9 +6,10 @@ from collections import Counter
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from examples import examples
 from naive import buckets as naive
 from sfumato.anonymizers.buckets.making import (
     Buckets,
@@ -32,7 +33,7 @@ def made(codes: np.ndarray, seed: int | None = 1) -> SortedRecords:
 
 
 @given(CODES, st.integers(0, 99))
-@settings(max_examples=50, deadline=None)
+@examples(50)
 def test_records_are_sorted_by_value(codes, seed):
     found = made(codes, seed)
     assert sorted(found.records.tolist()) == list(range(len(codes)))
@@ -43,7 +44,7 @@ def test_records_are_sorted_by_value(codes, seed):
 
 
 @given(CODES, st.integers(1, 5), st.one_of(st.none(), st.integers(0, 99)))
-@settings(max_examples=200, deadline=None)
+@examples(200)
 def test_buckets_of_different_values_are_those_of_the_twin(codes, size, seed):
     buckets = distinct_buckets(made(codes, seed), size, seed)
     if not naive.eligible(codes.tolist(), size):
@@ -63,7 +64,7 @@ def test_buckets_of_different_values_are_those_of_the_twin(codes, size, seed):
 
 
 @given(st.lists(CODES, min_size=1, max_size=4), st.integers(1, 3), st.one_of(st.none(), st.integers(0, 99)))
-@settings(max_examples=100, deadline=None)
+@examples(100)
 def test_buckets_of_parts_are_those_of_the_parts_alone(groups, size, seed):
     codes = np.concatenate(groups)
     order = np.random.default_rng(len(codes)).permutation(len(codes))
@@ -87,7 +88,7 @@ def test_buckets_of_parts_are_those_of_the_parts_alone(groups, size, seed):
 
 
 @given(CODES, st.integers(1, 60))
-@settings(max_examples=100, deadline=None)
+@examples(100)
 def test_dealt_buckets_have_every_value_evenly(codes, count):
     count = min(count, len(codes))
     found = contents(dealt_buckets(made(codes), count), codes)

@@ -10,10 +10,11 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import sfumato as sf
+from examples import examples
 from naive import buckets as naive
 from sfumato.anonymizers import Publisher
 from sfumato.evaluation.attacks.protocol import AttackResult
@@ -99,7 +100,7 @@ SIZES = st.lists(st.integers(1, 12), min_size=1, max_size=6)
 
 
 @given(SIZES, st.integers(1, 4), st.one_of(st.none(), st.integers(0, 50)))
-@settings(max_examples=80, deadline=None)
+@examples(80)
 def test_l_is_kept_exactly_when_it_can_be(counts, l, seed):  # noqa: E741
     values = [f"v{place}" for place, count in enumerate(counts) for _ in range(count)]
     if not naive.eligible(values, l):
@@ -236,7 +237,7 @@ class TestComparingBuckets:
 
 
 @given(SIZES, st.integers(2, 4), st.sampled_from(["dealt", "alike", "random"]))
-@settings(max_examples=60, deadline=None)
+@examples(60)
 def test_every_kind_of_member_is_published_and_satisfies(counts, l, members):  # noqa: E741
     values = [f"v{place}" for place, count in enumerate(counts) for _ in range(count)]
     if not naive.eligible(values, l):

@@ -5,10 +5,11 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import sfumato as sf
+from examples import examples
 from naive import buckets as naive
 from sfumato.anonymizers.buckets.reconstruction import least_reconstruction_error, reconstruction_error
 from sfumato.classes.statistics import class_statistics
@@ -25,7 +26,7 @@ def error(buckets: list[list[str]]) -> float:
 
 
 @given(st.lists(st.lists(st.sampled_from("abcd"), min_size=1, max_size=7), min_size=1, max_size=6))
-@settings(max_examples=80, deadline=None)
+@examples(80)
 def test_it_is_what_the_definition_says(buckets):
     found = error(buckets)
     assert found == pytest.approx(float(naive.reconstruction_error(buckets)))

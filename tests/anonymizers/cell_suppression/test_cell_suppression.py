@@ -11,10 +11,11 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import sfumato as sf
+from examples import examples
 from naive.cell_suppression import cheapest_by_strata, cheapest_for_combinations, cheapest_for_rows
 from naive.models import supports_subsets, supports_wildcards
 from sfumato.anonymizers.cell_suppression import fewest_stars
@@ -65,7 +66,7 @@ small = st.integers(1, 3).flatmap(lambda q: st.lists(st.tuples(*[values] * q), m
 
 
 @given(small, st.integers(1, 3), st.data())
-@settings(max_examples=150, deadline=None)
+@examples(150)
 def test_exact_costs_what_the_plain_twin_does(rows: Rows, k: int, data: st.DataObject) -> None:
     weights = [data.draw(st.sampled_from([1.0, 1.0, 0.5, 3.0])) for _ in rows[0]]
     expected = cheapest_for_rows(rows, k, weights)
@@ -85,7 +86,7 @@ def test_exact_costs_what_the_plain_twin_does(rows: Rows, k: int, data: st.DataO
 
 
 @given(small, st.integers(1, 3))
-@settings(max_examples=60, deadline=None)
+@examples(60)
 def test_strata_are_tables_of_their_own(rows: Rows, k: int) -> None:
     strata = [str(place % 2) for place in range(len(rows))]
     with_strata = [(*row, stratum) for row, stratum in zip(rows, strata, strict=True)]
@@ -110,7 +111,7 @@ def larger(draw: st.DrawFn) -> tuple[Rows, list[str]]:
 
 
 @given(small.filter(lambda rows: len(rows) * len(rows[0]) <= 12), st.integers(1, 3), st.integers(1, 4))
-@settings(max_examples=60, deadline=None)
+@examples(60)
 def test_combinations_cost_no_less_than_the_plain_twin_and_no_more_where_proven(rows: Rows, k: int, m: int) -> None:
     model = sf.SubsetKAnonymity(k, m)
     if len(rows) < k:
@@ -130,7 +131,7 @@ def test_combinations_cost_no_less_than_the_plain_twin_and_no_more_where_proven(
 
 
 @given(larger(), st.integers(1, 6), st.integers(1, 5), st.booleans())
-@settings(max_examples=60, deadline=None)
+@examples(60)
 def test_combinations_are_recounted(drawn, k, m, strata) -> None:
     rows = drawn[0]
     options = CellSuppression(strata="a0" if strata else None)
@@ -147,7 +148,7 @@ def test_combinations_are_recounted(drawn, k, m, strata) -> None:
 
 
 @given(larger(), st.integers(1, 6), st.sampled_from([1.0, 1.5, 2.0]), st.sampled_from([0, 20]))
-@settings(max_examples=60, deadline=None)
+@examples(60)
 def test_every_model_holds_and_what_is_not_starred_is_as_it_was(drawn, k, l, limit) -> None:  # noqa: E741
     rows, secret = drawn
     models = [sf.KAnonymity(k), sf.ProbabilisticLDiversity(l)]
@@ -286,7 +287,7 @@ def adult() -> Table:
 
 
 @given(larger(), st.integers(1, 6))
-@settings(max_examples=60, deadline=None)
+@examples(60)
 def test_wildcards_are_recounted_and_cost_no_more_than_classes(drawn, k) -> None:
     rows = drawn[0]
     if len(rows) < k:

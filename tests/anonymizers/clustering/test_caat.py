@@ -8,11 +8,12 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import sfumato as sf
 from anonymizers.clustering.clustering_tables import PATHS, encoded, many, many_codes, problem, tables
+from examples import examples
 from naive.caat import caat
 from naive.mixed import Category, Kind, Number, Tree, kinds_of
 from sfumato.anonymizers.clustering.caat import CAAT, cluster, distances_to_class
@@ -41,7 +42,7 @@ def diverse(secrets: Sequence[str], least: int) -> Callable[[list[int]], bool]:
 @pytest.mark.parametrize("interval", RULES)
 @pytest.mark.parametrize("ties", ["all", "first"])
 @given(tables(least=2, most=24), st.integers(1, 4), st.booleans(), st.integers(1, 2), st.data())
-@settings(deadline=None, max_examples=60)
+@examples(60)
 def test_it_equals_the_row_by_row_search(interval, ties, data, k, frozen, least, draw):
     k = min(k, len(data))
     secrets = draw.draw(st.lists(st.sampled_from("xyz"), min_size=len(data), max_size=len(data)))
@@ -133,7 +134,7 @@ def test_the_classes_of_the_example(people, interval, ties, frozen):
 
 
 @given(tables(least=4, most=20), st.data())
-@settings(deadline=None, max_examples=60)
+@examples(60)
 def test_the_order_of_the_input_does_not_matter(data, draw):
     """Equal records may change places; what a class is made of may not."""
     secret = draw.draw(st.lists(st.sampled_from("xyz"), min_size=len(data), max_size=len(data)))
@@ -149,7 +150,7 @@ def test_the_order_of_the_input_does_not_matter(data, draw):
 
 
 @given(tables(least=2, most=40), st.integers(1, 5), st.sampled_from(RULES), st.booleans())
-@settings(deadline=None, max_examples=60)
+@examples(60)
 def test_one_at_a_time_keeps_classes_below_2k(data, k, interval, frozen):
     k = min(k, len(data))
     solution = CAAT(interval, "first", frozen).solve(problem(encoded(data), sf.KAnonymity(k)))

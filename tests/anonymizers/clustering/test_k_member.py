@@ -5,12 +5,13 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import sfumato as sf
 import sfumato.anonymizers.clustering.k_member as module
 from anonymizers.clustering.clustering_tables import class_loss, encoded, many_codes, problem, tables
+from examples import examples
 from naive.k_member import k_member, leftovers
 from sfumato.anonymizers.clustering.distances import DISTANCES
 from sfumato.anonymizers.clustering.distinct import DistinctRecords, distinct_of
@@ -31,7 +32,7 @@ def classes_of(records: DistinctRecords, class_of: np.ndarray, count: int) -> li
 @pytest.mark.parametrize("measure", DISTANCES)
 @pytest.mark.parametrize("seeds", ["furthest", "densest"])
 @given(tables(least=2), st.integers(1, 4), st.data())
-@settings(deadline=None, max_examples=40)
+@examples(40)
 def test_it_equals_the_search_through_every_record(seeds, measure, data, k, draw):
     k = min(k, len(data))
     weight = draw.draw(st.sampled_from([1.0, 2.5]))
@@ -63,7 +64,7 @@ def test_many_codes_are_searched_alike(measure):
 
 
 @given(tables(least=2), st.sampled_from(list(DISTANCES)), st.integers(1, 5), st.integers(1, 6))
-@settings(deadline=None, max_examples=60)
+@examples(60)
 def test_neighbours_are_those_of_a_full_search(data, measure, k, size):
     (start,) = feasible(problem(encoded(data), sf.KAnonymity(1)))
     records = distinct_of(start, DISTANCES[measure])
@@ -94,7 +95,7 @@ def test_the_example_of_the_paper(monkeypatch):
 
 
 @given(tables(least=4, most=20), st.data())
-@settings(deadline=None, max_examples=60)
+@examples(60)
 def test_the_order_of_the_input_does_not_matter(data, draw):
     """Equal records may change places; what a class is made of may not."""
     secret = draw.draw(st.lists(st.sampled_from("xyz"), min_size=len(data), max_size=len(data)))
@@ -131,7 +132,7 @@ def test_wrong_options_are_refused(options):
 
 
 @given(st.integers(1, 3000), st.integers(1, 50))
-@settings(deadline=None, max_examples=10)
+@examples(10)
 def test_equal_records_make_full_classes(height, k):
     k = min(k, height)
     table = encoded([(1.0, "aa", "red")] * height)
@@ -141,7 +142,7 @@ def test_equal_records_make_full_classes(height, k):
 
 
 @given(tables(least=12, most=40), st.integers(2, 3))
-@settings(deadline=None, max_examples=30)
+@examples(30)
 def test_blocks_are_solved_by_themselves(data, k):
     table = encoded(data)
     in_blocks = KMember(block_size=8, refine=8)

@@ -10,11 +10,12 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import sfumato as sf
 from anonymizers.clustering.clustering_tables import PATHS, encoded, many, many_codes, problem, tables
+from examples import examples
 from naive.kaca import kaca
 from naive.mixed import Category, Kind, Number, Tree, kinds_of
 from sfumato.anonymizers.clustering.distances import WeightedHierarchyDistance
@@ -43,7 +44,7 @@ def diverse(secrets: Sequence[str], least: int) -> Callable[[list[int]], bool]:
 @pytest.mark.parametrize(("weights", "beta"), [("uniform", 1), ("height", 1), ("height", 2)])
 @pytest.mark.parametrize("stub", [True, False])
 @given(tables(least=2, most=24), st.integers(1, 5), st.integers(1, 2), st.integers(0, 99), st.data())
-@settings(deadline=None, max_examples=60)
+@examples(60)
 def test_it_equals_the_row_by_row_search(weights, beta, stub, data, k, least, seed, draw):
     k = min(k, len(data))
     secrets = draw.draw(st.lists(st.sampled_from("xyz"), min_size=len(data), max_size=len(data)))
@@ -159,7 +160,7 @@ def test_a_stub_is_undone_where_both_classes_come_to_publish_the_same():
 
 
 @given(tables(least=4, most=20), st.data())
-@settings(deadline=None, max_examples=60)
+@examples(60)
 def test_the_order_of_the_input_does_not_matter(data, draw):
     """Equal records may change places; what a class is made of may not."""
     secret = draw.draw(st.lists(st.sampled_from("xyz"), min_size=len(data), max_size=len(data)))
@@ -175,7 +176,7 @@ def test_the_order_of_the_input_does_not_matter(data, draw):
 
 
 @given(tables(least=2, most=40), st.integers(1, 5))
-@settings(deadline=None, max_examples=40)
+@examples(40)
 def test_every_class_has_k_records(data, k):
     k = min(k, len(data))
     assert KACA().solve(problem(encoded(data), sf.KAnonymity(k))).sizes.min() >= k

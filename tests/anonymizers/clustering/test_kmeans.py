@@ -6,11 +6,12 @@ from collections.abc import Sequence
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import sfumato as sf
 from anonymizers.clustering.numbers_tables import encoded, people, solve
+from examples import examples
 from naive.kmeans import kmeans as twin
 from sfumato.anonymizers.clustering.kmeans import classes_from
 from sfumato.anonymizers.clustering.numeric_records import numeric_records
@@ -62,7 +63,7 @@ def cases(draw: st.DrawFn) -> tuple[list[tuple[int, ...]], int, list[int]]:
 
 
 @given(cases())
-@settings(max_examples=80, deadline=None)
+@examples(80)
 def test_equals_the_plain_twin_row_by_row(case):
     points, k, beginning = case
     expected = [set(members) for members in twin(points, k, beginning)]
@@ -73,7 +74,7 @@ def test_equals_the_plain_twin_row_by_row(case):
 
 
 @given(cases(), st.data())
-@settings(max_examples=40, deadline=None)
+@examples(40)
 def test_other_models_merge_as_in_the_twin(case, data):
     points, k, beginning = case
     distinct = sorted(set(points))  # equal records would be ordered at random

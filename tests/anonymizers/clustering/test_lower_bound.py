@@ -7,11 +7,12 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import sfumato as sf
 from anonymizers.clustering.clustering_tables import class_loss, encoded, rows, tables
+from examples import examples
 from naive.lower_bound import cheapest_company, least_loss
 from sfumato.anonymizers.clustering.lower_bound import lower_bound
 from sfumato.table.encoding import encode
@@ -22,7 +23,7 @@ weights = st.sampled_from([1.0, 2.5])
 
 
 @given(few, st.integers(1, 4), measures, weights)
-@settings(deadline=None, max_examples=80)
+@examples(80)
 def test_no_partition_loses_less(data, k, measure, weight):
     k = min(k, len(data))
     best = least_loss(data, k, class_loss(data, measure, weight))
@@ -31,7 +32,7 @@ def test_no_partition_loses_less(data, k, measure, weight):
 
 
 @given(tables(least=2, most=9), st.integers(1, 4), measures, weights)
-@settings(deadline=None, max_examples=80)
+@examples(80)
 def test_it_is_the_mean_of_what_every_record_has_to_pay(data, k, measure, weight):
     k = min(k, len(data))
     whole = class_loss(data, measure, weight)
@@ -46,7 +47,7 @@ def test_it_is_the_mean_of_what_every_record_has_to_pay(data, k, measure, weight
 
 
 @given(tables(least=2, most=20), st.integers(1, 6), measures, st.integers(1, 5))
-@settings(deadline=None, max_examples=30)
+@examples(30)
 def test_with_little_patience_it_is_lower_and_threads_do_not_matter(data, k, measure, patience):
     table = encoded(data)
     found = lower_bound(table, k, loss=measure)

@@ -8,12 +8,13 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import naive.mdav
 import sfumato as sf
 from anonymizers.clustering.numbers_tables import classes_of, encoded, people, solve
+from examples import examples
 from sfumato.classes.statistics import class_statistics
 from sfumato.kernels.points.mdav import mdav, v_mdav
 from sfumato.metrics import normalized_certainty_penalty
@@ -34,7 +35,7 @@ def cases(draw: st.DrawFn) -> tuple[np.ndarray, np.ndarray, int]:
 
 
 @given(cases(), st.sampled_from([0.0, 0.2, 1.1, 5.0]))
-@settings(max_examples=120, deadline=None)
+@examples(120)
 def test_weighted_points_equal_the_twins_row_by_row(case, gamma):
     points, weights, k = case
     rows = np.repeat(points, weights, axis=0).tolist()

@@ -7,12 +7,13 @@ from collections.abc import Sequence
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 import sfumato as sf
 from anonymizers.clustering.clustering_tables import Row, encoded, problem, tables
 from anonymizers.clustering.mixed_rows import contents, laid_out, members
+from examples import examples
 from naive.oka import oka
 from sfumato.anonymizers.clustering.distances import HeightDistance
 from sfumato.anonymizers.clustering.distinct import distinct_of
@@ -29,7 +30,7 @@ def by_codes(records) -> list[int]:
 
 @pytest.mark.parametrize("centroid", ["ancestor", "mode"])
 @given(tables(least=2, most=18), st.integers(1, 4), st.data())
-@settings(deadline=None, max_examples=150)
+@examples(150)
 def test_it_equals_the_twin_record_by_record(centroid, data: list[Row], k: int, draw):
     k = min(k, len(data))
     records, rows, kinds = laid_out(data, k, HeightDistance())
@@ -58,7 +59,7 @@ def test_seven_ages_by_hand(pool_order: Sequence[int], expected: list[list[int]]
 
 
 @given(tables(least=4, most=20), st.sampled_from(["ancestor", "mode"]), st.data())
-@settings(deadline=None, max_examples=60)
+@examples(60)
 def test_the_order_of_the_input_does_not_matter(data, centroid, draw):
     secret = draw.draw(st.lists(st.sampled_from("xyz"), min_size=len(data), max_size=len(data)))
     models = [sf.KAnonymity(2), sf.DistinctLDiversity(min(2, len(set(secret))))]
@@ -71,7 +72,7 @@ def test_the_order_of_the_input_does_not_matter(data, centroid, draw):
 
 
 @given(tables(least=1, most=30), st.integers(1, 5), st.integers(0, 9))
-@settings(deadline=None, max_examples=60)
+@examples(60)
 def test_classes_have_k_records_and_are_as_many_as_possible(data, k, seed):
     k = min(k, len(data))
     partition = OKA().solve(problem(encoded(data), sf.KAnonymity(k), seed=seed))
@@ -81,7 +82,7 @@ def test_classes_have_k_records_and_are_as_many_as_possible(data, k, seed):
 
 @example(3000, 3)
 @given(st.integers(1, 300), st.integers(1, 50))
-@settings(deadline=None, max_examples=10)
+@examples(10)
 def test_equal_records_make_full_classes(height, k):
     k = min(k, height)
     partition = OKA().solve(problem(encoded([(1.0, "aa", "red")] * height), sf.KAnonymity(k)))

@@ -8,11 +8,12 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import sfumato as sf
 from anonymizers.clustering.clustering_tables import class_loss, encoded, problem, tables
+from examples import examples
 from naive.lower_bound import least_loss
 from sfumato.anonymizers.clustering.distances import DISTANCES
 from sfumato.anonymizers.clustering.lower_bound import lower_bound
@@ -35,7 +36,7 @@ def satisfied(table, partition, models):
 
 
 @given(tables(least=4, most=30), st.sampled_from(list(DISTANCES)), st.integers(1, 3), st.data())
-@settings(deadline=None, max_examples=60)
+@examples(60)
 def test_the_loss_falls_and_every_model_holds(data, measure, k, draw):
     secret = draw.draw(st.lists(st.sampled_from("xxyz"), min_size=len(data), max_size=len(data)))
     several = min(2, len(set(secret)))
@@ -54,7 +55,7 @@ def test_the_loss_falls_and_every_model_holds(data, measure, k, draw):
 
 
 @given(tables(least=4, most=7), st.sampled_from(["ncp", "loss"]), st.integers(2, 3))
-@settings(deadline=None, max_examples=40)
+@examples(40)
 def test_it_does_not_stop_far_from_the_best_partition(data, measure, k):
     k = min(k, len(data))
     given_problem = problem(encoded(data), sf.KAnonymity(k))

@@ -13,11 +13,12 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import sfumato as sf
 from anonymizers.clustering.clustering_tables import encoded, problem
+from examples import examples
 from naive import mixed, toolbox
 from naive.sbc import sbc
 from sfumato.anonymizers.clustering.sbc import SBC, similar_classes
@@ -81,7 +82,7 @@ def rows_by_class(class_of: np.ndarray, count: int) -> list[list[int]]:
 
 @pytest.mark.parametrize(("chain", "sort"), list(product(CHAINS, ["values", "random"])))
 @given(rows_of, st.integers(1, 6), st.sampled_from(["sum", "by-type"]), st.sampled_from(["last", "nearest"]), st.data())
-@settings(deadline=None, max_examples=60)
+@examples(60)
 def test_it_equals_the_plain_twin(chain, sort, rows, k, normalize, remainder, data):
     k = min(k, len(rows))
     seed = data.draw(st.integers(0, 3))
@@ -100,7 +101,7 @@ def test_it_equals_the_plain_twin(chain, sort, rows, k, normalize, remainder, da
 
 @pytest.mark.parametrize("chain", CHAINS)
 @given(rows_of, st.integers(1, 4), st.integers(0, 3), st.data())
-@settings(deadline=None, max_examples=60)
+@examples(60)
 def test_classes_grow_until_every_model_holds(chain, rows, k, seed, data):
     k = min(k, len(rows))
     secret = data.draw(st.lists(st.sampled_from("xyz"), min_size=len(rows), max_size=len(rows)))
@@ -126,7 +127,7 @@ def test_classes_grow_until_every_model_holds(chain, rows, k, seed, data):
 
 
 @given(rows_of, st.integers(1, 6), st.booleans())
-@settings(deadline=None, max_examples=60)
+@examples(60)
 def test_records_are_found_branch_by_branch_as_one_by_one(rows, k, random):
     k = min(k, len(rows))
     table = mixed_table(rows)
@@ -300,7 +301,7 @@ def test_a_remainder_is_suppressed_within_the_limit_and_never_alone(limit, suppr
 
 
 @given(rows_of, st.integers(1, 5), st.data())
-@settings(deadline=None, max_examples=40)
+@examples(40)
 def test_blocks_satisfy_every_model(rows, k, data):
     secret = data.draw(st.lists(st.sampled_from("xyz"), min_size=len(rows), max_size=len(rows)))
     table, k = mixed_table(rows, secret), min(k, len(rows))

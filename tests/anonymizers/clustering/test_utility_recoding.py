@@ -7,13 +7,14 @@ from collections.abc import Sequence
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 import naive.xu as twin
 import sfumato as sf
 from anonymizers.clustering.clustering_tables import encoded, problem, tables
 from anonymizers.clustering.mixed_rows import contents, laid_out, members
+from examples import examples
 from naive.mixed import Kind
 from sfumato.anonymizers.clustering.distances import PenaltyDistance
 from sfumato.anonymizers.clustering.distinct import DistinctRecords, distinct_of
@@ -28,7 +29,7 @@ EQUAL = [(1.0, "aa", "red")]
 
 
 @given(tables(least=2, most=16), st.integers(1, 4), st.data())
-@settings(deadline=None, max_examples=150)
+@examples(150)
 def test_bottom_up_equals_the_twin_record_by_record(data, k, draw):
     k = min(k, len(data))
     records, rows, kinds = laid_out(data, k, PenaltyDistance())
@@ -38,7 +39,7 @@ def test_bottom_up_equals_the_twin_record_by_record(data, k, draw):
 
 
 @given(tables(least=2, most=16), st.integers(1, 4), st.data())
-@settings(deadline=None, max_examples=150)
+@examples(150)
 def test_top_down_equals_the_twin_record_by_record(data, k, draw):
     k = min(k, len(data))
     records, rows, kinds = laid_out(data, k, PenaltyDistance())
@@ -103,7 +104,7 @@ def test_ages_top_down_by_hand():
 
 @pytest.mark.parametrize("direction", DIRECTIONS)
 @given(tables(least=4, most=20), st.data())
-@settings(deadline=None, max_examples=40)
+@examples(40)
 def test_the_order_of_the_input_does_not_matter(direction, data, draw):
     secret = draw.draw(st.lists(st.sampled_from("xyz"), min_size=len(data), max_size=len(data)))
     models = [sf.KAnonymity(2), sf.DistinctLDiversity(min(2, len(set(secret))))]
@@ -117,7 +118,7 @@ def test_the_order_of_the_input_does_not_matter(direction, data, draw):
 
 @pytest.mark.parametrize("direction", DIRECTIONS)
 @given(tables(least=1, most=40), st.integers(1, 5), st.integers(0, 9))
-@settings(deadline=None, max_examples=40)
+@examples(40)
 def test_classes_have_k_records(direction, data, k, seed):
     k = min(k, len(data))
     partition = UtilityRecoding(direction).solve(problem(encoded(data), sf.KAnonymity(k), seed=seed))
@@ -129,7 +130,7 @@ def test_classes_have_k_records(direction, data, k, seed):
 @pytest.mark.parametrize("direction", DIRECTIONS)
 @example(20_000, 3)
 @given(st.integers(1, 300), st.integers(1, 50))
-@settings(deadline=None, max_examples=10)
+@examples(10)
 def test_equal_records_lose_nothing(direction, height, k):
     table = encoded(EQUAL * height)
     partition = UtilityRecoding(direction).solve(problem(table, sf.KAnonymity(min(k, height))))

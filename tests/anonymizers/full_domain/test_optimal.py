@@ -9,10 +9,11 @@ from typing import Any, NamedTuple
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import sfumato as sf
+from examples import examples
 from naive import full_domain as naive
 from sfumato.anonymizers.full_domain import lattice_boxes, leftovers, local_levels
 from sfumato.anonymizers.full_domain.optimal import Optimal
@@ -23,7 +24,7 @@ from sfumato.metrics import Losses, measure_losses
 from sfumato.recoding import RecodingKind, recode, recoding_kind
 from sfumato.table.encoding import EncodedTable, encode
 
-quickly = settings(deadline=None, max_examples=40)
+quickly = examples(40)
 
 TOWNS = (
     ("a", "ab", "abc", "*"),
@@ -123,7 +124,7 @@ def solve(table: EncodedTable, models: list[Any], limit: int, optimal: Optimal) 
 @pytest.mark.parametrize("models", MODELS)
 @pytest.mark.parametrize("objective", [name for name, mean in TWIN_OF if mean == "arithmetic"])
 @given(drawn=drawn_tables())
-@settings(deadline=None, max_examples=12)
+@examples(12)
 def test_equal_to_trying_every_node(objective, models, drawn):
     models, twins = MODELS[models]
     if objective == "precision":
@@ -146,7 +147,7 @@ def test_equal_to_trying_every_node(objective, models, drawn):
 
 @pytest.mark.parametrize("models", ["k=2", "k, t ordered", "entropy l"])
 @given(drawn=drawn_tables(), weights=st.tuples(*[st.sampled_from([0.5, 1.0, 3.0])] * 3))
-@settings(deadline=None, max_examples=20)
+@examples(20)
 def test_geometric_means_and_weights(models, drawn, weights):
     models, twins = MODELS[models]
     table = naive.collapse(drawn.rows, drawn.ills)
@@ -206,7 +207,7 @@ def test_neither_the_order_of_records_nor_threads_change_what_is_published(optim
 
 @pytest.mark.parametrize("models", MODELS)
 @given(drawn=drawn_tables())
-@settings(deadline=None, max_examples=15)
+@examples(15)
 def test_local_recoding_satisfies_the_models(models, drawn):
     models, twins = MODELS[models]
     try:

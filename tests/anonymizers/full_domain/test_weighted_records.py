@@ -5,10 +5,11 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import sfumato as sf
+from examples import examples
 from sfumato.anonymizers.domain_levels import domain_levels, generalized_codes
 from sfumato.anonymizers.full_domain import weighted_records as module
 from sfumato.anonymizers.full_domain.weighted_records import (
@@ -47,7 +48,7 @@ def expected(table, record_of, domains, levels) -> list[int]:
 
 @pytest.mark.parametrize("bits", [62, 9, 5])
 @given(data=st.data())
-@settings(deadline=None, max_examples=25)
+@examples(25)
 def test_groups_are_those_of_equal_nodes(bits, data):
     width = data.draw(st.integers(1, 4))
     rows = data.draw(st.lists(st.tuples(*[st.integers(0, 26)] * width, st.integers(0, 2)), min_size=1, max_size=40))

@@ -8,11 +8,12 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 import sfumato as sf
+from examples import examples
 from sfumato.anonymizers.mondrian.blind_blocks import block_size
 from sfumato.anonymizers.protocol import Problem
 from sfumato.classes.partition import Partition
@@ -112,7 +113,7 @@ def test_classes_satisfy_the_models(anonymizer: sf.Mondrian, models: list[Privac
     st.sampled_from([sf.ProbabilisticLDiversity(1.5), sf.DistinctLDiversity(2), sf.EntropyLDiversity(1.7)]),
     st.randoms(use_true_random=False),
 )
-@settings(max_examples=60, deadline=None)
+@examples(60)
 def test_a_small_table_is_cut_alike_whoever_of_a_class_has_which_value(
     rows: list[tuple[int, int, str]], model: PrivacyModel, random: Any
 ) -> None:

@@ -7,10 +7,11 @@ from itertools import product
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 
 import sfumato as sf
+from examples import examples
 from guarantees.tables import Drawn, tables
 from sfumato.anonymizers.protocol import Problem
 from sfumato.classes.generalized import GeneralizedTable
@@ -28,7 +29,7 @@ OPTIONS = [
     sf.Mondrian(extent="region", split_rule="median"),
 ]
 
-quickly = settings(deadline=None, max_examples=15, suppress_health_check=list(HealthCheck))
+quickly = examples(15, *HealthCheck)
 
 
 def recoded(encoded: EncodedTable, anonymizer: sf.Mondrian, k: int = 2) -> GeneralizedTable:

@@ -7,10 +7,11 @@ from itertools import pairwise
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import sfumato.anonymizers.mondrian.mondrian as module
+from examples import examples
 from naive.mondrian import TOOLBOX_COUNTRIES, mondrian, mondrian_hierarchy, toolbox_columns
 from sfumato.anonymizers.mondrian.mondrian import Mondrian
 from sfumato.anonymizers.protocol import Problem
@@ -66,7 +67,7 @@ tables = st.integers(1, 4).flatmap(
 
 
 @given(tables, st.integers(1, 5))
-@settings(max_examples=150, deadline=None)
+@examples(150)
 @pytest.mark.parametrize("rule", ["median", "median+fallback"])
 def test_widest_attribute_equals_the_plain_twin(rule, columns, k):
     k = min(k, len(columns[0]))
@@ -76,7 +77,7 @@ def test_widest_attribute_equals_the_plain_twin(rule, columns, k):
 
 
 @given(tables, st.integers(1, 5))
-@settings(max_examples=100, deadline=None)
+@examples(100)
 def test_relaxed_equals_the_plain_twin(columns, k):
     k = min(k, len(columns[0]))
     found = in_record_order(numeric_table(columns), [KAnonymity(k)], Mondrian(mode="relaxed"))
@@ -85,7 +86,7 @@ def test_relaxed_equals_the_plain_twin(columns, k):
 
 
 @given(tables, st.integers(1, 4), st.data())
-@settings(max_examples=100, deadline=None)
+@examples(100)
 @pytest.mark.parametrize("mode", ["strict", "relaxed"])
 def test_a_model_beside_k_equals_the_plain_twin(mode, columns, k, data):
     n = len(columns[0])
@@ -103,7 +104,7 @@ def test_a_model_beside_k_equals_the_plain_twin(mode, columns, k, data):
 
 
 @given(st.integers(2, 40).flatmap(lambda n: st.lists(st.integers(0, 5), min_size=n, max_size=n)), st.integers(1, 4))
-@settings(max_examples=100, deadline=None)
+@examples(100)
 def test_hierarchy_cuts_equal_the_plain_twin(codes, k):
     k = min(k, len(codes))
     number = [(7 * code) % 5 for code in codes]
@@ -160,7 +161,7 @@ def test_thesis_figures_on_adult(k, expected):
 
 
 @given(tables, st.integers(1, 5), st.data())
-@settings(max_examples=100, deadline=None)
+@examples(100)
 @pytest.mark.parametrize("rule", ["median+fallback", "anywhere"])
 def test_least_loss_keeps_every_promise(rule, columns, k, data):
     n = len(columns[0])

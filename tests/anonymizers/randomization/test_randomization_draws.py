@@ -7,9 +7,10 @@ from collections import Counter
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from examples import examples
 from sfumato.anonymizers.randomization.coarsening import bounds_of, rounded
 from sfumato.anonymizers.randomization.draws import draw_normal, draw_uniform
 from sfumato.anonymizers.randomization.noise_draws import correlated_noise, plain_noise
@@ -41,7 +42,7 @@ def test_nothing_but_bytes_of_the_operating_system(monkeypatch):
 
 
 @given(st.lists(st.integers(0, 3), min_size=1, max_size=60), st.floats(0, 1), SEEDS)
-@settings(max_examples=100, deadline=None)
+@examples(100)
 def test_pairs_inside_classes_change_places(classes, share, seed):
     class_of = np.unique(classes, return_inverse=True)[1]
     source = swapped_records(class_of, share, seed)
@@ -65,7 +66,7 @@ def test_everybody_may_be_swapped_with_everybody():
 
 
 @given(st.lists(st.integers(0, 20), min_size=1, max_size=80), st.floats(0.01, 1), SEEDS)
-@settings(max_examples=100, deadline=None)
+@examples(100)
 def test_no_value_moves_further_than_the_share_of_ranks(values, share, seed):
     numbers = np.array(values)
     source = rank_swapped(numbers, share, seed)

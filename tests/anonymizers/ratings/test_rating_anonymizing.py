@@ -10,11 +10,12 @@ from typing import Any, get_args
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import naive.ratings as naive
 import sfumato as sf
+from examples import examples
 from naive import rating_plan
 from naive.surveys import records_of, surveys
 from sfumato.anonymizers.ratings.arranging import arranged
@@ -57,7 +58,7 @@ def check_reason(error: sf.UnsatisfiableError, ratings: sf.Ratings, model: sf.Ra
     assert ratings.height < model.k or any(flat) or (keep and "lower keep" in str(error))
 
 
-@settings(max_examples=150, deadline=None)
+@examples(150)
 @given(
     surveys(SMALL),
     st.integers(1, 5),
@@ -107,7 +108,7 @@ def codes_of(ratings: sf.Ratings) -> list[rating_plan.Codes]:
     ]
 
 
-@settings(max_examples=120, deadline=None)
+@examples(120)
 @given(surveys(SMALL), st.integers(1, 5), st.integers(0, 4), st.booleans())
 def test_the_plan_is_the_plan(survey: tuple[sf.Ratings, list[naive.Record]], k: int, steps: int, invent: bool) -> None:
     ratings, _ = survey
@@ -123,7 +124,7 @@ def test_the_plan_is_the_plan(survey: tuple[sf.Ratings, list[naive.Record]], k: 
     assert codes_of(release.ratings) == expected
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(
     st.lists(st.lists(st.sampled_from([None, 0, 1, 2, 4]), min_size=3, max_size=3), min_size=4, max_size=7),
     st.integers(2, 3),

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import sfumato as sf
@@ -18,6 +18,7 @@ from anonymizers.single_dimensional.single_dimensional_checks import (
     solve,
     tables,
 )
+from examples import examples
 from naive.mondrian import mondrian_single_dimensional
 from sfumato.anonymizers.single_dimensional.global_mondrian import GlobalMondrian
 from sfumato.errors import PolicyError, UnsatisfiableError
@@ -61,7 +62,7 @@ def test_thesis_table_2_12_a(rule, choice):
     ),
     st.integers(1, 5),
 )
-@settings(max_examples=150, deadline=None)
+@examples(150)
 def test_widest_at_the_median_equals_the_plain_twin(columns, k):
     k = min(k, len(columns[0]))
     frame = pl.DataFrame({f"a{place}": column for place, column in enumerate(columns)})
@@ -78,7 +79,7 @@ def test_widest_at_the_median_equals_the_plain_twin(columns, k):
     st.integers(1, 4),
     st.sampled_from([0.0, 0.3]),
 )
-@settings(max_examples=80, deadline=None)
+@examples(80)
 def test_every_solution_is_right(table, rule, choice, k, share):
     models = [KAnonymity(k), DistinctLDiversity(2)]
     limit = int(share * table.height)
@@ -91,7 +92,7 @@ def test_every_solution_is_right(table, rule, choice, k, share):
 
 
 @given(tables(), st.sampled_from(["least-loss", "widest"]), st.integers(1, 4))
-@settings(max_examples=60, deadline=None)
+@examples(60)
 def test_no_cut_is_left(table, choice, k):
     models = [KAnonymity(min(k, table.height)), TCloseness(0.6)]
     found = solve(table, models, GlobalMondrian("anywhere", choice))
@@ -99,7 +100,7 @@ def test_no_cut_is_left(table, choice, k):
 
 
 @given(tables(), st.sampled_from(["median", "median+fallback", "anywhere"]), st.randoms(use_true_random=False))
-@settings(max_examples=60, deadline=None)
+@examples(60)
 def test_the_order_of_the_input_does_not_count(table, rule, random):
     order = np.array(random.sample(range(table.height), table.height))
     shuffled = EncodedTable(table.attributes, table.codes[order], table.sensitive, table.sensitive_codes[order])

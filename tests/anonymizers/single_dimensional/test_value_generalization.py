@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import sfumato as sf
@@ -19,6 +19,7 @@ from anonymizers.single_dimensional.single_dimensional_checks import (
     subtree_parts,
     tables,
 )
+from examples import examples
 from naive.full_domain import Problem as Plain
 from naive.full_domain import arithmetic, collapse, model
 from naive.single_dimensional import best_cuts
@@ -88,7 +89,7 @@ def test_outsiders_are_suppressed_where_that_is_allowed(direction):
 
 
 @given(tables(), st.sampled_from(["top-down", "bottom-up"]), st.integers(1, 4), st.sampled_from([0.0, 0.2, 0.6]))
-@settings(max_examples=100, deadline=None)
+@examples(100)
 def test_every_solution_is_right(table, direction, k, share):
     models = [KAnonymity(k), EntropyLDiversity(1.3), TCloseness(0.7)]
     limit = int(share * table.height)
@@ -102,7 +103,7 @@ def test_every_solution_is_right(table, direction, k, share):
 
 
 @given(tables(), st.sampled_from(["top-down", "bottom-up"]), st.integers(1, 4))
-@settings(max_examples=80, deadline=None)
+@examples(80)
 def test_no_specialization_is_left(table, direction, k):
     models = [KAnonymity(min(k, table.height)), TCloseness(0.6)]
     found = solve(table, models, ValueGeneralization(direction))
@@ -110,7 +111,7 @@ def test_no_specialization_is_left(table, direction, k):
 
 
 @given(tables(), st.sampled_from(["top-down", "bottom-up"]), st.randoms(use_true_random=False))
-@settings(max_examples=60, deadline=None)
+@examples(60)
 def test_the_order_of_the_input_does_not_count(table, direction, random):
     order = np.array(random.sample(range(table.height), table.height))
     shuffled = EncodedTable(table.attributes, table.codes[order], table.sensitive, table.sensitive_codes[order])
@@ -126,7 +127,7 @@ def test_the_order_of_the_input_does_not_count(table, direction, random):
 
 
 @given(tables(), st.sampled_from(["top-down", "bottom-up"]))
-@settings(max_examples=40, deadline=None)
+@examples(40)
 def test_suppression_never_loses_more(table, direction):
     models = [KAnonymity(3)] if table.height >= 3 else [KAnonymity(1)]
     losses = [
@@ -145,7 +146,7 @@ LETTERS = (("a", "ab", "*"), ("b", "ab", "*"), ("c", "cd", "*"), ("d", "cd", "*"
     st.integers(1, 3),
     st.sampled_from([0, 4]),
 )
-@settings(max_examples=80, deadline=None)
+@examples(80)
 def test_never_better_than_the_best_of_all_cuts_and_best_for_one_attribute(rows, direction, k, limit):
     quasi = dict.fromkeys(("one", "other"), sf.groups({"ab": ["a", "b"], "cd": ["c", "d"]}))
     frame = pl.DataFrame(rows, schema=["one", "other"], orient="row")

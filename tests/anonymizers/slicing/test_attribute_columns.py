@@ -6,10 +6,11 @@ from itertools import combinations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import sfumato as sf
+from examples import examples
 from published.checks.slices.eight_records import eight_records
 from sfumato.anonymizers.slicing.columns import cluster_columns
 
@@ -34,7 +35,7 @@ def test_the_sensitive_column_has_the_nearest_attributes():
 
 
 @given(st.integers(2, 9), st.integers(1, 9), st.integers(0, 2**32 - 1))
-@settings(max_examples=40, deadline=None)
+@examples(40)
 def test_every_attribute_stands_in_one_column(attributes, columns, seed):
     rng = np.random.default_rng(seed)
     values = rng.random((attributes, attributes))

@@ -7,10 +7,11 @@ import json
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import sfumato as sf
+from examples import examples
 from naive.slicing import phi_squared
 from published.checks.slices.eight_records import eight_records
 
@@ -41,7 +42,7 @@ letters = st.lists(st.tuples(st.sampled_from("abcd"), st.sampled_from(["x", "y",
 
 
 @given(letters)
-@settings(max_examples=60, deadline=None)
+@examples(60)
 def test_agrees_with_the_twin_missing_values_among_them(rows):
     first, second = zip(*rows, strict=True)
     table = table_of(first=pl.Series(first, dtype=pl.String), second=pl.Series(second, dtype=pl.String))

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
 import sfumato as sf
+from examples import examples
 from published.checks.slices.eight_records import eight_records
 from sfumato.anonymizers.slicing.attribute_space import scaled_coordinates
 from sfumato.anonymizers.slicing.correlation import Correlation, correlation
@@ -53,7 +54,7 @@ class TestFuzzyCMeans:
         found = fuzzy_c_means(scaled_coordinates(shuffled), 2)
         assert same_up_to_names(found.memberships, np.array(DEGREES)[order], 5e-5)
 
-    @settings(max_examples=60, deadline=None)
+    @examples(60)
     @given(
         distances(), st.integers(1, 3), st.sampled_from([1.2, 2.0, 3.5]), st.sampled_from(["euclidean", "dot-product"])
     )
@@ -102,7 +103,7 @@ class TestOtherMemberships:
         degrees[-1] = 1e-4
         assert typicalities(FuzzyClusters(degrees, squares, 0.0))[-1].max() < 0.01
 
-    @settings(max_examples=60, deadline=None)
+    @examples(60)
     @given(distances(), st.integers(1, 3))
     def test_typicalities_lie_between_0_and_1(self, apart, clusters) -> None:
         found = fuzzy_c_medoids(apart, min(clusters, len(apart)))
@@ -111,7 +112,7 @@ class TestOtherMemberships:
         assert typical.min() >= 0
         assert typical.max() <= 1
 
-    @settings(max_examples=60, deadline=None)
+    @examples(60)
     @given(distances(), st.integers(1, 3))
     def test_medoids_belong_to_themselves(self, apart, clusters) -> None:
         clusters = min(clusters, len(apart))
@@ -121,7 +122,7 @@ class TestOtherMemberships:
 
 
 class TestOverlappingMedoids:
-    @settings(max_examples=60, deadline=None)
+    @examples(60)
     @given(distances(), st.integers(1, 3))
     def test_everything_is_in_every_cluster_at_0(self, apart, clusters) -> None:
         found = overlapping_medoids(apart, min(clusters, len(apart)), 0.0)

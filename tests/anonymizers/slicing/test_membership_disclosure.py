@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from naive.slicing import fakes, matching_buckets
@@ -55,7 +55,6 @@ def test_area_counts_pairs(higher: list[int], lower: list[int]) -> None:
     assert area - 1e-12 <= high <= 1
 
 
-@settings(deadline=None)
 @given(st.integers(0, 10_000))
 def test_intervals_cover_about_as_often_as_they_say(seed: int) -> None:
     """Of scores that tell nothing, four runs in a row outside a 95% interval are one in 160,000."""

@@ -10,10 +10,11 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import sfumato as sf
+from examples import examples
 from naive.worlds import informed_posteriors, posteriors, worlds
 from published.checks.slices.eight_records import eight_records
 from sfumato.anonymizers.slicing.overlapping_choice import Settled, settle_columns
@@ -57,7 +58,7 @@ def buckets_of(published):
     ]
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(records, st.sampled_from(LISTED), st.sampled_from([1.5, 2, 3]), st.sampled_from(["balanced", "median"]))
 def test_whoever_knows_everybody_learns_no_more_than_promised(rows, columns, ell, split) -> None:
     release = released(rows, sf.ProbabilisticLDiversity(ell), columns=columns, split=split)
@@ -72,7 +73,7 @@ def test_whoever_knows_everybody_learns_no_more_than_promised(rows, columns, ell
             assert max(told.values()) <= 1 / ell + 1e-9
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(records, st.sampled_from(TWICE), st.sampled_from([1.5, 2]))
 def test_a_sensitive_attribute_in_two_columns(rows, columns, ell) -> None:
     release = released(rows, sf.ProbabilisticLDiversity(ell), columns=columns, duplicate_sensitive=True)
@@ -85,7 +86,7 @@ def test_a_sensitive_attribute_in_two_columns(rows, columns, ell) -> None:
             assert max(told.values()) <= 1 / ell + 1e-9
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(records, st.sampled_from([*LISTED, *TWICE]))
 def test_every_column_holds_the_values_of_the_records(rows, columns) -> None:
     rows = [*rows, ("u", 1, "x", "1"), ("u", 1, "x", "2")]

@@ -10,11 +10,12 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import sfumato as sf
 import sfumato.anonymizers.slicing.partitioning as partitioning
+from examples import examples
 from naive.slicing import candidates, disclosed, is_diverse, matching_buckets
 from sfumato.anonymizers.protocol import Problem
 from sfumato.anonymizers.slicing.disclosure import disclosure_of
@@ -58,7 +59,7 @@ def cut(rows, columns, model, split="balanced", check="buckets", seed=1):
     records, st.sampled_from(COLUMNS), st.sampled_from([1, 1.5, 2, 3]), st.sampled_from(["balanced", "median"]),
     st.sampled_from(["buckets", "matching"]),
 )  # fmt: skip
-@settings(max_examples=150, deadline=None)
+@examples(150)
 def test_nobody_who_may_be_in_a_bucket_tells_more_than_asked(rows, columns, ell, split, check):
     slicing = sf.Slicing(columns=columns, split=split, protection=check)
     where = places(columns)
@@ -77,7 +78,7 @@ def test_nobody_who_may_be_in_a_bucket_tells_more_than_asked(rows, columns, ell,
 
 
 @given(records, st.sampled_from(COLUMNS[:4]))
-@settings(max_examples=60, deadline=None)
+@examples(60)
 def test_whoever_knows_the_bucket_learns_no_more_by_default(rows, columns):
     try:
         sf.anonymize(table_of(rows), sf.ProbabilisticLDiversity(2), anonymizer=sf.Slicing(columns=columns), seed=3)
@@ -90,7 +91,7 @@ def test_whoever_knows_the_bucket_learns_no_more_by_default(rows, columns):
 
 
 @given(records, st.sampled_from(["balanced", "median"]))
-@settings(max_examples=60, deadline=None)
+@examples(60)
 def test_columns_keep_their_rows_and_buckets(rows, split):
     columns = (("a", "b"), ("c", "s"))
     slicing = sf.Slicing(columns=columns, split=split)
@@ -108,7 +109,7 @@ def test_columns_keep_their_rows_and_buckets(rows, split):
 
 
 @given(records, st.sampled_from(["buckets", "matching"]))
-@settings(max_examples=40, deadline=None)
+@examples(40)
 def test_buckets_do_not_depend_on_the_order_of_the_records(rows, check):
     columns = COLUMNS[2]
     model = sf.TCloseness(0.6, "equal")
@@ -122,7 +123,7 @@ def test_buckets_do_not_depend_on_the_order_of_the_records(rows, check):
 
 
 @given(records, st.sampled_from(COLUMNS))
-@settings(max_examples=60, deadline=None)
+@examples(60)
 def test_disclosure_of_every_record_is_the_twin_s(rows, columns):
     layout, found, buckets = cut(rows, columns, sf.ProbabilisticLDiversity(1))
     disclosure = disclosure_of(layout, found.bucket_of, found.count, seed=1)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from examples import examples
 from naive.algorithm_attacks import cell_belief
 from sfumato.evaluation.attacks.cell_beliefs import (
     branching_belief,
@@ -19,7 +20,7 @@ from sfumato.evaluation.attacks.cell_beliefs import (
 populations = st.lists(st.floats(0.05, 1.0), min_size=2, max_size=5).map(lambda raw: np.array(raw) / sum(raw))
 
 
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(populations, st.integers(2, 5))
 def test_tight_ends(shares: np.ndarray, records: int) -> None:
     last = len(shares) - 1
@@ -27,7 +28,7 @@ def test_tight_ends(shares: np.ndarray, records: int) -> None:
     assert tight_belief(shares, records) == pytest.approx(plain)
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(populations, st.integers(2, 5), st.data())
 def test_outer_bins_are_not_empty(shares: np.ndarray, records: int, data: st.DataObject) -> None:
     width = len(shares)
@@ -41,7 +42,7 @@ def test_outer_bins_are_not_empty(shares: np.ndarray, records: int, data: st.Dat
     assert rounded_belief(shares, width, width, records) == pytest.approx(shares)
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(populations, st.integers(2, 6), st.integers(1, 3))
 def test_no_cut_was_possible(shares: np.ndarray, records: int, smallest: int) -> None:
     last = len(shares) - 1
@@ -57,7 +58,7 @@ def test_no_cut_was_possible(shares: np.ndarray, records: int, smallest: int) ->
     assert uncut_belief(shares, records, smallest) == pytest.approx(shares if plain is None else plain)
 
 
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(populations, st.integers(2, 5), st.data())
 def test_a_node_is_the_lowest_that_covers_the_class(shares: np.ndarray, records: int, data: st.DataObject) -> None:
     parents = sorted(data.draw(st.lists(st.integers(0, 2), min_size=len(shares), max_size=len(shares))))
@@ -78,7 +79,7 @@ def test_large_classes_do_not_vanish() -> None:
     assert belief[7] > 0.99
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(populations, st.integers(2, 6), st.integers(1, 3))
 def test_no_cut_of_a_region_was_possible(shares: np.ndarray, records: int, smallest: int) -> None:
     def possible(drawn: tuple[int, ...]) -> bool:

@@ -5,11 +5,12 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import sfumato as sf
 from evaluation.attacks.inference_tables import as_it_is, bucketized, covers, people, plain, sliced, target
+from examples import examples
 from naive.inference import learnt_links
 from sfumato.errors import InputError, PolicyError
 from sfumato.evaluation.attacks.bucket_links import Stock, learn_links
@@ -84,7 +85,7 @@ def small_buckets(draw: st.DrawFn) -> list[list[tuple[int, int, int]]]:
 
 
 @given(small_buckets(), st.integers(0, 3))
-@settings(max_examples=30, deadline=None)
+@examples(30)
 def test_links_are_those_of_the_plain_twin(drawn: list[list[tuple[int, int, int]]], rounds: int) -> None:
     buckets = []
     for rows in drawn:

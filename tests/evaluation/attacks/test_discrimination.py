@@ -7,9 +7,10 @@ from statistics import NormalDist
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from examples import examples
 from naive.inference import accepted as naive_accepted
 from naive.inference import area
 from sfumato.evaluation.attacks.discrimination import Discrimination, accepted
@@ -18,7 +19,7 @@ SCORES = st.lists(st.integers(0, 6), min_size=1, max_size=30)
 
 
 @given(SCORES, SCORES)
-@settings(max_examples=60, deadline=None)
+@examples(60)
 def test_area_is_the_share_of_pairs_in_the_right_order(members: list[int], outsiders: list[int]) -> None:
     told = Discrimination.of(np.array(members, float), np.array(outsiders, float))
     assert told.area == pytest.approx(float(area(members, outsiders)))
@@ -27,7 +28,7 @@ def test_area_is_the_share_of_pairs_in_the_right_order(members: list[int], outsi
 
 
 @given(SCORES, SCORES, st.fractions(Fraction(0), Fraction(1)))
-@settings(max_examples=60, deadline=None)
+@examples(60)
 def test_accepted_members_are_counted_at_exactly_the_share(
     members: list[int], outsiders: list[int], share: Fraction
 ) -> None:

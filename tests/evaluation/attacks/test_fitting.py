@@ -2,9 +2,10 @@ from __future__ import annotations
 
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from examples import examples
 from naive.linkage import candidates
 from sfumato.errors import InputError
 from sfumato.evaluation.attacks.fitting import fitting_records
@@ -23,7 +24,7 @@ records = st.tuples(
 people = st.tuples(st.one_of(st.none(), st.integers(2, 6)), st.one_of(st.none(), st.sampled_from(list(ZIP_TREE))))
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(st.lists(records, min_size=1, max_size=80), people)
 def test_the_same_as_looking_at_every_record(
     rows: list[tuple[str | None, str | None]], person: tuple[object, ...]

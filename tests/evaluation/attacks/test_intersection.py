@@ -7,10 +7,11 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import sfumato as sf
+from examples import examples
 from naive.algorithm_attacks import left_by_both
 from sfumato.errors import InputError, PolicyError
 from sfumato.evaluation.attacks.intersection import Intersection
@@ -110,7 +111,7 @@ def _exact_middle() -> PublishedTable:
 values = st.lists(st.sampled_from("abcd"), min_size=1, max_size=4)
 
 
-@settings(max_examples=50, deadline=None)
+@examples(50)
 @given(values, values, st.sampled_from("abcd"))
 def test_the_same_as_intersecting_sets(one: list[str], other: list[str], truth: str) -> None:
     target = Target(

@@ -5,11 +5,12 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import sfumato as sf
 from evaluation.attacks.attacked_tables import SCHEMA, WITH_NAMES, bucketized, patients, people, sliced
+from examples import examples
 from naive.nearest import middle, nearest
 from sfumato.errors import InputError, PolicyError
 from sfumato.evaluation.attacks import Linkage, NearestLinkage
@@ -258,7 +259,7 @@ PEOPLE = st.lists(
 
 
 @given(ROWS, PEOPLE, st.sampled_from([("x", "y", "c"), ("c",), ("x",), ("y", "c")]), st.integers(1, 2))
-@settings(max_examples=80, deadline=None)
+@examples(80)
 def test_nearest_is_what_a_look_at_every_record_finds(rows, asked, names, threads) -> None:
     published = pl.DataFrame(rows, schema=dict.fromkeys("xycs", pl.String), orient="row")
     types = {"x": pl.Int64, "y": pl.Int64, "c": pl.String, "s": pl.String}
@@ -282,7 +283,7 @@ def test_nearest_is_what_a_look_at_every_record_finds(rows, asked, names, thread
 
 
 @given(ROWS, PEOPLE)
-@settings(max_examples=40, deadline=None)
+@examples(40)
 def test_exact_candidates_are_those_of_the_linking_attack(rows, asked) -> None:
     published = pl.DataFrame(rows, schema=dict.fromkeys("xycs", pl.String), orient="row")
     types = {"x": pl.Int64, "y": pl.Int64, "c": pl.String, "s": pl.String}

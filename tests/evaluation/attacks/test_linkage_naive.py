@@ -6,9 +6,10 @@ from typing import Any
 
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from examples import examples
 from naive.linkage import scores
 from sfumato.evaluation.attacks import coverage
 from sfumato.evaluation.attacks.linkage import linking_attack
@@ -96,14 +97,14 @@ def expected(
     return {name: found.get(name, 0) for name in names}
 
 
-@settings(max_examples=120, deadline=None)
+@examples(120)
 @given(st.lists(records, min_size=1, max_size=40), st.lists(people, min_size=1, max_size=12), st.booleans())
 def test_the_same_as_all_pairs(rows: list[tuple[Any, ...]], register: list[tuple[Any, ...]], told: bool) -> None:
     found = played(rows, register, told=told, threshold=0.7)
     assert found == pytest.approx(expected(rows, register, told=told, threshold=0.7))
 
 
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(
     st.lists(records, min_size=1, max_size=90), st.lists(people, min_size=1, max_size=6), st.sampled_from([0, 40, 96])
 )

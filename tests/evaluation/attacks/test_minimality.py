@@ -10,10 +10,11 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import sfumato as sf
+from examples import examples
 from naive.algorithm_attacks import believed
 from sfumato.anonymizers.protocol import Problem
 from sfumato.classes.partition import Partition
@@ -221,7 +222,7 @@ class TestWorlds:
 records = st.lists(st.tuples(st.integers(0, 3), st.sampled_from("abc")), min_size=3, max_size=6)
 
 
-@settings(max_examples=25, deadline=None)
+@examples(25)
 @given(records, st.sampled_from([sf.ProbabilisticLDiversity(1.5), sf.DistinctLDiversity(2), sf.EntropyLDiversity(1.7)]))
 def test_the_same_as_trying_every_order(rows: list[tuple[int, str]], model: PrivacyModel) -> None:
     frame = pl.DataFrame(rows, schema={"place": pl.Int64, "disease": pl.String}, orient="row")

@@ -7,9 +7,10 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from examples import examples
 from naive import algorithm_attacks, linkage
 from sfumato.errors import InputError
 from sfumato.evaluation.attacks import coverage, placing
@@ -40,7 +41,7 @@ records = st.tuples(
 people = st.tuples(st.one_of(ages, st.none()), towns, st.one_of(st.sampled_from(ZIPS), st.none()))
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(
     st.lists(records, min_size=1, max_size=80, unique=True),
     st.lists(people, min_size=1, max_size=12),

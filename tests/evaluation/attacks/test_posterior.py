@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from evaluation.attacks.attacked_tables import (
@@ -18,6 +18,7 @@ from evaluation.attacks.attacked_tables import (
     people,
     sliced,
 )
+from examples import examples
 from naive import posterior as naive
 from sfumato.errors import InputError
 from sfumato.evaluation.attacks.posterior import Posterior, posterior, posterior_blocks
@@ -103,7 +104,7 @@ COLUMNS = st.sampled_from(
 
 
 @given(COLUMNS, st.integers(0, 2**32 - 1), st.integers(1, 5))
-@settings(max_examples=60, deadline=None)
+@examples(60)
 def test_sliced_is_what_a_look_at_every_row_says(columns, seed, buckets) -> None:
     generator = np.random.default_rng(seed)
     frame = people(30, seed).select("age", "sex", "zip", "disease").with_columns(pl.col("age") // 20)
@@ -124,7 +125,7 @@ def test_sliced_is_what_a_look_at_every_row_says(columns, seed, buckets) -> None
 
 
 @given(st.integers(0, 2**32 - 1), st.integers(1, 5))
-@settings(max_examples=30, deadline=None)
+@examples(30)
 def test_bucketized_is_what_a_look_at_every_row_says(seed, buckets) -> None:
     frame = people(30, seed).select("age", "sex", "zip", "disease").with_columns(pl.col("age") // 20)
     bucket = pl.Series("bucket", np.random.default_rng(seed).integers(0, buckets, 30) * 7)
@@ -146,7 +147,7 @@ def covers(name: str, label: object, value: object) -> bool:
 
 
 @given(st.integers(0, 2**32 - 1))
-@settings(max_examples=30, deadline=None)
+@examples(30)
 def test_generalized_is_what_a_look_at_every_row_says(seed) -> None:
     generator = np.random.default_rng(seed)
     frame = people(30, seed).select("age", "sex", "zip", "disease")

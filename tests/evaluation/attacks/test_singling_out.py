@@ -7,7 +7,7 @@ import math
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from evaluation.attacks.inference_tables import (
@@ -20,6 +20,7 @@ from evaluation.attacks.inference_tables import (
     plain,
     target,
 )
+from examples import examples
 from naive.inference import isolation_chance as naive_chance
 from sfumato.errors import InputError, PolicyError
 from sfumato.evaluation.attacks.predicates import mixed, predicates_of
@@ -33,7 +34,7 @@ from sfumato.table.table import Table
 
 class TestBaseline:
     @given(st.integers(1, 60), st.floats(0, 1))
-    @settings(max_examples=60, deadline=None)
+    @examples(60)
     def test_no_weight_up_to_the_allowed_one_does_better(self, records: int, weight: float) -> None:
         assert isolation_chance(records, weight) == pytest.approx(naive_chance(records, weight), abs=1e-6)
 

@@ -9,10 +9,11 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import sfumato as sf
+from examples import examples
 from naive import risk as naive
 from sfumato.errors import PolicyError
 from sfumato.evaluation.risk.pitman import digamma, pitman, pitman_parameters
@@ -35,7 +36,7 @@ def test_individual_risk_of_francdat():
     assert report.keys.records[report.keys.class_of].tolist() == [2, 2, 2, 1, 1, 1, 1, 2]
 
 
-@settings(max_examples=80, deadline=None)
+@examples(80)
 @given(st.integers(1, 80), st.floats(0.03, 1.2))
 def test_expected_inverse_is_the_mean_term_by_term(count, share):
     found = float(expected_inverse(np.array([float(count)]), np.array([share]))[0])
@@ -66,7 +67,7 @@ def test_digamma():
     )
 
 
-@settings(max_examples=30, deadline=None)
+@examples(30)
 @given(st.lists(st.integers(1, 12), min_size=3, max_size=25))
 def test_no_pitman_parameters_nearby_are_likelier(sizes):
     if all(size == 1 for size in sizes):

@@ -6,10 +6,11 @@ from itertools import combinations
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from evaluation.risk.risk_tables import Row, frame_of, names, tables
+from examples import examples
 from naive import risk as naive
 from sfumato.evaluation.risk.keys import keys_of
 from sfumato.evaluation.risk.measure import risk
@@ -20,7 +21,7 @@ def measured(rows: list[Row], **options: object) -> RiskReport:
     return risk(frame_of(rows), quasi_identifying=names(rows), threads=1, **options)  # type: ignore[arg-type]
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(tables())
 def test_prosecutor_marketer_and_sample_uniques(rows):
     report = measured(rows)
@@ -39,7 +40,7 @@ def test_prosecutor_marketer_and_sample_uniques(rows):
         assert classes["records"].sum() == above.records
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(tables(), st.data())
 def test_journalist_with_a_population(rows, data):
     more = data.draw(st.lists(st.sampled_from(rows), max_size=20))
@@ -52,7 +53,7 @@ def test_journalist_with_a_population(rows, data):
     assert report.journalist.average <= report.prosecutor.average + 1e-12
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(tables(), st.data())
 def test_individual_and_household_risk(rows, data):
     weights = data.draw(st.lists(st.floats(1, 200), min_size=len(rows), max_size=len(rows)))
@@ -65,7 +66,7 @@ def test_individual_and_household_risk(rows, data):
     assert report.household == pytest.approx(naive.household(expected, homes), rel=1e-6)
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(tables(), st.data())
 def test_special_uniques(rows, data):
     size = data.draw(st.integers(1, len(rows[0])))
@@ -80,7 +81,7 @@ def test_special_uniques(rows, data):
         assert own == {held for place, held in naive.minimal_uniques(rows, size) if place == row - 1}
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(tables(), st.data())
 def test_combinations(rows, data):
     size = data.draw(st.integers(1, len(rows[0])))
@@ -97,7 +98,7 @@ def test_combinations(rows, data):
         assert one.uniques == sum(naive.is_alone(rows, place, columns) for place in range(len(rows)))
 
 
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(tables())
 def test_more_columns_never_tell_less_apart(rows):
     found = measured(rows, combinations=len(rows[0])).combinations
@@ -110,7 +111,7 @@ def test_more_columns_never_tell_less_apart(rows):
             assert found.uniques[small] <= found.uniques[large]
 
 
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(tables(), st.data())
 def test_smallest_combinations_reach_the_distinction_and_no_part_of_them_does(rows, data):
     found = measured(rows, combinations=len(rows[0])).combinations
@@ -121,7 +122,7 @@ def test_smallest_combinations_reach_the_distinction_and_no_part_of_them_does(ro
     assert smallest == {columns for columns in reaching if not any(other < columns for other in reaching)}
 
 
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(tables(), st.randoms(use_true_random=False))
 def test_the_order_of_records_only_moves_their_rows(rows, random):
     order = list(range(len(rows)))
@@ -145,7 +146,7 @@ def _rounded(value):
     return round(value, 9) if isinstance(value, float) else value
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(tables(20), st.sampled_from([0.04, 0.1, 0.25, 0.5, 1.0]))
 def test_zayatz(rows, fraction):
     report = measured(rows, sampling_fraction=fraction)
@@ -154,7 +155,7 @@ def test_zayatz(rows, fraction):
     assert report.population.zayatz == pytest.approx(expected, rel=1e-8, abs=1e-12)
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(tables(), st.sampled_from(["pitman", "zayatz", "snb"]), st.floats(0.01, 1))
 def test_population_uniqueness_is_a_share(rows, model, fraction):
     found = measured(rows, sampling_fraction=fraction).population
@@ -165,7 +166,7 @@ def test_population_uniqueness_is_a_share(rows, model, fraction):
     assert 0 <= found.share <= 1
 
 
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(tables())
 def test_missing_values_and_stars_are_values_of_their_own(rows):
     renamed = [tuple({None: "missing", "*": "star"}.get(cell, cell) for cell in row) for row in rows]
@@ -175,7 +176,7 @@ def test_missing_values_and_stars_are_values_of_their_own(rows):
     )
 
 
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(tables())
 def test_wildcards_count_every_record_that_a_star_may_stand_for(rows):
     assume(any("*" in row for row in rows))

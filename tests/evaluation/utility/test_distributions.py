@@ -8,10 +8,11 @@ import random
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import sfumato as sf
+from examples import examples
 from naive import correlations as naive
 from sfumato.errors import InputError
 from sfumato.evaluation.utility.bins import coarse, single_values
@@ -188,7 +189,7 @@ def normalized(weights: list[int]) -> np.ndarray:
     return np.array(weights) / sum(weights)
 
 
-@settings(max_examples=80, deadline=None)
+@examples(80)
 @given(st.integers(2, 6).flatmap(two_shares))
 def test_distances_equal_their_twins(pair):
     p, q = (normalized(weights) for weights in pair)
@@ -306,7 +307,7 @@ def test_the_records_under_each_label_are_answers_to_single_queries(published, n
         assert found[code] == pytest.approx(estimate(joint, Query((*query.where, also))))
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(st.lists(st.tuples(st.integers(0, 4), st.integers(0, 4)), max_size=12))
 def test_the_frontier_holds_what_nothing_beats(points):
     found = frontier(points)

@@ -6,10 +6,11 @@ from typing import Any
 
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import sfumato as sf
+from examples import examples
 from sfumato.evaluation.utility.answers import estimated_answers
 from sfumato.evaluation.utility.queries import Among, Predicate, Query, Range, Workload
 from sfumato.published import BucketizedTables, MarginalTables, Published, PublishedTable, SlicedTable
@@ -52,7 +53,7 @@ def ask(published: Published, table: sf.Table, *wheres: tuple[Predicate, ...]) -
     return estimated_answers(Workload(tuple(map(Query, wheres))), published, table).tolist()
 
 
-@settings(max_examples=25, deadline=None)
+@examples(25)
 @given(ROWS, st.integers(20, 29), st.integers(20, 29))
 def test_parts_add_up_to_the_whole(rows, cut, other):
     table, releases = kinds(rows)
@@ -75,7 +76,7 @@ def test_parts_add_up_to_the_whole(rows, cut, other):
         assert both <= everybody + 1e-9
 
 
-@settings(max_examples=25, deadline=None)
+@examples(25)
 @given(ROWS, st.randoms(use_true_random=False))
 def test_the_order_of_rows_says_nothing(rows, draw):
     mixed = [*rows]
@@ -87,7 +88,7 @@ def test_the_order_of_rows_says_nothing(rows, draw):
         assert ask(one, table, *queries) == pytest.approx(ask(other, again, *queries))
 
 
-@settings(max_examples=25, deadline=None)
+@examples(25)
 @given(ROWS)
 def test_each_sensitive_value_is_counted_exactly(rows):
     table, releases = kinds(rows)

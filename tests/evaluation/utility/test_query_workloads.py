@@ -10,10 +10,11 @@ from datetime import date
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import sfumato as sf
+from examples import examples
 from naive import queries as naive
 from sfumato.errors import InputError, PolicyError
 from sfumato.evaluation.utility.answers import exact_answers, relative_errors, summarize
@@ -195,7 +196,7 @@ def test_the_worked_bounds():
     assert math.isnan(nobody.average_low)
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(st.lists(st.tuples(st.integers(0, 3), st.integers(-50, 50), st.booleans()), min_size=1, max_size=14))
 def test_bounds_add_up_those_of_every_group(rows):
     bucket, values, hits = (np.array(part) for part in zip(*rows, strict=True))

@@ -9,15 +9,16 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import naive.recommending as naive
 import sfumato as sf
+from examples import examples
 from sfumato.evaluation.utility.recommending import KnownRatings, errors, predictions
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(
     st.dictionaries(st.tuples(st.integers(0, 7), st.integers(0, 5)), st.integers(1, 5), min_size=1, max_size=40),
     st.lists(st.tuples(st.integers(0, 7), st.integers(0, 5)), min_size=1, max_size=6),

@@ -7,10 +7,11 @@ from itertools import combinations
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import sfumato as sf
+from examples import examples
 from naive import marginals as naive
 from sfumato.anonymizers.marginals.discovery import discovered_sets
 from sfumato.anonymizers.marginals.fitting import fit
@@ -36,7 +37,7 @@ COUNTS = st.lists(st.sampled_from([0, 0, 2, 3, 4]), min_size=8, max_size=8)
 
 
 @given(COUNTS)
-@settings(max_examples=40, deadline=None)
+@examples(40)
 def test_tables_without_a_circle_fix_no_smaller_count_than_they_show(counts):
     """The differencing attack by brute force: every group of combinations, every table that could be behind."""
     support = naive.full_support(["ab", "cd", "ef"])
@@ -50,7 +51,7 @@ def test_tables_without_a_circle_fix_no_smaller_count_than_they_show(counts):
 
 
 @given(COUNTS)
-@settings(max_examples=40, deadline=None)
+@examples(40)
 def test_small_counts_of_sensitive_values_fix_no_small_group_of_people(counts):
     """The middle table is of a and b; the other one tells the sensitive value of a, in counts down to one."""
     support = naive.full_support(["ab", "cd", "st"])
@@ -77,7 +78,7 @@ def test_a_circle_can_fix_a_single_person():
 
 
 @given(COUNTS, st.booleans())
-@settings(max_examples=40, deadline=None)
+@examples(40)
 def test_fitting_agrees_with_plain_fitting(counts, circle):
     support = naive.full_support(["ab", "cd", "ef"])
     joint = {cell: count + 1 for cell, count in zip(support, counts, strict=True)}
@@ -149,7 +150,7 @@ def test_tables_that_contradict_each_other():
 
 
 @given(st.integers(1, 6), st.integers(0, 2), st.integers(1, 4), st.integers(0, 99))
-@settings(max_examples=80, deadline=None)
+@examples(80)
 def test_found_sets_form_no_circle_and_hold_everything(quasi, secret, size, seed):
     names = [f"q{place}" for place in range(quasi)] + [f"s{place}" for place in range(secret)]
     drawn = np.random.default_rng(seed).random((len(names), len(names)))

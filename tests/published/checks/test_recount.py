@@ -14,11 +14,12 @@ from typing import Any
 
 import polars as pl
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 import sfumato as sf
+from examples import examples
 from sfumato.cli.app import app
 from sfumato.published import BucketizedTables
 from sfumato.published.checks.generalized import Outcome, Verification
@@ -331,11 +332,7 @@ def nodes(content: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]
 
 
 @given(st.data())
-@settings(
-    max_examples=150,
-    deadline=None,
-    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
-)
+@examples(150, HealthCheck.function_scoped_fixture)
 def test_whatever_release_json_says_there_is_a_verdict(folder, original, data):
     content = json.loads((original / "release.json").read_text())
     for _ in range(data.draw(st.integers(1, 3))):
@@ -353,11 +350,7 @@ def test_whatever_release_json_says_there_is_a_verdict(folder, original, data):
 
 
 @given(st.sampled_from([QUASI, COUNTS]), st.integers(0, 10**6), st.binary(min_size=1, max_size=4), st.booleans())
-@settings(
-    max_examples=100,
-    deadline=None,
-    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
-)
+@examples(100, HealthCheck.function_scoped_fixture)
 def test_whatever_bytes_a_table_has_there_is_a_verdict(folder, original, name, place, data, forged):
     before = (original / f"{name}.csv").read_bytes()
     place %= len(before)

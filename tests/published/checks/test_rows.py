@@ -6,10 +6,11 @@ from unittest.mock import patch
 
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import sfumato as sf
+from examples import examples
 from sfumato.published.checks import rows as module
 from sfumato.published.checks.generalized import verify_table
 from sfumato.published.checks.rows import group_rows
@@ -27,7 +28,7 @@ def numbered(rows: list[tuple[str | None, ...]]) -> list[int]:
 
 @pytest.mark.parametrize("as_text", [0, 1, 2, 3])
 @given(rows=ROWS)
-@settings(max_examples=50, deadline=None)
+@examples(50)
 def test_rows_are_grouped_as_by_plain_comparison(as_text: int, rows: list[tuple[str | None, ...]]) -> None:
     columns = [pl.Series(str(index), values, dtype=pl.String) for index, values in enumerate(zip(*rows, strict=True))]
     with patch.object(module, "_PIECE", 4), patch("sfumato.parallel.SMALL", 1):
@@ -38,7 +39,7 @@ def test_rows_are_grouped_as_by_plain_comparison(as_text: int, rows: list[tuple[
 
 
 @given(rows=ROWS)
-@settings(max_examples=50, deadline=None)
+@examples(50)
 def test_comparing_long_texts_comes_to_the_same_as_numbering_them(rows: list[tuple[str | None, ...]]) -> None:
     data = pl.DataFrame(rows, schema=dict.fromkeys("abc", pl.String), orient="row")
     verdicts = []

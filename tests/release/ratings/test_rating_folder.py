@@ -10,10 +10,11 @@ from typing import Any
 
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import sfumato as sf
+from examples import examples
 from naive.ratings import Record
 from naive.surveys import surveys
 from sfumato.models.checks import Outcome
@@ -87,7 +88,7 @@ def test_a_good_folder_verifies(folder: Path) -> None:
     assert outcomes(folder) == [Outcome.HOLDS, Outcome.HOLDS, Outcome.UNDECIDABLE]
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(
     surveys(), st.integers(1, 4), st.sampled_from([0.0, 1.0, 30.0]), st.booleans(), st.sampled_from(["csv", "parquet"])
 )

@@ -11,11 +11,12 @@ from typing import Any, get_args
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import naive.rating_scores as naive
 import sfumato as sf
+from examples import examples
 from naive.ratings import Record
 from naive.surveys import surveys
 from sfumato.evaluation.attacks.ratings.known_ratings import IssueChoice, Knowledge, known_of, with_ratings
@@ -57,7 +58,7 @@ def sparse(users: int = 60, issues: int = 400, each: int = 20) -> sf.Ratings:
     return sf.read_ratings(pl.DataFrame(rows, schema=["user", "issue", "rating"], orient="row"), scale=(1, 5))
 
 
-@settings(max_examples=80, deadline=None)
+@examples(80)
 @given(
     surveys(),
     st.integers(1, 4),
@@ -103,7 +104,7 @@ def test_as_defined(
         assert rates.control.successes == sum(named)
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(surveys(), st.integers(1, 3), st.sampled_from([0.0, 1.0]), st.sampled_from(get_args(IssueChoice)))
 def test_what_is_known_is_what_they_gave(
     survey: tuple[sf.Ratings, list[Record]], known: int, error: float, issues: IssueChoice

@@ -10,11 +10,12 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import naive.ratings as naive
 import sfumato as sf
+from examples import examples
 from naive.surveys import SCALES, surveys
 from sfumato.published.checks.ratings.check import SEARCHES
 from sfumato.published.checks.ratings.measures import Measures
@@ -24,7 +25,7 @@ def asked(ratings: sf.Ratings, model: sf.RatingAnonymity, search: str, threads: 
     return sf.check_ratings(ratings, model, search=search, threads=threads)._whole  # type: ignore[arg-type]
 
 
-@settings(max_examples=150, deadline=None)
+@examples(150)
 @given(surveys(), st.floats(0, 1.1), st.sampled_from(["ball", "trimmed"]), st.sampled_from(["skip", "g", "literal"]))
 def test_every_search_finds_what_the_definitions_say(
     survey: tuple[sf.Ratings, list[naive.Record]], reach: float, group: Any, nulls: Any
@@ -41,7 +42,7 @@ def test_every_search_finds_what_the_definitions_say(
         assert found.spreads.tolist() == pytest.approx([spread for _, spread in expected], abs=1e-9)
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(surveys(), st.integers(1, 6), st.integers(0, 6), st.floats(0, 3), st.sampled_from(["ball", "trimmed"]))
 def test_every_search_gives_the_same_answer(
     survey: tuple[sf.Ratings, list[naive.Record]],
@@ -63,7 +64,7 @@ def test_every_search_gives_the_same_answer(
     assert failures[0].equals(failures[2])
 
 
-@settings(max_examples=30, deadline=None)
+@examples(30)
 @given(surveys(SCALES[:3]), st.integers(1, 6), st.floats(0, 2), st.sampled_from(["ball", "trimmed"]))
 def test_the_smallest_epsilon_is_the_first_that_holds(
     survey: tuple[sf.Ratings, list[naive.Record]],

@@ -9,9 +9,10 @@ from itertools import permutations
 
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from examples import examples
 from naive.slicing import fractions
 from naive.worlds import informed_posteriors, posteriors, worlds
 from sfumato.published.checks.slices.joined import joined_shares, largest_shares, linked_columns
@@ -58,7 +59,7 @@ def worlds_of(columns: Columns, rows: Sequence[tuple[str, ...]]) -> list[tuple[d
 
 
 @pytest.mark.parametrize("columns", ONE_HOME)
-@settings(max_examples=25, deadline=None)
+@examples(25)
 @given(rows=records)
 def test_one_home_tells_its_groups_and_no_more_to_whoever_knows_everybody(columns, rows) -> None:
     """Also where columns go round in a circle, and to those who know the known values of the whole bucket."""
@@ -78,7 +79,7 @@ def test_one_home_tells_its_groups_and_no_more_to_whoever_knows_everybody(column
 
 
 @pytest.mark.parametrize("columns", ONE_HOME[:3])
-@settings(max_examples=25, deadline=None)
+@examples(25)
 @given(rows=records)
 def test_one_home_needs_no_join(columns, rows) -> None:
     home = next(column for column in columns if "s" in column)
@@ -89,7 +90,7 @@ def test_one_home_needs_no_join(columns, rows) -> None:
 
 
 @pytest.mark.parametrize("columns", JOINED)
-@settings(max_examples=25, deadline=None)
+@examples(25)
 @given(rows=records)
 def test_joined_shares_are_those_of_all_tables_that_fit(columns, rows) -> None:
     """Of everybody who may be in the bucket, records and others."""
@@ -161,7 +162,7 @@ def test_conditional_fractions_depend_on_the_order_of_a_circle() -> None:
     assert len(products) > 1
 
 
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(rows=records)
 def test_too_many_rows_are_not_joined(rows) -> None:
     columns = JOINED[0]

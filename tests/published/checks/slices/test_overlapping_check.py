@@ -6,10 +6,11 @@ from collections.abc import Sequence
 
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import sfumato as sf
+from examples import examples
 from naive.slicing import disclosed
 from naive.worlds import posteriors, worlds
 from sfumato.models.checks import Check, Outcome
@@ -113,7 +114,7 @@ buckets = st.lists(st.lists(record, min_size=1, max_size=4), min_size=1, max_siz
 
 
 @pytest.mark.parametrize("columns", [*ONE_HOME, TWO_HOMES])
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(rows=buckets, ell=st.sampled_from([1, 1.5, 2, 3]))
 def test_what_holds_bounds_what_is_learned_from_the_right_bucket_and_from_all(columns, rows, ell) -> None:
     found = check(published(rows, columns), sf.ProbabilisticLDiversity(ell))

@@ -8,10 +8,11 @@ from itertools import permutations, product
 
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import sfumato as sf
+from examples import examples
 from naive.slicing import candidates, disclosed
 from published.checks.slices.eight_records import AGE, DISEASE, SEX, ZIP
 from sfumato.models.checks import Outcome
@@ -61,7 +62,7 @@ def fails(person, rows, columns, ell) -> bool:
 
 
 @given(buckets, st.sampled_from(COLUMNS), st.sampled_from([1, 1.25, 1.5, 2, 2.5]))
-@settings(max_examples=150, deadline=None)
+@examples(150)
 def test_holds_exactly_when_nobody_who_may_be_in_it_fails(rows, columns, ell):
     (check,) = check_slices(table_of(rows, columns), [sf.ProbabilisticLDiversity(ell)], CATEGORY)
     someone = any(fails(person, rows, columns, ell) for person in candidates(rows, columns))
@@ -83,7 +84,7 @@ def rearranged(bucket, columns):
 
 
 @given(buckets, st.sampled_from(COLUMNS[1:4]), st.sampled_from([1.25, 1.5, 2, 2.5]))
-@settings(max_examples=100, deadline=None)
+@examples(100)
 def test_broken_means_that_some_record_fails_whatever_the_records_are(rows, columns, ell):
     (check,) = check_slices(table_of(rows, columns), [sf.ProbabilisticLDiversity(ell)], CATEGORY)
     if check.outcome is Outcome.BROKEN:
@@ -96,7 +97,7 @@ def test_broken_means_that_some_record_fails_whatever_the_records_are(rows, colu
 
 
 @given(buckets, st.sampled_from(COLUMNS), st.sampled_from([0.1, 0.3, 0.5]))
-@settings(max_examples=80, deadline=None)
+@examples(80)
 def test_closeness_is_that_of_what_the_table_says_of_people(rows, columns, t):
     (check,) = check_slices(table_of(rows, columns), [sf.TCloseness(t, "equal")], CATEGORY)
     values = [record[3] for bucket in rows for record in bucket]
