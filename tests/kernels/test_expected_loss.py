@@ -171,7 +171,7 @@ class Looked:
         space, items = self.space, self.items
         table, _ = packed([[code] for code in codes], np.uint16)
         self.active, self.total, self.heaviest = find_items(
-            table, np.array(weights, np.int32), 0, len(codes), 1, space.offsets, space.kinds, space.positions,
+            table, np.array(weights, np.int32), 0, len(codes), space.offsets, space.kinds, space.positions,
             space.tree_low, space.tree_high, space.tree_parent, items.attributes, items.numbers, items.places,
             items.rates, items.branches, items.bitmaps, items.item, items.row_weight, items.sorted_codes, items.item_of,
             items.tally, items.marks, items.leaf, items.node_loss,

@@ -46,6 +46,10 @@ class Anonymizer(Protocol):
     """An algorithm that returns a solution.
 
     Implementations are frozen dataclasses whose fields are the algorithm's options, checked when built.
+
+    The order of the input decides nothing: records are handed in the order of
+    :func:`sfumato.table.row_order.canonical_order`. That takes a moment, which one whose solutions do not depend on
+    the order anyway, as long as no record may be suppressed, spares itself with a class variable ``order_free = True``.
     """
 
     name: ClassVar[str]
@@ -103,7 +107,8 @@ class Publisher(Protocol):
     def publish(self, problem: Problem, table: Table) -> Publication:
         """Make the tables so that every model holds, or raise ``UnsatisfiableError``.
 
-        Original values are taken from the frame of `table`, whose records are those of ``problem.table``. Every order
+        Original values are taken from the frame of `table`, whose records are those of ``problem.table``. Both stand in
+        the order of :func:`sfumato.table.row_order.canonical_order`, which depends on what they hold alone. Every order
         and every choice that could show the order of the input is drawn with :func:`sfumato.randomness.permutation`.
         """
         ...

@@ -7,12 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.classes.grouping import distinct_records, group_records
+from sfumato.classes.grouping import distinct_records
 from sfumato.models.compiled import CompiledRules
 from sfumato.table.encoding import EncodedTable
-
-SAMPLE = 65_536
-WORTHWHILE = 0.5
+from sfumato.table.row_order import hash_order
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -46,6 +44,12 @@ class Records:
         """Number of records m."""
         return len(self.weights)
 
+    def spread(self, numbers: NDArray[np.int32]) -> NDArray[np.int32]:
+        """Give each original record the number of the one that stands for it, as they stand now; int32 (n,)."""
+        before = np.empty(self.height, dtype=np.int32)
+        before[self.rows] = numbers
+        return before if self.record_of is None else before[self.record_of]
+
 
 def records_of(
     table: EncodedTable,
@@ -55,44 +59,44 @@ def records_of(
     kept: NDArray[np.bool_] | None = None,
     order: NDArray[np.int64] | None = None,
 ) -> Records:
-    """Lay the table out for a partitioning kernel, collapsing equal records where that pays.
+    """Lay the table out for a partitioning kernel, in an order that is not that of the table.
 
-    Records are equal when their quasi-identifying codes and all sensitive codes that a rule looks at are. Collapsing
-    pays when a sample of the table has at most half as many distinct records as records.
+    Records are equal when their quasi-identifying codes and all sensitive codes that a rule looks at are. Collapsed
+    records stand in the order of the hash of these codes, so that what kernels make of them, and of the first ones of
+    them, depends on the set of records alone. All records stand in the order of the hash of their quasi-identifying
+    codes, which tells nothing of sensitive ones.
 
     Parameters
     ----------
     table, rules
         What to lay out.
     collapse
-        Whether equal records may become one with a weight.
+        Whether equal records become one with a weight.
     kept
         bool (n,): records that count; the others get weight 0. None: all count.
     order
-        int64 (n,): the order to lay records out in, for algorithms whose result depends on it; not with `collapse`.
+        int64 (n,): another order to lay records out in, a random one; not with `collapse`.
     """
     codes = table.codes
     if rules.codes.shape[1]:
         dtype = np.promote_types(codes.dtype, rules.codes.dtype)
         codes = np.concatenate([codes.astype(dtype, copy=False), rules.codes.astype(dtype, copy=False)], axis=1)
-    weights = np.ones(len(codes), dtype=np.int32)
-    record_of = None
-    if collapse and _collapsing_pays(codes):
+    if collapse:
         codes, counts, record_of = distinct_records(codes)
         if kept is not None:
             counts = np.bincount(record_of, weights=kept, minlength=len(codes))
-        weights = counts.astype(np.int32)
-    elif kept is not None:
-        weights = kept.astype(np.int32)
-    rows = np.arange(len(codes), dtype=np.int32)
-    if order is not None:
-        codes, weights, rows = codes[order], weights[order], order.astype(np.int32)
+        return _laid_out(codes, counts.astype(np.int32), hash_order(codes), record_of)
+    weights = np.ones(len(codes), dtype=np.int32) if kept is None else kept.astype(np.int32)
+    return _laid_out(codes, weights, hash_order(table.codes) if order is None else order, None)
+
+
+def _laid_out(
+    codes: NDArray[np.unsignedinteger],
+    weights: NDArray[np.int32],
+    order: NDArray[np.int64],
+    record_of: NDArray[np.int32] | None,
+) -> Records:
     per_word = 8 // codes.dtype.itemsize
     padded = np.zeros((len(codes), -(-codes.shape[1] // per_word) * per_word), dtype=codes.dtype)
-    padded[:, : codes.shape[1]] = codes
-    return Records(padded, padded.view(np.uint64), weights, rows, record_of)
-
-
-def _collapsing_pays(codes: NDArray[np.unsignedinteger]) -> bool:
-    sample = codes[:: max(1, len(codes) // SAMPLE)]
-    return group_records(np.ascontiguousarray(sample))[1] <= WORTHWHILE * len(sample)
+    padded[:, : codes.shape[1]] = codes[order]
+    return Records(padded, padded.view(np.uint64), weights[order], order.astype(np.int32), record_of)

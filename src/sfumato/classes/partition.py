@@ -71,6 +71,22 @@ class Partition:
             regions = regions.take(old)
         return replace(self, class_of=number[self.class_of], count=count, cover=cover, regions=regions)
 
+    def put_back(self, order: NDArray[np.int64]) -> Partition:
+        """Return the same solution for records that were in another order when it was made.
+
+        Parameters
+        ----------
+        order
+            int64 (n,): the place of each of this solution's records in the order to go back to.
+        """
+        class_of = np.empty_like(self.class_of)
+        class_of[order] = self.class_of
+        if self.cover is None:
+            return replace(self, class_of=class_of)
+        cover = np.empty_like(self.cover)
+        cover[order] = self.cover
+        return replace(self, class_of=class_of, cover=cover)
+
     @property
     def covered_by(self) -> NDArray[np.int32]:
         """The class whose published values cover each record, int32 (n,)."""

@@ -27,6 +27,7 @@ from sfumato.release.release import Release
 from sfumato.release.report import Report
 from sfumato.release.suppression import settle_suppression, smallest_allowed
 from sfumato.release.task import STEPS, Task
+from sfumato.table.row_order import canonical_order, in_order
 
 
 def generalized_release(task: Task, anonymizer: Anonymizer, policy: Policy) -> Release:
@@ -34,7 +35,7 @@ def generalized_release(task: Task, anonymizer: Anonymizer, policy: Policy) -> R
     task.step("encoding", 1)
     encoded = task.encoded()
     problem = problem_of(task, anonymizer, encoded)
-    partition = _solution(anonymizer, problem, task.recoding, task.refine)
+    partition = _solution(anonymizer, problem, task)
     task.step("recoding", 3)
     beside = worth_starting(problem.threads, encoded.height)
     generalized, order = both(
@@ -61,7 +62,17 @@ def generalized_release(task: Task, anonymizer: Anonymizer, policy: Policy) -> R
     return Release(published, report, describe(published, task, encoded), policy.published())
 
 
-def _solution(anonymizer: Anonymizer, problem: Problem, recoding: Recoding, rounds: int) -> Partition:
+def _solution(anonymizer: Anonymizer, problem: Problem, task: Task) -> Partition:
+    """Solve with the records in an order that owes nothing to that of the input."""
+    free = getattr(anonymizer, "order_free", False) and not problem.suppression_limit and not task.refine
+    if free:
+        return _allowed_solution(anonymizer, problem, task.recoding, task.refine)
+    order = canonical_order(problem.table, task.table)
+    ordered = replace(problem, table=in_order(problem.table, order))
+    return _allowed_solution(anonymizer, ordered, task.recoding, task.refine).put_back(order)
+
+
+def _allowed_solution(anonymizer: Anonymizer, problem: Problem, recoding: Recoding, rounds: int) -> Partition:
     """Solve; where what is left out may not be published as the recoding says, solve without leaving anybody out.
 
     Anonymizers do not know whether suppressed records will stand in the table as one more class.

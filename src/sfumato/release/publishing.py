@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import partial
 
 from sfumato.anonymizers.protocol import Publication, Publisher
@@ -16,6 +17,7 @@ from sfumato.release.problem import problems_in
 from sfumato.release.release import Release
 from sfumato.release.report_kinds import KindReport
 from sfumato.release.task import STEPS, Task
+from sfumato.table.row_order import canonical_order, in_order
 
 
 def published_release(task: Task, publisher: Publisher, policy: Policy) -> Release:
@@ -33,7 +35,9 @@ def published_release(task: Task, publisher: Publisher, policy: Policy) -> Relea
     fits = partial(publisher.check, encoded, task.models)
     raise_all(PolicyError, [*_meaningless(task, publisher), *problems_in(fits)])
     task.step("publishing", 2)
-    publication = publisher.publish(task.problem(encoded), task.table)
+    order = canonical_order(encoded, task.table)
+    ordered = replace(task.table, frame=task.table.frame[order])
+    publication = publisher.publish(task.problem(in_order(encoded, order)), ordered)
     task.step("verifying", 4)
     verification = verified(publication.published, task.table, task.models)
     report = _report(publication, verification, task, policy)

@@ -60,6 +60,7 @@ class Datafly:
 
     name: ClassVar[str] = "datafly"
     decides_regions: ClassVar[bool] = True
+    order_free: ClassVar[bool] = True
 
     allowance: Allowance = "limit"
 

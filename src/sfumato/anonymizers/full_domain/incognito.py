@@ -70,6 +70,7 @@ class Incognito:
 
     name: ClassVar[str] = "incognito"
     decides_regions: ClassVar[bool] = True
+    order_free: ClassVar[bool] = True
 
     selection: Selection = "height"
 

@@ -94,6 +94,7 @@ class Optimal:
 
     name: ClassVar[str] = "optimal"
     decides_regions: ClassVar[bool] = True
+    order_free: ClassVar[bool] = True
 
     objective: ObjectiveName = "loss"
     mean: Mean = "arithmetic"

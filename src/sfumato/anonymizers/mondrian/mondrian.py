@@ -91,7 +91,7 @@ class Mondrian:
     that refusals tell of a block; it is assumed to be no secret of a single person. Blocks that make fewer than five
     classes take no margin, but only cuts that no way to share their values out could forbid.
 
-    *Complexity.* O(q n log n) time and O(q n) memory; equal records are collapsed first where that pays.
+    *Complexity.* O(q n log n) time and O(q n) memory; equal records are collapsed first.
     Blind: as often as margins are tried, at most 13 times, and nothing is collapsed.
 
     *Sources.* LeFevre et al. 2006; Algorithm 1 of the soccer paper. `blind` is our answer to the attack of Wong, Fu,
@@ -109,6 +109,11 @@ class Mondrian:
     hierarchy_cuts: bool = False
     extent: Extent = "tight"
     blind: bool = False
+
+    @property
+    def order_free(self) -> bool:
+        """Whether solutions are the same in whatever order the records stand: all but relaxed ones."""
+        return self.mode == "strict"
 
     @property
     def decides_regions(self) -> bool:
@@ -140,10 +145,11 @@ class Mondrian:
 
     def _solve(self, start: Feasible) -> Partition:
         table = start.problem.table
-        # Relaxed halves depend on the order of equal records, and the input's order is nobody's business.
+        # Relaxed halves depend on the order of equal records, which is drawn.
         order = permutation(table.height, start.problem.seed) if self.mode == "relaxed" else None
         blind = self.blind and start.ruled
-        # Collapsed records stand in the order of their sensitive values, too, which blind cuts must not depend on.
+        # Collapsed records stand in the order of their sensitive values, too, and are as many as these make them,
+        # which blind cuts must not depend on.
         records = records_of(table, start.rules, collapse=order is None and not blind, kept=start.kept, order=order)
         options = Options(
             smallest=start.smallest,
@@ -266,11 +272,7 @@ def _region(table: EncodedTable, space: Space) -> NDArray[np.float64]:
 
 def _classes(records: Records, starts: NDArray[np.bool_]) -> tuple[NDArray[np.int32], int]:
     classes = np.cumsum(starts, dtype=np.int32) - 1
-    of_record = np.empty(records.height, dtype=np.int32)
-    of_record[records.rows] = classes
-    if records.record_of is not None:
-        of_record = of_record[records.record_of]
-    return of_record, int(classes[-1]) + 1
+    return records.spread(classes), int(classes[-1]) + 1
 
 
 def _cuts(starts: NDArray[np.bool_], made: NDArray[np.int32]) -> NDArray[np.int64]:

@@ -68,6 +68,7 @@ class GlobalMondrian:
 
     name: ClassVar[str] = "global-mondrian"
     decides_regions: ClassVar[bool] = True
+    order_free: ClassVar[bool] = True
 
     split_rule: SplitRule = "median+fallback"
     attribute_choice: AttributeChoice = "least-loss"

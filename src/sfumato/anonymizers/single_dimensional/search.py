@@ -209,9 +209,7 @@ def partition_of(grid: Grid, cut: Cut, notes: Sequence[str] = ()) -> Partition:
     used = used[np.lexsort(firsts[::-1])]
     number = np.full(len(member) + 1, -1, dtype=np.int32)
     number[used] = np.arange(len(used), dtype=np.int32)
-    cover = number[cut.cell_of]
-    if grid.records.record_of is not None:
-        cover = cover[grid.records.record_of]
+    cover = grid.records.spread(number[cut.cell_of])
     regions = _regions(table.attributes, cut, grid.layout.codes[:, member[used]])
     return replace(grid.start.partition(cover, len(used)), regions=regions, notes=tuple(notes))
 

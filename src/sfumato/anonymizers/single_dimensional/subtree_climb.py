@@ -74,9 +74,8 @@ def _cells(grid: Grid, ranges: Ranges) -> tuple[NDArray[np.int32], int]:
 
 def _without_failing(grid: Grid, cut: Cut) -> Cut:
     """Suppress the cells that break a model."""
-    problem, record_of = grid.start.problem, grid.records.record_of
-    table = problem.table
-    class_of = cut.cell_of if record_of is None else cut.cell_of[record_of]
+    problem, table = grid.start.problem, grid.start.problem.table
+    class_of = grid.records.spread(cut.cell_of)
     count = int(cut.cell_of.max(initial=-1)) + 1
     statistics = class_statistics(class_of, count, table.sensitive_codes, table.sensitive)
     holding = np.logical_and.reduce([model.holds(statistics) for model in problem.models])

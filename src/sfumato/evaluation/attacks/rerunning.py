@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Protocol, cast
 
 from sfumato.classes.partition import Partition
@@ -12,6 +12,7 @@ from sfumato.models import MODELS
 from sfumato.models.protocol import PrivacyModel
 from sfumato.progress import Progress, silent
 from sfumato.table.encoding import EncodedTable
+from sfumato.table.row_order import canonical_order, in_order
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -68,8 +69,11 @@ def _model(entry: Mapping[str, Any]) -> PrivacyModel | None:
 
 
 def rerun(solver: Solver, task: Task) -> Partition | None:
-    """Return the solution, or None when the models cannot be met."""
+    """Return the solution, or None when the models cannot be met; the records are handed in canonical order."""
     try:
-        return solver.solve(task)
+        if getattr(solver, "order_free", False) and not task.suppression_limit:
+            return solver.solve(task)
+        order = canonical_order(task.table)
+        return solver.solve(replace(task, table=in_order(task.table, order))).put_back(order)
     except UnsatisfiableError:
         return None

@@ -15,7 +15,7 @@ from sfumato.evaluation.attacks.options import count_problems
 from sfumato.evaluation.attacks.placing import Placement, fits, generalized, place
 from sfumato.evaluation.attacks.posterior import told_blocks
 from sfumato.evaluation.attacks.protocol import AttackResult, Target
-from sfumato.evaluation.attacks.slice_orders import FEWEST_PAIRS, guessed_rightly, ranks_of, read_slices
+from sfumato.evaluation.attacks.slice_orders import FEWEST_PAIRS, guessed_rightly, order_of, ranks_of, read_slices
 from sfumato.numbers import counted
 from sfumato.published import SlicedTable
 from sfumato.randomness import permutation
@@ -46,9 +46,10 @@ class SeedGuessing:
 
     Notes
     -----
-    In a sliced table the permutations of the columns are tried. They leave traces where somebody's known values of a
-    column are unlike all others: such people of one bucket stand in the order of the permutation. With the seed, their
-    ranks tell about where in the bucket they stand in every other column, the sensitive one among them.
+    In a sliced table the permutations of the columns are tried, for which people stand in an order that follows from
+    their known values, not in that of the steward's table. They leave traces where somebody's known values of a column
+    are unlike all others: such people of one bucket stand in the order of the permutation. With the seed, their ranks
+    tell about where in the bucket they stand in every other column, the sensitive one among them.
 
     Equal records that two orders exchange do not tell the orders apart; so many orders fit a release of few classes,
     and the attacker then falls back on what classes tell.
@@ -90,14 +91,14 @@ class SeedGuessing:
         return tuple(self._result(target, name, people, len(found)) for name in target.original.schema.sensitive)
 
     def _against_slices(self, target: Target, published: SlicedTable) -> tuple[AttackResult, ...]:
-        original, height = target.original, target.original.height
+        original, order = target.original, order_of(target.original)
         slices = read_slices(published, original)
         found: list[int] = []
-        enough = published.data.height == height and slices.pairs >= FEWEST_PAIRS
+        enough = published.data.height == len(order) and slices.pairs >= FEWEST_PAIRS
         for seed in range(self.seeds if enough else 0):
             target.progress("seed-guessing: trying seeds", seed + 1, self.seeds)
-            found += [seed] if slices.agree(partial(ranks_of, height, seed)) else []
-        ranks = [ranks_of(height, found[0], column) for column in range(slices.columns)] if len(found) == 1 else None
+            found += [seed] if slices.agree(partial(ranks_of, order, seed)) else []
+        ranks = [ranks_of(order, found[0], column) for column in range(slices.columns)] if len(found) == 1 else None
         people = len(slices.found()[0])
         notes = (
             f"played on {counted(people, 'record')} whose known values of a column are unlike all others, so that "

@@ -20,6 +20,8 @@ from numpy.typing import NDArray
 from sfumato.evaluation.attacks.tallies import comparable, numbered
 from sfumato.published.sliced import BUCKET, SlicedTable, labels_of
 from sfumato.randomness import another, permutation
+from sfumato.table.encoding import encode
+from sfumato.table.row_order import hash_order
 from sfumato.table.table import Table
 
 FEWEST_PAIRS = 20
@@ -93,10 +95,21 @@ def read_slices(published: SlicedTable, original: Table) -> Slices:
     return Slices(len(sure), np.repeat(first, sizes), np.repeat(sizes, sizes), tuple(sure))
 
 
-def ranks_of(height: int, seed: int, column: int) -> NDArray[np.int64]:
-    """Return the place of each person in the permutation of a column, as slicing draws it from a seed."""
-    rank = np.empty(height, dtype=np.int64)
-    rank[permutation(height, another(another(seed, 1), column + 1))] = np.arange(height)
+def order_of(people: Table) -> NDArray[np.int64]:
+    """Return people in the order in which slicing has them, int64 (n,), as far as known values tell it.
+
+    Those who are sure have known values like nobody else's, so that sensitive ones do not move them.
+    """
+    return hash_order(encode(people).codes)
+
+
+def ranks_of(order: NDArray[np.int64], seed: int, column: int) -> NDArray[np.int64]:
+    """Return the place of each person in the permutation of a column, as slicing draws it from a seed.
+
+    order : int64 (n,), people in the order in which slicing has them.
+    """
+    rank = np.empty(len(order), dtype=np.int64)
+    rank[order[permutation(len(order), another(another(seed, 1), column + 1))]] = np.arange(len(order))
     return rank
 
 

@@ -126,19 +126,19 @@ def _flatten_trees(space: Space) -> Any:
 
 @borrowing
 def find_items(
-    codes: Any, weights: Any, low: int, rows: int, step: int, offsets: Any, kinds: Any, positions: Any, tree_low: Any,
+    codes: Any, weights: Any, low: int, rows: int, offsets: Any, kinds: Any, positions: Any, tree_low: Any,
     tree_high: Any, tree_parent: Any, attributes: Any, numbers: Any, places: Any, rates: Any, branches: Any,
     bitmaps: Any, item: Any, row_weight: Any, sorted_codes: Any, item_of: Any, tally: Any, marks: Any, leaf: Any,
     node_loss: Any,
 ) -> Any:  # fmt: skip
-    """Find the items of records ``low, low + step, …``; return the active attributes, total and largest weight.
+    """Find the items of the `rows` records from `low` on; return the active attributes, total and largest weight.
 
     codes : unsigned (m, w); weights : int32 (m,). O(rows · q), and O(rows log rows) per attribute of many codes.
     """
     total = np.int64(0)
     heaviest = np.int64(0)
     for row in range(rows):
-        weight = np.int64(weights[low + row * step])
+        weight = np.int64(weights[low + row])
         row_weight[row] = weight
         total += weight
         heaviest = max(heaviest, weight)
@@ -152,10 +152,10 @@ def find_items(
         attributes[START, attribute] = start
         attributes[GROUPED, attribute] = 0
         if cardinality <= MOST:
-            present = _number_few(codes, low, rows, step, attribute, start, offset, numbers, item_of)
+            present = _number_few(codes, low, rows, attribute, start, offset, numbers, item_of)
         else:
             present = _number_many(
-                codes, low, rows, step, attribute, start, offset, cardinality, total, attributes, numbers, row_weight,
+                codes, low, rows, attribute, start, offset, cardinality, total, attributes, numbers, row_weight,
                 sorted_codes, item_of, tally, marks,
             )  # fmt: skip
         attributes[PRESENT, attribute] = present
@@ -178,13 +178,13 @@ def find_items(
                 )  # fmt: skip
             attributes[BRANCHES, attribute] = list_branches(attribute, start, present, places, rates, branches)
         start += present
-    _mark_rows(codes, low, rows, step, active, start, offsets, attributes, numbers, item_of, item, row_weight, bitmaps)
+    _mark_rows(codes, low, rows, active, start, offsets, attributes, numbers, item_of, item, row_weight, bitmaps)
     return active, total, heaviest
 
 
 @borrowing
 def _mark_rows(
-    codes: Any, low: int, rows: int, step: int, active: int, stop: int, offsets: Any, attributes: Any, numbers: Any,
+    codes: Any, low: int, rows: int, active: int, stop: int, offsets: Any, attributes: Any, numbers: Any,
     item_of: Any, item: Any, row_weight: Any, bitmaps: Any,
 ) -> None:  # fmt: skip
     for place in range(stop):
@@ -197,7 +197,7 @@ def _mark_rows(
         offset = offsets[attribute]
         start = attributes[START, attribute]
         for row in range(rows):
-            place = np.int64(item_of[offset + np.int64(codes[low + row * step, attribute])])
+            place = np.int64(item_of[offset + np.int64(codes[low + row, attribute])])
             item[attribute, row] = place
             numbers[WEIGHT, start + place] += row_weight[row]
             bitmaps[row >> 6, start + place] |= single(row & 63)
@@ -205,11 +205,11 @@ def _mark_rows(
 
 @borrowing
 def _number_few(
-    codes: Any, low: int, rows: int, step: int, attribute: int, start: int, offset: int, numbers: Any, item_of: Any
+    codes: Any, low: int, rows: int, attribute: int, start: int, offset: int, numbers: Any, item_of: Any
 ) -> int:
     marks = EMPTY
     for row in range(rows):
-        marks |= single(codes[low + row * step, attribute])
+        marks |= single(codes[low + row, attribute])
     present = 0
     if without_lowest(marks) == EMPTY:
         return 1
@@ -226,17 +226,17 @@ def _number_few(
 
 @borrowing
 def _number_many(
-    codes: Any, low: int, rows: int, step: int, attribute: int, start: int, offset: int, cardinality: int, total: int,
+    codes: Any, low: int, rows: int, attribute: int, start: int, offset: int, cardinality: int, total: int,
     attributes: Any, numbers: Any, row_weight: Any, sorted_codes: Any, item_of: Any, tally: Any, marks: Any,
 ) -> int:  # fmt: skip
     if cardinality <= BITMAP_CODES:
-        present = _list_marked(codes, low, rows, step, attribute, marks, sorted_codes)
+        present = _list_marked(codes, low, rows, attribute, marks, sorted_codes)
     else:
-        present = _list_sorted(codes, low, rows, step, attribute, sorted_codes)
+        present = _list_sorted(codes, low, rows, attribute, sorted_codes)
     if present > MOST:
         attributes[GROUPED, attribute] = 1
         return _group(
-            codes, low, rows, step, attribute, start, offset, present, total, numbers, row_weight, sorted_codes,
+            codes, low, rows, attribute, start, offset, present, total, numbers, row_weight, sorted_codes,
             item_of, tally,
         )  # fmt: skip
     for place in range(present):
@@ -249,11 +249,11 @@ def _number_many(
 
 
 @borrowing
-def _list_marked(codes: Any, low: int, rows: int, step: int, attribute: int, marks: Any, sorted_codes: Any) -> int:
+def _list_marked(codes: Any, low: int, rows: int, attribute: int, marks: Any, sorted_codes: Any) -> int:
     smallest = np.int64(codes[low, attribute]) >> 6
     largest = smallest
     for row in range(rows):
-        code = np.int64(codes[low + row * step, attribute])
+        code = np.int64(codes[low + row, attribute])
         marks[code >> 6] |= single(code & 63)
         smallest = min(smallest, code >> 6)
         largest = max(largest, code >> 6)
@@ -269,9 +269,9 @@ def _list_marked(codes: Any, low: int, rows: int, step: int, attribute: int, mar
 
 
 @borrowing
-def _list_sorted(codes: Any, low: int, rows: int, step: int, attribute: int, sorted_codes: Any) -> int:
+def _list_sorted(codes: Any, low: int, rows: int, attribute: int, sorted_codes: Any) -> int:
     for row in range(rows):
-        sorted_codes[row] = codes[low + row * step, attribute]
+        sorted_codes[row] = codes[low + row, attribute]
     _sort(sorted_codes, rows)
     present = 1
     for row in range(1, rows):
@@ -297,12 +297,12 @@ def _sort(values: Any, count: int) -> None:
 
 @borrowing
 def _group(
-    codes: Any, low: int, rows: int, step: int, attribute: int, start: int, offset: int, present: int, total: int,
+    codes: Any, low: int, rows: int, attribute: int, start: int, offset: int, present: int, total: int,
     numbers: Any, row_weight: Any, sorted_codes: Any, item_of: Any, tally: Any,
 ) -> int:  # fmt: skip
     """Put neighboring codes together; a code that fills a share by itself stands alone, so heavy values stay exact."""
     for row in range(rows):
-        tally[codes[low + row * step, attribute]] += row_weight[row]
+        tally[codes[low + row, attribute]] += row_weight[row]
     place = start - 1
     before = np.int64(0)
     last_share = np.int64(-1)

@@ -3,7 +3,9 @@
 A candidate puts some items of one attribute left and the others right: a prefix in code order, a prefix by falling
 frequency (attributes without order), or one item alone. Its score is the expected loss that it saves, divided by the
 entropy of the split to the power 0.7, which favors the removal of what does not belong. Large ranges are judged on
-evenly spaced records; the sizes and rules of the cut that is made always come from all of them.
+their first records; the sizes and rules of the cut that is made always come from all of them. Records stand in the
+order of a hash of what they hold, and keep it inside every range, so that the first ones are a sample that depends on
+nothing but the records.
 
 Letters: q attributes, h rows looked at, u = h/64, c candidates, b bits of the largest weight.
 """
@@ -128,14 +130,14 @@ def partition_by_loss(
             continue
         if ruled:
             count_whole(codes, weights, first, last, rules, work)
-        step = (last - first + SAMPLE - 1) // SAMPLE
+        looked_at = min(SAMPLE, last - first)
         attribute = choose_cut(
-            codes, weights, first, last, step, size, smallest, ruled, everywhere, offsets, kinds, positions, tree_low,
-            tree_high, tree_parent, attributes, numbers, places, rates, branches, bitmaps, item, row_weight,
+            codes, weights, first, last, looked_at, size, smallest, ruled, everywhere, offsets, kinds, positions,
+            tree_low, tree_high, tree_parent, attributes, numbers, places, rates, branches, bitmaps, item, row_weight,
             sorted_codes, item_of, tally, marks, leaf, node_loss, draws, table, evenness, candidates, candidate_items,
             chosen_rows, planes, part_of, rules, work,
         )  # fmt: skip
-        if attribute < 0 and step > 1:
+        if attribute < 0 and looked_at < last - first:
             attribute = _choose_from_all(codes, weights, first, last, size, space, rules, options, work)
         if attribute < 0:
             continue
@@ -162,7 +164,7 @@ def _choose_from_all(
     loss = new_loss_workspace(space, options, high - low)
     items = loss.items
     return choose_cut(
-        codes, weights, low, high, np.int64(1), size, options.smallest, options.ruled, options.everywhere,
+        codes, weights, low, high, high - low, size, options.smallest, options.ruled, options.everywhere,
         space.offsets, space.kinds, space.positions, space.tree_low, space.tree_high, space.tree_parent,
         items.attributes, items.numbers, items.places, items.rates, items.branches, items.bitmaps, items.item,
         items.row_weight, items.sorted_codes, items.item_of, items.tally, items.marks, items.leaf, items.node_loss,
@@ -173,22 +175,21 @@ def _choose_from_all(
 
 @borrowing
 def choose_cut(
-    codes: Any, weights: Any, low: int, high: int, step: int, size: int, smallest: int, ruled: bool, everywhere: bool,
+    codes: Any, weights: Any, low: int, high: int, rows: int, size: int, smallest: int, ruled: bool, everywhere: bool,
     offsets: Any, kinds: Any, positions: Any, tree_low: Any, tree_high: Any, tree_parent: Any, attributes: Any,
     numbers: Any, places: Any, rates: Any, branches: Any, bitmaps: Any, item: Any, row_weight: Any, sorted_codes: Any,
     item_of: Any, tally: Any, marks: Any, leaf: Any, node_loss: Any, draws: int, table: Any, evenness: Any,
     candidates: Any, candidate_items: Any, chosen_rows: Any, planes: Any, part_of: Any, rules: RuleArrays,
     work: Workspace,
 ) -> int:  # fmt: skip
-    """Choose the cut that saves most expected loss, looking at every `step`-th record; −1 when none is allowable.
+    """Choose the cut that saves most expected loss, looking at the first `rows` records; −1 when none is allowable.
 
     With rules, ``work.whole`` holds the sensitive values of the range.
     `part_of` then gives the part of every code that occurs. Ties go to the earlier attribute, then to code order,
     falling frequency, one item alone, then to the earlier place.
     """
-    rows = (high - low + step - 1) // step
     active, total, heaviest = find_items(
-        codes, weights, low, rows, step, offsets, kinds, positions, tree_low, tree_high, tree_parent, attributes,
+        codes, weights, low, rows, offsets, kinds, positions, tree_low, tree_high, tree_parent, attributes,
         numbers, places, rates, branches, bitmaps, item, row_weight, sorted_codes, item_of, tally, marks, leaf,
         node_loss,
     )  # fmt: skip
@@ -219,7 +220,7 @@ def choose_cut(
                     codes,
                     low,
                     high,
-                    step,
+                    rows,
                     attribute,
                     candidate_items[number],
                     offsets,
@@ -238,20 +239,20 @@ def choose_cut(
         if winner >= 0:
             attribute = candidates[ATTRIBUTE, winner]
             _fill_parts(
-                codes, low, high, step, attribute, candidate_items[winner], offsets, attributes, numbers, item, part_of
+                codes, low, high, rows, attribute, candidate_items[winner], offsets, attributes, numbers, item, part_of
             )
-            if step == 1 or _sizes_hold(codes, weights, low, high, attribute, size, smallest, part_of):
+            if rows == high - low or _sizes_hold(codes, weights, low, high, attribute, size, smallest, part_of):
                 return attribute
     return -1
 
 
 @borrowing
 def _fill_parts(
-    codes: Any, low: int, high: int, step: int, attribute: int, chosen: Any, offsets: Any, attributes: Any,
+    codes: Any, low: int, high: int, rows: int, attribute: int, chosen: Any, offsets: Any, attributes: Any,
     numbers: Any, item: Any, part_of: Any,
 ) -> None:  # fmt: skip
     """Set `part_of` for every code of the attribute in the range."""
-    if step == 1:
+    if rows == high - low:
         for row in range(high - low):
             part_of[codes[low + row, attribute]] = 0 if has(chosen, item[attribute, row]) else 1
         return

@@ -1,0 +1,171 @@
+"""An order of records that depends on what they hold alone, not on the order in which they were read.
+
+Letters: n records, q quasi-identifying and s sensitive attributes.
+
+Records stand in the order of a hash of their codes. A hash rather than the codes themselves, so that the first records
+of any set of them are a fair sample of it. The hash is of the numbers, whatever width they are stored in.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from sfumato.table.encoding import EncodedTable
+from sfumato.table.table import Table
+
+_BLOCK = 1 << 13
+"""Records that are hashed at a time, so that they stay in the cache."""
+
+_GOLDEN = 0x9E3779B97F4A7C15
+_MASK = (1 << 64) - 1
+
+
+def content_hash(codes: NDArray[np.unsignedinteger]) -> NDArray[np.uint64]:
+    """Return a fixed 64-bit hash of every row of codes; uint64 (n,).
+
+    Equal numbers have equal hashes in every version and on every machine, whatever the type of the codes.
+
+    Parameters
+    ----------
+    codes
+        Unsigned (n, q).
+
+    Notes
+    -----
+    The codes are added up, each times an odd number of its column, and the sum is stirred. Cost O(n · q).
+    """
+    factors = np.array([_stirred(_GOLDEN * (column + 1) & _MASK) | 1 for column in range(codes.shape[1])], np.uint64)
+    hashes = np.empty(len(codes), dtype=np.uint64)
+    for start in range(0, len(codes), _BLOCK):
+        block = codes[start : start + _BLOCK]
+        hashes[start : start + _BLOCK] = _mixed(block.astype(np.uint64) @ factors)
+    return hashes
+
+
+def canonical_order(encoded: EncodedTable, table: Table | None = None) -> NDArray[np.int64]:
+    """Return the records in an order that follows from what they hold; int64 (n,).
+
+    By the hash of their quasi-identifying codes, then by that of their sensitive codes, then by the codes, and at last
+    by the insensitive columns. Records with equal quasi-identifying codes stand together, and those that are equal in
+    everything, which can stand in for each other, as they do in the table.
+
+    Parameters
+    ----------
+    encoded
+        The codes.
+    table
+        Whose codes these are; None does not look at insensitive columns.
+
+    Notes
+    -----
+    Cost O(n (q + s)) and two sorts of n numbers; codes and insensitive columns are sorted only where the hashes are
+    equal and they are not.
+    """
+    rows = _sorted_inside(_unsorted(encoded.height), content_hash(encoded.codes))
+    codes = encoded.codes
+    if encoded.sensitive:
+        rows = _sorted_inside(rows, content_hash(encoded.sensitive_codes))
+        codes = np.concatenate([codes, encoded.sensitive_codes], axis=1)
+    rows = _settled(rows, codes)
+    insensitive = [table.frame[name] for name in table.schema.insensitive] if table is not None else []
+    return _settled_by_columns(rows, insensitive) if insensitive else rows.order
+
+
+def hash_order(codes: NDArray[np.unsignedinteger]) -> NDArray[np.int64]:
+    """Return rows by their hash, those of one hash by their codes, equal ones as they stand; int64 (n,)."""
+    return _settled(_sorted_inside(_unsorted(len(codes)), content_hash(codes)), codes).order
+
+
+def in_order(encoded: EncodedTable, order: NDArray[np.int64]) -> EncodedTable:
+    """Return the same table with its records in another order."""
+    return replace(encoded, codes=encoded.codes[order], sensitive_codes=encoded.sensitive_codes[order])
+
+
+class _Rows(NamedTuple):
+    """Rows on their way into an order.
+
+    order : int64 (n,), the rows as they stand now. run : uint64 (n,), rising, the same for rows that are still alike.
+    """
+
+    order: NDArray[np.int64]
+    run: NDArray[np.uint64]
+
+    @property
+    def tied(self) -> NDArray[np.int64]:
+        """Places of rows that are like a neighbour."""
+        same = self.run[1:] == self.run[:-1]
+        return np.flatnonzero(np.append(same, False) | np.append(False, same))
+
+
+def _unsorted(height: int) -> _Rows:
+    return _Rows(np.arange(height), np.zeros(height, dtype=np.uint64))
+
+
+def _sorted_inside(rows: _Rows, keys: NDArray[np.uint64]) -> _Rows:
+    """Sort alike rows by as many leading bits of their keys as the number of the run leaves room for."""
+    taken = np.uint64(int(rows.run.max(initial=0)).bit_length())
+    # Numpy shifts everything out where 64 bits are left.
+    joined = rows.run << (np.uint64(64) - taken) | keys[rows.order] >> taken
+    place = np.argsort(joined)
+    return _Rows(rows.order[place], _runs_of(joined[place]))
+
+
+def _runs_of(keys: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    return np.cumsum(np.append(False, keys[1:] != keys[:-1])[: len(keys)], dtype=np.uint64)
+
+
+def _settled(rows: _Rows, codes: NDArray[np.unsignedinteger]) -> _Rows:
+    """Sort alike rows by their codes, and equal ones by their places in the table."""
+    tied = rows.tied
+    if not len(tied):
+        return rows
+    order, run = rows.order.copy(), rows.run
+    among, alike = order[tied], run[tied]
+    own = codes[among]
+    if np.any((own[1:] != own[:-1]).any(axis=1) & (alike[1:] == alike[:-1])):
+        order[tied] = among[np.lexsort((among, *own.T[::-1], alike))]
+        differs = (codes[order[1:]] != codes[order[:-1]]).any(axis=1) | (run[1:] != run[:-1])
+        return _Rows(order, np.cumsum(np.append(False, differs), dtype=np.uint64))
+    # Plain numbers are sorted several times faster than places by their keys.
+    width = np.uint64(len(order).bit_length())
+    joined = alike << width | among.astype(np.uint64)
+    joined.sort()
+    order[tied] = joined & ((np.uint64(1) << width) - np.uint64(1))
+    return _Rows(order, run)
+
+
+def _settled_by_columns(rows: _Rows, columns: Sequence[pl.Series]) -> NDArray[np.int64]:
+    """Sort alike rows by columns of any kind."""
+    tied = rows.tied
+    if not len(tied):
+        return rows.order
+    among = rows.order[tied]
+    # Categories are compared as texts: their numbers may follow the order of the input.
+    keys = [column[among].cast(pl.String) if column.dtype == pl.Categorical else column[among] for column in columns]
+    named = [key.alias(str(place)) for place, key in enumerate(keys)]
+    frame = pl.DataFrame([pl.Series("run", rows.run[tied]), *named, pl.Series("row", among)])
+    order = rows.order.copy()
+    order[tied] = frame.sort(frame.columns)["row"].to_numpy()
+    return order
+
+
+def _stirred(number: int) -> int:
+    """Return 64 bits that all depend on all bits of a number (the last step of SplitMix64)."""
+    number = (number ^ number >> 30) * 0xBF58476D1CE4E5B9 & _MASK
+    number = (number ^ number >> 27) * 0x94D049BB133111EB & _MASK
+    return number ^ number >> 31
+
+
+def _mixed(sums: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """Stir sums in place (the last step of MurmurHash3); no two of them become equal."""
+    for factor in (0xFF51AFD7ED558CCD, 0xC4CEB9FE1A85EC53):
+        sums ^= sums >> np.uint64(33)
+        sums *= np.uint64(factor)
+    sums ^= sums >> np.uint64(33)
+    return sums
