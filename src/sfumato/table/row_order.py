@@ -44,7 +44,7 @@ def content_hash(codes: NDArray[np.unsignedinteger]) -> NDArray[np.uint64]:
     hashes = np.empty(len(codes), dtype=np.uint64)
     for start in range(0, len(codes), _BLOCK):
         block = codes[start : start + _BLOCK]
-        hashes[start : start + _BLOCK] = _mixed(block.astype(np.uint64) @ factors)
+        hashes[start : start + _BLOCK] = _mixed(block.astype(np.uint64) @ factors + np.uint64(_GOLDEN))
     return hashes
 
 
