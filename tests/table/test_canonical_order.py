@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import polars as pl
 import pytest
@@ -64,7 +66,7 @@ def test_canonical_order_is_the_same_for_every_order(rows, weak, secret, data):
             again = in_order(encoded, places)
             assert again.codes.tolist() == encoded.codes[places].tolist()
             runs = [row[0] for row in seen[-1]]
-            assert sum(one != two for one, two in zip(runs, runs[1:], strict=False)) == len(set(runs)) - 1
+            assert sum(one != two for one, two in pairwise(runs)) == len(set(runs)) - 1
         assert seen[0] == seen[1]
 
 
