@@ -1,23 +1,38 @@
 """Sets of up to 64 small numbers as one unsigned word: the three machine instructions that numpy does not spell.
 
 Every function takes and returns numpy's uint64 where a set is meant and int where a number is meant; an empty set is no
-valid argument of `lowest` and `highest`. Each has a plain twin for runs with ``NUMBA_DISABLE_JIT=1``.
+valid argument of `lowest` and `highest`. Each has a plain twin for interpreted kernels.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import cached_property
 from typing import Any
 
-import numba
 import numpy as np
-from numba.core import cgutils, types
-from numba.extending import intrinsic
 
-from sfumato.kernels.jit import inlined
+from sfumato.kernels.jit import Plain, inlined
 
 EMPTY = np.uint64(0)
 ONE = np.uint64(1)
-COMPILED = not getattr(numba.config, "DISABLE_JIT", False)
+
+
+class _Instruction(Plain):
+    """One machine instruction, and the same in Python."""
+
+    def __init__(self, plain: Callable[[Any], int], name: str, *flags: bool) -> None:
+        self.plain = plain
+        self._spelled = (name, *flags)
+
+    def __call__(self, word: Any) -> int:
+        return self.plain(word)
+
+    @cached_property
+    def _numba_type_(self) -> Any:
+        from sfumato.kernels.compiled import instruction
+
+        return instruction(*self._spelled)
 
 
 def _plain_trailing(word: Any) -> int:
@@ -32,20 +47,10 @@ def _plain_ones(word: Any) -> int:
     return int(word).bit_count()
 
 
-def _instruction(name: str, *flags: Any) -> Any:
-    def of_word(typing_context: Any, word: Any) -> Any:
-        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-            return getattr(builder, name)(arguments[0], *flags)
-
-        return types.int64(types.uint64), generate
-
-    return intrinsic(of_word)
-
-
 # The flag says that the set is not empty, which spares a test.
-_trailing = _instruction("cttz", cgutils.true_bit) if COMPILED else _plain_trailing
-_leading = _instruction("ctlz", cgutils.true_bit) if COMPILED else _plain_leading
-_ones = _instruction("ctpop") if COMPILED else _plain_ones
+_trailing = _Instruction(_plain_trailing, "cttz", True)
+_leading = _Instruction(_plain_leading, "ctlz", True)
+_ones = _Instruction(_plain_ones, "ctpop")
 
 
 @inlined

@@ -1,85 +1,165 @@
-"""The one place that knows how kernels are compiled.
+"""Kernels: functions that run as they are written, or compiled, with the same result to the byte.
 
-Set ``SFUMATO_CACHE=0`` to keep compiled kernels out of the on-disk cache, as several processes that compile at the same
-time must. ``NUMBA_DISABLE_JIT=1`` runs every kernel as plain Python, for coverage and for debugging.
+A kernel is called like any function. :mod:`sfumato.kernels.choice` decides at each call whether compiled code is worth
+having; nothing is compiled, and numba is not loaded, before that. ``SFUMATO_KERNELS=compiled`` or ``interpreted`` sets
+it for all calls; so does ``NUMBA_DISABLE_JIT=1``, for coverage and for debugging.
 """
 
 from __future__ import annotations
 
-import hashlib
-import os
-import re
+import inspect
 from collections.abc import Callable
-from functools import cache
-from pathlib import Path
+from functools import cached_property, update_wrapper
+from threading import RLock
+from types import FunctionType
 from typing import Any, TypeVar, cast
 
-import numba
+import numpy as np
+
+from sfumato.kernels import choice
+from sfumato.kernels.signatures import Description
 
 Function = TypeVar("Function", bound=Callable[..., object])
 
-_njit: Any = numba.njit  # its types leave some switches out
-
-_IMPORTED = re.compile(rb"^\s*from sfumato\.kernels\.([\w.]+) import", re.MULTILINE)
-
-CACHED = os.environ.get("SFUMATO_CACHE", "1") != "0"
-
 
 def kernel(function: Function) -> Function:
-    """Compile `function` on first call, without the interpreter lock, and keep the result on disk."""
-    compiled = numba.njit(function, cache=CACHED, nogil=True, error_model="numpy")
-    _stamp(compiled)
-    return cast(Function, compiled)
+    """Make a kernel: compiled without the interpreter lock, once, and kept on disk."""
+    return cast(Function, Kernel(function, kept=True))
+
+
+def sized(steps: Callable[..., float]) -> Callable[[Function], Function]:
+    """Make a kernel that says how long it takes: `steps` is called with its arguments.
+
+    A step is what the kernel does with one element of one of its arrays; without it a call is taken to have as many
+    steps as its arrays have elements. It decides whether the kernel is compiled, never a result.
+    """
+    return lambda function: cast(Function, Kernel(function, kept=True, steps=steps))
 
 
 def inlined(function: Function) -> Function:
-    """Compile a small helper that other kernels call; it is not cached by itself."""
-    return cast(Function, numba.njit(function, nogil=True, error_model="numpy"))
+    """Make a small helper that kernels call; it is not kept by itself."""
+    return cast(Function, Kernel(function))
 
 
 def borrowing(function: Function) -> Function:
-    """Compile a helper that makes and keeps no array, without counting references to those that it is handed.
+    """Make a helper that makes and keeps no array: references to those that it is handed are not counted.
 
-    Counting costs more than the work on a range of twenty records. Where numba no longer knows the switch, references
-    are counted, which is slower and as right.
+    Counting costs more than the work on a range of twenty records.
     """
-    try:
-        return cast(Function, _njit(function, nogil=True, error_model="numpy", _nrt=False))
-    except (TypeError, KeyError):
-        return inlined(function)
+    return cast(Function, Kernel(function, counted=False))
 
 
-def _stamp(compiled: Any) -> None:
-    """Tie a cached kernel to the source of its file and of every kernel file that this one imports, near or far.
+class Plain:
+    """Something that kernels call, with its form in Python and its type for numba.
 
-    numba compares only the file of the function itself, so that a change in a function which it calls from another file
-    would leave the old code in use.
+    Attributes
+    ----------
+    plain : callable
+        What interpreted kernels call.
     """
-    file = getattr(getattr(compiled, "_cache", None), "_cache_file", None)
-    if file is not None and hasattr(file, "_source_stamp"):
-        file._source_stamp = source_digest(compiled.py_func.__module__.removeprefix("sfumato.kernels."))
+
+    plain: Callable[..., Any]
 
 
-@cache
-def source_digest(module: str) -> str:
-    """Return the sha256 of the source of a kernel module and of those that it stands on."""
-    digest = hashlib.sha256()
-    for name in sorted(_reached(module)):
-        digest.update(_source(name))
-    return digest.hexdigest()
+class Kernel(Plain):
+    """A function with a compiled form that is made when it is needed.
+
+    Attributes
+    ----------
+    function : callable
+        As it is written.
+    """
+
+    def __init__(
+        self,
+        function: Callable[..., Any],
+        *,
+        counted: bool = True,
+        kept: bool = False,
+        steps: Callable[..., float] | None = None,
+    ) -> None:
+        self.function = function
+        self.steps = steps
+        self._counted = counted
+        self._kept = kept
+        self._count = cast(FunctionType, function).__code__.co_argcount
+        self._entry: Any = None  # called from Python
+        self._inner: Any = None  # called from other kernels; numba holds no reference to it
+        self._lock = RLock()
+        update_wrapper(self, function)
+
+    def __call__(self, *arguments: Any, **named: Any) -> Any:
+        """Run the kernel, one way or the other."""
+        if named or len(arguments) != self._count:
+            arguments = self._all(arguments, named)
+        if self._entry is not None:
+            try:
+                return self._entry(*arguments)
+            except choice.NotCompiled:
+                pass
+        return choice.run(self, arguments)
+
+    def interpreted(self, arguments: tuple[Any, ...]) -> Any:
+        """Run the function as it is written; as silent as compiled code, and with the same kinds of numbers."""
+        with np.errstate(all="ignore"):
+            return _unboxed(self.plain(*arguments))
+
+    def compiled(self, types: Description) -> Callable[..., Any]:
+        """Return the function compiled for such arguments, from the store where it is there."""
+        from sfumato.kernels import compiled
+
+        with self._lock:
+            if self._entry is None:
+                self._entry = compiled.dispatcher_of(self.function, counted=self._counted, kept=True)
+            self._entry.compile(compiled.numba_types(types))
+        return cast(Callable[..., Any], self._entry)
+
+    @cached_property
+    def plain(self) -> Callable[..., Any]:  # type: ignore[override]
+        """The function with other kernels as plain functions, so that they cost a call and no more."""
+        with _BUILDING:
+            function = cast(FunctionType, self.function)
+            namespace = _plain_namespace(function.__globals__)
+            return FunctionType(
+                function.__code__, namespace, self.__name__, function.__defaults__, function.__closure__
+            )
+
+    @cached_property
+    def _numba_type_(self) -> Any:
+        """What numba asks for where a kernel that it compiles calls this one."""
+        from sfumato.kernels import compiled
+
+        with self._lock:
+            self._inner = compiled.dispatcher_of(self.function, counted=self._counted, kept=self._kept)
+            if self._kept and self._entry is None:
+                self._entry = self._inner
+        return compiled.type_of_dispatcher(self._inner)
+
+    def _all(self, arguments: tuple[Any, ...], named: dict[str, Any]) -> tuple[Any, ...]:
+        bound = inspect.signature(self.function).bind(*arguments, **named)
+        bound.apply_defaults()
+        return bound.args
 
 
-def _reached(module: str) -> set[str]:
-    """Return the kernel modules that a module stands on, itself and this one among them."""
-    found, left = {"jit"}, [module]
-    while left:
-        name = left.pop()
-        if name not in found:
-            found.add(name)
-            left.extend(match.decode() for match in _IMPORTED.findall(_source(name)))
-    return found
+_BUILDING = RLock()
+_namespaces: dict[str, dict[str, Any]] = {}
 
 
-@cache
-def _source(module: str) -> bytes:
-    return Path(__file__).parent.joinpath(*module.split(".")).with_suffix(".py").read_bytes()
+def _plain_namespace(names: dict[str, Any]) -> dict[str, Any]:
+    """Return a module's names with the plain form of every kernel."""
+    module = names["__name__"]
+    if module not in _namespaces:
+        # It is known before it is full: modules, and kernels of one module, may call each other.
+        namespace = _namespaces[module] = dict(names)
+        namespace.update({name: value.plain for name, value in names.items() if isinstance(value, Plain)})
+    return _namespaces[module]
+
+
+def _unboxed(result: Any) -> Any:
+    """Turn numpy's numbers into Python's, as compiled code does when it returns."""
+    if isinstance(result, np.generic):
+        return result.item()
+    if isinstance(result, tuple):
+        parts = [_unboxed(part) for part in result]
+        return type(result)(*parts) if hasattr(result, "_fields") else tuple(parts)
+    return result

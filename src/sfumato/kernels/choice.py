@@ -1,0 +1,207 @@
+"""Whether a kernel runs as it is written or compiled: a rule of costs, which never changes a result.
+
+Loading numba, reading compiled code and compiling cost a known time; running interpreted costs what the arguments'
+sizes say, corrected by what calls took before. A kernel is compiled, or read from the store, once what its calls have
+cost and what the next one will cost reach that price; so a wrong estimate at most doubles it. What ran interpreted for
+want of compiled code is remembered, for :mod:`sfumato.kernels.beside` to compile.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+import os
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from sfumato.kernels.signatures import Description, as_text, described, elements
+from sfumato.kernels.sources import source_digest
+from sfumato.kernels.store import store
+
+if TYPE_CHECKING:
+    from sfumato.kernels.jit import Kernel
+
+LOG = logging.getLogger("sfumato.kernels")
+
+STEP = 1.5e-6
+"""Seconds for one element of an array in an interpreted kernel, until a call has shown better."""
+LOADING = 0.35
+"""Seconds that loading numba takes."""
+READING = 0.015
+"""Seconds that reading one compiled kernel takes."""
+COMPILING = 0.4
+"""Seconds that compiling any kernel takes, beside its code."""
+COMPILING_BYTE = 2.5e-3
+"""Seconds that compiling takes for each byte of Python's code in a kernel and all that it calls."""
+WORTH_WAITING = 2.0
+"""Seconds of compiling from which on it is announced."""
+
+
+class NotCompiled(Exception):
+    """A dispatcher was called with types for which it holds no compiled code."""
+
+
+@dataclass
+class Account:
+    """What the interpreted calls of a kernel with arguments of certain types took.
+
+    Attributes
+    ----------
+    seconds : float
+    steps : float
+    """
+
+    seconds: float = 0.0
+    steps: float = 0.0
+
+
+@dataclass
+class Taken:
+    """How the kernels of this process ran.
+
+    Attributes
+    ----------
+    interpreted : dict
+        (kernel, types) → what it took; those that were compiled later are there too.
+    read, compiled : dict
+        Name of a kernel → seconds that it took to get it.
+    """
+
+    interpreted: dict[tuple[Any, Description], Account]
+    read: dict[str, float]
+    compiled: dict[str, float]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values: names of kernels and rounded seconds."""
+        ran: dict[str, float] = {}
+        for (kernel, _), account in self.interpreted.items():
+            ran[label(kernel)] = ran.get(label(kernel), 0.0) + account.seconds
+        return {
+            way: {name: round(seconds, 3) for name, seconds in sorted(found.items())}
+            for way, found in (("interpreted", ran), ("read", self.read), ("compiled", self.compiled))
+        }
+
+
+TAKEN = Taken({}, {}, {})
+"""Of this process."""
+
+_announced: list[Callable[[str, float], None]] = []
+
+
+def announce_to(listener: Callable[[str, float], None]) -> None:
+    """Call `listener` with a kernel's name and the estimated seconds before a compilation that takes a while."""
+    _announced.append(listener)
+
+
+@cache
+def setting() -> str:
+    """Return ``auto``, ``compiled`` or ``interpreted``, from the environment."""
+    if os.environ.get("NUMBA_DISABLE_JIT", "0") not in ("", "0"):
+        return "interpreted"
+    named = os.environ.get("SFUMATO_KERNELS", "auto")
+    return named if named in ("compiled", "interpreted") else "auto"
+
+
+def run(kernel: Kernel, arguments: tuple[Any, ...]) -> Any:
+    """Run a kernel for which no compiled code is loaded."""
+    way = setting()
+    if way == "interpreted":
+        return kernel.interpreted(arguments)
+    types = described(arguments)
+    if types is None:
+        return kernel.interpreted(arguments)
+    if way == "compiled" or _pays(kernel, types, arguments):
+        return _compiled(kernel, types)(*arguments)
+    return _watched(kernel, types, arguments)
+
+
+def _pays(kernel: Kernel, types: Description, arguments: tuple[Any, ...]) -> bool:
+    """Tell whether calls so far and this one cost as much as compiled code does."""
+    account = TAKEN.interpreted.get((kernel, types), Account())
+    step = account.seconds / account.steps if account.seconds > 1e-3 else STEP
+    due = account.seconds + step * _steps(kernel, arguments)
+    loading = 0.0 if "numba" in sys.modules else LOADING
+    everything = due + sum(other.seconds for other in list(TAKEN.interpreted.values())) - account.seconds
+    if due < READING or everything < READING + loading:
+        return False
+    price = READING if is_kept(kernel, types) else compiling_seconds(kernel)
+    return due >= price and everything >= price + loading
+
+
+def _steps(kernel: Kernel, arguments: tuple[Any, ...]) -> float:
+    return kernel.steps(*arguments) if kernel.steps else elements(arguments)
+
+
+def _watched(kernel: Kernel, types: Description, arguments: tuple[Any, ...]) -> Any:
+    account = TAKEN.interpreted.setdefault((kernel, types), Account())
+    steps = _steps(kernel, arguments)  # before the call: it may change what it is handed
+    start = time.perf_counter()
+    result = kernel.interpreted(arguments)
+    account.seconds += time.perf_counter() - start
+    account.steps += steps
+    if LOG.isEnabledFor(logging.DEBUG):
+        LOG.debug("%s runs interpreted: %.3g steps, %.4f s so far", label(kernel), steps, account.seconds)
+    return result
+
+
+def _compiled(kernel: Kernel, types: Description) -> Callable[..., Any]:
+    kept = is_kept(kernel, types)
+    seconds = compiling_seconds(kernel)
+    if not kept and seconds >= WORTH_WAITING:
+        for listener in _announced:
+            listener(label(kernel), seconds)
+    start = time.perf_counter()
+    found = kernel.compiled(types)
+    took = time.perf_counter() - start
+    (TAKEN.read if kept else TAKEN.compiled)[label(kernel)] = took
+    LOG.debug("%s %s in %.3f s", label(kernel), "was read" if kept else "was compiled", took)
+    if not kept:
+        mark(kernel, types)
+    return found
+
+
+def is_kept(kernel: Kernel, types: Description) -> bool:
+    """Tell whether the store holds the kernel compiled for such arguments."""
+    place, name = store(), _mark(kernel, types)
+    return place is not None and name is not None and place.has(name)
+
+
+def mark(kernel: Kernel, types: Description) -> None:
+    """Leave word in the store that a kernel was compiled for such arguments: numba is not needed to read it."""
+    place, name = store(), _mark(kernel, types)
+    if place is not None and name is not None:
+        place.write(name, b"")
+
+
+@cache
+def _mark(kernel: Kernel, types: Description) -> str | None:
+    digest = source_digest(kernel.__module__)
+    if digest is None:
+        return None
+    words = f"{kernel.__module__}|{kernel.__qualname__}|{digest}|{as_text(types)}"
+    return f"{kernel.__name__}-{hashlib.sha256(words.encode()).hexdigest()[:32]}.ready"
+
+
+@cache
+def compiling_seconds(kernel: Kernel) -> float:
+    """Estimate how long compiling takes, from the size of all code that it reaches."""
+    from sfumato.kernels.jit import Kernel as Compilable
+
+    reached, left = {kernel}, [kernel]
+    while left:
+        function: Any = left.pop().function
+        called = (function.__globals__.get(name) for name in function.__code__.co_names)
+        new = {other for other in called if isinstance(other, Compilable)} - reached
+        reached |= new
+        left.extend(new)
+    code: Any = [other.function for other in reached]
+    return COMPILING + COMPILING_BYTE * sum(len(function.__code__.co_code) for function in code)
+
+
+def label(kernel: Kernel) -> str:
+    """Return the short name of a kernel."""
+    return f"{kernel.__module__.removeprefix('sfumato.kernels.')}.{kernel.__name__}"

@@ -1,0 +1,159 @@
+"""The folder where compiled kernels are kept between runs, named by what they were compiled from.
+
+``SFUMATO_CACHE_DIR`` names it; else it is ``sfumato`` in the user's cache folder. No file is named by a path of the
+source, so that several installs share what they have in common. Files are written whole and then renamed, each alone:
+processes need not wait for each other. Where there is no safe folder, kernels are compiled in memory, and this is said
+once.
+
+The files hold pickled machine code: whoever can write them can run code as the user. A folder that belongs to somebody
+else, or that others may write to, is not used.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+import os
+import platform
+import stat
+import sys
+import tempfile
+from contextlib import suppress
+from functools import cache
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+
+LOG = logging.getLogger("sfumato.kernels")
+
+_HEAD = b"sfumato kernel 1\n"
+_DIGEST_SIZE = 32
+_WRITABLE_BY_OTHERS = stat.S_IWGRP | stat.S_IWOTH
+
+
+class Store:
+    """Compiled kernels as files of one folder.
+
+    Attributes
+    ----------
+    folder : Path
+        Of one version of Python, numba and llvmlite, and one kind of processor.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    def has(self, name: str) -> bool:
+        """Tell whether a file of this name is there; it need not be sound."""
+        return (self.folder / name).exists()
+
+    def read(self, name: str) -> bytes | None:
+        """Return what was written under a name; None where nothing is there, or something else."""
+        try:
+            data = (self.folder / name).read_bytes()
+        except FileNotFoundError:
+            return None
+        except OSError as error:
+            _say_once(f"compiled kernels cannot be read from {self.folder} ({error.strerror}); compiling in memory")
+            return None
+        head, digest, body = data[: len(_HEAD)], data[len(_HEAD) :][:_DIGEST_SIZE], data[len(_HEAD) + _DIGEST_SIZE :]
+        if head == _HEAD and digest == hashlib.sha256(body).digest():
+            return body
+        say_rubbish(self.folder)
+        return None
+
+    def write(self, name: str, body: bytes) -> bool:
+        """Keep `body` under a name; where that fails it is said once, and False."""
+        try:
+            handle, temporary = tempfile.mkstemp(prefix=f"{name[:40]}.", suffix=".tmp", dir=self.folder)
+            try:
+                with os.fdopen(handle, "wb") as file:
+                    file.write(_HEAD + hashlib.sha256(body).digest() + body)
+                os.replace(temporary, self.folder / name)
+            except BaseException:
+                with suppress(OSError):
+                    os.unlink(temporary)
+                raise
+        except OSError as error:
+            _say_once(f"compiled kernels cannot be kept in {self.folder} ({error.strerror}); they stay in memory")
+            return False
+        return True
+
+
+@cache
+def store() -> Store | None:
+    """Return the store of this process; None where nothing can be or may be kept."""
+    if os.environ.get("SFUMATO_CACHE", "1") == "0":
+        return None
+    root = cache_folder()
+    if root is None:
+        _say_once("there is no folder for compiled kernels (SFUMATO_CACHE_DIR names one); they stay in memory")
+        return None
+    folder = root / _surroundings()
+    try:
+        for made in (root, folder):
+            made.mkdir(mode=0o700, parents=True, exist_ok=True)
+            if not _is_safe(made):
+                _say_once(f"{made} belongs to or can be written by others; compiled kernels stay in memory")
+                return None
+    except OSError as error:
+        _say_once(f"compiled kernels cannot be kept in {folder} ({error.strerror}); they stay in memory")
+        return None
+    return Store(folder)
+
+
+def cache_folder() -> Path | None:
+    """Return the folder that settings and the system name; it need not exist."""
+    named = os.environ.get("SFUMATO_CACHE_DIR")
+    if named:
+        return Path(named).absolute()
+    base = _user_folder()
+    return Path(base) / "sfumato" if base and os.path.isabs(base) else None
+
+
+def _user_folder() -> str | None:
+    if sys.platform == "win32":
+        return os.environ.get("LOCALAPPDATA")
+    if sys.platform == "darwin":
+        return os.path.expanduser("~/Library/Caches")
+    given = os.environ.get("XDG_CACHE_HOME", "")
+    # The standard says that a relative path is to be ignored.
+    return given if os.path.isabs(given) else os.path.expanduser("~/.cache")
+
+
+def _is_safe(folder: Path) -> bool:
+    if sys.platform == "win32":
+        return True
+    found = folder.stat()
+    return stat.S_ISDIR(found.st_mode) and found.st_uid == os.geteuid() and not found.st_mode & _WRITABLE_BY_OTHERS
+
+
+def _surroundings() -> str:
+    """Name what compiled code depends on beside its source; numba need not be loaded for it."""
+    words = [sys.implementation.cache_tag or "python", platform.system(), platform.machine(), _processor()]
+    words += [f"{package} {_version(package)}" for package in ("numba", "llvmlite", "numpy")]
+    return hashlib.sha256("\n".join(words).encode()).hexdigest()[:16]
+
+
+def _version(package: str) -> str:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return "unknown"
+
+
+def _processor() -> str:
+    """Name the processor and what it can do, as well as the system says."""
+    with suppress(OSError):
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace").split("\n\n")[0].split("\n")
+        return "\n".join(line for line in lines if line.startswith(("model name", "flags", "Features", "CPU part")))
+    return platform.processor()
+
+
+def say_rubbish(folder: Path) -> None:
+    """Say that a file of the folder is not what was written there."""
+    _say_once(f"a file in {folder} is no compiled kernel; compiling again")
+
+
+@cache
+def _say_once(message: str) -> None:
+    LOG.warning(message)
