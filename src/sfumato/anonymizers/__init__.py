@@ -1,35 +1,43 @@
-"""Anonymizers: one paper, one file. Each takes a problem and returns a solution that holds no published value."""
+"""Anonymizers: one paper, one file. Each takes a problem and returns a solution that holds no published value.
 
-from typing import Any
+The classes are loaded at first use.
+"""
 
-from sfumato.anonymizers.buckets.bucketization import Bucketization
-from sfumato.anonymizers.cell_suppression.cell_suppression import CellSuppression
-from sfumato.anonymizers.clustering.caat import CAAT
-from sfumato.anonymizers.clustering.k_member import KMember
-from sfumato.anonymizers.clustering.kaca import KACA
-from sfumato.anonymizers.clustering.kmeans import KMeans
-from sfumato.anonymizers.clustering.mdav import MDAV
-from sfumato.anonymizers.clustering.oka import OKA
-from sfumato.anonymizers.clustering.sbc import SBC
-from sfumato.anonymizers.clustering.utility_recoding import UtilityRecoding
-from sfumato.anonymizers.clustering.v_mdav import VMDAV
-from sfumato.anonymizers.full_domain.datafly import Datafly
-from sfumato.anonymizers.full_domain.incognito import Incognito
-from sfumato.anonymizers.full_domain.optimal import Optimal
-from sfumato.anonymizers.marginals.marginals import Marginals
-from sfumato.anonymizers.mondrian.mondrian import Mondrian
-from sfumato.anonymizers.protocol import Anonymizer, Problem, Publication, Publisher
-from sfumato.anonymizers.randomization.coding import TopBottomCoding
-from sfumato.anonymizers.randomization.noise import Noise
-from sfumato.anonymizers.randomization.pram import PRAM
-from sfumato.anonymizers.randomization.rank_swapping import RankSwapping
-from sfumato.anonymizers.randomization.rounding import Rounding
-from sfumato.anonymizers.randomization.sampling import Sampling
-from sfumato.anonymizers.randomization.swapping import Swapping
-from sfumato.anonymizers.single_dimensional.global_mondrian import GlobalMondrian
-from sfumato.anonymizers.single_dimensional.value_generalization import ValueGeneralization
-from sfumato.anonymizers.slicing.overlapping import OverlappingSlicing
-from sfumato.anonymizers.slicing.slicing import Slicing
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from sfumato.registry import Registry, loaded
+
+if TYPE_CHECKING:
+    from sfumato.anonymizers.buckets.bucketization import Bucketization
+    from sfumato.anonymizers.cell_suppression.cell_suppression import CellSuppression
+    from sfumato.anonymizers.clustering.caat import CAAT
+    from sfumato.anonymizers.clustering.k_member import KMember
+    from sfumato.anonymizers.clustering.kaca import KACA
+    from sfumato.anonymizers.clustering.kmeans import KMeans
+    from sfumato.anonymizers.clustering.mdav import MDAV
+    from sfumato.anonymizers.clustering.oka import OKA
+    from sfumato.anonymizers.clustering.sbc import SBC
+    from sfumato.anonymizers.clustering.utility_recoding import UtilityRecoding
+    from sfumato.anonymizers.clustering.v_mdav import VMDAV
+    from sfumato.anonymizers.full_domain.datafly import Datafly
+    from sfumato.anonymizers.full_domain.incognito import Incognito
+    from sfumato.anonymizers.full_domain.optimal import Optimal
+    from sfumato.anonymizers.marginals.marginals import Marginals
+    from sfumato.anonymizers.mondrian.mondrian import Mondrian
+    from sfumato.anonymizers.protocol import Anonymizer, Problem, Publication, Publisher
+    from sfumato.anonymizers.randomization.coding import TopBottomCoding
+    from sfumato.anonymizers.randomization.noise import Noise
+    from sfumato.anonymizers.randomization.pram import PRAM
+    from sfumato.anonymizers.randomization.rank_swapping import RankSwapping
+    from sfumato.anonymizers.randomization.rounding import Rounding
+    from sfumato.anonymizers.randomization.sampling import Sampling
+    from sfumato.anonymizers.randomization.swapping import Swapping
+    from sfumato.anonymizers.single_dimensional.global_mondrian import GlobalMondrian
+    from sfumato.anonymizers.single_dimensional.value_generalization import ValueGeneralization
+    from sfumato.anonymizers.slicing.overlapping import OverlappingSlicing
+    from sfumato.anonymizers.slicing.slicing import Slicing
 
 __all__ = [
     "ANONYMIZERS",
@@ -67,37 +75,60 @@ __all__ = [
     "ValueGeneralization",
 ]
 
-ANONYMIZERS: dict[str, Any] = {
-    "mondrian": Mondrian,
-    "optimal": Optimal,
-    "cell-suppression": CellSuppression,
-    "datafly": Datafly,
-    "incognito": Incognito,
-    "k-member": KMember,
-    "k-means": KMeans,
-    "mdav": MDAV,
-    "v-mdav": VMDAV,
-    "oka": OKA,
-    "caat": CAAT,
-    "kaca": KACA,
-    "utility-recoding": UtilityRecoding,
-    "global-mondrian": GlobalMondrian,
-    "value-generalization": ValueGeneralization,
-    "sbc": SBC,
-}
+ANONYMIZERS = Registry(
+    {
+        "mondrian": "sfumato.anonymizers.mondrian.mondrian:Mondrian",
+        "optimal": "sfumato.anonymizers.full_domain.optimal:Optimal",
+        "cell-suppression": "sfumato.anonymizers.cell_suppression.cell_suppression:CellSuppression",
+        "datafly": "sfumato.anonymizers.full_domain.datafly:Datafly",
+        "incognito": "sfumato.anonymizers.full_domain.incognito:Incognito",
+        "k-member": "sfumato.anonymizers.clustering.k_member:KMember",
+        "k-means": "sfumato.anonymizers.clustering.kmeans:KMeans",
+        "mdav": "sfumato.anonymizers.clustering.mdav:MDAV",
+        "v-mdav": "sfumato.anonymizers.clustering.v_mdav:VMDAV",
+        "oka": "sfumato.anonymizers.clustering.oka:OKA",
+        "caat": "sfumato.anonymizers.clustering.caat:CAAT",
+        "kaca": "sfumato.anonymizers.clustering.kaca:KACA",
+        "utility-recoding": "sfumato.anonymizers.clustering.utility_recoding:UtilityRecoding",
+        "global-mondrian": "sfumato.anonymizers.single_dimensional.global_mondrian:GlobalMondrian",
+        "value-generalization": "sfumato.anonymizers.single_dimensional.value_generalization:ValueGeneralization",
+        "sbc": "sfumato.anonymizers.clustering.sbc:SBC",
+    }
+)
 """Name in policies and on the command line → class."""
 
-PUBLISHERS: dict[str, Any] = {
-    "bucketization": Bucketization,
-    "slicing": Slicing,
-    "overlapping-slicing": OverlappingSlicing,
-    "marginals": Marginals,
-    "swapping": Swapping,
-    "rank-swapping": RankSwapping,
-    "noise": Noise,
-    "pram": PRAM,
-    "rounding": Rounding,
-    "top-bottom-coding": TopBottomCoding,
-    "sampling": Sampling,
-}
+PUBLISHERS = Registry(
+    {
+        "bucketization": "sfumato.anonymizers.buckets.bucketization:Bucketization",
+        "slicing": "sfumato.anonymizers.slicing.slicing:Slicing",
+        "overlapping-slicing": "sfumato.anonymizers.slicing.overlapping:OverlappingSlicing",
+        "marginals": "sfumato.anonymizers.marginals.marginals:Marginals",
+        "swapping": "sfumato.anonymizers.randomization.swapping:Swapping",
+        "rank-swapping": "sfumato.anonymizers.randomization.rank_swapping:RankSwapping",
+        "noise": "sfumato.anonymizers.randomization.noise:Noise",
+        "pram": "sfumato.anonymizers.randomization.pram:PRAM",
+        "rounding": "sfumato.anonymizers.randomization.rounding:Rounding",
+        "top-bottom-coding": "sfumato.anonymizers.randomization.coding:TopBottomCoding",
+        "sampling": "sfumato.anonymizers.randomization.sampling:Sampling",
+    }
+)
 """The same for algorithms whose releases are no generalized tables."""
+
+_PROTOCOL = ("Anonymizer", "Problem", "Publication", "Publisher")
+
+
+def _places() -> dict[str, str]:
+    """Return where each class stands."""
+    of_algorithms = {
+        place.partition(":")[2]: place for registry in (ANONYMIZERS, PUBLISHERS) for place in registry.places()
+    }
+    return {**of_algorithms, **{name: f"sfumato.anonymizers.protocol:{name}" for name in _PROTOCOL}}
+
+
+_PLACES = _places()
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _PLACES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return loaded(_PLACES[name])

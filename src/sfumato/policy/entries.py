@@ -8,15 +8,24 @@ from __future__ import annotations
 import dataclasses
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import date, time
-from functools import cache
+from functools import cache, cached_property
 from typing import Annotated, Any, ClassVar, Literal, Self, TypeVar, Union, get_type_hints
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict, Field, GetJsonSchemaHandler, ValidationError, create_model, model_validator
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    GetJsonSchemaHandler,
+    TypeAdapter,
+    ValidationError,
+    create_model,
+    model_validator,
+)
 from pydantic.json_schema import JsonSchemaValue
-from pydantic_core import PydanticCustomError
+from pydantic_core import CoreSchema, PydanticCustomError, core_schema
 
 from sfumato.errors import PolicyError, SfumatoError, raise_all
 from sfumato.policy.mistakes import BUILT, KeyPath, Mistake, mistakes_of, spell
@@ -185,6 +194,54 @@ def entry_for(
 def entries_for(described: Mapping[str, type[Any]], *, tag: str) -> dict[str, type[Part]]:
     """Make the entries of all `described`, by name."""
     return {name: entry_for(value, tag=tag, name=name) for name, value in described.items()}
+
+
+class LazyEntries(Mapping[str, type[Entry]]):
+    """The entries of described values that are loaded when they are named, and a type for fields of a policy.
+
+    As an annotation it stands for any of its entries, told apart by the key `tag`: the one that is named is made and
+    checked. Only where that fails, and for the JSON Schema, all are made, so that messages can list them.
+    """
+
+    def __init__(self, described: Mapping[str, type[Any]], *, tag: str) -> None:
+        self._described = described
+        self._tag = tag
+        self._made: dict[str, type[Entry]] = {}
+
+    def __getitem__(self, name: str) -> type[Entry]:
+        if name not in self._made:
+            self._made[name] = entry_for(self._described[name], tag=self._tag, name=name)
+        return self._made[name]
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._described
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._described)
+
+    def __len__(self) -> int:
+        return len(self._described)
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: Any) -> CoreSchema:
+        """Check with the function below."""
+        return core_schema.no_info_plain_validator_function(self._checked)
+
+    def __get_pydantic_json_schema__(self, core: Any, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
+        """Describe all entries."""
+        return handler(self._any_of_them.core_schema)
+
+    def _checked(self, value: Any) -> Part:
+        if isinstance(value, Part):
+            return value
+        name = value.get(self._tag) if isinstance(value, Mapping) else None
+        if isinstance(name, str) and name in self:
+            with suppress(ValidationError):
+                return self[name].model_validate_json(as_json(value))
+        return self._any_of_them.validate_json(as_json(value))
+
+    @cached_property
+    def _any_of_them(self) -> TypeAdapter[Part]:
+        return TypeAdapter(union_of(dict(self), tag=self._tag))
 
 
 def union_of(entries: Mapping[str, type[Part]], *, tag: str) -> Any:

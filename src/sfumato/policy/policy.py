@@ -6,6 +6,7 @@ The command line, a TOML file and a program all make this object. It never holds
 from __future__ import annotations
 
 import os
+from collections import ChainMap
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any
@@ -19,6 +20,7 @@ from sfumato.errors import PolicyError, SfumatoError, raise_all
 from sfumato.models import MODELS
 from sfumato.models.protocol import PrivacyModel
 from sfumato.policy.entries import (
+    LazyEntries,
     Part,
     as_json,
     checked,
@@ -45,10 +47,10 @@ from sfumato.table.schema import Attribute, Schema
 from sfumato.table.table import Table
 
 DEFAULT_ANONYMIZER = next(iter(ANONYMIZERS))
-_ANONYMIZERS = entries_for({**ANONYMIZERS, **PUBLISHERS}, tag="name")
+_ANONYMIZERS = LazyEntries(ChainMap(ANONYMIZERS, PUBLISHERS), tag="name")  # type: ignore[arg-type]
 _MODELS = entries_for(MODELS, tag="name")
 ModelEntry: Any = union_of(_MODELS, tag="name")
-AnonymizerEntry: Any = union_of(_ANONYMIZERS, tag="name")
+AnonymizerEntry: Any = Annotated[Any, _ANONYMIZERS]
 RecodingEntry: Any = entry_for(Recoding)
 
 

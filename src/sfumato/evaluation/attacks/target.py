@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tomllib
+from collections import ChainMap
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -212,7 +213,7 @@ def _anonymizer(policy: str) -> object | None:
     """Build the algorithm that a published policy names; None where it cannot be built from it."""
     try:
         settings = dict(tomllib.loads(policy).get("anonymizer", {}))
-        made = {**ANONYMIZERS, **PUBLISHERS}.get(settings.pop("name", ""))
+        made = ChainMap[str, Any](ANONYMIZERS, PUBLISHERS).get(settings.pop("name", ""))  # type: ignore[arg-type]
         return None if made is None else made(**{name.replace("-", "_"): value for name, value in settings.items()})
     except (tomllib.TOMLDecodeError, SfumatoError, TypeError, AttributeError):
         return None
