@@ -12,7 +12,6 @@ from itertools import pairwise
 
 import numpy as np
 import polars as pl
-import pyarrow as pa
 from numpy.typing import NDArray
 
 from sfumato.classes.generalized import Members
@@ -69,6 +68,8 @@ def set_texts(attribute: EncodedAttribute, members: Members) -> pl.Series:
     if len(order) + len(keys) <= FEW:
         return _few_set_texts(attribute, members.starts, in_text_order)
     texts = _written_members(attribute)[in_text_order]
+    import pyarrow as pa
+
     lists = pa.ListArray.from_arrays(pa.array(members.starts, pa.int32()), texts.to_arrow().cast(pa.string()))
     joined = pl.Series(attribute.name, lists, dtype=pl.List(pl.String)).list.join("|")
     return _braced(joined, _exact_in_set_form(attribute, members.codes[members.starts[:-1]]), sizes)

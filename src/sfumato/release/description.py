@@ -120,6 +120,15 @@ class TableFacts:
         return cls(file, sha256, _count(entry["rows"]), tuple(_text(name) for name in _entries(entry["columns"])))
 
 
+def is_of_ratings(text: str) -> bool:
+    """Tell whether the text of a ``release.json`` says that the release is one of ratings."""
+    try:
+        content = json.loads(text)
+    except (ValueError, RecursionError):
+        return False
+    return isinstance(content, dict) and content.get("kind") == RATINGS
+
+
 def versions() -> dict[str, str]:
     """Versions of what made the release."""
     found = {"python": platform.python_version()}

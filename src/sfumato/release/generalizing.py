@@ -7,8 +7,6 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.anonymizers.clustering.lower_bound import lower_bound
-from sfumato.anonymizers.clustering.refinement import refine as refined_partition
 from sfumato.anonymizers.protocol import Anonymizer, Problem
 from sfumato.classes.generalized import Form, GeneralizedTable
 from sfumato.classes.partition import Partition
@@ -56,10 +54,15 @@ def generalized_release(task: Task, anonymizer: Anonymizer, policy: Policy) -> R
     )
     task.step("measuring", 5)
     report = _report(generalized, losses, verification, task, policy)
-    least = lower_bound(encoded, smallest_allowed(task.models), threads=problem.threads) if task.bound else None
-    report = replace(report, notes=partition.notes, lower_bound=least)
+    report = replace(report, notes=partition.notes, lower_bound=_least_loss(task, problem) if task.bound else None)
     task.step("done", STEPS)
     return Release(published, report, describe(published, task, encoded), policy.published())
+
+
+def _least_loss(task: Task, problem: Problem) -> float | None:
+    from sfumato.anonymizers.clustering.lower_bound import lower_bound
+
+    return lower_bound(problem.table, smallest_allowed(task.models), threads=problem.threads)
 
 
 def _solution(anonymizer: Anonymizer, problem: Problem, task: Task) -> Partition:
@@ -90,7 +93,11 @@ def _allowed_solution(anonymizer: Anonymizer, problem: Problem, recoding: Recodi
 
 def _solved(anonymizer: Anonymizer, problem: Problem, rounds: int) -> Partition:
     partition = anonymizer.solve(problem)
-    return refined_partition(problem, partition, rounds=rounds) if rounds else partition
+    if not rounds:
+        return partition
+    from sfumato.anonymizers.clustering.refinement import refine
+
+    return refine(problem, partition, rounds=rounds)
 
 
 def _order(partition: Partition, recoding: Recoding, problem: Problem) -> NDArray[np.integer]:

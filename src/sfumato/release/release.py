@@ -6,7 +6,7 @@ import json
 import os
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
@@ -16,15 +16,15 @@ from sfumato.published import Published
 from sfumato.published.checks.generalized import Verification
 from sfumato.published.checks.recount import recount
 from sfumato.published.checks.suppression import suppression_check
-from sfumato.release.description import Description, build_model, read_description
+from sfumato.release.description import Description, build_model, is_of_ratings, read_description
 from sfumato.release.folder import MARK, no_release, whole_folder
-from sfumato.release.ratings.description import is_of_ratings
-from sfumato.release.ratings.folder import verify_rating_folder, verify_ratings
-from sfumato.release.ratings.release import RatingRelease
 from sfumato.release.report import Report
 from sfumato.release.report_kinds import KindReport
 from sfumato.release.table_files import read_published_files, write_tables
 from sfumato.table.writing import Format
+
+if TYPE_CHECKING:
+    from sfumato.release.ratings.release import RatingRelease
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -136,7 +136,9 @@ def verify(release: str | Path | Release | RatingRelease) -> Verification:
     """
     if isinstance(release, Release):
         return _recount(release.published, release.description, ())
-    if isinstance(release, RatingRelease):
+    if not isinstance(release, (str, os.PathLike)):
+        from sfumato.release.ratings.folder import verify_ratings
+
         return verify_ratings(release)
     try:
         return _recount_folder(Path(release))
@@ -155,6 +157,8 @@ def _recount_folder(folder: Path) -> Verification:
         raise VerificationError(problem)
     text = (folder / MARK).read_text(encoding="utf-8", errors="replace")
     if is_of_ratings(text):
+        from sfumato.release.ratings.folder import verify_rating_folder
+
         return verify_rating_folder(folder, text)
     description, facts = read_description(text)
     published, integrity = read_published_files(folder, description, facts)

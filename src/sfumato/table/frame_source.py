@@ -5,14 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import narwhals as nw
 import polars as pl
 
 from sfumato.errors import InputError, SfumatoError
 from sfumato.table.header import Header, repeated
 from sfumato.table.problems import raise_together
+
+if TYPE_CHECKING:
+    import narwhals as nw
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -102,6 +104,8 @@ def frame_source(frame: object) -> FrameSource:
         # By number: a frame that was read from a file without header has a record for names.
         listed = Header(tuple(names), frozenset()).listed([i for i, name in enumerate(names) if name in several])
         raise InputError(f"several columns have the same name: {listed}; rename them")
+    import narwhals as nw
+
     try:
         native = nw.from_native(frame, eager_only=True)  # type: ignore[call-overload]
     except TypeError:

@@ -1,6 +1,6 @@
 """Recounting releases of every kind from their published tables alone: one entry for each kind.
 
-Nothing here knows which algorithm made the tables.
+Nothing here knows which algorithm made the tables. What recounts a kind is loaded when a release of that kind comes.
 """
 
 from __future__ import annotations
@@ -19,10 +19,7 @@ from sfumato.published import (
     SlicedTable,
     sensitive_names,
 )
-from sfumato.published.checks.buckets import check_buckets
 from sfumato.published.checks.generalized import Verification, verify_table
-from sfumato.published.checks.marginals.marginals import check_marginals, records_of
-from sfumato.published.checks.slices.slices import check_slices
 from sfumato.table.schema import Attribute
 from sfumato.table.table import Table
 
@@ -77,11 +74,15 @@ def _classes(
 def _buckets(
     published: BucketizedTables, models: Sequence[PrivacyModel], sensitive: Mapping[str, Attribute]
 ) -> Verification:
+    from sfumato.published.checks.buckets import check_buckets
+
     checks = check_buckets(published, models, sensitive)
     return Verification(tuple(checks), published.records, published.buckets, "bucket")
 
 
 def _slices(published: SlicedTable, models: Sequence[PrivacyModel], sensitive: Mapping[str, Attribute]) -> Verification:
+    from sfumato.published.checks.slices.slices import check_slices
+
     checks = check_slices(published, models, sensitive)
     return Verification(tuple(checks), published.data.height, published.data["bucket"].n_unique(), "bucket")
 
@@ -89,6 +90,8 @@ def _slices(published: SlicedTable, models: Sequence[PrivacyModel], sensitive: M
 def _marginals(
     published: MarginalTables, models: Sequence[PrivacyModel], sensitive: Mapping[str, Attribute]
 ) -> Verification:
+    from sfumato.published.checks.marginals.marginals import check_marginals, records_of
+
     checks = check_marginals(published, models, sensitive)
     return Verification(tuple(checks), records_of(published), len(published.marginals), "table")
 

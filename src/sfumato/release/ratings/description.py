@@ -70,15 +70,6 @@ def build_rating_model(entry: Mapping[str, Any]) -> RatingAnonymity | None:
         return None
 
 
-def is_of_ratings(text: str) -> bool:
-    """Tell whether the text of a ``release.json`` says that the release is one of ratings."""
-    try:
-        content = json.loads(text)
-    except (ValueError, RecursionError):
-        return False
-    return isinstance(content, dict) and content.get("kind") == RATINGS
-
-
 def read_rating_description(text: str) -> tuple[RatingDescription, TableFacts]:
     """Parse ``release.json``; return the description and what it says of the file.
 
