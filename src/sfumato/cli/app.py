@@ -6,29 +6,31 @@ import contextlib
 import inspect
 import sys
 import warnings
-from collections.abc import Callable
-from importlib.metadata import PackageNotFoundError, version
+from collections.abc import Callable, Iterable
+from importlib import import_module
 from typing import Annotated
 
 import typer
 
-from sfumato.cli import (
-    anonymize,
-    attack,
-    compare,
-    demo,
-    hierarchy,
-    measure,
-    rating_anonymize,
-    rating_attack,
-    ratings,
-    report,
-    reproduce,
-    risk,
-    utility,
-    verify,
-)
 from sfumato.cli.outcome import Guarded
+
+COMMANDS = {
+    "demo": "demo",
+    "anonymize": "anonymize",
+    "verify": "verify",
+    "measure": "measure",
+    "utility": "utility",
+    "risk": "risk",
+    "attack": "attack",
+    "compare": "compare",
+    "report": "report",
+    "hierarchy": "hierarchy",
+    "reproduce": "reproduce",
+}
+"""Command → its module, whose function of the same name it is."""
+
+RATING_COMMANDS = {"check": "ratings", "anonymize": "rating_anonymize", "attack": "rating_attack"}
+"""The same of ``sfumato ratings``."""
 
 TOUR = """
 Publish a table about people so that no single person can be picked out of it.
@@ -51,6 +53,7 @@ A short tour:
   sfumato ratings check ratings.csv -k 20 --epsilon 1
   sfumato ratings anonymize ratings.csv -k 3 --epsilon 1 --out films/
   sfumato reproduce soccer          a paper's experiments, claim by claim
+  sfumato warm                      compile now what large jobs need
 
 Every command has its own --help with an example.
 
@@ -58,16 +61,41 @@ Every command has its own --help with an example.
 Exit codes: 0 done; 1 a promise cannot be met or does not hold; 2 wrong input or usage.
 """
 
-app = typer.Typer(
-    name="sfumato",
-    cls=Guarded,
-    help=TOUR,
-    no_args_is_help=True,
-    add_completion=False,
-    pretty_exceptions_enable=False,
-    rich_markup_mode="rich",
-    context_settings={"help_option_names": ["-h", "--help"]},
-)
+
+def app_of(commands: Iterable[str]) -> typer.Typer:
+    """Make the command line with some of its commands; ``ratings`` is one."""
+    made = typer.Typer(
+        name="sfumato",
+        cls=Guarded,
+        help=TOUR,
+        no_args_is_help=True,
+        add_completion=False,
+        pretty_exceptions_enable=False,
+        rich_markup_mode="rich",
+        context_settings={"help_option_names": ["-h", "--help"]},
+    )
+    made.callback()(_settings)
+    for name in commands:
+        if name == "ratings":
+            made.add_typer(_on_ratings(), name=name)
+        else:
+            _add(made, name, COMMANDS[name])
+    return made
+
+
+def _on_ratings() -> typer.Typer:
+    from sfumato.cli.ratings import HELP
+
+    made = typer.Typer(help=HELP, no_args_is_help=True, rich_markup_mode="rich")
+    for name, module in RATING_COMMANDS.items():
+        _add(made, name, module)
+    return made
+
+
+def _add(app: typer.Typer, name: str, module: str) -> None:
+    home = import_module(f"sfumato.cli.{module}")
+    command = getattr(home, name)
+    app.command(help=_help(command), epilog=home.EXAMPLE)(command)
 
 
 def _help(command: Callable[..., None]) -> str:
@@ -76,21 +104,9 @@ def _help(command: Callable[..., None]) -> str:
     return "\n\n".join(" ".join(paragraph.split()) for paragraph in paragraphs)
 
 
-for module in (demo, anonymize, verify, measure, utility, risk, attack, compare, report, hierarchy, reproduce):
-    command = getattr(module, module.__name__.rpartition(".")[2])
-    app.command(help=_help(command), epilog=module.EXAMPLE)(command)
-
-_on_ratings = typer.Typer(help=ratings.HELP, no_args_is_help=True, rich_markup_mode="rich")
-for module, command in (
-    (ratings, ratings.check),
-    (rating_anonymize, rating_anonymize.anonymize),
-    (rating_attack, rating_attack.attack),
-):
-    _on_ratings.command(help=_help(command), epilog=module.EXAMPLE)(command)
-app.add_typer(_on_ratings, name="ratings")
-
-
 def _show_version(asked: bool) -> None:
+    from importlib.metadata import PackageNotFoundError, version
+
     if asked:
         try:
             typer.echo(f"sfumato {version('sfumato')}")
@@ -99,13 +115,20 @@ def _show_version(asked: bool) -> None:
         raise typer.Exit
 
 
-@app.callback()
 def _settings(
     show_version: Annotated[
         bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version and exit.")
     ] = False,
 ) -> None:
     """Take the options that stand before a command."""
+
+
+def __getattr__(name: str) -> typer.Typer:
+    """Make the whole command line where a program asks for ``app``."""
+    if name != "app":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    globals()["app"] = whole = app_of([*COMMANDS, "ratings"])
+    return whole
 
 
 def main() -> None:
@@ -115,4 +138,7 @@ def main() -> None:
     for stream in (sys.stdout, sys.stderr):
         with contextlib.suppress(AttributeError, ValueError):
             stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
-    app(prog_name="sfumato")
+    # Taking in the options of all commands costs as much as many a command.
+    named = sys.argv[1:2]
+    known = named and (named[0] in COMMANDS or named[0] == "ratings")
+    app_of(named if known else [*COMMANDS, "ratings"])(prog_name="sfumato")
