@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal, get_args
 
 import typer
 
+from sfumato.cli.kernels import say_json
 from sfumato.cli.options import (
     ANONYMIZERS,
     METHOD,
@@ -212,7 +212,7 @@ def _release(table: Path, policy: Policy, seed: int | None, *, bound: bool, quie
 
 def _report(release: Release, out: Path, *, quiet: bool, as_json: bool) -> None:
     if as_json:
-        say(json.dumps(release.report.to_dict(), indent=2))
+        say_json(release.report.to_dict())
     elif not quiet:
         say(str(release.report))
         complain([f"release written to {out}; check it with: sfumato verify {out}"])

@@ -12,7 +12,9 @@ from typing import Annotated
 
 import typer
 
+from sfumato.cli.kernels import announce_compiling
 from sfumato.cli.outcome import Guarded
+from sfumato.cli.stopping import stop_compiling_at_interrupt
 
 COMMANDS = {
     "demo": "demo",
@@ -26,6 +28,7 @@ COMMANDS = {
     "report": "report",
     "hierarchy": "hierarchy",
     "reproduce": "reproduce",
+    "warm": "warm",
 }
 """Command → its module, whose function of the same name it is."""
 
@@ -138,6 +141,8 @@ def main() -> None:
     for stream in (sys.stdout, sys.stderr):
         with contextlib.suppress(AttributeError, ValueError):
             stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
+    stop_compiling_at_interrupt()
+    announce_compiling()
     # Taking in the options of all commands costs as much as many a command.
     named = sys.argv[1:2]
     known = named and (named[0] in COMMANDS or named[0] == "ratings")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -10,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from sfumato.cli.kernels import say_result
 from sfumato.cli.options import (
     OUTPUT,
     AsJson,
@@ -27,7 +27,6 @@ from sfumato.cli.options import (
     Sensitive,
     Separator,
 )
-from sfumato.cli.outcome import say
 from sfumato.cli.progress import progress_bar
 from sfumato.errors import InputError, PolicyError, SfumatoError, raise_all
 
@@ -155,7 +154,7 @@ def attack(
             played = _on_release(target, original, words, control, register, earlier, common)
         else:
             played = _on_policy(target, words, hold_out or 0.0, register, common)
-    say(json.dumps(played.to_dict(), indent=2) if as_json else str(played))
+    say_result(played.to_dict(), str(played), as_json=as_json)
     if fail_if_succeeds and played.unlicensed:
         raise typer.Exit(1)
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import json
-
+from sfumato.cli.kernels import say_result
 from sfumato.cli.options import (
     AsJson,
     ColumnNames,
@@ -16,7 +15,6 @@ from sfumato.cli.options import (
     ReleaseFolder,
     Separator,
 )
-from sfumato.cli.outcome import say
 from sfumato.errors import InputError
 
 DIGITS = 12
@@ -56,4 +54,4 @@ def measure(
     source = source_words(separator=separator, encoding=encoding, missing=missing, header=header, columns=columns)
     meant = policy_of(Words(policy=policy or release / "policy.toml", hierarchies=hierarchies, source=source))
     losses = compare(meant.without_sensitive().read(table), release)
-    say(json.dumps(loss_figures(losses, DIGITS), indent=2) if as_json else str(losses))
+    say_result(loss_figures(losses, DIGITS), str(losses), as_json=as_json)

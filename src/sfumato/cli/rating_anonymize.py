@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
+from sfumato.cli.kernels import say_json
 from sfumato.cli.options import (
     OUTPUT,
     AsJson,
@@ -166,7 +166,7 @@ def seed_problem(seed: int | None) -> list[str]:
 
 def _report(release: RatingRelease, report: Any, out: Path, *, quiet: bool, as_json: bool) -> None:
     if as_json:
-        say(json.dumps(report.to_dict(), indent=2))
+        say_json(report.to_dict())
     elif not quiet:
         say(str(release))
         complain([f"release written to {out}; check it with: sfumato verify {out}"])

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from typing import Annotated, Literal
 
 import typer
 
+from sfumato.cli.kernels import say_result
 from sfumato.cli.options import AsJson, ColumnNames, Encoding, Missing, NoHeader, PolicyFile, Separator
-from sfumato.cli.outcome import say
 from sfumato.cli.progress import progress_bar
 from sfumato.cli.rating_options import (
     KNOWN,
@@ -138,7 +137,7 @@ def attack(
             seed=seed,
             threads=meant.threads,
         )
-    say(json.dumps(found.to_dict(), indent=2) if as_json else str(found))
+    say_result(found.to_dict(), str(found), as_json=as_json)
 
 
 def _meaningless(

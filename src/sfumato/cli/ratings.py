@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
+from sfumato.cli.kernels import say_result
 from sfumato.cli.options import METHOD, OUTPUT, PRIVACY, AsJson, ColumnNames, Encoding, Missing, NoHeader, Separator
-from sfumato.cli.outcome import say
 from sfumato.cli.progress import progress_bar
 from sfumato.cli.rating_options import (
     Form,
@@ -120,7 +119,7 @@ def check(
     with progress_bar(quiet=as_json) as progress:
         answer = check_ratings(read, model, search=search, threads=threads, progress=progress)
         limits = _limits(answer) if how_far else {}
-    say(json.dumps({**answer.to_dict(), **limits}, indent=2) if as_json else _page(answer, limits))
+    say_result({**answer.to_dict(), **limits}, _page(answer, limits), as_json=as_json)
     if not answer.holds:
         raise typer.Exit(1)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -12,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from sfumato.cli.kernels import say_result
 from sfumato.cli.options import (
     OUTPUT,
     AsJson,
@@ -30,7 +30,7 @@ from sfumato.cli.options import (
     Sensitive,
     Separator,
 )
-from sfumato.cli.outcome import complain, say
+from sfumato.cli.outcome import complain
 from sfumato.errors import InputError, PolicyError, SfumatoError, raise_all
 
 if TYPE_CHECKING:
@@ -159,7 +159,7 @@ def risk(
             wildcards=wildcards,
             threads=threads,
         )
-    say(json.dumps(report.to_dict(), indent=2) if as_json else str(report))
+    say_result(report.to_dict(), str(report), as_json=as_json)
     if records is not None:
         write_data(report.to_frame(), records, "csv")
         complain([f"{records}: one line for each record, for you alone; rows are counted without the header"])

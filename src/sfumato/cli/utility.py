@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
+from sfumato.cli.kernels import say_result
 from sfumato.cli.options import (
     AsJson,
     ColumnNames,
@@ -20,7 +20,6 @@ from sfumato.cli.options import (
     ReleaseFolder,
     Separator,
 )
-from sfumato.cli.outcome import say
 from sfumato.errors import InputError, PolicyError
 
 if TYPE_CHECKING:
@@ -120,7 +119,7 @@ def utility(
         encoding=cast(Any, encoding_of_cells),
         seed=seed,
     )
-    say(json.dumps(found.to_dict(), indent=2) if as_json else str(found))
+    say_result(found.to_dict(), str(found), as_json=as_json)
 
 
 def _workload(

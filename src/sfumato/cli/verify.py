@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import json
-
 import typer
 
+from sfumato.cli.kernels import say_result
 from sfumato.cli.options import AsJson, ReleaseFolder
-from sfumato.cli.outcome import say
 
 EXAMPLE = """\b
 Example:
@@ -23,6 +21,6 @@ def verify(release: ReleaseFolder, as_json: AsJson = False) -> None:
     from sfumato.release.release import verify as recount
 
     verification = recount(release)
-    say(json.dumps(verification.to_dict(), indent=2) if as_json else str(verification))
+    say_result(verification.to_dict(), str(verification), as_json=as_json)
     if not verification.ok:
         raise typer.Exit(1)

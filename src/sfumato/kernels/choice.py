@@ -13,11 +13,13 @@ import logging
 import os
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
+from sfumato.kernels.announcing import compiling, listeners
 from sfumato.kernels.signatures import Description, as_text, described, elements
 from sfumato.kernels.sources import source_digest
 from sfumato.kernels.store import store
@@ -35,7 +37,7 @@ READING = 0.015
 """Seconds that reading one compiled kernel takes."""
 COMPILING = 0.4
 """Seconds that compiling any kernel takes, beside its code."""
-COMPILING_BYTE = 2.5e-3
+COMPILING_BYTE = 1.0e-3
 """Seconds that compiling takes for each byte of Python's code in a kernel and all that it calls."""
 WORTH_WAITING = 2.0
 """Seconds of compiling from which on it is announced."""
@@ -69,11 +71,14 @@ class Taken:
         (kernel, types) → what it took; those that were compiled later are there too.
     read, compiled : dict
         Name of a kernel → seconds that it took to get it.
+    next_start : float
+        Seconds of interpreted calls after which what is missing is compiled beside.
     """
 
     interpreted: dict[tuple[Any, Description], Account]
     read: dict[str, float]
     compiled: dict[str, float]
+    next_start: float = 1.0
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values: names of kernels and rounded seconds."""
@@ -89,17 +94,26 @@ class Taken:
 TAKEN = Taken({}, {}, {})
 """Of this process."""
 
-_announced: list[Callable[[str, float], None]] = []
+_forced: list[str] = []
 
 
-def announce_to(listener: Callable[[str, float], None]) -> None:
-    """Call `listener` with a kernel's name and the estimated seconds before a compilation that takes a while."""
-    _announced.append(listener)
+@contextmanager
+def always(way: str) -> Iterator[None]:
+    """Run all kernels of this process ``compiled`` or ``interpreted`` for a while."""
+    _forced.append(way)
+    try:
+        yield
+    finally:
+        _forced.pop()
+
+
+def setting() -> str:
+    """Return ``auto``, ``compiled`` or ``interpreted``."""
+    return _forced[-1] if _forced else _from_environment()
 
 
 @cache
-def setting() -> str:
-    """Return ``auto``, ``compiled`` or ``interpreted``, from the environment."""
+def _from_environment() -> str:
     if os.environ.get("NUMBA_DISABLE_JIT", "0") not in ("", "0"):
         return "interpreted"
     named = os.environ.get("SFUMATO_KERNELS", "auto")
@@ -108,13 +122,10 @@ def setting() -> str:
 
 def run(kernel: Kernel, arguments: tuple[Any, ...]) -> Any:
     """Run a kernel for which no compiled code is loaded."""
-    way = setting()
-    if way == "interpreted":
-        return kernel.interpreted(arguments)
-    types = described(arguments)
+    way, types = setting(), described(arguments)
     if types is None:
         return kernel.interpreted(arguments)
-    if way == "compiled" or _pays(kernel, types, arguments):
+    if way == "compiled" or (way == "auto" and _pays(kernel, types, arguments)):
         return _compiled(kernel, types)(*arguments)
     return _watched(kernel, types, arguments)
 
@@ -125,7 +136,7 @@ def _pays(kernel: Kernel, types: Description, arguments: tuple[Any, ...]) -> boo
     step = account.seconds / account.steps if account.seconds > 1e-3 else STEP
     due = account.seconds + step * _steps(kernel, arguments)
     loading = 0.0 if "numba" in sys.modules else LOADING
-    everything = due + sum(other.seconds for other in list(TAKEN.interpreted.values())) - account.seconds
+    everything = due + _spent() - account.seconds
     if due < READING or everything < READING + loading:
         return False
     price = READING if is_kept(kernel, types) else compiling_seconds(kernel)
@@ -137,26 +148,48 @@ def _steps(kernel: Kernel, arguments: tuple[Any, ...]) -> float:
 
 
 def _watched(kernel: Kernel, types: Description, arguments: tuple[Any, ...]) -> Any:
-    account = TAKEN.interpreted.setdefault((kernel, types), Account())
+    account = TAKEN.interpreted.get((kernel, types))
+    if account is None:
+        account = TAKEN.interpreted.setdefault((kernel, types), Account())
     steps = _steps(kernel, arguments)  # before the call: it may change what it is handed
-    start = time.perf_counter()
+    start = time.thread_time()
     result = kernel.interpreted(arguments)
-    account.seconds += time.perf_counter() - start
+    account.seconds += time.thread_time() - start
     account.steps += steps
+    _compile_beside()
     if LOG.isEnabledFor(logging.DEBUG):
         LOG.debug("%s runs interpreted: %.3g steps, %.4f s so far", label(kernel), steps, account.seconds)
     return result
+
+
+def _compile_beside() -> None:
+    """Hand over what is missing when this process ends, and whenever a second, two, four have been spent."""
+    from sfumato.kernels import beside
+
+    beside.at_exit()
+    if _spent() >= TAKEN.next_start:
+        TAKEN.next_start = 2 * _spent()
+        beside.start()
+
+
+def _spent() -> float:
+    return sum(account.seconds for account in list(TAKEN.interpreted.values()))
 
 
 def _compiled(kernel: Kernel, types: Description) -> Callable[..., Any]:
     kept = is_kept(kernel, types)
     seconds = compiling_seconds(kernel)
     if not kept and seconds >= WORTH_WAITING:
-        for listener in _announced:
+        LOG.info("compiling %s, about %.0f s", label(kernel), seconds)
+        for listener in listeners:
             listener(label(kernel), seconds)
-    start = time.perf_counter()
-    found = kernel.compiled(types)
-    took = time.perf_counter() - start
+    start = time.thread_time()
+    compiling.append(label(kernel))
+    try:
+        found = kernel.compiled(types)
+    finally:
+        compiling.remove(label(kernel))
+    took = time.thread_time() - start
     (TAKEN.read if kept else TAKEN.compiled)[label(kernel)] = took
     LOG.debug("%s %s in %.3f s", label(kernel), "was read" if kept else "was compiled", took)
     if not kept:

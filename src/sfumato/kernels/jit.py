@@ -49,6 +49,16 @@ def borrowing(function: Function) -> Function:
     return cast(Function, Kernel(function, counted=False))
 
 
+def interpreted_as(kernel: Function) -> Callable[[Function], Function]:
+    """Give a kernel another form for runs without compiled code: the same result to the byte, on whole arrays."""
+
+    def take(function: Function) -> Function:
+        cast(Any, kernel).python = function
+        return function
+
+    return take
+
+
 class Plain:
     """Something that kernels call, with its form in Python and its type for numba.
 
@@ -68,6 +78,8 @@ class Kernel(Plain):
     ----------
     function : callable
         As it is written.
+    python : callable
+        What runs where it is interpreted.
     """
 
     def __init__(
@@ -79,6 +91,7 @@ class Kernel(Plain):
         steps: Callable[..., float] | None = None,
     ) -> None:
         self.function = function
+        self.python = function
         self.steps = steps
         self._counted = counted
         self._kept = kept
@@ -118,7 +131,7 @@ class Kernel(Plain):
     def plain(self) -> Callable[..., Any]:  # type: ignore[override]
         """The function with other kernels as plain functions, so that they cost a call and no more."""
         with _BUILDING:
-            function = cast(FunctionType, self.function)
+            function = cast(FunctionType, self.python)
             namespace = _plain_namespace(function.__globals__)
             return FunctionType(
                 function.__code__, namespace, self.__name__, function.__defaults__, function.__closure__

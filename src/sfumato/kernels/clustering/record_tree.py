@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.kernels.clustering.class_loss import TABLED, ClassLoss, range_loss, set_loss
-from sfumato.kernels.jit import borrowing, inlined, kernel
+from sfumato.kernels.jit import borrowing, inlined, interpreted_as, kernel
 from sfumato.kernels.space import NUMERIC, SET
 
 BUCKET = 8
@@ -308,6 +308,55 @@ def furthest(
                     best = cost
                     found = record
     return found
+
+
+@interpreted_as(nearest)
+def _nearest_of_all(
+    codes: Any, left: Any, alive: Any, wanted: Any, tree: RecordTree, loss: ClassLoss, grown: Grown, stack: Any,
+    bounds: Any,
+) -> Any:  # fmt: skip
+    """Look at all records at once, which beats the tree where every step is a call."""
+    taken = (left > 0) & wanted if len(wanted) else left > 0
+    costs = np.where(taken, _grown_losses(codes, loss, grown), np.inf)
+    found = np.argmin(costs)
+    return (found, costs[found]) if costs[found] < np.inf else (NONE, np.inf)
+
+
+@interpreted_as(furthest)
+def _furthest_of_all(
+    codes: Any, left: Any, alive: Any, tree: RecordTree, loss: ClassLoss, grown: Grown, stack: Any, bounds: Any
+) -> int:
+    costs = np.where(left > 0, _grown_losses(codes, loss, grown), -1.0)
+    found = np.argmax(costs)
+    return found if costs[found] > -1.0 else NONE
+
+
+def _grown_losses(codes: Any, loss: ClassLoss, grown: Grown) -> NDArray[np.float64]:
+    """Loss of the class with each record more, summed in the order of :func:`grown_loss`; float64 (m,)."""
+    total = np.zeros(len(codes))
+    for attribute in range(len(loss.kinds)):
+        own = codes[:, attribute].astype(np.int64)
+        if grown.tabled[attribute]:
+            total += grown.costs[loss.offsets[attribute] + own]
+        else:
+            total += _costs(attribute, own, loss, grown)
+    return total
+
+
+def _costs(attribute: int, codes: NDArray[np.int64], loss: ClassLoss, grown: Grown) -> NDArray[np.float64]:
+    """Loss of an attribute with many codes once each code has joined; see :func:`_cost`."""
+    start = loss.offsets[attribute]
+    if loss.kinds[attribute] == SET:
+        more = set_loss(attribute, grown.distinct[attribute] + 1, loss)
+        return np.where(grown.present[start + codes], grown.floors[attribute], more)
+    low = np.minimum(grown.low[attribute], codes)
+    high = np.maximum(grown.high[attribute], codes)
+    if loss.kinds[attribute] == NUMERIC:
+        found = np.minimum(loss.places[start + high] - loss.places[start + low], loss.tops[attribute])
+    else:
+        power = loss.powers[high - low]
+        found = np.maximum(loss.gaps[power, start + low], loss.gaps[power, start + high - (1 << power)])
+    return np.where(low == high, 0.0, found)
 
 
 @borrowing

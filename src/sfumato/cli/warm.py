@@ -1,0 +1,38 @@
+"""``sfumato warm``: compile now what large jobs need."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from sfumato.cli.kernels import say_result
+from sfumato.cli.options import AsJson
+from sfumato.cli.progress import progress_bar
+
+EXAMPLE = """\b
+Example:
+  sfumato warm
+  sfumato warm mondrian k-member risk
+"""
+
+
+def warm(
+    names: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="[NAME]...", help="Anonymizers, verify, measure, risk; the usual ones unless said."),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Compile the kernels of anonymizers and other jobs, once for this machine and version.
+
+    Small jobs never need it, and large ones compile what they need themselves. It is for those who want the first large
+    job to be as quick as the second.
+    """
+    from sfumato.release.warming import USUAL
+    from sfumato.release.warming import warm as compile_kernels
+
+    with progress_bar() as progress:
+        made = compile_kernels(names or USUAL, progress=progress)
+    text = f"{len(made)} kernel(s) compiled" if made else "nothing to compile: all are there"
+    say_result({"compiled": made}, text, as_json=as_json)
