@@ -30,9 +30,7 @@ def announce_compiling() -> None:
     def listen(kernel: str, seconds: float) -> None:
         if not said:
             said.append(kernel)
-            complain(
-                ["compiling for a job of this size, once on this machine; Ctrl-C stops (sfumato warm does it ahead)"]
-            )
+            complain(["compiling, once on this machine, for a job of this size; sfumato warm does it ahead"])
 
     from sfumato.kernels.announcing import listeners
 

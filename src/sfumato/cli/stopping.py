@@ -12,7 +12,7 @@ from contextlib import suppress
 from sfumato.cli.outcome import STOPPED, complain, explained
 from sfumato.kernels.announcing import compiling
 
-PATIENCE = 1.0
+PATIENCE = 0.5
 """Seconds for the program to end by itself, as it does where nothing is compiled in another thread."""
 
 

@@ -21,9 +21,10 @@ ONE = np.uint64(1)
 class _Instruction(Plain):
     """One machine instruction, and the same in Python."""
 
-    def __init__(self, plain: Callable[[Any], int], name: str, *flags: bool) -> None:
+    def __init__(self, plain: Callable[[Any], int], name: str, *, non_zero: bool = False) -> None:
         self.plain = plain
-        self._spelled = (name, *flags)
+        self._name = name
+        self._non_zero = non_zero
 
     def __call__(self, word: Any) -> int:
         return self.plain(word)
@@ -32,7 +33,7 @@ class _Instruction(Plain):
     def _numba_type_(self) -> Any:
         from sfumato.kernels.compiled import instruction
 
-        return instruction(*self._spelled)
+        return instruction(self._name, non_zero=self._non_zero)
 
 
 def _plain_trailing(word: Any) -> int:
@@ -48,8 +49,8 @@ def _plain_ones(word: Any) -> int:
 
 
 # The flag says that the set is not empty, which spares a test.
-_trailing = _Instruction(_plain_trailing, "cttz", True)
-_leading = _Instruction(_plain_leading, "ctlz", True)
+_trailing = _Instruction(_plain_trailing, "cttz", non_zero=True)
+_leading = _Instruction(_plain_leading, "ctlz", non_zero=True)
 _ones = _Instruction(_plain_ones, "ctpop")
 
 

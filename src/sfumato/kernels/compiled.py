@@ -13,10 +13,11 @@ from typing import Any
 
 import numba
 import numpy as np
-from numba.core import cgutils, compiler, types
+from numba.core import cgutils, compiler
+from numba.core import types as numba_kinds
 from numba.core.caching import _Cache
 from numba.core.registry import cpu_target
-from numba.core.serialize import dumps
+from numba.core.serialize import dumps as numba_dumps
 from numba.extending import intrinsic
 from numba.np.numpy_support import from_dtype
 
@@ -25,7 +26,11 @@ from sfumato.kernels.signatures import Description
 from sfumato.kernels.sources import source_digest
 from sfumato.kernels.store import Store, say_rubbish, store
 
-_njit: Any = numba.njit  # its types leave some switches out
+# Their types leave switches and functions out.
+_njit: Any = numba.njit
+types: Any = numba_kinds
+dumps: Any = numba_dumps
+CompileResult: Any = compiler.CompileResult
 
 
 def dispatcher_of(function: Callable[..., Any], *, counted: bool, kept: bool) -> Any:
@@ -102,7 +107,7 @@ class Kept(_Cache):
         if data is None:
             return None
         try:
-            return compiler.CompileResult._rebuild(target_context, *pickle.loads(data))
+            return CompileResult._rebuild(target_context, *pickle.loads(data))
         except Exception:
             say_rubbish(self._store.folder)
             return None
@@ -129,14 +134,12 @@ class Kept(_Cache):
         return f"{self._name.rpartition('.')[2]}-{hashlib.sha256('|'.join(words).encode()).hexdigest()[:32]}.code"
 
 
-def instruction(name: str, *flags: Any) -> Any:
-    """Return numba's type of a function that is one machine instruction on a 64-bit word."""
+def instruction(name: str, *, non_zero: bool) -> Any:
+    """Return numba's type of a function that is one machine instruction on a 64-bit word, maybe never on 0."""
 
     def of_word(typing_context: Any, word: Any) -> Any:
         def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-            return getattr(builder, name)(
-                arguments[0], *(cgutils.true_bit if flag else cgutils.false_bit for flag in flags)
-            )
+            return getattr(builder, name)(arguments[0], *([cgutils.true_bit] if non_zero else []))
 
         return types.int64(types.uint64), generate
 

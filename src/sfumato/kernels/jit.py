@@ -33,7 +33,11 @@ def sized(steps: Callable[..., float]) -> Callable[[Function], Function]:
     A step is what the kernel does with one element of one of its arrays; without it a call is taken to have as many
     steps as its arrays have elements. It decides whether the kernel is compiled, never a result.
     """
-    return lambda function: cast(Function, Kernel(function, kept=True, steps=steps))
+
+    def make(function: Function) -> Function:
+        return cast(Function, Kernel(function, kept=True, steps=steps))
+
+    return make
 
 
 def inlined(function: Function) -> Function:
@@ -81,6 +85,9 @@ class Kernel(Plain):
     python : callable
         What runs where it is interpreted.
     """
+
+    __name__: str
+    __qualname__: str
 
     def __init__(
         self,
@@ -133,9 +140,7 @@ class Kernel(Plain):
         with _BUILDING:
             function = cast(FunctionType, self.python)
             namespace = _plain_namespace(function.__globals__)
-            return FunctionType(
-                function.__code__, namespace, self.__name__, function.__defaults__, function.__closure__
-            )
+            return FunctionType(function.__code__, namespace, None, function.__defaults__, function.__closure__)
 
     @cached_property
     def _numba_type_(self) -> Any:

@@ -98,7 +98,7 @@ def _measure(table: Table) -> None:
     from sfumato.release.anonymize import anonymize
 
     release = anonymize(table, KAnonymity(5), seed=1, threads=1)
-    measure(table, release.to_frame(), k=5)
+    measure(table, release, k=5)
 
 
 def _risk(table: Table) -> None:
