@@ -465,6 +465,18 @@ def _near_one(
             found[place] = other
 
 
+@interpreted_as(_near_one)
+def _near_one_of_all(
+    codes: Any, record: int, tree: RecordTree, loss: ClassLoss, grown: Grown, found: Any, distances: Any, stack: Any,
+    bounds: Any,
+) -> None:  # fmt: skip
+    costs = _grown_losses(codes, loss, grown)
+    order = np.argsort(costs, kind="stable")
+    order = order[order != record][: len(found)]
+    found[: len(order)] = order
+    distances[: len(order)] = costs[order]
+
+
 @kernel
 def plant(codes: Any, loss: ClassLoss) -> RecordTree:
     """Build the tree over distinct records; codes : unsigned (m, q), m at least 1.

@@ -27,7 +27,7 @@ from sfumato.kernels.clustering.class_members import (
     measure,
     new_members,
 )
-from sfumato.kernels.jit import borrowing, kernel
+from sfumato.kernels.jit import borrowing, kernel, sized
 from sfumato.kernels.predicates import RuleArrays
 
 _MULTIPLIER = 48271
@@ -80,7 +80,8 @@ def _slack(state: Any, warmth: float) -> float:
     return -warmth * math.log(state[0] / _MODULUS) - 1e-12
 
 
-@kernel
+# A proposal costs as much as some thirty elements of an array.
+@sized(lambda *arguments: 30.0 * arguments[8])
 def anneal(
     codes: Any, values: Any, record_of: Any, class_of: Any, count: int, around: Surroundings, k: int, ruled: bool,
     steps: int, warm: float, cold: float, seed: int, loss: ClassLoss, rules: RuleArrays,
