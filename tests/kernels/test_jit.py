@@ -185,6 +185,7 @@ def test_the_store_is_asked_by_the_types_of_a_call():
     assert signatures.from_text(signatures.as_text(words)) == words
     assert signatures.described(([1],)) is None
     assert signatures.elements((CODES, 3, (CODES[:, 0],))) == 16
+    assert signatures.longest((CODES[:2], 3, (CODES[:, 0],))) == 4
 
 
 @pytest.mark.parametrize("way", ["interpreted", "compiled"])
@@ -204,7 +205,7 @@ def test_a_kernel_returns_the_same_types_either_way(way):
 def a_kernel(**settings):
     from sfumato.kernels.jit import Kernel
 
-    return Kernel(first_records.function, kept=True, **settings)
+    return Kernel(first_records.function, kept=True, **{"steps": first_records.steps, **settings})
 
 
 def decided(kernel, records=4, *, monkeypatch, kept=False):
@@ -231,6 +232,11 @@ def test_code_that_is_there_is_taken_for_smaller_jobs_but_not_for_the_smallest(m
     assert decided(a_kernel(), 1000, monkeypatch=monkeypatch, kept=True) == "interpreted"
     monkeypatch.setattr(choice, "compiling_seconds", lambda _: 100.0)
     assert decided(a_kernel(), middle, monkeypatch=monkeypatch) == "interpreted"
+
+
+def test_a_kernel_that_says_nothing_is_taken_to_be_slow_on_many_records(monkeypatch):
+    assert decided(a_kernel(), 200_000, monkeypatch=monkeypatch) == "interpreted"
+    assert decided(a_kernel(steps=None), 200_000, monkeypatch=monkeypatch) == "compiled"
 
 
 def test_a_kernel_may_say_how_long_it_takes(monkeypatch):

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.kernels.jit import kernel
+from sfumato.kernels.jit import linear
 
 
 def class_boxes(
@@ -29,7 +29,7 @@ def class_boxes(
     return boxes[:, 0, :], boxes[:, 1, :]
 
 
-@kernel
+@linear
 def _widen(class_of: Any, codes: Any, boxes: Any) -> None:
     for record in range(codes.shape[0]):
         owner = class_of[record]
@@ -43,7 +43,7 @@ def _widen(class_of: Any, codes: Any, boxes: Any) -> None:
                 boxes[owner, 1, column] = code
 
 
-@kernel
+@linear
 def class_sums(
     class_of: NDArray[np.int32], codes: NDArray[np.unsignedinteger], numbers: NDArray[np.float64], count: int
 ) -> NDArray[np.float64]:

@@ -20,7 +20,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from sfumato.kernels.announcing import compiling, listeners
-from sfumato.kernels.signatures import Description, as_text, described, elements
+from sfumato.kernels.signatures import Description, as_text, described, elements, longest
 from sfumato.kernels.sources import source_digest
 from sfumato.kernels.store import store
 
@@ -30,9 +30,13 @@ if TYPE_CHECKING:
 LOG = logging.getLogger("sfumato.kernels")
 
 STEP = 1.5e-6
-"""Seconds for one element of an array in an interpreted kernel, until a call has shown better."""
-LOADING = 0.35
-"""Seconds that loading numba takes."""
+"""Seconds for one step of an interpreted kernel, until a call has shown better."""
+SLOW = 14.0
+"""Steps for one element of an array, in a kernel that does not say how many it takes."""
+MANY = 2000
+"""Records from which on such a kernel is taken to cost more for each of them."""
+LOADING = 0.6
+"""Seconds that loading numba takes, its tables of functions included."""
 READING = 0.015
 """Seconds that reading one compiled kernel takes."""
 COMPILING = 0.4
@@ -144,7 +148,9 @@ def _pays(kernel: Kernel, types: Description, arguments: tuple[Any, ...]) -> boo
 
 
 def _steps(kernel: Kernel, arguments: tuple[Any, ...]) -> float:
-    return kernel.steps(*arguments) if kernel.steps else elements(arguments)
+    if kernel.steps:
+        return kernel.steps(*arguments)
+    return SLOW * elements(arguments) * max(1.0, longest(arguments) / MANY)
 
 
 def _watched(kernel: Kernel, types: Description, arguments: tuple[Any, ...]) -> Any:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.kernels.jit import inlined, kernel
+from sfumato.kernels.jit import inlined, linear
 
 KEY_BITS = 62
 """Widest key of :func:`group_packed`, so that it stays a non-negative int64 with room to mix."""
@@ -20,7 +20,7 @@ _MIX = 0x5BD1E995
 _LOW = 0x7FFFFFFF
 
 
-@kernel
+@linear
 def column_maxima(codes: NDArray[np.integer]) -> NDArray[np.int64]:
     """Return the largest code of each column; int64 (q,), −1 where there is no record. codes : (n, q)."""
     maxima = np.full(codes.shape[1], -1, dtype=np.int64)
@@ -30,7 +30,7 @@ def column_maxima(codes: NDArray[np.integer]) -> NDArray[np.int64]:
     return maxima
 
 
-@kernel
+@linear
 def group_packed(
     codes: NDArray[np.integer], stops: NDArray[np.int64], shifts: NDArray[np.int64]
 ) -> tuple[NDArray[np.int32], int]:
@@ -135,7 +135,7 @@ def _grown(group_keys: NDArray[np.int64], count: int) -> tuple[NDArray[np.int64]
     return roomier, table
 
 
-@kernel
+@linear
 def first_records(class_of: NDArray[np.int32], count: int) -> NDArray[np.int64]:
     """Return the first record of each class; int64 (count,). class_of : int32 (n,), numbered by first appearance."""
     firsts = np.empty(count, dtype=np.int64)
@@ -147,7 +147,7 @@ def first_records(class_of: NDArray[np.int32], count: int) -> NDArray[np.int64]:
     return firsts
 
 
-@kernel
+@linear
 def histogram(class_of: NDArray[np.int32], codes: NDArray[np.unsignedinteger], size: int) -> NDArray[np.int64]:
     """Count each code among the records that are in a class; int64 (size,).
 
@@ -160,7 +160,7 @@ def histogram(class_of: NDArray[np.int32], codes: NDArray[np.unsignedinteger], s
     return counts
 
 
-@kernel
+@linear
 def count_values(
     class_of: NDArray[np.int32],
     count: int,

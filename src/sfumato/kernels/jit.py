@@ -17,7 +17,7 @@ from typing import Any, TypeVar, cast
 import numpy as np
 
 from sfumato.kernels import choice
-from sfumato.kernels.signatures import Description
+from sfumato.kernels.signatures import Description, elements
 
 Function = TypeVar("Function", bound=Callable[..., object])
 
@@ -27,11 +27,16 @@ def kernel(function: Function) -> Function:
     return cast(Function, Kernel(function, kept=True))
 
 
+def linear(function: Function) -> Function:
+    """Make a kernel that looks at every element of its arrays a few times and no more."""
+    return cast(Function, Kernel(function, kept=True, steps=lambda *arguments: elements(arguments)))
+
+
 def sized(steps: Callable[..., float]) -> Callable[[Function], Function]:
     """Make a kernel that says how long it takes: `steps` is called with its arguments.
 
-    A step is what the kernel does with one element of one of its arrays; without it a call is taken to have as many
-    steps as its arrays have elements. It decides whether the kernel is compiled, never a result.
+    A step is what a :func:`linear` kernel does with one element of an array. It decides whether the kernel is compiled,
+    never a result. Kernels that say nothing are taken to be slow, and slower than linear on many records.
     """
 
     def make(function: Function) -> Function:

@@ -63,6 +63,16 @@ def elements(values: Sequence[Any]) -> int:
     return count
 
 
+def longest(values: Sequence[Any]) -> int:
+    """Return the length of the longest array among the arguments."""
+    lengths = [longest(value) if isinstance(value, tuple) else _length(value) for value in values]
+    return max(lengths, default=0)
+
+
+def _length(value: Any) -> int:
+    return len(value) if isinstance(value, np.ndarray) and value.ndim else 0
+
+
 def as_text(description: Description) -> str:
     """Write a description as JSON."""
     return json.dumps(description, separators=(",", ":"))

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.kernels.jit import inlined, kernel
+from sfumato.kernels.jit import inlined, linear
 
 
 def class_starts(sizes: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -21,7 +21,7 @@ def class_starts(sizes: NDArray[np.int64]) -> NDArray[np.int64]:
     return starts
 
 
-@kernel
+@linear
 def group_by_class(
     class_of: NDArray[np.int32],
     codes: NDArray[np.unsignedinteger],
@@ -61,7 +61,7 @@ def value_sets(
     return set_of, bounds, members
 
 
-@kernel
+@linear
 def _number_sets(grouped: Any, starts: Any, words: Any) -> Any:
     count = len(starts) - 1
     set_of = np.empty(count, dtype=np.int32)

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from sfumato.kernels.clustering.class_loss import TABLED, ClassLoss, range_loss
 from sfumato.kernels.clustering.record_tree import NONE, RecordTree
-from sfumato.kernels.jit import borrowing, inlined, kernel
+from sfumato.kernels.jit import borrowing, inlined, kernel, linear
 from sfumato.kernels.predicates import RuleArrays, holds
 from sfumato.kernels.space import NUMERIC
 
@@ -532,7 +532,7 @@ def settle(
         _refresh(near, tree, groups)
 
 
-@kernel
+@linear
 def classes_of(groups: Groups, class_of: Any) -> int:
     """Write down the class of each row, groups that are left being numbered by their place.
 

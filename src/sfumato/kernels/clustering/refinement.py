@@ -80,8 +80,7 @@ def _slack(state: Any, warmth: float) -> float:
     return -warmth * math.log(state[0] / _MODULUS) - 1e-12
 
 
-# A proposal costs as much as some thirty elements of an array.
-@sized(lambda *arguments: 30.0 * arguments[8])
+@sized(lambda *arguments: 130.0 * arguments[8])  # a proposal costs as much as so many elements of an array
 def anneal(
     codes: Any, values: Any, record_of: Any, class_of: Any, count: int, around: Surroundings, k: int, ruled: bool,
     steps: int, warm: float, cold: float, seed: int, loss: ClassLoss, rules: RuleArrays,

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.kernels.bits import EMPTY, ONE, has
-from sfumato.kernels.jit import borrowing, kernel
+from sfumato.kernels.jit import borrowing, kernel, sized
 from sfumato.kernels.mondrian.candidates import ATTRIBUTE, propose
 from sfumato.kernels.mondrian.cuts import (
     Options,
@@ -85,7 +85,7 @@ def new_loss_workspace(space: Space, options: Options, rows: int) -> LossWorkspa
     )  # fmt: skip
 
 
-@kernel
+@sized(lambda codes, words, weights, rows, low, high, *_: 25.0 * (high - low) * codes.shape[1])
 def partition_by_loss(
     codes: Any, words: Any, weights: Any, rows: Any, low: int, high: int, most_cuts: int, space: Space,
     rules: RuleArrays, options: Options, starts: Any, made: Any,
