@@ -31,7 +31,8 @@ from unittest.mock import patch
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
-PAGES = [ROOT / "README.md", *sorted(path for path in DOCS.rglob("*.md") if path.parent.name != "decisions")]
+PROJECT_PAGES = [ROOT / name for name in ("README.md", "CONTRIBUTING.md", "SECURITY.md")]
+PAGES = [*PROJECT_PAGES, *sorted(path for path in DOCS.rglob("*.md") if path.parent.name != "decisions")]
 
 _BLOCK = re.compile(
     r"^(?:<!-- file: (?P<file>\S+) -->\n\n?)?^(?P<fence>`{3,})(?P<language>\w*)\n(?P<body>.*?)^(?P=fence)$",
@@ -87,7 +88,7 @@ def run(example: Example, shared: Namespace) -> str:
     printed = io.StringIO()
     with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(printed):
         if example.language == "python":
-            exec(compile(example.body, f"line {example.line}", "exec"), shared.values)
+            exec(compile(example.body, f"line {example.line}", "exec", dont_inherit=True), shared.values)
         else:
             for line in _commands(example.body):
                 shared.code = _sfumato(line) if line.startswith("sfumato") else _shell(line, shared.code)
