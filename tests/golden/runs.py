@@ -72,10 +72,11 @@ def _models(way: Any, table: str) -> list[PrivacyModel]:
     if promises is not None:
         model = sf.ProbabilisticLDiversity(1.5)
         return [model] if model.name in promises else []
-    if table == "town" or getattr(way, "mode", "strict") == "relaxed":
-        return [sf.KAnonymity(4), sf.DistinctLDiversity(2)]
-    # More than half have one disease, so that some must be left out; relaxed cuts cannot do that.
-    return [sf.KAnonymity(4), sf.ProbabilisticLDiversity(2)]
+    balanced = not isinstance(way, sf.Optimal) and getattr(way, "mode", "strict") == "strict"
+    if table == "ward" and balanced:
+        # More than half have one disease, so that some must be left out; relaxed and optimal searches do not do that.
+        return [sf.KAnonymity(4), sf.ProbabilisticLDiversity(2)]
+    return [sf.KAnonymity(4), sf.DistinctLDiversity(2)]
 
 
 RUNS = [

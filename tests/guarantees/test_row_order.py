@@ -99,17 +99,21 @@ def test_nor_where_cuts_are_judged_on_a_sample(cut: Any, models: list[PrivacyMod
     assert one == two == three
 
 
-@pytest.mark.parametrize("kind", [pl.Categorical, pl.Enum, pl.String, pl.Binary, pl.List(pl.String)], ids=str)
+@pytest.mark.parametrize(
+    "kind", [pl.String, pl.Categorical, pl.Enum(sorted(ward()["note"]))], ids=["text", "categories", "enum"]
+)
 def test_equal_records_are_told_apart_by_what_is_carried_along(kind: Any):
     """Relaxed cuts put equal records into different classes; what they carry along then says which one goes where."""
-    notes = ward()["note"]
-    if kind is pl.Enum:
-        kind = pl.Enum(notes.sort())
-    note = pl.Series("note", [[text] for text in notes]) if kind == pl.List(pl.String) else notes.cast(kind)
-    frame = ward().with_columns(note)
-    relaxed = sf.Mondrian(mode="relaxed")
+    frame = ward()
     one, two = (
-        published(sf.anonymize(sf.read_table(each, WARD), sf.KAnonymity(4), anonymizer=relaxed, seed=1))
+        published(
+            sf.anonymize(
+                sf.read_table(each.with_columns(pl.col("note").cast(kind)), WARD),
+                sf.KAnonymity(4),
+                anonymizer=sf.Mondrian(mode="relaxed"),
+                seed=1,
+            )
+        )
         for each in (frame, moved(frame, 1))
     )
     assert one == two
