@@ -1,10 +1,16 @@
-"""How the suite meets chance, and which tests wait for ``make test-all``."""
+"""How the suite meets chance, and what its tests share."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from functools import cache
 from importlib import import_module
 from pkgutil import walk_packages
+from unittest.mock import patch
 
+import pytest
+import typer.main
+import typer.testing
 from hypothesis import HealthCheck, settings
 
 # No verdict depends on how busy the machine is.
@@ -23,3 +29,11 @@ def pytest_collection_modifyitems() -> None:
     for module in walk_packages(sfumato.__path__, "sfumato."):
         if not module.name.endswith("__main__"):
             import_module(module.name)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def one_tree_of_commands() -> Iterator[None]:
+    """Build the tree of commands once: typer does it anew at every call, which costs more than most commands do."""
+    get_command = cache(typer.main.get_command)
+    with patch("typer.main.get_command", get_command), patch("typer.testing._get_command", get_command):
+        yield

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from itertools import product
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
+import pytest
 from hypothesis import strategies as st
 
 import sfumato as sf
@@ -61,6 +62,12 @@ def _accepted(described: type[Any], combinations: Iterable[dict[str, Any]]) -> I
 
 SETTINGS = {repr(setting): setting for described in ANONYMIZERS.values() for setting in _settings(described)}
 """Every anonymizer with every combination of options that it accepts."""
+
+EACH_ANONYMIZER = [
+    pytest.param(name, marks=() if setting == type(setting)() else pytest.mark.slow)
+    for name, setting in SETTINGS.items()
+]
+"""The same as parameters of a test: the defaults of each in every run, other combinations among the slow tests."""
 
 PUBLISHER_SETTINGS = {
     repr(setting): setting for described in PUBLISHERS.values() for setting in _settings(described, many=4)

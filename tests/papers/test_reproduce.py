@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+from functools import partial
 from pathlib import Path
 
 import polars as pl
@@ -22,6 +23,7 @@ from sfumato.papers.reproduction import Claim, Reproduction, Verdict
 from sfumato.papers.subscribers import SUBSCRIBERS, subscribers
 from sfumato.papers.thesis_trees import PREFECTURES, age_tree, country_tree, prefecture_tree
 
+slow = partial(pytest.param, marks=pytest.mark.slow)
 DATA = pytest.mark.skipif("SFUMATO_DATA" not in os.environ, reason="SFUMATO_DATA names no folder with the Adult data")
 
 
@@ -143,7 +145,7 @@ def test_ratings_without_the_films(tmp_path):
 
 
 @DATA
-@pytest.mark.parametrize("paper", ["similarity", "caat", "slicing"])
+@pytest.mark.parametrize("paper", ["similarity", slow("caat"), slow("slicing")])
 def test_papers_on_adult(paper):
     found = sf.reproduce(paper, quick=True)
     assert "Adult (UCI; as published)" in found.data[0]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -59,9 +60,14 @@ def test_it_equals_the_row_by_row_search(interval, ties, data, k, frozen, least,
     assert contents(found.class_of, found.count) == [sorted(members) for members in plain]
 
 
-@pytest.mark.parametrize("interval", RULES)
-@pytest.mark.parametrize("ties", ["all", "first"])
-@pytest.mark.parametrize("rows_of", [many, many_codes])
+SEARCHES = [
+    pytest.param(interval, ties, rows_of, marks=pytest.mark.slow if rows_of is many_codes and place else ())
+    for rows_of in (many, many_codes)
+    for place, (interval, ties) in enumerate(product(RULES, ["all", "first"]))
+]
+
+
+@pytest.mark.parametrize(("interval", "ties", "rows_of"), SEARCHES)
 def test_searches_that_leave_out_branches_find_the_same(interval, ties, rows_of):
     data = rows_of(RULES.index(interval))
     (start,) = feasible(problem(encoded(data), sf.KAnonymity(3)))

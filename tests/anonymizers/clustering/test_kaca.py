@@ -61,7 +61,7 @@ def test_it_equals_the_row_by_row_search(weights, beta, stub, data, k, least, se
 
 @pytest.mark.parametrize("stub", [True, False])
 @pytest.mark.parametrize("weights", ["uniform", "height"])
-@pytest.mark.parametrize("rows_of", [many, many_codes])
+@pytest.mark.parametrize("rows_of", [many, pytest.param(many_codes, marks=pytest.mark.slow)])
 def test_searches_that_leave_out_branches_find_the_same(stub, weights, rows_of):
     data = rows_of(int(stub))
     (start,) = feasible(problem(encoded(data), sf.KAnonymity(4)))
