@@ -112,22 +112,20 @@ class Minimality:
         if not names:
             raise InputError("minimality: the release has no sensitive attribute, so that there is nothing to learn")
         placement = place(published, target.original.frame, target.original.schema, target.recoding, names[0])
-        table = encode(target.original)
-        game = _game(*_placed(placement), table, models)
         if not any(rule.attribute for model in models for rule in model.rules(names)):
             note = "no promised model looks at sensitive values, so that the algorithm tells nothing of them"
-            return tuple(self._unplayed(name, game, note) for name in names)
+            return tuple(self._unplayed(name, (note,)) for name in names)
+        table = encode(target.original)
         granted = _granted(
             published, table, Task(table, models, seed=target.seed, threads=target.threads), solver, target
         )
-        if granted is not None:
-            game = _game(*granted, table, models)
+        game = _game(*(_placed(placement) if granted is None else granted), table, models)
         if not game.people.size:
             note = "nobody is in one sure class alone, so that there are no worlds to try"
-            return tuple(self._unplayed(name, game, note) for name in names)
+            return tuple(self._unplayed(name, (*game.notes, note)) for name in names)
         if game.comes_back(solver, target).mean() < RECOGNIZED:
             note = "the algorithm does not bring back the published classes; it rests on random choices, or is another"
-            return tuple(self._unplayed(name, game, note) for name in names)
+            return tuple(self._unplayed(name, (*game.notes, note)) for name in names)
         return self._played(game, names, solver, target)
 
     def _played(self, game: _Game, names: Sequence[str], solver: Solver, target: Target) -> tuple[AttackResult, ...]:
@@ -135,11 +133,11 @@ class Minimality:
         cells = [cells_of(game.classes, game.table.codes, column, int(column.max()) + 1) for column in values]
         if max(len(each.members) * each.width for each in cells) > MOST_CELLS:
             note = "classes hold too many different values to keep a belief in each; play it on part of the table"
-            return tuple(self._unplayed(name, game, note) for name in names)
+            return tuple(self._unplayed(name, (*game.notes, note)) for name in names)
         worlds, whole = self._worlds(game, target)
         if not whole and self.worlds is None and self._takes_too_long(game, solver, target):
             note = "the algorithm takes too long to be run in many worlds; say how many with worlds, or wait longer"
-            return tuple(self._unplayed(name, game, note) for name in names)
+            return tuple(self._unplayed(name, (*game.notes, note)) for name in names)
         tallies = [Tally.of(each) for each in cells]
         for number, world in enumerate(worlds, 1):
             target.progress("minimality: trying worlds", number, number)
@@ -189,8 +187,8 @@ class Minimality:
         }
         return self._result(name, Rate(float(right.sum()), int(made.sum()), float(baseline)), figures, game.notes)
 
-    def _unplayed(self, name: str, game: _Game, note: str) -> AttackResult:
-        return self._result(name, Rate(0.0, 0, 0.0), {"claimed": 0.0}, (*game.notes, note))
+    def _unplayed(self, name: str, notes: tuple[str, ...]) -> AttackResult:
+        return self._result(name, Rate(0.0, 0, 0.0), {"claimed": 0.0}, notes)
 
     def _result(self, name: str, rate: Rate, figures: dict[str, float], notes: tuple[str, ...]) -> AttackResult:
         return AttackResult(
