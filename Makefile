@@ -41,13 +41,13 @@ demo: $(VENV)/.run
 	$(BIN)/sfumato demo
 
 test: $(VENV)/.dev
-	$(BIN)/python -m pytest -n 2 --durations=10
+	$(BIN)/python -m pytest -n 2 --dist worksteal --durations=10
 	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -n 2 tests/kernels
 
 test-all: SEED := $(or $(SEED),$(shell $(PYTHON) -c "import random; print(random.getrandbits(32))"))
 test-all: $(VENV)/.dev
 	@echo "The order of the tests: make test-all SEED=$(SEED)"
-	$(BIN)/python -m pytest -n 2 -m "" --hypothesis-profile=full --randomly-seed=$(SEED) --durations=30
+	$(BIN)/python -m pytest -n 2 --dist worksteal -m "" --hypothesis-profile=full --randomly-seed=$(SEED) --durations=30
 	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -n 2 -m "" --hypothesis-profile=full --randomly-seed=$(SEED) tests/kernels
 
 check: $(VENV)/.dev

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+import pytest
 from hypothesis import HealthCheck, settings
 
 
@@ -17,3 +20,8 @@ def examples(many: int, *unchecked: HealthCheck) -> settings:
         max_examples=max(many * profile.max_examples // 100, 5),
         suppress_health_check=[*profile.suppress_health_check, *unchecked],
     )
+
+
+def seeds(many: int) -> list[Any]:
+    """Return so many seeds as parameters of a test: a fifth of them for every run, the others among the slow tests."""
+    return [pytest.param(seed, marks=pytest.mark.slow if seed >= max(many // 5, 3) else ()) for seed in range(many)]

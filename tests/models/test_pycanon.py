@@ -15,6 +15,7 @@ import pandas as pd
 import pytest
 from pycanon import anonymity
 
+from examples import seeds
 from models.small_tables import Column, statistics_of
 from sfumato import models
 from sfumato.classes.grouping import group_records
@@ -66,7 +67,7 @@ def value(model: PrivacyModel, statistics: ClassStatistics) -> float:
     return model.achieved(statistics)[-1].value
 
 
-@pytest.fixture(params=[*range(10), "adult 0", "adult 15000"])
+@pytest.fixture(params=[*seeds(10), "adult 0", pytest.param("adult 15000", marks=pytest.mark.slow)])
 def table(request: pytest.FixtureRequest) -> tuple[pd.DataFrame, ClassStatistics]:
     which = request.param
     frame = random_table(which) if isinstance(which, int) else adult_piece(int(which.removeprefix("adult ")))

@@ -13,6 +13,7 @@ from statistics import mean
 
 import pytest
 
+from examples import seeds
 from naive import metrics, toolbox
 from naive.datafly import cardinalities, datafly
 from naive.full_domain import (
@@ -423,7 +424,7 @@ def random_problem(seed: int) -> Problem:
     return Problem(collapse(rows, rng.choices("xyz", k=n)), hierarchies, models, limit=rng.randint(0, n // 2))
 
 
-@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("seed", seeds(40))
 def test_incognito_finds_what_brute_force_finds(seed: int) -> None:
     problem = random_problem(seed)
     assert incognito(problem) == list(satisfying(problem))
@@ -458,7 +459,7 @@ def test_incognito_with_suppression_misses_nodes_of_models_that_look_at_shares()
     assert incognito(problem) == []
 
 
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("seed", seeds(20))
 def test_objectives_are_the_metrics(seed: int) -> None:
     problem = random_problem(seed)
     vectors = [vector for vector, values in problem.table.items() for _ in values]

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from examples import seeds
 from naive.mondrian import (
     TOOLBOX_DOMAIN,
     Box,
@@ -225,7 +226,7 @@ def test_single_dimensional_cells_may_be_empty_but_not_small() -> None:
 # ------------------------------------------------------------------------------------ bounds, random tables
 
 
-@pytest.mark.parametrize("seed", range(60))
+@pytest.mark.parametrize("seed", seeds(60))
 def test_bounds_on_random_tables(seed: int) -> None:
     rng = random.Random(seed)
     n, d, k = rng.randint(5, 60), rng.randint(1, 4), rng.randint(1, 5)

@@ -121,6 +121,7 @@ def test_wrong_efforts_are_refused(effort):
         Effort(*effort)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif("SFUMATO_DATA" not in os.environ, reason="needs the real tables: set SFUMATO_DATA")
 def test_adult_loses_less_than_with_the_best_known_local_recoding():
     """LM per cell over nine hierarchies at k = 5: 0.0524 is what ARX's local recoding reaches."""

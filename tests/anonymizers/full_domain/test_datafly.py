@@ -11,6 +11,7 @@ import pytest
 import sfumato as sf
 from anonymizers.full_domain.lattice_tables import FLAT, SHARES, Case, k_anonymity, random_case
 from anonymizers.full_domain.test_incognito import adult
+from examples import seeds
 from naive import full_domain as twin
 from naive.datafly import datafly
 from naive.test_full_domain_examples import FREQUENCY_LIST, HOSPITAL, hospital
@@ -81,7 +82,7 @@ def test_complementary_suppression_beyond_the_limit_generalizes_further():
     assert sf.Datafly().search(strict.problem).state((0,)) is NodeState.SATISFIES
 
 
-@pytest.mark.parametrize("seed", range(60))
+@pytest.mark.parametrize("seed", seeds(60))
 @pytest.mark.parametrize("allowance", ["limit", "k"])
 def test_path_ends_where_the_twins_does(seed, allowance):
     case = random_case(seed, limited=seed % 3 > 0)
@@ -103,7 +104,7 @@ def test_path_ends_where_the_twins_does(seed, allowance):
         assert node in search.path[:-1]
 
 
-@pytest.mark.parametrize("seed", range(10))
+@pytest.mark.parametrize("seed", seeds(10))
 @pytest.mark.parametrize("models", SHARES, ids=lambda models: models[0].name)
 def test_every_model_holds_in_what_is_handed_in(models, seed):
     case = random_case(seed, [models, k_anonymity(3)])

@@ -12,6 +12,7 @@ import pytest
 
 import sfumato as sf
 from anonymizers.full_domain.lattice_tables import FLAT, SHARES, Case, k_anonymity, random_case
+from examples import seeds
 from naive import full_domain as twin
 from naive import incognito as naive
 from naive import toolbox
@@ -57,7 +58,7 @@ def solvable(case: Case) -> LatticeSearch | None:
         return None
 
 
-@pytest.mark.parametrize("seed", range(60))
+@pytest.mark.parametrize("seed", seeds(60))
 def test_states_and_counts_are_the_twins(seed):
     case = random_case(seed, limited=seed % 2 == 0)
     search = solvable(case)
@@ -119,21 +120,21 @@ def chosen(case: Case, selection: str) -> twin.Node | None:
     return sf.Incognito(selection=selection).search(case.problem).chosen
 
 
-@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("seed", seeds(40))
 def test_the_lowest_node_is_the_twins(seed):
     case = random_case(seed)
     if solvable(case) is not None:
         assert chosen(case, "height") == naive.choose_by_height(case.naive, naive.incognito(case.naive))
 
 
-@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("seed", seeds(40))
 def test_the_node_of_most_classes_is_the_twins(seed):
     case = random_case(seed, limited=False)
     if solvable(case) is not None:
         assert chosen(case, "classes") == naive.choose_like_toolbox(case.naive, naive.incognito(case.naive))
 
 
-@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("seed", seeds(40))
 def test_the_node_of_least_loss_is_the_twins(seed):
     case = random_case(seed)
     if solvable(case) is None:
@@ -144,7 +145,7 @@ def test_the_node_of_least_loss_is_the_twins(seed):
     assert chosen(case, "loss") == twin.best_of({node: twin.ncp(case.naive, plain[node]) for node in sorted(kept)})
 
 
-@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("seed", seeds(40))
 @pytest.mark.parametrize("selection", ["height", "classes", "loss"])
 def test_what_is_handed_in_may_be_published(seed, selection):
     extra = SHARES[seed % len(SHARES)]
@@ -271,6 +272,7 @@ def test_adult_nine_attributes():
     assert len(search.minimal) == search.evaluated == 27
 
 
+@pytest.mark.slow
 def test_adult_nine_attributes_with_suppression():
     # The node that another program finds best, by the mean loss of its attributes, and the records it suppresses there.
     release = sf.anonymize(

@@ -407,6 +407,7 @@ def films(sensitive: object = ()) -> sf.Ratings:
     return sf.read_ratings(path, scale=(0.5, 5, 0.5), sensitive=sensitive)
 
 
+@pytest.mark.slow
 @DATA
 def test_films_with_the_most_rated_kept_lose_less_than_by_the_plan() -> None:
     ratings = films("356")

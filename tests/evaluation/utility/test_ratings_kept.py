@@ -145,6 +145,7 @@ def test_wrong_settings_of_utility(options: dict[str, Any], message: str) -> Non
     assert len(caught.value.problems) == 2
 
 
+@pytest.mark.slow
 @pytest.mark.skipif("SFUMATO_DATA" not in os.environ, reason="SFUMATO_DATA does not name the folder of public data")
 def test_films_can_be_predicted_from_their_release() -> None:
     path = Path(os.environ["SFUMATO_DATA"]) / "ml-latest-small" / "ratings.csv.gz"
