@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from sfumato.anonymizers.slicing import medoids as room
 
+from sfumato.anonymizers.slicing import medoids as room
 from sfumato.anonymizers.slicing.medoids import medoids
 
 
