@@ -29,8 +29,8 @@ def warm(
     Small jobs never need it, and large ones compile what they need themselves. It is for those who want the first large
     job to be as quick as the second.
     """
-    from sfumato.release.warming import USUAL
-    from sfumato.release.warming import warm as compile_kernels
+    from sfumato.evaluation.warming import USUAL
+    from sfumato.evaluation.warming import warm as compile_kernels
 
     with progress_bar() as progress:
         made = compile_kernels(names or USUAL, progress=progress)
