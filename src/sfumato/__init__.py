@@ -113,8 +113,8 @@ if TYPE_CHECKING:
     from sfumato.release.ratings.folder import save_ratings as save_ratings
     from sfumato.release.ratings.release import RatingRelease as RatingRelease
     from sfumato.release.release import Release as Release
-    from sfumato.release.release import verify as verify
     from sfumato.release.search import search_lattice as search_lattice
+    from sfumato.release.verify import verify as verify
     from sfumato.table.ratings.ratings import Ratings as Ratings
     from sfumato.table.ratings.reading import read_ratings as read_ratings
     from sfumato.table.ratings.scale import Scale as Scale
@@ -215,7 +215,8 @@ _HOMES = {
     "policy.policy": ("Policy",),
     "policy.rating_policy": ("RatingPolicy",),
     "release.ratings.folder": ("save_ratings",),
-    "release.release": ("Release", "verify"),
+    "release.release": ("Release",),
+    "release.verify": ("verify",),
     "evaluation.risk.measure": ("risk",),
     "release.search": ("search_lattice",),
     "evaluation.utility.measure": ("answer", "measure_utility"),

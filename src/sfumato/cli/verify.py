@@ -20,7 +20,7 @@ def verify(release: ReleaseFolder, as_json: AsJson = False) -> None:
 
     Exit code 0: every promise that can be decided from the release holds. 1: one does not, or a file was changed.
     """
-    from sfumato.release.release import verify as recount
+    from sfumato.release.verify import verify as recount
 
     verification = recount(release)
     say(json.dumps(verification.to_dict(), indent=2) if as_json else str(verification))
