@@ -15,7 +15,6 @@ from sfumato.classes.partition import Partition
 from sfumato.errors import UnsatisfiableError
 from sfumato.metrics import Losses, measure_losses
 from sfumato.parallel import both, worth_starting
-from sfumato.policy.policy import Policy
 from sfumato.published import PublishedTable
 from sfumato.published.checks.generalized import Verification
 from sfumato.published.checks.recount import verified
@@ -29,12 +28,12 @@ from sfumato.release.suppression import settle_suppression, smallest_allowed
 from sfumato.release.task import STEPS, Task
 
 
-def generalized_release(task: Task, anonymizer: Anonymizer, policy: Policy) -> Release:
+def generalized_release(task: Task, anonymizer: Anonymizer) -> Release:
     """Encode, partition, recode, publish, verify, measure; see :func:`sfumato.anonymize`."""
     task.step("encoding", 1)
     encoded = task.encoded()
     problem = problem_of(task, anonymizer, encoded)
-    partition = _solution(anonymizer, problem, task.recoding, task.refine)
+    partition = _solution(anonymizer, problem, task.recoding, task.policy.refine or 0)
     task.step("recoding", 3)
     beside = worth_starting(problem.threads, encoded.height)
     generalized, order = both(
@@ -54,11 +53,11 @@ def generalized_release(task: Task, anonymizer: Anonymizer, policy: Policy) -> R
         beside,
     )
     task.step("measuring", 5)
-    report = _report(generalized, losses, verification, task, policy)
+    report = _report(generalized, losses, verification, task)
     least = lower_bound(encoded, smallest_allowed(task.models), threads=problem.threads) if task.bound else None
     report = replace(report, notes=partition.notes, lower_bound=least)
     task.step("done", STEPS)
-    return Release(published, report, describe(published, task, encoded), policy.published())
+    return Release(published, report, describe(published, task, encoded), task.policy.published())
 
 
 def _solution(anonymizer: Anonymizer, problem: Problem, recoding: Recoding, rounds: int) -> Partition:
@@ -94,7 +93,6 @@ def _report(
     losses: Losses,
     verification: Verification,
     task: Task,
-    policy: Policy,
 ) -> Report:
     # Records that are published as stars are a class to every reader.
     stars = verification.records - int(generalized.sizes.sum())
@@ -104,13 +102,13 @@ def _report(
         original=len(generalized.class_of),
         published=verification.records,
         suppressed=generalized.suppressed,
-        suppression_limit=task.suppression_limit,
+        suppression_limit=task.policy.suppression_limit,
         classes=verification.classes,
         smallest_class=int(sizes.min()),
         largest_class=int(sizes.max()),
         losses=losses,
         verification=verification,
-        purpose=policy.purpose,
-        recipient=policy.recipient,
+        purpose=task.policy.purpose,
+        recipient=task.policy.recipient,
         publishes_means=any(column.form is Form.MEAN for column in generalized.columns),
     )

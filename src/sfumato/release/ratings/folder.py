@@ -11,6 +11,7 @@ from sfumato.errors import PolicyError, raise_all
 from sfumato.policy.rating_policy import RatingPolicy
 from sfumato.release.description import RATINGS, TableFacts
 from sfumato.release.folder import MARK, whole_folder
+from sfumato.release.policy_text import FILE
 from sfumato.release.ratings.description import (
     TABLE,
     RatingDescription,
@@ -39,8 +40,8 @@ def save_ratings(
 ) -> Path:
     """Write a release folder of anonymous ratings, which :func:`sfumato.verify` recounts.
 
-    It holds the ratings, ``release.json``, ``report.json``, ``report.txt`` and, where there is a policy,
-    ``policy.toml``; nothing of it is for the steward alone. The folder appears whole or not at all.
+    It holds the ratings, ``release.json``, ``policy.toml``, ``report.json`` and ``report.txt``; nothing of it is for
+    the steward alone. The folder appears whole or not at all.
 
     Parameters
     ----------
@@ -49,7 +50,8 @@ def save_ratings(
     folder
         Where to; its parent must exist.
     policy
-        What the release was made from. Without one, the suppression limit is the share of records that was left out.
+        What the release was made from, where it is to say more than the release's own: a purpose, a recipient, how the
+        ratings were read. It must say the same of how the release was made.
     format
         Of the file that holds the ratings.
     overwrite
@@ -65,9 +67,11 @@ def save_ratings(
     InputError
         When the folder cannot be written there.
     PolicyError
-        When this is no release of ratings, the policy promises something else, or the format is unknown.
+        When this is no release of ratings, the policy says something else than that of the release, or the format is
+        unknown.
     """
     raise_all(PolicyError, _problems(release, policy, format))
+    policy = policy or release.policy
     target, report = Path(folder), rating_report(release, policy).for_release()
     frame = release.to_frame()
     with whole_folder(target, overwrite=overwrite) as part:
@@ -77,12 +81,13 @@ def save_ratings(
         _write(part / "report.json", _json(report.to_dict()))
         _write(part / "report.txt", f"{report}\n")
         if policy is not None:
-            _write(part / "policy.toml", policy.published())
+            _write(part / FILE, policy.published())
     return target
 
 
 def rating_report(release: RatingRelease, policy: RatingPolicy | None = None) -> KindReport:
     """Return the report of a release of ratings, in the steward's edition."""
+    policy = policy or release.policy
     loss, limit = release.loss, None if policy is None else policy.suppression_limit
     return KindReport(
         anonymizer=_way(release, policy),
@@ -143,6 +148,15 @@ def _broken_policy(release: RatingRelease, policy: RatingPolicy) -> list[str]:
     problems = []
     if policy.to_model() != release.model:
         problems.append("the policy promises another model than holds for the release")
+    if release.policy is not None:
+        made, said = release.policy.change.model_dump(), policy.change.model_dump()
+        problems += [
+            f"the policy says another {name} than the release was made with"
+            for name in made
+            if made[name] != said[name]
+        ]
+        if policy.suppression_limit != release.policy.suppression_limit:
+            problems.append("the policy says another suppression-limit than the release was made with")
     if release.loss.left_out > policy.suppression_limit * release.loss.records + 1e-9:
         problems.append("more records were left out than the policy allows")
     return problems
