@@ -99,7 +99,13 @@ def anonymize_ratings(
     The least charge is not found for certain. Memory: those of a block of about 1,000 records as a table, for each
     thread, and the ratings a few times.
     """
-    said = {"method": method, "invent": invent, "keep": keep, "suppression_limit": suppression_limit, "times": times}
+    said: dict[str, Any] = {
+        "method": method,
+        "invent": invent,
+        "keep": keep,
+        "suppression_limit": suppression_limit,
+        "times": times,
+    }
     if isinstance(model, RatingPolicy):
         raise_all(PolicyError, _contradictions(model, said))
         policy, wanted, said = model, model.to_model(), _settings(model)
