@@ -187,7 +187,7 @@ def test_a_policy_says_how_a_file_is_read(tmp_path):
     file = tmp_path / "people.csv"
     FRAME.write_csv(file, separator=";")
     meant = policy(source={"separator": ";"})
-    assert sf.read_table(file, meant).frame.equals(meant.read(file).frame)
+    assert sf.read_table(file, meant).frame.rows() == meant.read(file).frame.rows()
     assert sf.read_table(file, meant).schema == meant.to_schema()
     (found,) = problems(lambda: sf.read_table(file, meant, strip=False))
     assert found.startswith("strip: the policy says how the file is read")

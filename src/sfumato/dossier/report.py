@@ -17,8 +17,10 @@ from sfumato.dossier.summary import doubts_of, summary_of
 from sfumato.errors import InputError, PolicyError, raise_all
 from sfumato.policy.policy import Policy
 from sfumato.progress import Progress, silent, thread_count
+from sfumato.release.agreement import policy_contradictions
 from sfumato.release.folder import no_release
 from sfumato.release.opening import open_release
+from sfumato.release.policy_text import PublishedPolicy
 from sfumato.release.release import Release
 from sfumato.release.verify import verify
 from sfumato.table.table import Table
@@ -166,6 +168,9 @@ def _subject(
     opened = open_release(release)
     if opened.description is None:
         raise InputError("release: is none; give a release, or the folder of one")
+    if policy is not None and opened.policy.text is not None:
+        said = PublishedPolicy(policy.published()).content
+        raise_all(PolicyError, policy_contradictions(said, opened.policy.content))
     named = [one if isinstance(one, Release) else Path(one) for one in earlier]
     raise_all(InputError, [problem for one in named if isinstance(one, Path) and (problem := no_release(one))])
     return Subject(

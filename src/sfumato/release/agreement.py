@@ -69,6 +69,38 @@ def rating_differences(content: Mapping[str, Any], description: RatingDescriptio
     yield from _of_limits(content, description.suppression_limit)
 
 
+def policy_contradictions(said: Mapping[str, Any], made: Mapping[str, Any]) -> list[str]:
+    """Name every field of which a steward's policy says something else than the one that a release was made from.
+
+    Both are plain values of published editions. Of the anonymizer and the recoding only settings that both name count,
+    so that a release of an earlier version fits.
+    """
+    differing = {
+        "models": _model_texts(said) != _model_texts(made),
+        "columns": _role_names(said) != _role_names(made),
+        **{part: _differ(said.get(part, {}), made.get(part, {})) for part in ("anonymizer", "recoding")},
+        **{name: said.get(name, 0) != made.get(name, 0) for name in ("suppression-limit", "refine")},
+    }
+    return [
+        f"policy, {name}: not what the policy.toml of the release says; give the policy that it was made from"
+        for name, is_other in differing.items()
+        if is_other
+    ]
+
+
+def _model_texts(policy: Mapping[str, Any]) -> list[str]:
+    return sorted(_as_text(_known_model(entry)) for entry in policy.get("models", []))
+
+
+def _role_names(policy: Mapping[str, Any]) -> list[set[str]]:
+    columns = policy.get("columns", {})
+    return [set(_names(columns.get(role, []))) for role in ("quasi-identifying", "sensitive")]
+
+
+def _differ(said: Mapping[str, Any], made: Mapping[str, Any]) -> bool:
+    return any(said[name] != made[name] for name in said if name in made)
+
+
 def _of_models(policy: Iterable[Mapping[str, Any]], release: Iterable[Mapping[str, Any]]) -> Iterator[Difference]:
     said, promised = (sorted(map(_as_text, models)) for models in (list(policy), list(release)))
     if said != promised:
