@@ -94,8 +94,8 @@ from sfumato.release.ratings.anonymize import anonymize_ratings as anonymize_rat
 from sfumato.release.ratings.folder import save_ratings as save_ratings
 from sfumato.release.ratings.release import RatingRelease as RatingRelease
 from sfumato.release.release import Release as Release
-from sfumato.release.release import verify as verify
 from sfumato.release.search import search_lattice as search_lattice
+from sfumato.release.verify import verify as verify
 from sfumato.table.ratings.ratings import Ratings as Ratings
 from sfumato.table.ratings.reading import read_ratings as read_ratings
 from sfumato.table.ratings.scale import Scale as Scale

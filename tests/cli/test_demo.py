@@ -19,7 +19,7 @@ from typer.testing import CliRunner, Result
 from sfumato.cli import demo as command
 from sfumato.cli.app import app
 from sfumato.cli.demo import MARK
-from sfumato.release.release import verify
+from sfumato.release.verify import verify
 
 SMALL = ["--patients", "400", "--seed", "5"]
 

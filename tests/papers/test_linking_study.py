@@ -7,7 +7,7 @@ from polars.testing import assert_frame_equal
 from sfumato.errors import UnsatisfiableError
 from sfumato.papers.hospital import HOSPITAL_SCHEMA, hospital
 from sfumato.papers.linking import MODELS, LinkingStudy, linking_study
-from sfumato.release.release import verify
+from sfumato.release.verify import verify
 
 
 @pytest.fixture(scope="module")

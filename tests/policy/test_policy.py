@@ -14,6 +14,7 @@ from sfumato.anonymizers import ANONYMIZERS, PUBLISHERS, Mondrian
 from sfumato.errors import InputError, PolicyError
 from sfumato.hierarchy import Groups, HierarchyTable, Intervals, dates, groups, intervals, prefixes, read_hierarchy
 from sfumato.models import MODELS, EntropyLDiversity, KAnonymity
+from sfumato.policy.entries import Outside
 from sfumato.policy.file import read_policy
 from sfumato.policy.mistakes import spell
 from sfumato.policy.policy import Policy
@@ -188,15 +189,16 @@ def test_a_policy_of_a_call_is_the_policy_that_says_the_same():
     assert parsed(policy.to_toml()) == policy
 
 
-def test_a_model_from_outside_is_named_but_cannot_be_built():
+def test_a_model_from_outside_is_carried_and_only_named():
     class Outsider:
         name = "outsider"
 
-    schema = Schema(quasi_identifying=["age"])
-    policy = Policy.of(schema, [Outsider()], Mondrian(), Recoding(), 0.0)  # type: ignore[list-item]
+    schema, outsider = Schema(quasi_identifying=["age"]), Outsider()
+    policy = Policy.of(schema, [outsider], Mondrian(), Recoding(), 0.0)  # type: ignore[list-item]
     assert tomllib.loads(policy.published())["models"] == [{"name": "outsider"}]
+    assert policy.to_models() == [outsider]
     with pytest.raises(PolicyError, match="not part of this library"):
-        policy.to_models()
+        Outside(name="outsider").build()
 
 
 # files

@@ -190,24 +190,13 @@ def target_problems(out: Path | None, save_policy: Path | None, *, overwrite: bo
 
 def _release(table: Path, policy: Policy, seed: int | None, *, bound: bool, quiet: bool) -> Release:
     from sfumato.release.anonymize import anonymize as make_release
+    from sfumato.table.reading import read_table
 
     if seed is not None and seed < 0:
         raise PolicyError("--seed: must be 0 or above")
     with progress_bar(quiet=quiet) as progress:
         progress("reading", 0, 1)
-        return make_release(
-            policy.read(table),
-            policy.to_models(),
-            anonymizer=policy.to_anonymizer(),
-            recoding=policy.to_recoding(),
-            suppression_limit=policy.suppression_limit,
-            refine=policy.refine or 0,
-            bound=bound,
-            seed=seed,
-            threads=policy.threads,
-            progress=progress,
-            policy=policy,
-        )
+        return make_release(read_table(table, policy), policy, bound=bound, seed=seed, progress=progress)
 
 
 def _report(release: Release, out: Path, *, quiet: bool, as_json: bool) -> None:

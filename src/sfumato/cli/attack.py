@@ -268,6 +268,7 @@ def _table(
     meant: Policy, path: Path, errors: list[SfumatoError], what: str, *, named: bool, drop: bool = False
 ) -> Table | None:
     """Read people as a policy says; with their names where a register will be compared with them."""
+    from sfumato.table.reading import read_table
     from sfumato.table.table import Table
 
     columns = meant.columns
@@ -275,7 +276,7 @@ def _table(
     if named:
         update = {"insensitive": (*columns.insensitive, *columns.identifying), "identifying": ()}
     try:
-        table = meant.model_copy(update={"columns": columns.model_copy(update=update)}).read(path)
+        table = read_table(path, meant.model_copy(update={"columns": columns.model_copy(update=update)}))
         return Table(table.frame, meant.to_schema(), table.kinds, table.source) if named else table
     except SfumatoError as error:
         errors.append(type(error)(*(f"{what}: {problem}" for problem in error.problems)))

@@ -187,12 +187,13 @@ def _compared(
     quiet: bool,
 ) -> Comparison:
     from sfumato.compare.compare import compare as run
+    from sfumato.table.reading import read_table
 
     vary, values = varied
     with progress_bar(quiet=quiet) as progress:
         progress("reading", 0, 1)
         return run(
-            policy.read(table),
+            read_table(table, policy),
             policy.to_models(),
             anonymizers=names,
             vary=vary,

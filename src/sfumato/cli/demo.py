@@ -102,7 +102,7 @@ def check_folder(folder: Path) -> None:
 
 def write_folder(folder: Path, study: LinkingStudy) -> Verification:
     """Write the tables and the release, replacing those of an earlier demo alone, and verify what was written."""
-    from sfumato.release.release import verify
+    from sfumato.release.verify import verify
 
     folder.mkdir(exist_ok=True)
     _write_text(folder / MARK, MARK_TEXT)

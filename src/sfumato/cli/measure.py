@@ -47,11 +47,12 @@ def measure(
     from sfumato.evaluation.losses import measure as compare
     from sfumato.release.folder import no_release
     from sfumato.release.report import loss_figures
+    from sfumato.table.reading import read_table
 
     if problem := no_release(release):
         raise InputError(problem)
     header = not no_header
     source = source_words(separator=separator, encoding=encoding, missing=missing, header=header, columns=columns)
     meant = policy_of(Words(policy=policy or release / "policy.toml", hierarchies=hierarchies, source=source))
-    losses = compare(meant.without_sensitive().read(table), release)
+    losses = compare(read_table(table, meant.without_sensitive()), release)
     say_result(loss_figures(losses, DIGITS), str(losses), as_json=as_json)

@@ -109,7 +109,9 @@ def anonymize(
     """
     from sfumato.cli.anonymize import target_problems
     from sfumato.cli.rating_words import rating_policy_of
+    from sfumato.release.ratings.anonymize import anonymize_ratings
     from sfumato.release.ratings.folder import rating_report, save_ratings
+    from sfumato.table.ratings.reading import read_ratings
 
     words = words_of(
         {**locals(), "invent": invent or None},
@@ -120,9 +122,11 @@ def anonymize(
     if out is not None:
         with progress_bar(quiet=quiet or as_json) as progress:
             progress("reading", 0, 1)
-            release = meant.anonymize(meant.read(ratings, seed=seed), seed=seed, progress=progress)
-        save_ratings(release, out, policy=meant, format=meant.output.format, overwrite=overwrite)
-        _report(release, rating_report(release, meant), out, quiet=quiet, as_json=as_json)
+            release = anonymize_ratings(
+                read_ratings(ratings, **meant.reading(seed)), meant, seed=seed, progress=progress
+            )
+        save_ratings(release, out, format=meant.output.format, overwrite=overwrite)
+        _report(release, rating_report(release), out, quiet=quiet, as_json=as_json)
     if save_policy is not None:
         meant.to_file(save_policy)
 

@@ -110,6 +110,8 @@ def attack(
     from sfumato.cli.rating_words import rating_policy_of
     from sfumato.evaluation.attacks.ratings.holding_out import hold_out_ratings
     from sfumato.evaluation.attacks.ratings.scoring import attack_ratings
+    from sfumato.release.ratings.anonymize import anonymize_ratings
+    from sfumato.table.ratings.reading import read_ratings
 
     is_bare = policy is None and k is None and epsilon is None
     problems = seed_problem(seed)
@@ -120,10 +122,10 @@ def attack(
     meant = rating_policy_of(words_of(said, [*problems, *_mistakes(known, error, threshold, victims, hold_out)]))
     with progress_bar(quiet=quiet or as_json) as progress:
         progress("reading", 0, 1)
-        original, control = meant.read(ratings, seed=seed), None
+        original, control = read_ratings(ratings, **meant.reading(seed)), None
         if hold_out is not None:
             original, control = hold_out_ratings(original, hold_out, seed=seed)
-        release = None if is_bare else meant.anonymize(original, seed=seed, progress=progress)
+        release = None if is_bare else anonymize_ratings(original, meant, seed=seed, progress=progress)
         found = attack_ratings(
             original,
             release,

@@ -131,7 +131,9 @@ def report(
 
 
 def _read(policy: Policy, file: Path | None) -> Table | None:
-    return None if file is None else policy.read(file)
+    from sfumato.table.reading import read_table
+
+    return None if file is None else read_table(file, policy)
 
 
 def _problems(

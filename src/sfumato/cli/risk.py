@@ -198,8 +198,10 @@ def _read(table: Path, population: Path | None, words: Words, beside: Sequence[s
 
 
 def _table(meant: Policy, path: Path | None, errors: list[SfumatoError]) -> Table | None:
+    from sfumato.table.reading import read_table
+
     try:
-        return None if path is None else meant.read(path)
+        return None if path is None else read_table(path, meant)
     except SfumatoError as error:
         errors.append(error)
         return None
@@ -223,12 +225,13 @@ def _original_people(release: Path, population: Path, words: Words) -> Table:
     """Read a population of original values as the policy says that made the release."""
     from sfumato.cli.words import Words, policy_of
     from sfumato.release.folder import no_release
+    from sfumato.table.reading import read_table
 
     if problem := no_release(release):
         raise InputError(problem)
     policy = words.policy or release / "policy.toml"
     meant = policy_of(Words(policy=policy, hierarchies=words.hierarchies, source=words.source))
-    return meant.without_sensitive().read(population)
+    return read_table(population, meant.without_sensitive())
 
 
 def _useless(words: Words, population: Path | None) -> list[str]:

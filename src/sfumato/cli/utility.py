@@ -102,18 +102,19 @@ def utility(
     from sfumato.evaluation.utility.learners import LEARNERS
     from sfumato.evaluation.utility.measure import measure_utility
     from sfumato.release.folder import no_release
+    from sfumato.table.reading import read_table
 
     if problem := no_release(release):
         raise InputError(problem)
     header = not no_header
     source = source_words(separator=separator, encoding=encoding, missing=missing, header=header, columns=columns)
     meant = policy_of(Words(policy=policy or release / "policy.toml", hierarchies=hierarchies, source=source))
-    original = meant.read(table)
+    original = read_table(table, meant)
     found = measure_utility(
         release,
         original,
         workload=_workload(original, queries, dimensions, selectivity, aggregate, seed),
-        holdout=None if holdout is None else meant.read(holdout),
+        holdout=None if holdout is None else read_table(holdout, meant),
         targets=target or None,
         classifiers=cast(Any, tuple(classifier or LEARNERS)),
         encoding=cast(Any, encoding_of_cells),

@@ -18,7 +18,7 @@ def verify(release: ReleaseFolder, as_json: AsJson = False) -> None:
 
     Exit code 0: every promise that can be decided from the release holds. 1: one does not, or a file was changed.
     """
-    from sfumato.release.release import verify as recount
+    from sfumato.release.verify import verify as recount
 
     verification = recount(release)
     say_result(verification.to_dict(), str(verification), as_json=as_json)

@@ -14,6 +14,7 @@ from sfumato.evaluation.utility.original import Original
 from sfumato.evaluation.utility.seen import Seen, error_figures
 from sfumato.progress import Progress
 from sfumato.release.anonymize import made
+from sfumato.release.arguments import Arguments
 from sfumato.release.release import Release
 from sfumato.release.report import Report
 from sfumato.release.task import Task
@@ -87,17 +88,9 @@ def released(run: Run, plan: Plan, ground: Ground, original: Original, progress:
     PolicyError
         When the anonymizer cannot promise them.
     """
-    task = Task(
-        original.table,
-        plan.models_of(run),
-        plan.anonymizers[run.anonymizer],
-        ground.recoding,
-        ground.suppression_limit,
-        seed=ground.seed_of(run),
-        threads=1,
-        progress=progress,
-        read=original.encoded,
-    )
+    table, seed = original.table, ground.seed_of(run)
+    said = Arguments(plan.models_of(run), plan.anonymizers[run.anonymizer], ground.recoding, ground.suppression_limit)
+    task = Task(table, said.policy(table, seed), seed=seed, threads=1, progress=progress, read=original.encoded)
     return made(task)
 
 

@@ -15,7 +15,7 @@ from sfumato.errors import PolicyError, VerificationError
 from sfumato.evaluation.attacks.play import attack
 from sfumato.evaluation.attacks.protocol import AttackResult
 from sfumato.evaluation.attacks.results import Attacks
-from sfumato.evaluation.losses import measure, published_recoding
+from sfumato.evaluation.losses import measure
 from sfumato.evaluation.risk.measure import risk
 from sfumato.evaluation.risk.report import RiskReport
 from sfumato.evaluation.utility.measure import measure_utility
@@ -28,8 +28,10 @@ from sfumato.progress import Progress
 from sfumato.published import Published, PublishedTable
 from sfumato.published.checks.generalized import Verification
 from sfumato.release.description import Description, versions
-from sfumato.release.release import Release, verify
+from sfumato.release.policy_text import PublishedPolicy
+from sfumato.release.release import Release
 from sfumato.release.report import loss_figures
+from sfumato.release.verify import verify
 from sfumato.table.encoding import encode
 from sfumato.table.table import Table
 
@@ -52,8 +54,8 @@ class Subject:
     description : Description
     verification : Verification
         Recounted now, from the release alone.
-    policy : str
-        The release's own edition, as TOML.
+    policy : PublishedPolicy
+        The release's own edition.
     full_policy : Policy or None
         The steward's.
     files : mapping of str to str
@@ -68,7 +70,7 @@ class Subject:
     published: Published
     description: Description
     verification: Verification
-    policy: str
+    policy: PublishedPolicy
     full_policy: Policy | None
     files: Mapping[str, str]
     original: Table | None
@@ -122,8 +124,8 @@ def content_of(subject: Subject, wishes: Wishes) -> dict[str, Any]:
         "limits": [*subject.published.limits, *LIMITS],
         "files": dict(subject.files),
         "versions": versions(),
-        "policy": subject.full_policy.to_toml() if subject.full_policy else subject.policy,
-        "published_policy": subject.policy,
+        "policy": subject.full_policy.to_toml() if subject.full_policy else subject.policy.text or "",
+        "published_policy": subject.policy.text or "",
     }
 
 
@@ -286,7 +288,7 @@ def _suppression(subject: Subject) -> dict[str, Any] | None:
         return None
     found: dict[str, Any] = {"attributes": starred_shares(subject.published)}
     if subject.original is not None:
-        recoding = published_recoding(subject.policy)
+        recoding = subject.policy.recoding()
         groups = suppressed_subgroups(subject.published, subject.original, recoding, LEAST)
         found["subgroups"] = [group.to_dict() for group in groups]
     return found

@@ -15,12 +15,14 @@ from sfumato.dossier.page import render
 from sfumato.dossier.public import public_edition
 from sfumato.dossier.summary import doubts_of, summary_of
 from sfumato.errors import InputError, PolicyError, raise_all
-from sfumato.evaluation.attacks.target import open_release
 from sfumato.policy.policy import Policy
 from sfumato.progress import Progress, silent, thread_count
-from sfumato.release.description import read_description
-from sfumato.release.folder import MARK, no_release
-from sfumato.release.release import Release, verify
+from sfumato.release.agreement import policy_contradictions
+from sfumato.release.folder import no_release
+from sfumato.release.opening import open_release
+from sfumato.release.policy_text import PublishedPolicy
+from sfumato.release.release import Release
+from sfumato.release.verify import verify
 from sfumato.table.table import Table
 
 Edition = Literal["internal", "public"]
@@ -164,23 +166,21 @@ def _subject(
     verification = verify(release)
     refuse_broken(verification)
     opened = open_release(release)
-    files: dict[str, str] = {}
-    if isinstance(release, Release):
-        description = release.description
-    else:
-        text = (Path(release) / MARK).read_text(encoding="utf-8")
-        description, facts = read_description(text)
-        files = {entry.file: entry.sha256 for entry in facts.values()}
+    if opened.description is None:
+        raise InputError("release: is none; give a release, or the folder of one")
+    if policy is not None and opened.policy.text is not None:
+        said = PublishedPolicy(policy.published()).content
+        raise_all(PolicyError, policy_contradictions(said, opened.policy.content))
     named = [one if isinstance(one, Release) else Path(one) for one in earlier]
     raise_all(InputError, [problem for one in named if isinstance(one, Path) and (problem := no_release(one))])
     return Subject(
         release if isinstance(release, Release) else Path(release),
         opened.published,
-        description,
+        opened.description,
         verification,
         opened.policy,
         policy,
-        files,
+        {entry.file: entry.sha256 for entry in opened.files.values()},
         original,
         control,
         named,

@@ -7,8 +7,8 @@ from pathlib import Path
 from sfumato.errors import InputError, VerificationError
 from sfumato.published import PublishedTable
 from sfumato.published.protocol import structure_names
-from sfumato.release.description import Description, read_description
-from sfumato.release.folder import MARK
+from sfumato.release.description import Description
+from sfumato.release.opening import ReleaseFolder
 from sfumato.release.release import Release
 
 
@@ -19,14 +19,13 @@ def generalized_table(release: Release) -> PublishedTable:
     return release.published
 
 
-def generalized_file(folder: Path) -> tuple[Path, Description]:
-    """Return the data file of a release folder with its description, or raise InputError."""
-    description, facts = read_description((folder / MARK).read_text(encoding="utf-8", errors="replace"))
-    if description.kind != PublishedTable.kind:
-        raise InputError(f"{folder}: {_refusal(description.kind)}")
-    if "data" not in facts:
+def generalized_file(folder: ReleaseFolder) -> Path:
+    """Return the data file of a release folder, or raise InputError when it is of another kind."""
+    if folder.description.kind != PublishedTable.kind:
+        raise InputError(f"{folder.path}: {_refusal(folder.description.kind)}")
+    if "data" not in folder.files:
         raise VerificationError("release.json: is damaged; it names no data file")
-    return folder / facts["data"].file, description
+    return folder.path / folder.files["data"].file
 
 
 def quasi_identifying_of(description: Description) -> tuple[str, ...]:

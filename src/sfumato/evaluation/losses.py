@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tomllib
 from pathlib import Path
 
 import polars as pl
@@ -14,6 +13,8 @@ from sfumato.published.checks.generalized import read_published
 from sfumato.recoding import Recoding, generalize_published
 from sfumato.release.description import LONGEST_NAME, Description, build_model
 from sfumato.release.folder import no_release
+from sfumato.release.opening import open_folder
+from sfumato.release.policy_text import PublishedPolicy
 from sfumato.release.release import Release
 from sfumato.release.suppression import smallest_allowed
 from sfumato.table.encoding import encode
@@ -71,7 +72,7 @@ def _opened(published: Release | str | Path | pl.DataFrame) -> tuple[pl.DataFram
     if isinstance(published, Release):
         return (
             generalized_table(published).data,
-            published_recoding(published.policy),
+            PublishedPolicy(published.policy).recoding(),
             _promised_k(published.description),
         )
     path = Path(published)
@@ -81,18 +82,8 @@ def _opened(published: Release | str | Path | pl.DataFrame) -> tuple[pl.DataFram
         return str(path), None, 1
     if problem := no_release(path):
         raise InputError(f"{problem}; name a release or a published file")
-    file, description = generalized_file(path)
-    policy = path / "policy.toml"
-    recoding = published_recoding(policy.read_text(encoding="utf-8", errors="replace")) if policy.is_file() else None
-    return str(file), recoding, _promised_k(description)
-
-
-def published_recoding(policy: str) -> Recoding:
-    """Read how a release was published off its policy; other parts of it may be unknown here or withheld."""
-    try:
-        return Recoding.from_policy(tomllib.loads(policy).get("recoding", {}))
-    except (tomllib.TOMLDecodeError, AttributeError, TypeError):
-        raise PolicyError("policy.toml: is damaged; say how the table was published with recoding=") from None
+    folder = open_folder(path)
+    return str(generalized_file(folder)), folder.policy.recoding(), _promised_k(folder.description)
 
 
 def _promised_k(description: Description) -> int:

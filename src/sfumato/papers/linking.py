@@ -75,7 +75,7 @@ def linking_study(town: Hospital, *, seed: int | None = None, progress: Progress
     nameless = town.patients.drop(HOSPITAL_SCHEMA.identifying)
     table = read_table(town.patients, HOSPITAL_SCHEMA)
     policy = Policy.of(HOSPITAL_SCHEMA, MODELS, ANONYMIZER, Recoding(), suppression_limit=0.0)
-    release = anonymize(table, MODELS, anonymizer=ANONYMIZER, seed=seed, progress=progress, policy=policy)
+    release = anonymize(table, policy, seed=seed, progress=progress)
     before, after = (
         linking_attack(published, town.register, HOSPITAL_SCHEMA, truth=town.patients)
         for published in (nameless, release.data)

@@ -19,6 +19,7 @@ from pydantic import (
     ConfigDict,
     Field,
     GetJsonSchemaHandler,
+    PrivateAttr,
     TypeAdapter,
     ValidationError,
     create_model,
@@ -91,13 +92,30 @@ class Entry(Part):
 
 
 class Outside(Part):
-    """A described value that is not one of the library's own: a policy can name it but not build it."""
+    """A described value that is not one of the library's own: a policy carries it, and its text only names it.
+
+    Where the name is one of the library's, the text also has the parameters: others take it for that one.
+    """
+
+    model_config = ConfigDict(extra="allow")
 
     name: str
+    _value: Any = PrivateAttr(default=None)
+
+    @classmethod
+    def of(cls, value: Any, *, is_known: bool) -> Self:
+        """Carry a value; `is_known`: the library has another of the same name."""
+        parameters = value.parameters() if is_known and hasattr(value, "parameters") else {}
+        settings = {hyphenated(name): setting for name, setting in parameters.items() if setting is not None}
+        entry = cls.model_validate_json(as_json({"name": value.name, **settings}))
+        entry._value = value
+        return entry
 
     def build(self) -> Any:
-        """Refuse; its settings are not known here."""
-        raise PolicyError(f"{self.name}: is not part of this library; pass it in a program")
+        """Return the value, or refuse where only the name is known."""
+        if self._value is None:
+            raise PolicyError(f"{self.name}: is not part of this library; pass it in a program")
+        return self._value
 
 
 def checked(
@@ -255,7 +273,7 @@ def entry_of(value: Any, entries: Mapping[str, type[Any]]) -> Part:
     """Return the entry that describes `value`, which has a name; one of `entries` or :class:`Outside`."""
     entry = entries.get(value.name)
     if entry is None or entry.described is not type(value):
-        return Outside(name=value.name)
+        return Outside.of(value, is_known=entry is not None)
     entry_of_value: Part = entry.model_validate_json(as_json({"name": value.name, **described_as_mapping(value)}))
     return entry_of_value
 

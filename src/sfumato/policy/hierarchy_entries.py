@@ -82,9 +82,14 @@ def described_hierarchy(hierarchy: HierarchySpecification) -> dict[str, Any]:
     return described if described.get("kind") in HIERARCHY_KINDS else {"kind": "withheld"}
 
 
+def lists_values(entry: Any) -> bool:
+    """Tell whether a hierarchy is more than a rule, so that a release may not show it."""
+    return entry.kind not in RULES
+
+
 def published_hierarchy(entry: Any) -> Any:
     """Return what a release says of a hierarchy: a rule as it is, of any other only that it was there."""
-    if entry is None or entry.kind in (*RULES, "withheld"):
+    if entry is None or entry.kind == "withheld" or not lists_values(entry):
         return entry
     return WithheldHierarchy(kind="withheld", was=entry.kind)
 

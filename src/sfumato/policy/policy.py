@@ -1,6 +1,8 @@
 """The policy: everything that a release is made from except the data, as one value.
 
-The command line, a TOML file and a program all make this object. It never holds a seed.
+The command line, a TOML file and a program all make this object, and a release is made from it alone. It is a value:
+it neither reads tables nor anonymizes, and never holds a seed. :func:`sfumato.read_table` and
+:func:`sfumato.anonymize` take it.
 """
 
 from __future__ import annotations
@@ -19,6 +21,7 @@ from sfumato.anonymizers.protocol import Anonymizer, Publisher
 from sfumato.errors import PolicyError, SfumatoError, raise_all
 from sfumato.models import MODELS
 from sfumato.models.protocol import PrivacyModel
+from sfumato.policy.columns import columns_of
 from sfumato.policy.entries import (
     LazyEntries,
     Part,
@@ -34,15 +37,10 @@ from sfumato.policy.entries import (
     union_of,
 )
 from sfumato.policy.file import read_policy
-from sfumato.policy.hierarchy_entries import (
-    described_hierarchy,
-    moved_files,
-    spelled_out,
-)
+from sfumato.policy.hierarchy_entries import moved_files, spelled_out
 from sfumato.policy.mistakes import KeyPath, Mistake, spell
 from sfumato.policy.parts import Column, Columns, Output, Source
 from sfumato.recoding import Recoding
-from sfumato.table.reading import read_table
 from sfumato.table.schema import Attribute, Schema
 from sfumato.table.table import Table
 
@@ -132,17 +130,16 @@ class Policy(Part):
         suppression_limit: float,
         refine: int = 0,
     ) -> Policy:
-        """Describe the arguments of a call, so that a program's release records its policy like any other.
+        """Make the policy that the arguments of a call say, of which its release is then made like any other.
 
-        Models and anonymizers that are not the library's own are only named.
+        Models and anonymizers that are not the library's own are carried as they are; the text only names them.
 
         Raises
         ------
         PolicyError
             When an argument has settings that no policy can hold.
         """
-        with describing("columns"):
-            columns = _columns_of(schema)
+        columns = columns_of(schema)
         with describing("models"):
             promised = tuple(entry_of(model, _MODELS) for model in models)
         with describing("anonymizer"):
@@ -234,9 +231,15 @@ class Policy(Part):
         recoding: Recoding = self.recoding.build()
         return recoding
 
+    def reading(self) -> dict[str, Any]:
+        """Return how a text file is read, as arguments for :func:`sfumato.read_table`."""
+        return self.source.reading()
+
     def read(self, source: Any) -> Table:
-        """Read a table as this policy says; see :func:`sfumato.read_table`."""
-        return read_table(source, self.to_schema(), **self.source.reading())
+        """Read a table: the old way to write ``sfumato.read_table(source, policy)``."""
+        from sfumato.table.reading import read_table
+
+        return read_table(source, self)
 
     def to_models(self) -> list[PrivacyModel]:
         """Return the privacy models, in order."""
@@ -251,27 +254,6 @@ def _attributes(columns: Mapping[str, Column], role: str, problems: list[str]) -
         except SfumatoError as error:
             problems.extend(f"{spell(('columns', role, name))}: {problem}" for problem in error.problems)
     return attributes
-
-
-def _columns_of(schema: Schema) -> Columns:
-    columns = {
-        "identifying": schema.identifying,
-        "quasi-identifying": _described(schema.quasi_identifying),
-        "sensitive": _described(schema.sensitive),
-        "insensitive": schema.insensitive,
-        "others": schema.others,
-    }
-    return Columns.model_validate_json(as_json(columns))
-
-
-def _described(attributes: Mapping[str, Attribute]) -> dict[str, Any]:
-    return {
-        name: {
-            **described_as_mapping(attribute),
-            **({"hierarchy": described_hierarchy(attribute.hierarchy)} if attribute.hierarchy else {}),
-        }
-        for name, attribute in attributes.items()
-    }
 
 
 def _contradictions(mapping: Mapping[str, Any]) -> Iterator[Mistake]:

@@ -1,28 +1,41 @@
-"""The policy of anonymous ratings: everything that they are made from except the data, as one value."""
+"""The policy of anonymous ratings: everything that they are made from except the data, as one value.
+
+It neither reads nor changes ratings; :func:`sfumato.anonymize_ratings` takes it.
+"""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from importlib import import_module
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import tomli_w
 from pydantic import Field, field_validator
 
+from sfumato.anonymizers.ratings.task import Method
 from sfumato.errors import PolicyError
 from sfumato.models.k_epsilon_l_anonymity import RatingAnonymity
-from sfumato.policy.entries import Part, checked, entry_for, json_schema, problems_reported
+from sfumato.policy.entries import (
+    Part,
+    as_json,
+    checked,
+    described_as_mapping,
+    describing,
+    entry_for,
+    json_schema,
+    problems_reported,
+)
 from sfumato.policy.file import read_policy
 from sfumato.policy.mistakes import KeyPath
 from sfumato.policy.parts import Output, Source
-from sfumato.progress import Progress
-from sfumato.release.ratings.anonymize import anonymize_ratings
-from sfumato.release.ratings.release import Method, RatingRelease
-from sfumato.table.ratings.ratings import Ratings
-from sfumato.table.ratings.reading import Form, read_ratings
+from sfumato.table.ratings.reading import Form
 from sfumato.table.ratings.scale import scale_of
 from sfumato.table.ratings.sensitive import SensitiveIssues
+
+if TYPE_CHECKING:
+    from sfumato.table.ratings.ratings import Ratings
 
 ModelPart: Any = entry_for(RatingAnonymity)
 
@@ -141,6 +154,27 @@ class RatingPolicy(Part):
         """
         return checked(cls, mapping, names=names)
 
+    @classmethod
+    def of(
+        cls,
+        model: RatingAnonymity,
+        *,
+        method: Method,
+        invent: bool,
+        keep: int | None,
+        suppression_limit: float,
+        times: bool,
+    ) -> RatingPolicy:
+        """Make the policy that the arguments of a call say; how the ratings were read stays open."""
+        change = {"method": method, "invent": invent, "keep": keep, "times": times}
+        with describing("model"):
+            mapping = {
+                "model": described_as_mapping(model),
+                "change": {name: value for name, value in change.items() if value is not None},
+                "suppression-limit": suppression_limit,
+            }
+            return cls.model_validate_json(as_json(mapping))
+
     @staticmethod
     def json_schema() -> dict[str, Any]:
         """Return the JSON Schema of such policy files, for editors."""
@@ -178,26 +212,25 @@ class RatingPolicy(Part):
         model: RatingAnonymity = self.model.build()
         return model
 
-    def read(self, source: object, *, seed: int | None = None) -> Ratings:
-        """Read ratings as this policy says; `seed` draws the same share of sensitive issues, for tests and studies."""
+    def reading(self, seed: int | None = None) -> dict[str, Any]:
+        """Return how ratings are read, as arguments for :func:`sfumato.read_ratings`.
+
+        A `seed` draws the same share of sensitive issues, for tests and studies.
+        """
         layout = self.source.reading()
         del layout["strip"]
-        columns = self.ratings.model_dump()
-        return read_ratings(source, **columns, sensitive=self.sensitive.build(seed), **layout)
+        return {**self.ratings.model_dump(), "sensitive": self.sensitive.build(seed), **layout}
 
-    def anonymize(
-        self, ratings: Ratings, *, seed: int | None = None, progress: Progress | None = None
-    ) -> RatingRelease:
-        """Make ratings anonymous as this policy says; see :func:`sfumato.anonymize_ratings`."""
-        return anonymize_ratings(
-            ratings,
-            self.to_model(),
-            **self.change.model_dump(),
-            suppression_limit=self.suppression_limit,
-            seed=seed,
-            threads=self.threads,
-            progress=progress,
-        )
+    def read(self, source: object, *, seed: int | None = None) -> Ratings:
+        """Read ratings: the old way to write ``sfumato.read_ratings(source, **policy.reading(seed))``."""
+        from sfumato.table.ratings.reading import read_ratings
+
+        return read_ratings(source, **self.reading(seed))
+
+    def anonymize(self, ratings: Ratings, **run: Any) -> Any:
+        """Make ratings anonymous: the old way to write ``sfumato.anonymize_ratings(ratings, policy)``."""
+        # By name, as a policy stands below what is made of it.
+        return import_module("sfumato.release.ratings.anonymize").anonymize_ratings(ratings, self, **run)
 
 
 def read_rating_policy(path: str | os.PathLike[str]) -> dict[str, Any]:

@@ -34,6 +34,7 @@ class BucketizedTables:
     kind: ClassVar[str] = "bucketized-tables"
     whole_numbers: ClassVar[tuple[str, ...]] = (BUCKET, COUNT)
     promising: ClassVar[bool] = True
+    publishes_chosen: ClassVar[bool] = False
     limits: ClassVar[tuple[str, ...]] = (
         "Quasi-identifying values are published as they are: whoever knows them finds a person's row, and sees who is "
         "in the table. Only which sensitive value of its bucket a row has is hidden.",

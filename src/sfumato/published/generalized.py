@@ -27,6 +27,7 @@ class PublishedTable:
     kind: ClassVar[str] = "generalized-table"
     whole_numbers: ClassVar[tuple[str, ...]] = ()
     promising: ClassVar[bool] = True
+    publishes_chosen: ClassVar[bool] = False
     limits: ClassVar[tuple[str, ...]] = (
         "k-anonymity hides who a record belongs to, not what all records of a class share; l-diversity and t-closeness "
         "do.",

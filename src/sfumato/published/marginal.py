@@ -30,6 +30,7 @@ class MarginalTables:
     kind: ClassVar[str] = "marginal-tables"
     whole_numbers: ClassVar[tuple[str, ...]] = (COUNT,)
     promising: ClassVar[bool] = True
+    publishes_chosen: ClassVar[bool] = True
     limits: ClassVar[tuple[str, ...]] = (
         "What several tables say together is checked against the estimate of largest entropy; an attacker who knows "
         "more than the tables can do better.",

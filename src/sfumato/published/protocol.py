@@ -24,6 +24,8 @@ class Published(Protocol):
     """Columns of the kind itself, which hold whole numbers; no attribute may have their names."""
     promising: ClassVar[bool]
     """Whether privacy models can be promised of it; what promises none is published without any."""
+    publishes_chosen: ClassVar[bool]
+    """Whether such a release may hold some of the quasi-identifying and sensitive columns only."""
     limits: ClassVar[tuple[str, ...]]
     """What this kind of data does not hide, in sentences for reports."""
 

@@ -29,6 +29,7 @@ class RandomizedTable:
     kind: ClassVar[str] = "randomized-table"
     whole_numbers: ClassVar[tuple[str, ...]] = ()
     promising: ClassVar[bool] = False
+    publishes_chosen: ClassVar[bool] = False
     limits: ClassVar[tuple[str, ...]] = (
         "No privacy model is promised: how well people are hidden depends on how much was changed, and has to be "
         "measured by attacks.",

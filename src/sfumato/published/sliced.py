@@ -42,6 +42,7 @@ class SlicedTable:
     kind: ClassVar[str] = "sliced-table"
     whole_numbers: ClassVar[tuple[str, ...]] = (BUCKET,)
     promising: ClassVar[bool] = True
+    publishes_chosen: ClassVar[bool] = False
     limits: ClassVar[tuple[str, ...]] = (
         "Values stand as they were: whoever knows values of one column that are rare finds the buckets where a person "
         "may be, and often sees that he or she is in the table.",

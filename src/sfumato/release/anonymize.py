@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from sfumato.anonymizers.mondrian.mondrian import Mondrian
 from sfumato.anonymizers.protocol import Anonymizer, Progress, Publisher, silent
 from sfumato.models.protocol import PrivacyModel
 from sfumato.policy.policy import Policy
 from sfumato.recoding import Recoding
+from sfumato.release.arguments import Arguments, policy_of_call
 from sfumato.release.generalizing import generalized_release
 from sfumato.release.publishing import published_release
 from sfumato.release.release import Release
@@ -18,12 +18,12 @@ from sfumato.table.table import Table
 
 def anonymize(
     table: Table,
-    models: PrivacyModel | Sequence[PrivacyModel] = (),
+    models: Policy | PrivacyModel | Sequence[PrivacyModel] = (),
     *,
     anonymizer: Anonymizer | Publisher | None = None,
     recoding: Recoding | None = None,
-    suppression_limit: float = 0.0,
-    refine: int = 0,
+    suppression_limit: float | None = None,
+    refine: int | None = None,
     bound: bool = False,
     seed: int | None = None,
     threads: int | None = None,
@@ -37,19 +37,20 @@ def anonymize(
     table
         From :func:`sfumato.read_table`.
     models
-        One privacy model or several; every equivalence class (or bucket) of the release satisfies every one. None for
-        methods that enforce no model.
+        The policy that the release is made from; or one privacy model or several, of which, with the keywords up to
+        `refine`, such a policy is made. Every equivalence class (or bucket) of the release satisfies every model. None
+        for methods that enforce no model.
     anonymizer
         The algorithm, which also decides what kind of release it is; None is :class:`sfumato.Mondrian` with its
         defaults.
     recoding
         How classes are published; None is intervals, common ancestors and value sets.
     suppression_limit
-        Fraction of the original records, 0 to 1, that may be left out over the whole run.
+        Fraction of the original records, 0 to 1, that may be left out over the whole run; 0 unless said.
     refine
         Small changes of classes that are proposed for each record after the anonymizer is done, such as 100: records
-        move to near classes or change places while the loss falls and every model holds. 0 for none. Solutions that
-        suppress records or decide themselves what is published are left as they are.
+        move to near classes or change places while the loss falls and every model holds. Not done unless said.
+        Solutions that suppress records or decide themselves what is published are left as they are.
     bound
         Work out a loss that no release of this table with this k can stay below, for the report; takes a while. It is
         for the steward, and not written into a release.
@@ -57,11 +58,12 @@ def anonymize(
         For tests and studies: the same input and seed give the same release. None draws from the operating system. A
         seed is never written anywhere.
     threads
-        Upper bound; None reads ``SFUMATO_THREADS``, else takes all cores. It never changes the result.
+        Upper bound; None takes the policy's, else reads ``SFUMATO_THREADS``, else takes all cores. It never changes the
+        result.
     progress
         Called with (what, done, total).
     policy
-        Written into the release folder; None writes what these arguments say.
+        Another place for the policy. What other arguments say beside a policy must be what it says, too.
 
     Returns
     -------
@@ -73,7 +75,8 @@ def anonymize(
     UnsatisfiableError
         The models cannot be met within the suppression limit; says which, how far the best attempt got, what to relax.
     PolicyError
-        Contradictory or unknown settings, or some that mean nothing to the anonymizer.
+        Contradictory or unknown settings, or some that mean nothing to the anonymizer; a policy that says otherwise
+        than other arguments, or than the table was read with.
     VerificationError
         Never expected: the published tables break a model. Nothing is returned.
 
@@ -82,27 +85,12 @@ def anonymize(
     *Guarantee.* What is returned satisfies every model, recounted from the published values without knowledge of how
     they came about; its record order is random.
     """
-    task = Task(
-        table,
-        models,  # type: ignore[arg-type]
-        Mondrian() if anonymizer is None else anonymizer,
-        Recoding() if recoding is None else recoding,
-        suppression_limit,
-        refine,
-        bound,
-        seed,
-        threads,
-        progress,
-    )
-    return made(task, policy)
+    said = Arguments(models, anonymizer, recoding, suppression_limit, refine)
+    meant = policy_of_call(table, said, policy, seed)
+    return made(Task(table, meant, bound, seed, threads, progress))
 
 
-def made(task: Task, policy: Policy | None = None) -> Release:
+def made(task: Task) -> Release:
     """Make the release that a task asks for; see :func:`anonymize`."""
     way = task.anonymizer
-    written = policy or Policy.of(
-        task.table.schema, task.models, way, task.recoding, task.suppression_limit, task.refine
-    )
-    if isinstance(way, Publisher):
-        return published_release(task, way, written)
-    return generalized_release(task, way, written)
+    return published_release(task, way) if isinstance(way, Publisher) else generalized_release(task, way)

@@ -17,7 +17,7 @@ def describe(published: Published, task: Task, encoded: EncodedTable) -> Descrip
         published.structure,
         {each.name: _sensitive(each, published) for each in encoded.sensitive if each.name in shown},
         tuple(describe_model(model) for model in task.models),
-        task.suppression_limit,
+        task.policy.suppression_limit,
     )
 
 

@@ -13,7 +13,6 @@ from sfumato.classes.partition import Partition
 from sfumato.errors import UnsatisfiableError
 from sfumato.metrics import Losses, measure_losses
 from sfumato.parallel import both, worth_starting
-from sfumato.policy.policy import Policy
 from sfumato.published import PublishedTable
 from sfumato.published.checks.generalized import Verification
 from sfumato.published.checks.recount import verified
@@ -28,7 +27,7 @@ from sfumato.release.task import STEPS, Task
 from sfumato.table.row_order import canonical_order, in_order
 
 
-def generalized_release(task: Task, anonymizer: Anonymizer, policy: Policy) -> Release:
+def generalized_release(task: Task, anonymizer: Anonymizer) -> Release:
     """Encode, partition, recode, publish, verify, measure; see :func:`sfumato.anonymize`."""
     task.step("encoding", 1)
     encoded = task.encoded()
@@ -53,10 +52,10 @@ def generalized_release(task: Task, anonymizer: Anonymizer, policy: Policy) -> R
         beside,
     )
     task.step("measuring", 5)
-    report = _report(generalized, losses, verification, task, policy)
+    report = _report(generalized, losses, verification, task)
     report = replace(report, notes=partition.notes, lower_bound=_least_loss(task, problem) if task.bound else None)
     task.step("done", STEPS)
-    return Release(published, report, describe(published, task, encoded), policy.published())
+    return Release(published, report, describe(published, task, encoded), task.policy.published())
 
 
 def _least_loss(task: Task, problem: Problem) -> float | None:
@@ -67,12 +66,13 @@ def _least_loss(task: Task, problem: Problem) -> float | None:
 
 def _solution(anonymizer: Anonymizer, problem: Problem, task: Task) -> Partition:
     """Solve with the records in an order that owes nothing to that of the input."""
-    free = getattr(anonymizer, "order_free", False) and not problem.suppression_limit and not task.refine
+    rounds = task.policy.refine or 0
+    free = getattr(anonymizer, "order_free", False) and not problem.suppression_limit and not rounds
     if free:
-        return _allowed_solution(anonymizer, problem, task.recoding, task.refine)
+        return _allowed_solution(anonymizer, problem, task.recoding, rounds)
     order = canonical_order(problem.table, task.table)
     ordered = replace(problem, table=in_order(problem.table, order))
-    return _allowed_solution(anonymizer, ordered, task.recoding, task.refine).put_back(order)
+    return _allowed_solution(anonymizer, ordered, task.recoding, rounds).put_back(order)
 
 
 def _allowed_solution(anonymizer: Anonymizer, problem: Problem, recoding: Recoding, rounds: int) -> Partition:
@@ -112,7 +112,6 @@ def _report(
     losses: Losses,
     verification: Verification,
     task: Task,
-    policy: Policy,
 ) -> Report:
     # Records that are published as stars are a class to every reader.
     stars = verification.records - int(generalized.sizes.sum())
@@ -122,13 +121,13 @@ def _report(
         original=len(generalized.class_of),
         published=verification.records,
         suppressed=generalized.suppressed,
-        suppression_limit=task.suppression_limit,
+        suppression_limit=task.policy.suppression_limit,
         classes=verification.classes,
         smallest_class=int(sizes.min()),
         largest_class=int(sizes.max()),
         losses=losses,
         verification=verification,
-        purpose=policy.purpose,
-        recipient=policy.recipient,
+        purpose=task.policy.purpose,
+        recipient=task.policy.recipient,
         publishes_means=any(column.form is Form.MEAN for column in generalized.columns),
     )

@@ -8,7 +8,6 @@ from functools import partial
 
 from sfumato.anonymizers.protocol import Publication, Publisher
 from sfumato.errors import PolicyError, raise_all
-from sfumato.policy.policy import Policy
 from sfumato.published.checks.generalized import Verification
 from sfumato.published.checks.recount import verified
 from sfumato.recoding import Recoding
@@ -20,7 +19,7 @@ from sfumato.release.task import STEPS, Task
 from sfumato.table.row_order import canonical_order, in_order
 
 
-def published_release(task: Task, publisher: Publisher, policy: Policy) -> Release:
+def published_release(task: Task, publisher: Publisher) -> Release:
     """Encode, publish, verify; see :func:`sfumato.anonymize`.
 
     Raises
@@ -40,9 +39,11 @@ def published_release(task: Task, publisher: Publisher, policy: Policy) -> Relea
     publication = publisher.publish(task.problem(in_order(encoded, order)), ordered)
     task.step("verifying", 4)
     verification = verified(publication.published, task.table, task.models)
-    report = _report(publication, verification, task, policy)
+    report = _report(publication, verification, task)
     task.step("done", STEPS)
-    return Release(publication.published, report, describe(publication.published, task, encoded), policy.published())
+    return Release(
+        publication.published, report, describe(publication.published, task, encoded), task.policy.published()
+    )
 
 
 def _meaningless(task: Task, publisher: Publisher) -> Iterator[str]:
@@ -50,26 +51,26 @@ def _meaningless(task: Task, publisher: Publisher) -> Iterator[str]:
     what = f"{publisher.name} makes no classes"
     if task.recoding != Recoding():
         yield f"recoding: {what} that could be generalized; leave it out"
-    if task.refine:
+    if task.policy.refine:
         yield f"refine: {what} between which records could move; leave it out"
     if task.bound:
         yield f"bound: {what} whose loss could be bounded; leave it out"
-    if task.suppression_limit and not getattr(publisher, "suppresses", False):
+    if task.policy.suppression_limit and not getattr(publisher, "suppresses", False):
         yield f"suppression_limit: {publisher.name} leaves no record out; leave it out"
 
 
-def _report(publication: Publication, verification: Verification, task: Task, policy: Policy) -> KindReport:
+def _report(publication: Publication, verification: Verification, task: Task) -> KindReport:
     return KindReport(
         anonymizer=repr(task.anonymizer),
         kind=publication.published.kind,
         original=task.table.height,
         published=verification.records,
-        suppression_limit=task.suppression_limit,
+        suppression_limit=task.policy.suppression_limit,
         figures=dict(publication.figures),
         verification=verification,
         limits=publication.published.limits,
         notes=publication.notes,
         sampled=getattr(task.anonymizer, "samples", False),
-        purpose=policy.purpose,
-        recipient=policy.recipient,
+        purpose=task.policy.purpose,
+        recipient=task.policy.recipient,
     )

@@ -3,28 +3,24 @@
 from __future__ import annotations
 
 import json
-import os
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from sfumato.errors import PolicyError, SfumatoError, VerificationError
-from sfumato.models.checks import Check, Outcome
+from sfumato.errors import PolicyError
 from sfumato.published import Published
-from sfumato.published.checks.generalized import Verification
-from sfumato.published.checks.recount import recount
-from sfumato.published.checks.suppression import suppression_check
-from sfumato.release.description import Description, build_model, is_of_ratings, read_description
-from sfumato.release.folder import MARK, no_release, whole_folder
+from sfumato.release.description import Description
+from sfumato.release.folder import MARK, whole_folder
+from sfumato.release.policy_text import FILE
 from sfumato.release.report import Report
 from sfumato.release.report_kinds import KindReport
-from sfumato.release.table_files import read_published_files, write_tables
+from sfumato.release.table_files import write_tables
 from sfumato.table.writing import Format
 
 if TYPE_CHECKING:
-    from sfumato.release.ratings.release import RatingRelease
+    pass
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -110,71 +106,8 @@ class Release:
             report = self.report.for_release()
             _write_json(part / "report.json", report.to_dict())
             (part / "report.txt").write_text(f"{report}\n", encoding="utf-8")
-            (part / "policy.toml").write_text(self.policy, encoding="utf-8")
+            (part / FILE).write_text(self.policy, encoding="utf-8")
         return target
-
-
-def verify(release: str | Path | Release | RatingRelease) -> Verification:
-    """Recount every promise of a release from its published data.
-
-    Parameters
-    ----------
-    release
-        A release folder, or a release in memory; also of ratings.
-
-    Returns
-    -------
-    Verification
-        ``ok`` is False when a promise is broken, when a model is not known here so that nobody has recounted it, or
-        when the data file is not the one that was written. What the release alone cannot decide is reported as not
-        verifiable, never as holding.
-
-    Raises
-    ------
-    VerificationError
-        When the folder is no release or is damaged so that nothing can be counted.
-    """
-    if isinstance(release, Release):
-        return _recount(release.published, release.description, ())
-    if not isinstance(release, (str, os.PathLike)):
-        from sfumato.release.ratings.folder import verify_ratings
-
-        return verify_ratings(release)
-    try:
-        return _recount_folder(Path(release))
-    except VerificationError:
-        raise
-    except SfumatoError as error:
-        # What is wrong with a table that somebody hands in is, of a release, a promise that does not hold.
-        raise VerificationError(*error.problems) from None
-    except OSError as error:
-        reason = os.strerror(error.errno) if error.errno else "unknown reason"
-        raise VerificationError(f"{release}: cannot be read ({reason})") from None
-
-
-def _recount_folder(folder: Path) -> Verification:
-    if problem := no_release(folder):
-        raise VerificationError(problem)
-    text = (folder / MARK).read_text(encoding="utf-8", errors="replace")
-    if is_of_ratings(text):
-        from sfumato.release.ratings.folder import verify_rating_folder
-
-        return verify_rating_folder(folder, text)
-    description, facts = read_description(text)
-    published, integrity = read_published_files(folder, description, facts)
-    return _recount(published, description, integrity)
-
-
-def _recount(published: Published, description: Description, first: tuple[Check, ...]) -> Verification:
-    built = [(entry, build_model(entry)) for entry in description.models]
-    counted = recount(published, [model for _, model in built if model is not None], description.attributes())
-    unknown = tuple(
-        Check(f"model {entry.get('name')}", Outcome.UNDECIDABLE, detail="this version does not know the model")
-        for entry, model in built
-        if model is None
-    )
-    limit = suppression_check(description.suppression_limit)
-    return replace(counted, checks=(*first, *counted.checks, *unknown, limit))
 
 
 def _write_json(path: Path, content: dict[str, Any]) -> None:

@@ -10,6 +10,7 @@ from sfumato.anonymizers.protocol import Anonymizer, Problem, Progress, silent
 from sfumato.errors import PolicyError
 from sfumato.hierarchy.lattice_search import LatticeSearch
 from sfumato.models.protocol import PrivacyModel
+from sfumato.release.arguments import Arguments
 from sfumato.release.problem import problem_of
 from sfumato.release.task import Task
 from sfumato.table.encoding import encode
@@ -60,15 +61,8 @@ def search_lattice(
         Contradictory or unknown settings, or an anonymizer that searches no lattice.
     """
     searcher = Incognito() if anonymizer is None else anonymizer
-    task = Task(
-        table,
-        models,  # type: ignore[arg-type]
-        searcher,
-        suppression_limit=suppression_limit,
-        seed=seed,
-        threads=threads,
-        progress=progress,
-    )
+    said = Arguments(models, searcher, suppression_limit=suppression_limit)
+    task = Task(table, said.policy(table, seed), seed=seed, threads=threads, progress=progress)
     if not isinstance(searcher, LatticeSearcher):
         raise PolicyError(f"anonymizer: {searcher.name} searches no lattice; give one that does, such as Incognito()")
     return searcher.search(problem_of(task, searcher, encode(table)))

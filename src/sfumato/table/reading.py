@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol, runtime_checkable
 
 import polars as pl
 
-from sfumato.errors import InputError, SchemaError, SfumatoError
+from sfumato.errors import InputError, PolicyError, SchemaError, SfumatoError, raise_all
 from sfumato.parallel import each, worth_starting
 from sfumato.table.columns import Reading, kept_column, typed_column
 from sfumato.table.csv_format import CsvFormat
@@ -43,9 +43,22 @@ class Source(Protocol):
         ...
 
 
+@runtime_checkable
+class ReadingPolicy(Protocol):
+    """What says both the roles of the columns and how a file is read, such as :class:`sfumato.Policy`."""
+
+    def to_schema(self) -> Schema:
+        """Return the roles."""
+        ...
+
+    def reading(self) -> Mapping[str, Any]:
+        """Return the arguments of :func:`read_table` beside source and schema."""
+        ...
+
+
 def read_table(
     source: object,
-    schema: Schema,
+    schema: Schema | ReadingPolicy,
     *,
     separator: str = ",",
     encoding: str = "utf-8",
@@ -62,7 +75,8 @@ def read_table(
     source
         Path of a CSV file (plain or gzip) or Parquet file, or a polars, pandas or Arrow frame.
     schema
-        One role for every column. Identifying columns, and those dropped, are never loaded.
+        One role for every column, or a :class:`sfumato.Policy`, which also says how a file is read. Identifying
+        columns, and those dropped, are never loaded.
     separator, encoding, quote
         Layout of a CSV file; ``quote=None`` takes quotes as ordinary text.
     missing
@@ -94,6 +108,9 @@ def read_table(
     with irregular rows or quotes, or blank lines between records, is read again row by row, several times slower; only
     then a carriage return by itself ends a row.
     """
+    if isinstance(schema, ReadingPolicy):
+        _refuse_two_layouts((separator, encoding, quote, missing, header, columns, strip))
+        return read_table(source, schema.to_schema(), **schema.reading())
     label = label_of(source)
     try:
         _refuse_no_schema(schema)
@@ -109,6 +126,19 @@ def read_table(
 def label_of(source: object) -> str:
     """Return what messages call a source: the name of the file, or ``table``."""
     return Path(source).name if isinstance(source, (str, os.PathLike)) else "table"
+
+
+def _refuse_two_layouts(given: tuple[object, ...]) -> None:
+    """Raise PolicyError where a file is described beside the policy that describes it."""
+    defaults: Mapping[str, object] = read_table.__kwdefaults__ or {}
+    raise_all(
+        PolicyError,
+        [
+            f"{name}: the policy says how the file is read; change it there, or give policy.to_schema() instead"
+            for (name, default), value in zip(defaults.items(), given, strict=True)
+            if value != default
+        ],
+    )
 
 
 def _refuse_no_schema(schema: object) -> None:

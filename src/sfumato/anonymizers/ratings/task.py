@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,6 +12,9 @@ from sfumato.models.k_epsilon_l_anonymity import RatingAnonymity
 from sfumato.progress import Progress, silent
 from sfumato.published.checks.ratings.measures import Question
 from sfumato.table.ratings.ratings import Ratings
+
+Method = Literal["groups", "plan"]
+"""How ratings are made anonymous: groups that keep most, or the baseline of the literature."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)

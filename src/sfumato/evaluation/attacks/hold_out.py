@@ -16,6 +16,7 @@ from sfumato.policy.policy import Policy
 from sfumato.progress import Progress, silent
 from sfumato.randomness import seed_problems
 from sfumato.release.anonymize import anonymize
+from sfumato.table.reading import read_table
 from sfumato.table.table import Table
 
 
@@ -73,20 +74,9 @@ def attack_policy(
     if not isinstance(policy, Policy):
         problems.append("policy: must be a Policy, such as Policy.from_file('policy.toml')")
     raise_all(PolicyError, problems + seed_problems(seed))
-    table = original if isinstance(original, Table) else policy.read(original)
+    table = original if isinstance(original, Table) else read_table(original, policy)
     inside, outside = splitting.hold_out(table, hold_out, seed=seed) if hold_out else (table, None)
-    release = anonymize(
-        inside,
-        policy.to_models(),
-        anonymizer=policy.to_anonymizer(),
-        recoding=policy.to_recoding(),
-        suppression_limit=policy.suppression_limit,
-        refine=policy.refine or 0,
-        seed=seed,
-        threads=threads or policy.threads,
-        progress=progress,
-        policy=policy,
-    )
+    release = anonymize(inside, policy, seed=seed, threads=threads, progress=progress)
     return attack(
         release,
         inside,

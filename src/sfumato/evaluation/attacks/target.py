@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections import ChainMap
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -16,30 +14,18 @@ from sfumato.anonymizers import ANONYMIZERS, PUBLISHERS
 from sfumato.errors import InputError, PolicyError, SfumatoError
 from sfumato.evaluation.attacks.posterior import sensitive_of
 from sfumato.evaluation.attacks.protocol import Target
-from sfumato.evaluation.losses import published_recoding
 from sfumato.progress import Progress, thread_count
 from sfumato.published import Published
 from sfumato.randomness import seed_problems
 from sfumato.recoding import Recoding
-from sfumato.release.description import read_description
-from sfumato.release.folder import MARK, no_release
-from sfumato.release.release import Release
-from sfumato.release.table_files import read_published_files
+from sfumato.release.opening import open_release
+from sfumato.release.policy_text import PublishedPolicy
 from sfumato.table.reading import read_table
 from sfumato.table.schema import Schema
 from sfumato.table.table import Table
 
 Given = TypeVar("Given")
 Read = TypeVar("Read")
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class OpenedRelease:
-    """Published data, and what the release says of how it came about."""
-
-    published: Published
-    models: tuple[Mapping[str, Any], ...] = ()
-    policy: str = ""
 
 
 def target_of(
@@ -82,32 +68,13 @@ def target_of(
         control=others,
         register=names,
         earlier=None if other is None else other.published,
-        models=opened.models,
+        models=opened.description.models if opened.description else (),
         anonymizer=_anonymizer(opened.policy),
-        recoding=recoding or published_recoding(opened.policy),
+        recoding=recoding or opened.policy.recoding(),
         seed=seed,
         threads=count or 1,
         progress=progress,
     )
-
-
-def open_release(release: object) -> OpenedRelease:
-    """Take a release, read a release folder, or take published tables as they are.
-
-    Raises
-    ------
-    InputError
-        When it is none of these.
-    VerificationError
-        When the folder is damaged.
-    """
-    if isinstance(release, Release):
-        return OpenedRelease(release.published, release.description.models, release.policy)
-    if isinstance(release, Published) and not isinstance(release, type):
-        return OpenedRelease(release)
-    if not isinstance(release, (str, Path)):
-        raise InputError("is no release; give a release, the folder of one, or published tables")
-    return _opened_folder(Path(release))
 
 
 def read_frame(source: object) -> pl.DataFrame:
@@ -130,16 +97,6 @@ def read_frame(source: object) -> pl.DataFrame:
     except (OSError, pl.exceptions.PolarsError, TypeError):
         # Messages of readers show cells.
         raise InputError("cannot be read; give a CSV or Parquet file, or a frame") from None
-
-
-def _opened_folder(folder: Path) -> OpenedRelease:
-    if problem := no_release(folder):
-        raise InputError(problem)
-    description, facts = read_description((folder / MARK).read_text(encoding="utf-8", errors="replace"))
-    published, _ = read_published_files(folder, description, facts)
-    policy = folder / "policy.toml"
-    text = policy.read_text(encoding="utf-8", errors="replace") if policy.is_file() else ""
-    return OpenedRelease(published, description.models, text)
 
 
 def _people(given: object, schema: Schema | None, what: str) -> Table:
@@ -209,11 +166,11 @@ def _collected(
         return None
 
 
-def _anonymizer(policy: str) -> object | None:
+def _anonymizer(policy: PublishedPolicy) -> object | None:
     """Build the algorithm that a published policy names; None where it cannot be built from it."""
+    name, settings = policy.algorithm() or ("", {})
+    made = ChainMap[str, Any](ANONYMIZERS, PUBLISHERS).get(name)  # type: ignore[arg-type]
     try:
-        settings = dict(tomllib.loads(policy).get("anonymizer", {}))
-        made = ChainMap[str, Any](ANONYMIZERS, PUBLISHERS).get(settings.pop("name", ""))  # type: ignore[arg-type]
-        return None if made is None else made(**{name.replace("-", "_"): value for name, value in settings.items()})
-    except (tomllib.TOMLDecodeError, SfumatoError, TypeError, AttributeError):
+        return None if made is None else made(**settings)
+    except (SfumatoError, TypeError):
         return None

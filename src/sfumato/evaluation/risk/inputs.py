@@ -14,12 +14,13 @@ from numpy.typing import NDArray
 
 from sfumato.errors import InputError, PolicyError, SfumatoError, raise_all
 from sfumato.evaluation.generalized_only import generalized_file, generalized_table, quasi_identifying_of
-from sfumato.evaluation.losses import published_recoding
 from sfumato.evaluation.risk.keys import Keys, counted_in, keys_of
 from sfumato.evaluation.risk.population import covered_population, population_problems
 from sfumato.numbers import counted
 from sfumato.recoding import Recoding
 from sfumato.release.folder import no_release
+from sfumato.release.opening import open_folder
+from sfumato.release.policy_text import PublishedPolicy
 from sfumato.release.release import Release
 from sfumato.table.distinct import distinct_of
 from sfumato.table.problems import raise_together
@@ -141,7 +142,7 @@ def _published(table: object) -> tuple[object, tuple[str, ...], Recoding]:
     """Return what to read of a published table, and what it says of its columns and of how it was published."""
     if isinstance(table, Release):
         published = generalized_table(table)
-        return published.data, published.quasi_identifying, published_recoding(table.policy)
+        return published.data, published.quasi_identifying, PublishedPolicy(table.policy).recoding()
     if not isinstance(table, (str, Path)):
         return table, (), Recoding()
     path = Path(table)
@@ -149,10 +150,8 @@ def _published(table: object) -> tuple[object, tuple[str, ...], Recoding]:
         return path, (), Recoding()
     if problem := no_release(path):
         raise InputError(f"{problem}; name a release, a published file or a table")
-    file, description = generalized_file(path)
-    policy = path / "policy.toml"
-    text = policy.read_text(encoding="utf-8", errors="replace") if policy.is_file() else ""
-    return file, quasi_identifying_of(description), published_recoding(text)
+    folder = open_folder(path)
+    return generalized_file(folder), quasi_identifying_of(folder.description), folder.policy.recoding()
 
 
 def measured(

@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.errors import PolicyError, raise_all
-from sfumato.evaluation.attacks.target import open_release
 from sfumato.evaluation.utility.answers import Questions, estimated_answers, exact_answers
 from sfumato.evaluation.utility.classifiers import Accuracy
 from sfumato.evaluation.utility.correlations import correlations
@@ -19,13 +18,14 @@ from sfumato.evaluation.utility.original import Original
 from sfumato.evaluation.utility.populations import large_populations
 from sfumato.evaluation.utility.queries import AGGREGATES, Query, Workload
 from sfumato.evaluation.utility.report import Utility
-from sfumato.evaluation.utility.seen import Seen, error_figures, recoding_of
+from sfumato.evaluation.utility.seen import Seen, error_figures
 from sfumato.evaluation.utility.trade_off import DirectComparison, TradeOff, utility_loss
 from sfumato.evaluation.utility.workload import drawn_workload
 from sfumato.progress import Progress, silent
 from sfumato.published import Published
 from sfumato.randomness import seed_problems
 from sfumato.recoding import Recoding
+from sfumato.release.opening import open_release
 from sfumato.release.release import Release
 from sfumato.table.table import Table
 
@@ -82,7 +82,7 @@ def answer(
     if release is None:
         return exact_answers(asked, original)
     opened = open_release(release)
-    return estimated_answers(asked, opened.published, original, recoding=recoding or recoding_of(opened))
+    return estimated_answers(asked, opened.published, original, recoding=recoding or opened.policy.recoding())
 
 
 def measure_utility(

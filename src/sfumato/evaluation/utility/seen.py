@@ -10,8 +10,6 @@ import numpy as np
 
 from sfumato.errors import InputError
 from sfumato.evaluation.attacks.posterior import posterior_blocks, sensitive_of
-from sfumato.evaluation.attacks.target import OpenedRelease, open_release
-from sfumato.evaluation.losses import published_recoding
 from sfumato.evaluation.utility.answers import QueryErrors, Questions, summarize
 from sfumato.evaluation.utility.classifiers import Accuracy, TrainedOnce, accuracies
 from sfumato.evaluation.utility.domains import Domain
@@ -24,6 +22,7 @@ from sfumato.evaluation.utility.trade_off import guessing_accuracy, privacy_loss
 from sfumato.evaluation.utility.views import read_joint
 from sfumato.published import Published, RandomizedTable
 from sfumato.recoding import Recoding
+from sfumato.release.opening import open_release
 from sfumato.release.release import Release
 from sfumato.table.table import Table
 
@@ -79,7 +78,7 @@ class Seen:
             When it cannot be read against the original.
         """
         opened = open_release(release)
-        chosen = recoding or recoding_of(opened)
+        chosen = recoding or opened.policy.recoding()
         return cls(opened.published, original, chosen, read_joint(opened.published, original.domains, chosen))
 
     @property
@@ -154,8 +153,3 @@ def error_figures(questions: Questions, published: Joint) -> tuple[dict[str, Que
         elif len(own):
             unmeasured[f"{aggregate} queries"] = "none has an answer in the original"
     return found, unmeasured
-
-
-def recoding_of(opened: OpenedRelease) -> Recoding:
-    """Read how a release was published off its policy."""
-    return published_recoding(opened.policy)

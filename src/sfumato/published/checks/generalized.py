@@ -19,6 +19,7 @@ from sfumato.models.published import PublishedModel
 from sfumato.numbers import counted, plural
 from sfumato.published.checks.rows import group_rows
 from sfumato.published.checks.values import numbered_values
+from sfumato.published.roles import Roles
 from sfumato.table.distinct import as_categories, texts_of
 from sfumato.table.encoding import encode
 from sfumato.table.reading import read_table
@@ -41,12 +42,15 @@ class Verification:
         Published records, and the groups of records that were looked at.
     unit : str
         What the groups are called.
+    roles : Roles or None
+        What every published column was taken for, as the release itself says it; None where no columns were looked at.
     """
 
     checks: tuple[Check, ...]
     records: int
     classes: int
     unit: str = "equivalence class"
+    roles: Roles | None = None
 
     @property
     def ok(self) -> bool:
@@ -73,6 +77,7 @@ class Verification:
             "ok": self.ok,
             "records": self.records,
             plural(self.unit.rpartition(" ")[2]): self.classes,
+            **({"roles": self.roles.to_dict()} if self.roles else {}),
             "checks": [
                 {
                     "promise": check.promise,
@@ -85,9 +90,10 @@ class Verification:
         }
 
     def __str__(self) -> str:
-        """Return one line per promise."""
+        """Return the roles, and one line per promise."""
         counts = f"{counted(self.records, 'record')} in {counted(self.classes, self.unit)}"
-        return "\n".join([counts, *(f"  {check}" for check in self.checks)])
+        roles = self.roles.lines() if self.roles else []
+        return "\n".join([counts, *(f"  {line}" for line in (*roles, *self.checks))])
 
 
 def _said(check: Check) -> str:

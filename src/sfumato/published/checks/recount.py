@@ -6,6 +6,7 @@ Nothing here knows which algorithm made the tables. What recounts a kind is load
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from sfumato.models.checks import Check, Outcome, promise_words
@@ -20,6 +21,7 @@ from sfumato.published import (
     sensitive_names,
 )
 from sfumato.published.checks.generalized import Verification, verify_table
+from sfumato.published.roles import roles_of
 from sfumato.table.schema import Attribute
 from sfumato.table.table import Table
 
@@ -45,7 +47,8 @@ def recount(published: Published, models: Sequence[PrivacyModel], sensitive: Map
         One check for each model, in order; undecidable where the tables cannot tell, or where this version cannot
         recount their kind.
     """
-    return RECOUNTS.get(type(published), _nothing)(published, models, sensitive)
+    found = RECOUNTS.get(type(published), _nothing)(published, models, sensitive)
+    return replace(found, roles=roles_of(published))
 
 
 def verified(published: Published, table: Table, models: Sequence[PrivacyModel]) -> Verification:

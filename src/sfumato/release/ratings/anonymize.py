@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
-from typing import get_args
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any, get_args
 
 import numpy as np
 
@@ -16,14 +17,15 @@ from sfumato.anonymizers.ratings.loss import loss_of
 from sfumato.anonymizers.ratings.plan import MOST_CELLS, planned
 from sfumato.anonymizers.ratings.relaxing import relaxed
 from sfumato.anonymizers.ratings.settling import settled
-from sfumato.anonymizers.ratings.task import RatingTask, most_rated
+from sfumato.anonymizers.ratings.task import Method, RatingTask, most_rated
 from sfumato.errors import PolicyError, UnsatisfiableError, raise_all
 from sfumato.models.k_epsilon_l_anonymity import RatingAnonymity
 from sfumato.numbers import counted, figure
+from sfumato.policy.rating_policy import RatingPolicy
 from sfumato.progress import Progress, silent, thread_count
 from sfumato.published.checks.ratings.check import check_ratings
 from sfumato.published.checks.ratings.satisfaction import Satisfaction
-from sfumato.release.ratings.release import Method, RatingRelease
+from sfumato.release.ratings.release import RatingRelease
 from sfumato.settings import is_finite_number
 from sfumato.table.ratings.ratings import Ratings
 
@@ -33,7 +35,7 @@ _ATTEMPTS = 4
 
 def anonymize_ratings(
     ratings: Ratings,
-    model: RatingAnonymity,
+    model: RatingPolicy | RatingAnonymity,
     *,
     method: Method = "groups",
     invent: bool = False,
@@ -54,7 +56,7 @@ def anonymize_ratings(
     ratings
         As :func:`sfumato.read_ratings` returns them.
     model
-        What is to hold.
+        What is to hold; or the policy that says it with all of `method` to `times`, which are left out then.
     method
         ``"groups"`` searches for the groups that can keep most. ``"plan"`` is the baseline of the literature.
     invent
@@ -86,7 +88,7 @@ def anonymize_ratings(
     Raises
     ------
     PolicyError
-        With every setting that is none.
+        With every setting that is none, or that a policy says otherwise.
     UnsatisfiableError
         When not even all records as one group satisfy the model, or an issue that is to stay cannot.
 
@@ -97,24 +99,68 @@ def anonymize_ratings(
     The least charge is not found for certain. Memory: those of a block of about 1,000 records as a table, for each
     thread, and the ratings a few times.
     """
-    limits = (method, invent, keep, suppression_limit, times, seed)
-    raise_all(PolicyError, _problems(ratings, model, *limits))
-    order = arranged(ratings if times else replace(ratings, times=None), seed)
-    kept = most_rated(order.ratings, keep or 0)
-    may_leave = math.floor(suppression_limit * ratings.height + 1e-9) if method == "groups" else 0
-    task = RatingTask(order.ratings, model, invent, kept, may_leave, thread_count(threads), progress or silent)
+    said: dict[str, Any] = {
+        "method": method,
+        "invent": invent,
+        "keep": keep,
+        "suppression_limit": suppression_limit,
+        "times": times,
+    }
+    if isinstance(model, RatingPolicy):
+        raise_all(PolicyError, _contradictions(model, said))
+        policy, wanted, said = model, model.to_model(), _settings(model)
+        raise_all(PolicyError, _problems(ratings, wanted, **said, seed=seed))
+    else:
+        raise_all(PolicyError, _problems(ratings, model, **said, seed=seed))
+        policy, wanted = RatingPolicy.of(model, **said), model
+    run = _Run(seed, thread_count(policy.threads if threads is None else threads), progress or silent)
+    return _released(ratings, wanted, policy, run)
+
+
+@dataclass(frozen=True)
+class _Run:
+    """How to run, which no policy says."""
+
+    seed: int | None
+    threads: int
+    progress: Progress
+
+
+def _released(ratings: Ratings, model: RatingAnonymity, policy: RatingPolicy, run: _Run) -> RatingRelease:
+    """Make the release of a policy whose settings have been checked; `model` is its own."""
+    change = policy.change
+    order = arranged(ratings if change.times else replace(ratings, times=None), run.seed)
+    kept = most_rated(order.ratings, change.keep or 0)
+    may_leave = math.floor(policy.suppression_limit * ratings.height + 1e-9) if change.method == "groups" else 0
+    task = RatingTask(order.ratings, model, change.invent, kept, may_leave, run.threads, run.progress)
     _refuse_unsatisfiable(task)
-    changed, groups, answer = _solved(task, method)
+    changed, groups, answer = _solved(task, change.method)
     shown = np.flatnonzero(groups.group_of >= 0)
     return RatingRelease(
         answer.question.ratings,
         answer,
         loss_of(order.ratings, changed, groups.left_out),
         tuple(np.array(order.ratings.names, dtype=object)[kept].tolist()),
-        method,
+        change.method,
         order.origin[shown],
         _notes(task, groups, changed),
+        policy,
     )
+
+
+def _settings(policy: RatingPolicy) -> dict[str, Any]:
+    """Return the settings of a policy under the names that a call gives them."""
+    return {**policy.change.model_dump(), "suppression_limit": policy.suppression_limit}
+
+
+def _contradictions(policy: RatingPolicy, said: Mapping[str, Any]) -> list[str]:
+    """Name every setting that a call says otherwise than its policy; a default says nothing."""
+    defaults: Mapping[str, object] = anonymize_ratings.__kwdefaults__ or {}
+    return [
+        f"{name}: the policy says another one than the call; say it in one place"
+        for name, meant in _settings(policy).items()
+        if said[name] not in (defaults[name], meant)
+    ]
 
 
 def _solved(task: RatingTask, method: Method) -> tuple[Changed, Groups, Satisfaction]:
@@ -190,7 +236,7 @@ def _problems(
     method: object,
     invent: object,
     keep: object,
-    limit: object,
+    suppression_limit: object,
     times: object,
     seed: object,
 ) -> list[str]:
@@ -209,7 +255,7 @@ def _problems(
     ]
     if keep is not None and not _is_count(keep, 1):
         found.append("keep must be a whole number of at least 1, or left out")
-    if not (is_finite_number(limit) and 0 <= limit < 1):  # type: ignore[operator]
+    if not (is_finite_number(suppression_limit) and 0 <= suppression_limit < 1):  # type: ignore[operator]
         found.append("suppression_limit must be a number from 0 up to, not including, 1")
     if seed is not None and not _is_count(seed, 0):
         found.append("seed must be a whole number of at least 0")

@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from sfumato.anonymizers.ratings.loss import RatingLoss
 from sfumato.errors import VerificationError
 from sfumato.models.k_epsilon_l_anonymity import RatingAnonymity
 from sfumato.published.checks.ratings.satisfaction import Satisfaction
 from sfumato.table.ratings.ratings import Ratings
 
-Method = Literal["groups", "plan"]
+if TYPE_CHECKING:
+    # Who verifies a release loads no maker.
+    from sfumato.anonymizers.ratings.loss import RatingLoss
+    from sfumato.anonymizers.ratings.task import Method
+    from sfumato.policy.rating_policy import RatingPolicy
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -40,6 +43,8 @@ class RatingRelease:
         int64 (records,): the number of each published record in the input, from 0. Steward only: it undoes everything.
     notes : tuple of str
         For the steward.
+    policy : RatingPolicy or None
+        What the release was made from.
 
     Raises
     ------
@@ -54,6 +59,7 @@ class RatingRelease:
     method: Method
     origin: NDArray[np.int64]
     notes: tuple[str, ...] = ()
+    policy: RatingPolicy | None = None
 
     def __post_init__(self) -> None:
         """Refuse what does not hold, or what was not decided on these ratings."""

@@ -1,0 +1,88 @@
+"""Whether the columns of a policy are those that a table was read with."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from sfumato.errors import SfumatoError
+from sfumato.policy.entries import as_json, described_as_mapping, describing
+from sfumato.policy.hierarchy_entries import described_hierarchy, lists_values
+from sfumato.policy.parts import Column, Columns
+from sfumato.table.schema import Attribute, Schema
+
+ADVICE = "read the table with sfumato.read_table(source, policy)"
+
+
+def columns_of(schema: Schema) -> Columns:
+    """Describe the roles and settings of a schema.
+
+    Raises
+    ------
+    PolicyError
+        When it has settings that no policy can hold.
+    """
+    columns = {
+        "identifying": schema.identifying,
+        "quasi-identifying": _described(schema.quasi_identifying),
+        "sensitive": _described(schema.sensitive),
+        "insensitive": schema.insensitive,
+        "others": schema.others,
+    }
+    with describing("columns"):
+        return Columns.model_validate_json(as_json(columns))
+
+
+def column_contradictions(said: Columns, schema: Schema) -> Iterator[str]:
+    """Name every role, and every column with settings, that a table was read with otherwise than a policy says.
+
+    The order of quasi-identifying columns counts, as it breaks ties. Columns that were not read make no difference.
+    """
+    read = columns_of(schema)
+    for role, found in (("quasi_identifying", read.quasi_identifying), ("sensitive", read.sensitive)):
+        named: Mapping[str, Column] = getattr(said, role)
+        if list(named) != list(found) and (role == "quasi_identifying" or set(named) != set(found)):
+            yield _other_names(role, list(named), list(found))
+        yield from (
+            f"columns.{role.replace('_', '-')}, column {name!r}: the policy gives other settings than the table was "
+            f"read with; {ADVICE}"
+            for name in named
+            if name in found and not _alike(named[name], found[name])
+        )
+    known, kept = set(said.insensitive), set(read.insensitive)
+    if not (known <= kept if said.others == "keep" else known == kept):
+        yield _other_names("insensitive", list(said.insensitive), list(read.insensitive))
+
+
+def _described(attributes: Mapping[str, Attribute]) -> dict[str, Any]:
+    return {
+        name: {
+            **described_as_mapping(attribute),
+            **({"hierarchy": described_hierarchy(attribute.hierarchy)} if attribute.hierarchy else {}),
+        }
+        for name, attribute in attributes.items()
+    }
+
+
+def _other_names(role: str, said: list[str], read: list[str]) -> str:
+    policy, table = (", ".join(map(repr, names)) or "none" for names in (said, read))
+    return f"columns.{role.replace('_', '-')}: the policy names {policy}, the table was read with {table}; {ADVICE}"
+
+
+def _alike(said: Column, read: Column) -> bool:
+    """Tell whether a column was read as a policy says, as far as it says it; some of it may be withheld."""
+    if (said.kind, said.weight) != (read.kind, read.weight):
+        return False
+    if said.domain != read.domain and not (said.domain_withheld and read.domain is not None):
+        return False
+    return said.hierarchy == read.hierarchy or _same_values(said.hierarchy, read.hierarchy)
+
+
+def _same_values(said: Any, read: Any) -> bool:
+    """Compare two hierarchies that list values, each perhaps in a file."""
+    if said is None or read is None or not (lists_values(said) and lists_values(read)):
+        return False
+    try:
+        return said.kind == "withheld" or bool(said.build() == read.build())
+    except SfumatoError:
+        return False

@@ -1,0 +1,181 @@
+"""Whether ``policy.toml`` and ``release.json`` say the same: who reads the one must not be told otherwise by the other.
+
+Both are compared as plain values, as nobody needs an algorithm to verify a release.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from sfumato.errors import SfumatoError
+from sfumato.models import MODELS
+from sfumato.models.checks import Check, Outcome
+from sfumato.published import KINDS
+from sfumato.published.roles import Roles, named
+from sfumato.release.description import Description, build_model, describe_model
+from sfumato.release.policy_text import FILE, PublishedPolicy
+from sfumato.release.ratings.description import RatingDescription, build_rating_model, describe_rating_model
+
+PROMISE = f"{FILE} says what release.json says"
+
+
+@dataclass(frozen=True)
+class Difference:
+    """A field of which the two files say different things: in words, never with a value of a table."""
+
+    field: str
+    policy: str
+    release: str
+
+    def check(self) -> Check:
+        """Return it as a promise that is broken."""
+        detail = f"{FILE} says {self.policy}, release.json says {self.release}: one of them was changed"
+        return Check(f"{FILE} and release.json name the same {self.field}", Outcome.BROKEN, detail=detail)
+
+
+def policy_checks(
+    policy: PublishedPolicy, differences: Callable[[Mapping[str, Any]], Iterable[Difference]]
+) -> tuple[Check, ...]:
+    """Hold the policy of a release against what `differences` finds in its content."""
+    if policy.text is None:
+        return (Check(PROMISE, Outcome.UNDECIDABLE, detail=f"the release has no {FILE}", required=False),)
+    try:
+        found = tuple(differences(policy.content))
+    except (SfumatoError, AttributeError, KeyError, OverflowError, RecursionError, TypeError, ValueError):
+        return (Check(PROMISE, Outcome.BROKEN, detail=f"{FILE} is damaged"),)
+    return tuple(each.check() for each in found) or (Check(PROMISE, Outcome.HOLDS),)
+
+
+def table_differences(content: Mapping[str, Any], description: Description, roles: Roles) -> Iterator[Difference]:
+    """Compare the policy of tables with their description, and with the `roles` that their columns have."""
+    said = [_known_model(entry) for entry in _listed(content.get("models", []))]
+    # Of a model that is not the library's own a policy says no more than the name.
+    bare = {model["name"] for model in said if set(model) == {"name"} and model["name"] not in MODELS}
+    promised = ({"name": entry["name"]} if entry["name"] in bare else entry for entry in description.models)
+    yield from _of_models(said, (_known_model(entry) for entry in promised))
+    yield from _of_roles(content["columns"], roles, chosen=KINDS[description.kind].publishes_chosen)
+    yield from _of_limits(content, description.suppression_limit)
+
+
+def rating_differences(content: Mapping[str, Any], description: RatingDescription) -> Iterator[Difference]:
+    """Compare the policy of ratings with their description; which issues are sensitive only the latter says."""
+    yield from _of_models(
+        [_known_rating_model({"name": "rating-anonymity", **content["model"]})],
+        (_known_rating_model(entry) for entry in description.models),
+    )
+    yield from _of_limits(content, description.suppression_limit)
+
+
+def policy_contradictions(said: Mapping[str, Any], made: Mapping[str, Any]) -> list[str]:
+    """Name every field of which a steward's policy says something else than the one that a release was made from.
+
+    Both are plain values of published editions. Of the anonymizer and the recoding only settings that both name count,
+    so that a release of an earlier version fits.
+    """
+    differing = {
+        "models": _model_texts(said) != _model_texts(made),
+        "columns": _role_names(said) != _role_names(made),
+        **{part: _differ(said.get(part, {}), made.get(part, {})) for part in ("anonymizer", "recoding")},
+        **{name: said.get(name, 0) != made.get(name, 0) for name in ("suppression-limit", "refine")},
+    }
+    return [
+        f"policy, {name}: not what the policy.toml of the release says; give the policy that it was made from"
+        for name, is_other in differing.items()
+        if is_other
+    ]
+
+
+def _model_texts(policy: Mapping[str, Any]) -> list[str]:
+    return sorted(_as_text(_known_model(entry)) for entry in policy.get("models", []))
+
+
+def _role_names(policy: Mapping[str, Any]) -> list[set[str]]:
+    columns = policy.get("columns", {})
+    return [set(_names(columns.get(role, []))) for role in ("quasi-identifying", "sensitive")]
+
+
+def _differ(said: Mapping[str, Any], made: Mapping[str, Any]) -> bool:
+    return any(said[name] != made[name] for name in said if name in made)
+
+
+def _of_models(policy: Iterable[Mapping[str, Any]], release: Iterable[Mapping[str, Any]]) -> Iterator[Difference]:
+    said, promised = (sorted(map(_as_text, models)) for models in (list(policy), list(release)))
+    if said != promised:
+        yield Difference("models", _in_words(said), _in_words(promised))
+
+
+def _of_roles(columns: Mapping[str, Any], roles: Roles, *, chosen: bool) -> Iterator[Difference]:
+    """Compare roles: every published column has the one that the policy gives it, and none is missing.
+
+    Kinds that publish a choice of the attributes may miss some; and insensitive ones may always be left out.
+    """
+    for role, found in (("quasi-identifying", roles.quasi_identifying), ("sensitive", roles.sensitive)):
+        said = _names(columns.get(role, []))
+        if not set(found) <= set(said) or (not chosen and set(found) != set(said)):
+            yield Difference(f"{role} columns", named(said) or "none", named(found) or "none")
+    said = _names(columns.get("insensitive", []))
+    if columns.get("others") != "keep" and not set(roles.unprotected) <= set(said):
+        yield Difference("unprotected columns", named(said) or "none", named(roles.unprotected))
+
+
+def _of_limits(content: Mapping[str, Any], limit: float) -> Iterator[Difference]:
+    said = float(content.get("suppression-limit", 0.0))
+    if said != limit:
+        yield Difference("suppression limit", repr(said), repr(limit))
+
+
+def _known_model(entry: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Write a model in one way, with its defaults where this version knows it."""
+    plain = _settings(entry)
+    try:
+        model = build_model(plain)
+    except SfumatoError:
+        return plain
+    return plain if model is None else describe_model(model)
+
+
+def _known_rating_model(entry: Mapping[str, Any]) -> Mapping[str, Any]:
+    plain = _settings(entry)
+    try:
+        model = build_rating_model(plain)
+    except SfumatoError:
+        return plain
+    return plain if model is None else describe_rating_model(model)
+
+
+def _settings(entry: Mapping[str, Any]) -> dict[str, Any]:
+    return {name.replace("-", "_"): value for name, value in entry.items() if value is not None}
+
+
+def _as_text(model: Mapping[str, Any]) -> str:
+    return json.dumps(dict(model), sort_keys=True, default=str)
+
+
+def _in_words(models: Iterable[str]) -> str:
+    return ", ".join(_model_in_words(json.loads(model)) for model in models) or "none"
+
+
+def _model_in_words(model: Mapping[str, Any]) -> str:
+    name = str(model.get("name"))
+    told = ", ".join(f"{key}={value}" for key, value in model.items() if key != "name" and _is_short(value))
+    return named([name]) + (f" ({told})" if told else "")
+
+
+def _is_short(value: object) -> bool:
+    return isinstance(value, (int, float)) or (isinstance(value, str) and value.isprintable() and len(value) < 100)
+
+
+def _listed(given: Any) -> list[Any]:
+    if not isinstance(given, list):
+        raise TypeError
+    return given
+
+
+def _names(given: Any) -> tuple[str, ...]:
+    """Return the names of a role, given as a list or as a table with their settings."""
+    if not isinstance(given, (list, Mapping)) or not all(isinstance(name, str) for name in given):
+        raise TypeError
+    return tuple(given)

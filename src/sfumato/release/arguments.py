@@ -1,0 +1,138 @@
+"""From the arguments of a call to the one policy that its release is made from."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from sfumato.anonymizers.mondrian.mondrian import Mondrian
+from sfumato.anonymizers.protocol import Anonymizer, Publisher
+from sfumato.errors import PolicyError, raise_all
+from sfumato.models.checks import promise_words
+from sfumato.models.protocol import PrivacyModel
+from sfumato.policy.columns import column_contradictions
+from sfumato.policy.policy import Policy
+from sfumato.randomness import seed_problems
+from sfumato.recoding import Recoding
+from sfumato.table.table import Table
+
+ONE_PLACE = "say it in one place"
+
+
+@dataclass(frozen=True, eq=False)
+class Arguments:
+    """What the keywords of a call say of its policy; None says nothing, and so does no model."""
+
+    models: Any = ()
+    anonymizer: Any = None
+    recoding: Any = None
+    suppression_limit: Any = None
+    refine: Any = None
+
+    def listed(self) -> tuple[Any, ...]:
+        """Return the models, which may be given as one."""
+        return tuple(self.models) if isinstance(self.models, Sequence) else (self.models,)
+
+    def policy(self, table: Table, seed: int | None) -> Policy:
+        """Return the policy that the keywords say.
+
+        Raises
+        ------
+        PolicyError
+            With every mistake at once.
+        """
+        filled = (
+            self.listed(),
+            Mondrian() if self.anonymizer is None else self.anonymizer,
+            Recoding() if self.recoding is None else self.recoding,
+            0.0 if self.suppression_limit is None else self.suppression_limit,
+            0 if self.refine is None else self.refine,
+        )
+        raise_all(PolicyError, [*table_problems(table), *setting_problems(*filled), *seed_problems(seed)])
+        return Policy.of(table.schema, *filled)
+
+    def contradictions(self, policy: Policy) -> Iterator[str]:
+        """Name every field that a call says otherwise than its policy."""
+        named = self.listed()
+        if named and list(named) != policy.to_models():
+            said, other = (_in_words(models) for models in (policy.to_models(), named))
+            yield f"models: the policy promises {said}, the call {other}; {ONE_PLACE}"
+        if self.anonymizer is not None and self.anonymizer != policy.to_anonymizer():
+            said, other = policy.anonymizer.name, getattr(self.anonymizer, "name", "something else")
+            other = "the same with other options" if said == other else str(other)
+            yield f"anonymizer: the policy names {said}, the call {other}; {ONE_PLACE}"
+        if self.recoding is not None and self.recoding != policy.to_recoding():
+            yield f"recoding: the policy says another one than the call; {ONE_PLACE}"
+        for name, meant, given in (
+            ("suppression_limit", policy.suppression_limit, self.suppression_limit),
+            ("refine", policy.refine or 0, self.refine),
+        ):
+            if given is not None and given != meant:
+                yield f"{name}: the policy says {meant!r}, the call {given!r}; {ONE_PLACE}"
+
+
+def policy_of_call(table: Table, said: Arguments, policy: Policy | None, seed: int | None) -> Policy:
+    """Return the one policy that a call means: that which it hands in, or that which its keywords say.
+
+    Raises
+    ------
+    PolicyError
+        With everything that is no argument, and every field of which a policy and the call, or the table, say different
+        things.
+    """
+    given = [each for each in (said.models, policy) if isinstance(each, Policy)]
+    said = replace(said, models=()) if isinstance(said.models, Policy) else said
+    if policy is not None and not isinstance(policy, Policy):
+        raise PolicyError("policy: must be a Policy, such as Policy.from_file('policy.toml')")
+    if not given:
+        return said.policy(table, seed)
+    problems = [*table_problems(table), *seed_problems(seed), *said.contradictions(given[0])]
+    if given[0] != given[-1]:
+        problems.append(f"policy: the call gives two, which differ; {ONE_PLACE}")
+    if isinstance(table, Table):
+        problems += column_contradictions(given[0].columns, table.schema)
+    raise_all(PolicyError, problems)
+    return given[0]
+
+
+def table_problems(table: object) -> list[str]:
+    """Say what is wrong with something that should be a table."""
+    return [] if isinstance(table, Table) else ["table: is no Table; read it with sfumato.read_table"]
+
+
+def setting_problems(
+    models: Sequence[object], anonymizer: object, recoding: object, suppression_limit: object, refine: object
+) -> list[str]:
+    """Say of everything that a policy holds what can be told without looking into a table."""
+    problems = []
+    if isinstance(anonymizer, type) or not isinstance(anonymizer, (Anonymizer, Publisher)):
+        problems.append("anonymizer: is not an anonymizer; give one such as Mondrian()")
+    if not isinstance(recoding, Recoding):
+        problems.append("recoding: is not a Recoding; give one such as Recoding(numeric='mean')")
+    problems += _model_problems(models, anonymizer)
+    if not (isinstance(suppression_limit, (int, float)) and 0 <= suppression_limit <= 1):
+        problems.append("suppression_limit: must be a fraction from 0 to 1")
+    if not isinstance(refine, int) or isinstance(refine, bool) or refine < 0:
+        problems.append("refine: must be a whole number, 0 or above")
+    return problems
+
+
+def _model_problems(models: Sequence[object], anonymizer: object) -> list[str]:
+    problems = [
+        f"models[{place}]: is not a privacy model"
+        for place, model in enumerate(models)
+        if isinstance(model, type) or not isinstance(model, PrivacyModel)
+    ]
+    promising = bool(getattr(anonymizer, "promises", True))
+    if promising and not models:
+        problems.append("models: name at least one privacy model, e.g. KAnonymity(5)")
+    if models and not promising:
+        problems.append(f"models: {getattr(anonymizer, 'name', '')} enforces no privacy model; leave them out")
+    return problems
+
+
+def _in_words(models: Sequence[Any]) -> str:
+    return (
+        ", ".join(promise_words(model) if isinstance(model, PrivacyModel) else "no model" for model in models) or "none"
+    )

@@ -1,0 +1,120 @@
+"""Opening a release: the one way from a folder, or from what a program holds, to what a release says and shows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from sfumato.errors import InputError
+from sfumato.models.checks import Check
+from sfumato.published import Published
+from sfumato.release.description import Description, TableFacts, read_description
+from sfumato.release.folder import MARK, no_release
+from sfumato.release.policy_text import PublishedPolicy
+from sfumato.release.release import Release
+from sfumato.release.table_files import read_published_files
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ReleaseFolder:
+    """What a folder says about itself; its tables are read when they are asked for.
+
+    Attributes
+    ----------
+    path : Path
+    description : Description
+    files : mapping of str to TableFacts
+        What ``release.json`` says of the file of each table.
+    policy : PublishedPolicy
+    """
+
+    path: Path
+    description: Description
+    files: Mapping[str, TableFacts]
+    policy: PublishedPolicy
+
+    def read(self) -> tuple[Published, tuple[Check, ...]]:
+        """Read every table; tell of each file whether it is the one that was written.
+
+        Raises
+        ------
+        VerificationError
+            When a file is missing, or the tables contradict each other or the structure.
+        SfumatoError
+            When a file cannot be read as a table.
+        """
+        return read_published_files(self.path, self.description, self.files)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class OpenedRelease:
+    """Published tables, and what the release says of how they came about.
+
+    Attributes
+    ----------
+    published : Published
+    description : Description or None
+        None where somebody handed in nothing but tables.
+    policy : PublishedPolicy
+    files : mapping of str to TableFacts
+        Empty for what is in memory.
+    """
+
+    published: Published
+    description: Description | None = None
+    policy: PublishedPolicy = field(default_factory=PublishedPolicy)
+    files: Mapping[str, TableFacts] = field(default_factory=dict)
+
+
+def open_release(release: object) -> OpenedRelease:
+    """Take a release, read a release folder, or take published tables as they are.
+
+    Raises
+    ------
+    InputError
+        When it is none of these.
+    VerificationError
+        When the folder is damaged.
+    """
+    if isinstance(release, Release):
+        return OpenedRelease(release.published, release.description, PublishedPolicy(release.policy))
+    if isinstance(release, Published) and not isinstance(release, type):
+        return OpenedRelease(release)
+    if not isinstance(release, (str, Path)):
+        raise InputError("is no release; give a release, the folder of one, or published tables")
+    folder = open_folder(Path(release))
+    published, _ = folder.read()
+    return OpenedRelease(published, folder.description, folder.policy, folder.files)
+
+
+def open_folder(folder: Path) -> ReleaseFolder:
+    """Read what a release folder says about itself.
+
+    Raises
+    ------
+    InputError
+        When it is no release folder.
+    VerificationError
+        When it is damaged, of a later format, or a release of ratings.
+    """
+    return opened_folder(folder, mark_of(folder))
+
+
+def mark_of(folder: Path) -> str:
+    """Return the text of the ``release.json`` of a folder.
+
+    Raises
+    ------
+    InputError
+        When there is none.
+    """
+    if problem := no_release(folder):
+        raise InputError(problem)
+    return (folder / MARK).read_text(encoding="utf-8", errors="replace")
+
+
+def opened_folder(folder: Path, mark: str) -> ReleaseFolder:
+    """Return a folder whose ``release.json`` has been read."""
+    description, files = read_description(mark)
+    return ReleaseFolder(folder, description, files, PublishedPolicy.of_folder(folder))

@@ -1,0 +1,143 @@
+"""Recounting releases of ratings; nothing here knows how they are made."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+
+from sfumato.errors import InputError, VerificationError, raise_all
+from sfumato.models.checks import Check, Outcome, promise_words
+from sfumato.numbers import counted
+from sfumato.published.checks.generalized import Verification
+from sfumato.published.checks.ratings.check import check_ratings
+from sfumato.published.checks.ratings.satisfaction import Satisfaction
+from sfumato.published.checks.ratings.vectors import vectors_of
+from sfumato.published.checks.suppression import suppression_check
+from sfumato.published.roles import Roles
+from sfumato.release.agreement import policy_checks, rating_differences
+from sfumato.release.description import TableFacts
+from sfumato.release.policy_text import PublishedPolicy
+from sfumato.release.ratings.description import (
+    MOST_SILENT,
+    RatingDescription,
+    build_rating_model,
+    read_rating_description,
+)
+from sfumato.release.ratings.release import RatingRelease
+from sfumato.release.table_files import integrity
+from sfumato.table.csv_format import CsvFormat
+from sfumato.table.ratings.ratings import Ratings
+from sfumato.table.ratings.reading import read_ratings
+from sfumato.table.reading import open_source, read_table
+from sfumato.table.schema import Attribute, Kind, Schema
+
+COLUMNS = ("record", "issue", "rating")
+TIME = "time"
+
+
+def verify_ratings(release: RatingRelease) -> Verification:
+    """Decide anew on a release in memory."""
+    return rating_verification(release.ratings, [decided(check_ratings(release.ratings, release.model))])
+
+
+def verify_rating_folder(folder: Path, text: str) -> Verification:
+    """Decide every promise of a release folder from its published ratings; `text` is its ``release.json``.
+
+    Raises
+    ------
+    VerificationError
+        When the folder is damaged so that nothing can be decided.
+    SfumatoError
+        When its file cannot be read as ratings.
+    """
+    description, facts = read_rating_description(text)
+    path = folder / facts.file
+    if not path.is_file():
+        raise VerificationError(f"{folder}: the data file {path.name} that release.json names is missing")
+    frame = _read(path, facts)
+    ratings = _published(frame, description)
+    checks = [
+        Check(f"model {entry['name']}", Outcome.UNDECIDABLE, detail="this version does not know the model")
+        if model is None
+        else decided(check_ratings(ratings, model))
+        for entry, model in ((entry, build_rating_model(entry)) for entry in description.models)
+    ]
+    first = integrity(path, facts, frame)
+    agreement = policy_checks(PublishedPolicy.of_folder(folder), partial(rating_differences, description=description))
+    limit = suppression_check(description.suppression_limit)
+    return rating_verification(ratings, [first, *checks, *agreement, limit])
+
+
+def rating_verification(ratings: Ratings, checks: list[Check]) -> Verification:
+    """Put together what became of every promise; of issues that nobody has a published rating of nothing is said."""
+    vectors = vectors_of(ratings)
+    hidden = np.array(ratings.names, dtype=object)[(ratings.raters > 0) & ratings.sensitive]
+    roles = Roles(sensitive=tuple(hidden.tolist()))
+    return Verification(tuple(checks), ratings.height, len(np.unique(vectors.mask_of)), "issue set", roles)
+
+
+def decided(answer: Satisfaction) -> Check:
+    """Say what became of the promise, and what a reader must know to tell what it is worth."""
+    ratings = answer.question.ratings
+    rated = ratings.raters > 0
+    hidden = int(np.count_nonzero(rated & ratings.sensitive))
+    told = [f"{hidden} of {counted(int(np.count_nonzero(rated)), 'issue')} sensitive", *answer.notes()]
+    if not answer.holds:
+        failing = answer.records - answer.satisfied
+        told.insert(0, f"it fails around {failing:,} of {counted(answer.records, 'record')}")
+    outcome = Outcome.HOLDS if answer.holds else Outcome.BROKEN
+    return Check(promise_words(answer.model), outcome, detail="; ".join(told))
+
+
+def _read(path: Path, facts: TableFacts) -> pl.DataFrame:
+    """Read the file: ratings as numbers, everything else as text."""
+    names = open_source(path, CsvFormat(strip=False)).names
+    if sorted(names) != sorted(facts.columns) or sorted(set(names) - {TIME}) != sorted(COLUMNS):
+        raise InputError(f"{path.name}: has other columns than release.json says; it was changed")
+    text, number = Attribute(kind=Kind.CATEGORICAL), Attribute(kind=Kind.NUMERIC)
+    schema = Schema(quasi_identifying={name: number if name == "rating" else text for name in names})
+    return read_table(path, schema, strip=False).frame if _has_lines(path) else _nothing(names)
+
+
+def _has_lines(path: Path) -> bool:
+    """Tell whether a file holds any rating: a table without records is refused wherever one is read."""
+    if path.suffix == ".parquet":
+        return int(pl.scan_parquet(path).select(pl.len()).collect().item()) > 0
+    with path.open("rb") as file:
+        file.readline()
+        return bool(file.readline().strip())
+
+
+def _nothing(names: Sequence[str]) -> pl.DataFrame:
+    return pl.DataFrame({name: pl.Series([], dtype=pl.Float64 if name == "rating" else pl.String) for name in names})
+
+
+def _published(frame: pl.DataFrame, description: RatingDescription) -> Ratings:
+    """Return what is published, with the records that have no rating."""
+    scale, count = description.scale, description.records
+    if not frame.height:
+        raise_all(VerificationError, _count_problems(0, description))
+        starts, nothing = np.zeros(count + 1, dtype=np.int64), np.empty(0, dtype=np.int32)
+        return Ratings(starts, nothing, np.empty(0, dtype=np.uint8), (), np.empty(0, dtype=np.bool_), scale)
+    ratings = read_ratings(frame, user="record", issue="issue", rating="rating", scale=scale)
+    raise_all(VerificationError, _count_problems(ratings.height, description))
+    strangers = set(description.sensitive).difference(ratings.names)
+    if strangers:
+        raise VerificationError(f"release.json: names {counted(len(strangers), 'sensitive issue')} that nobody rated")
+    silent = np.full(count - ratings.height, ratings.starts[-1], dtype=np.int64)
+    hidden = set(description.sensitive)
+    sensitive = np.array([name in hidden for name in ratings.names], dtype=np.bool_)
+    return replace(ratings, starts=np.concatenate([ratings.starts, silent]), sensitive=sensitive)
+
+
+def _count_problems(found: int, description: RatingDescription) -> list[str]:
+    if found > description.records:
+        return ["release.json: counts fewer records than there are; it was changed"]
+    if description.records - found > MOST_SILENT:
+        return ["release.json: counts more records without ratings than can be believed; it was changed"]
+    return []

@@ -1,0 +1,94 @@
+"""The verb of the recipient: recount a release from its published data alone.
+
+Nothing here knows how a release is made; no algorithm is even loaded.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from sfumato.errors import SfumatoError, VerificationError
+from sfumato.models.checks import Check, Outcome
+from sfumato.published import Published
+from sfumato.published.checks.generalized import Verification
+from sfumato.published.checks.recount import recount
+from sfumato.published.checks.suppression import suppression_check
+from sfumato.published.roles import roles_of
+from sfumato.release.agreement import policy_checks, table_differences
+from sfumato.release.description import Description, build_model, is_of_ratings
+from sfumato.release.opening import mark_of, opened_folder
+from sfumato.release.policy_text import PublishedPolicy
+from sfumato.release.release import Release
+
+if TYPE_CHECKING:
+    from sfumato.release.ratings.release import RatingRelease
+
+
+def verify(release: str | Path | Release | RatingRelease) -> Verification:
+    """Recount every promise of a release from its published data.
+
+    Parameters
+    ----------
+    release
+        A release folder, or a release in memory; also of ratings.
+
+    Returns
+    -------
+    Verification
+        ``ok`` is False when a promise is broken, when a model is not known here so that nobody has recounted it, when
+        the data file is not the one that was written, or when ``policy.toml`` and ``release.json`` do not say the same
+        models, roles and suppression limit. What the release alone cannot decide is reported as not verifiable, never
+        as holding. ``roles`` says what every published column was taken for.
+
+    Raises
+    ------
+    VerificationError
+        When the folder is no release or is damaged so that nothing can be counted.
+    """
+    if isinstance(release, Release):
+        return _recount(release.published, release.description, PublishedPolicy(release.policy), ())
+    if not isinstance(release, (str, os.PathLike)):
+        from sfumato.release.ratings.verify import verify_ratings
+
+        return verify_ratings(release)
+    try:
+        return _recount_folder(Path(release))
+    except VerificationError:
+        raise
+    except SfumatoError as error:
+        # What is wrong with a table that somebody hands in is, of a release, a promise that does not hold.
+        raise VerificationError(*error.problems) from None
+    except OSError as error:
+        reason = os.strerror(error.errno) if error.errno else "unknown reason"
+        raise VerificationError(f"{release}: cannot be read ({reason})") from None
+
+
+def _recount_folder(folder: Path) -> Verification:
+    mark = mark_of(folder)
+    if is_of_ratings(mark):
+        from sfumato.release.ratings.verify import verify_rating_folder
+
+        return verify_rating_folder(folder, mark)
+    opened = opened_folder(folder, mark)
+    published, integrity = opened.read()
+    return _recount(published, opened.description, opened.policy, integrity)
+
+
+def _recount(
+    published: Published, description: Description, policy: PublishedPolicy, first: tuple[Check, ...]
+) -> Verification:
+    built = [(entry, build_model(entry)) for entry in description.models]
+    counted = recount(published, [model for _, model in built if model is not None], description.attributes())
+    unknown = tuple(
+        Check(f"model {entry.get('name')}", Outcome.UNDECIDABLE, detail="this version does not know the model")
+        for entry, model in built
+        if model is None
+    )
+    differences = partial(table_differences, description=description, roles=roles_of(published))
+    agreement = policy_checks(policy, differences)
+    limit = suppression_check(description.suppression_limit)
+    return replace(counted, checks=(*first, *counted.checks, *unknown, *agreement, limit))
