@@ -14,6 +14,7 @@ from sfumato.kernels.predicates import ALPHA
 from sfumato.models.k_anonymity import KAnonymity
 from sfumato.models.parameters import Limit
 from sfumato.models.protocol import Achieved, Rule
+from sfumato.models.says import at_least
 from sfumato.models.sensitive import SensitiveModel
 from sfumato.models.shares import largest_counts
 
@@ -45,6 +46,10 @@ class AlphaKAnonymity(SensitiveModel):
     attribute: str | None = None
 
     name: ClassVar[str] = "alpha-k-anonymity"
+    speaks_of: ClassVar = frozenset({"classes"})
+    in_words: ClassVar[str] = (
+        "every person looks like at least {k} people, of whom no sensitive value has a larger share than {alpha}"
+    )
     limits: ClassVar = {"alpha": Limit(0, 1, above=True), "k": Limit(1, whole=True)}
     code: ClassVar[int] = ALPHA
     bounded: ClassVar[str] = "alpha"
@@ -71,6 +76,14 @@ class AlphaKAnonymity(SensitiveModel):
         """Say that there are too few records, or that a value is too frequent in the whole table, or None."""
         reasons = (self._size_rule.explain(statistics), super().explain(statistics))
         return "; ".join(reason for reason in reasons if reason) or None
+
+    def least_class_size(self) -> int:
+        """Return `k`, or the records among which one is a share of `alpha`."""
+        return max(self.k, at_least(1 / self.alpha))
+
+    def allowed_guess(self, attribute: str) -> float | None:
+        """Return `alpha` where it protects the attribute."""
+        return float(self.alpha) if self.attribute in (None, attribute) else None
 
     @property
     def _size_rule(self) -> KAnonymity:

@@ -39,6 +39,9 @@ class BasicBetaLikeness(SensitiveModel):
     attribute: str | None = None
 
     name: ClassVar[str] = "basic-beta-likeness"
+    in_words: ClassVar[str] = (
+        "no sensitive value is more than {beta} times as frequent again among people who look alike"
+    )
     limits: ClassVar = {"beta": Limit(0, above=True)}
     code: ClassVar[int] = BETA
     bounded: ClassVar[str] = "beta"

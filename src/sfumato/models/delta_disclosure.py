@@ -47,6 +47,9 @@ class DeltaDisclosure(SensitiveModel):
     attribute: str | None = None
 
     name: ClassVar[str] = "delta-disclosure"
+    in_words: ClassVar[str] = (
+        "no sensitive value is much more or less frequent among people who look alike (δ = {delta})"
+    )
     limits: ClassVar = {"delta": Limit(0, above=True)}
     code: ClassVar[int] = DELTA
     bounded: ClassVar[str] = "delta"

@@ -38,11 +38,16 @@ class DistinctLDiversity(SensitiveModel):
     attribute: str | None = None
 
     name: ClassVar[str] = "distinct-l-diversity"
+    in_words: ClassVar[str] = "among the people who look alike there are at least {l} sensitive values"
     limits: ClassVar = {"l": Limit(1, whole=True)}
     code: ClassVar[int] = DISTINCT
     bounded: ClassVar[str] = "l"
     at_least: ClassVar[bool] = True
     remedy: ClassVar[str] = "lower l: the attribute has no more distinct values"
+
+    def least_class_size(self) -> int:
+        """Return `l`: a class has so many different values."""
+        return self.l
 
     def measure(self, counts: SensitiveCounts, sizes: NDArray[np.int64]) -> NDArray[np.float64]:
         """Return the number of distinct values of each class; float64 (c,)."""

@@ -43,6 +43,7 @@ class EnhancedBetaLikeness(SensitiveModel):
     attribute: str | None = None
 
     name: ClassVar[str] = "enhanced-beta-likeness"
+    in_words: ClassVar[str] = "no sensitive value is much more frequent among people who look alike (β = {beta})"
     limits: ClassVar = {"beta": Limit(0, above=True)}
     code: ClassVar[int] = BETA_ENHANCED
     bounded: ClassVar[str] = "beta"

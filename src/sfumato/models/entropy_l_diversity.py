@@ -13,6 +13,7 @@ from sfumato.classes.statistics import SensitiveCounts
 from sfumato.kernels.predicates import ENTROPY
 from sfumato.models.parameters import Limit
 from sfumato.models.protocol import TOLERANCE
+from sfumato.models.says import at_least
 from sfumato.models.sensitive import SensitiveModel
 
 
@@ -39,11 +40,18 @@ class EntropyLDiversity(SensitiveModel):
     attribute: str | None = None
 
     name: ClassVar[str] = "entropy-l-diversity"
+    in_words: ClassVar[str] = (
+        "among the people who look alike sensitive values are as mixed as {l} equally frequent ones"
+    )
     limits: ClassVar = {"l": Limit(1)}
     code: ClassVar[int] = ENTROPY
     bounded: ClassVar[str] = "l"
     at_least: ClassVar[bool] = True
     remedy: ClassVar[str] = "lower l, or allow some records of the most frequent values to be suppressed"
+
+    def least_class_size(self) -> int:
+        """Return `l`: a class has so many different values."""
+        return at_least(self.l)
 
     def measure(self, counts: SensitiveCounts, sizes: NDArray[np.int64]) -> NDArray[np.float64]:
         """Return the exponential of the entropy of each class; float64 (c,).

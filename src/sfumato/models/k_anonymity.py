@@ -36,6 +36,8 @@ class KAnonymity(CheckedModel):
     k: int
 
     name: ClassVar[str] = "k-anonymity"
+    speaks_of: ClassVar = frozenset({"classes", "sizes", "marginals"})
+    in_words: ClassVar[str] = "every person looks like at least {k} people of the table in what others may know"
     limits: ClassVar = {"k": Limit(1, whole=True)}
 
     def holds(self, statistics: ClassStatistics) -> NDArray[np.bool_]:
@@ -45,6 +47,15 @@ class KAnonymity(CheckedModel):
     def achieved(self, statistics: ClassStatistics) -> Sequence[Achieved]:
         """Return the size of the smallest class; infinite without classes."""
         return [Achieved("k", float(statistics.sizes.min()) if statistics.count else math.inf)]
+
+    @property
+    def survives_suppression(self) -> bool:
+        """A class keeps its size, whatever else is left out."""
+        return True
+
+    def least_class_size(self) -> int:
+        """Return `k`."""
+        return self.k
 
     def rules(self, attributes: Sequence[str]) -> Sequence[Rule]:
         """Return the one compiled rule."""

@@ -9,6 +9,7 @@ from numbers import Integral, Real
 from typing import Any, ClassVar
 
 from sfumato.errors import PolicyError, raise_all
+from sfumato.models.says import Says
 
 
 @dataclass(frozen=True)
@@ -53,7 +54,7 @@ class Limit:
 
 
 @dataclass(frozen=True)
-class CheckedModel:
+class CheckedModel(Says):
     """Base of the models: parameters are checked at construction and kept as plain numbers, whole ones as int."""
 
     name: ClassVar[str]

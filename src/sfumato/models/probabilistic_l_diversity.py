@@ -12,6 +12,7 @@ from sfumato.classes.statistics import SensitiveCounts
 from sfumato.kernels.predicates import PROBABILISTIC
 from sfumato.models.parameters import Limit
 from sfumato.models.protocol import TOLERANCE
+from sfumato.models.says import at_least
 from sfumato.models.sensitive import SensitiveModel
 from sfumato.models.shares import largest_counts
 
@@ -39,11 +40,21 @@ class ProbabilisticLDiversity(SensitiveModel):
     attribute: str | None = None
 
     name: ClassVar[str] = "probabilistic-l-diversity"
+    speaks_of: ClassVar = frozenset({"classes", "buckets", "slices", "joins", "marginals"})
+    in_words: ClassVar[str] = "among the people who look alike no sensitive value has a larger share than 1 in {l}"
     limits: ClassVar = {"l": Limit(1)}
     code: ClassVar[int] = PROBABILISTIC
     bounded: ClassVar[str] = "l"
     at_least: ClassVar[bool] = True
     remedy: ClassVar[str] = "lower l, or allow some records of the most frequent value to be suppressed"
+
+    def allowed_guess(self, attribute: str) -> float | None:
+        """Return ``1/l`` where it protects the attribute."""
+        return 1 / self.l if self.attribute in (None, attribute) else None
+
+    def least_class_size(self) -> int:
+        """Return `l`: a class has so many different values."""
+        return at_least(self.l)
 
     def measure(self, counts: SensitiveCounts, sizes: NDArray[np.int64]) -> NDArray[np.float64]:
         """Return class size over the count of its most frequent value; float64 (c,)."""

@@ -43,11 +43,18 @@ class RecursiveLDiversity(SensitiveModel):
     attribute: str | None = None
 
     name: ClassVar[str] = "recursive-l-diversity"
+    in_words: ClassVar[str] = (
+        "among the people who look alike no sensitive value stands out against the rarer ones (c = {c}, l = {l})"
+    )
     limits: ClassVar = {"c": Limit(0, above=True), "l": Limit(1, whole=True)}
     code: ClassVar[int] = RECURSIVE
     bounded: ClassVar[str] = "c"
     at_least: ClassVar[bool] = False
     remedy: ClassVar[str] = "raise c or lower l"
+
+    def least_class_size(self) -> int:
+        """Return `l`: a class has so many different values."""
+        return self.l
 
     def measure(self, counts: SensitiveCounts, sizes: NDArray[np.int64]) -> NDArray[np.float64]:
         """Return ``r_1 / (r_l + ... + r_m)`` of each class, infinite below `l` distinct values; float64 (c,).

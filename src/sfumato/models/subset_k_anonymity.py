@@ -45,6 +45,9 @@ class SubsetKAnonymity(PublishedModel):
     m: int
 
     name: ClassVar[str] = "subset-k-anonymity"
+    in_words: ClassVar[str] = (
+        "whichever columns are known, every combination of published values is that of at least {k} people"
+    )
     limits: ClassVar = {"k": Limit(1, whole=True), "m": Limit(1, whole=True)}
 
     def support(self, published: NDArray[np.int32], sizes: NDArray[np.int64]) -> NDArray[np.float64]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import ClassVar, Literal
 
 import numpy as np
@@ -57,6 +58,10 @@ class TCloseness(SensitiveModel):
     attribute: str | None = None
 
     name: ClassVar[str] = "t-closeness"
+    speaks_of: ClassVar = frozenset({"classes", "buckets", "slices", "marginals"})
+    in_words: ClassVar[str] = (
+        "people who look alike have nearly the sensitive values of the whole table (at most {t} apart)"
+    )
     limits: ClassVar = {"t": Limit(0, 1)}
     code: ClassVar[int] = T_BY_KIND
     bounded: ClassVar[str] = "t"
@@ -69,7 +74,8 @@ class TCloseness(SensitiveModel):
 
     def rules(self, attributes: Sequence[str]) -> Sequence[Rule]:
         """Return one compiled rule per protected attribute; its distance is settled when the rules are compiled."""
-        return [Rule(self._distance_code, name, self.t) for name in self._selected(attributes)]
+        settle = partial(distance_code, self._distance_code)
+        return [Rule(self._distance_code, name, self.t, settle=settle) for name in self._selected(attributes)]
 
     @property
     def _distance_code(self) -> int:

@@ -40,6 +40,7 @@ class WildcardKAnonymity(PublishedModel):
     k: int
 
     name: ClassVar[str] = "wildcard-k-anonymity"
+    in_words: ClassVar[str] = "every person could be at least {k} people of the table, a star standing for any value"
     limits: ClassVar = {"k": Limit(1, whole=True)}
 
     def support(self, published: NDArray[np.int32], sizes: NDArray[np.int64]) -> NDArray[np.float64]:

@@ -14,6 +14,7 @@ from sfumato.classes.generalized import Form, GeneralizedTable
 from sfumato.classes.partition import Partition
 from sfumato.errors import UnsatisfiableError
 from sfumato.metrics import Losses, measure_losses
+from sfumato.models.says import smallest_allowed
 from sfumato.parallel import both, worth_starting
 from sfumato.policy.policy import Policy
 from sfumato.published import PublishedTable
@@ -25,7 +26,7 @@ from sfumato.release.describing import describe
 from sfumato.release.problem import problem_of
 from sfumato.release.release import Release
 from sfumato.release.report import Report
-from sfumato.release.suppression import settle_suppression, smallest_allowed
+from sfumato.release.suppression import settle_suppression
 from sfumato.release.task import STEPS, Task
 
 

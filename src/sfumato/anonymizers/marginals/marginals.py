@@ -18,10 +18,11 @@ from sfumato.anonymizers.protocol import Problem, Publication
 from sfumato.anonymizers.slicing.correlation import correlation
 from sfumato.classes.statistics import class_statistics
 from sfumato.errors import PolicyError, raise_all
-from sfumato.models.k_anonymity import KAnonymity
+from sfumato.models import promisable
 from sfumato.models.protocol import PrivacyModel
+from sfumato.models.says import Subject, says, smallest_allowed, speak_of
 from sfumato.published import MarginalTables
-from sfumato.published.checks.marginals.marginals import MARGINAL_MODELS, SIZES, concerned
+from sfumato.published.checks.marginals.marginals import concerned
 from sfumato.published.checks.marginals.structure import is_acyclic, repeated
 from sfumato.table.encoding import EncodedTable
 from sfumato.table.table import Table
@@ -65,7 +66,7 @@ class Marginals:
 
     name: ClassVar[str] = "marginals"
     kind: ClassVar[str] = MarginalTables.kind
-    promises: ClassVar[tuple[str, ...]] = MARGINAL_MODELS
+    promises: ClassVar[Subject | None] = "marginals"
 
     columns: tuple[tuple[str, ...], ...] | None = None
     size: int = 2
@@ -108,11 +109,12 @@ def _cut(problem: Problem, columns: Sequence[Column]) -> Cut:
     secret_of = {attribute.name: place for place, attribute in enumerate(table.sensitive)}
     sets = [[place_of[name] for name in column if name in place_of] for column in columns]
     secrets = [[secret_of[name] for name in column if name in secret_of] for column in columns]
-    smallest = max((model.k for model in problem.models if isinstance(model, KAnonymity)), default=1)
+    sized = speak_of("sizes", problem.models)
+    valued = [model for model in problem.models if model not in sized]
 
     def satisfied(own: int, cells: NDArray[np.int32], count: int) -> bool:
         names = [table.sensitive[place].name for place in secrets[own]]
-        judging = [model for model in problem.models if model.name != SIZES and concerned(model, names)]
+        judging = [model for model in valued if concerned(model, names)]
         if not judging:
             return True
         told = tuple(table.sensitive[place] for place in secrets[own])
@@ -120,7 +122,7 @@ def _cut(problem: Problem, columns: Sequence[Column]) -> Cut:
         statistics = class_statistics(cells, count, codes, told)
         return all(bool(model.holds(statistics).all()) for model in judging)
 
-    return cut_values(table, sets, smallest, satisfied)
+    return cut_values(table, sets, smallest_allowed(sized), satisfied)
 
 
 def _option_problems(options: Marginals) -> Iterator[str]:
@@ -174,10 +176,10 @@ def _column_problems(options: Marginals, table: EncodedTable) -> Iterator[str]:
 def _model_problems(table: EncodedTable, models: Sequence[PrivacyModel]) -> Iterator[str]:
     names = [attribute.name for attribute in table.sensitive]
     for model in models:
-        if model.name not in MARGINAL_MODELS:
+        if "marginals" not in says(model).speaks_of:
             yield (
-                f"{model.name}: count tables cannot promise it; they can promise {', '.join(MARGINAL_MODELS)}; for "
-                "others take an anonymizer that generalizes, such as mondrian"
+                f"{model.name}: count tables cannot promise it; they can promise {', '.join(promisable('marginals'))}; "
+                "for others take an anonymizer that generalizes, such as mondrian"
             )
         else:
             try:
@@ -197,7 +199,7 @@ def _notes(columns: Sequence[Column], problem: Problem, table: Table, cut: Cut) 
     attributes = zip(problem.table.attributes, cut.pieces, strict=True)
     if joined := [each.name for each, pieces in attributes if each.name in names and _joined(pieces)]:
         yield f"Values were generalized, alike in all tables: {', '.join(joined)}."
-    if not any(model.name == SIZES for model in problem.models):
+    if not speak_of("sizes", problem.models):
         yield "Without k-anonymity among the models, counts may be as small as 1."
 
 

@@ -25,6 +25,7 @@ from sfumato.anonymizers.randomization.coarsening import bounds_of
 from sfumato.anonymizers.randomization.publishing import publish_changed
 from sfumato.errors import InputError, PolicyError, raise_all
 from sfumato.models.protocol import PrivacyModel
+from sfumato.models.says import Subject
 from sfumato.published import RandomizedTable
 from sfumato.settings import is_finite_number, plain
 from sfumato.table.encoding import EncodedTable
@@ -59,7 +60,7 @@ class TopBottomCoding:
 
     name: ClassVar[str] = "top-bottom-coding"
     kind: ClassVar[str] = RandomizedTable.kind
-    promises: ClassVar[tuple[str, ...]] = ()
+    promises: ClassVar[Subject | None] = None
 
     bottom: float = 0.05
     top: float = 0.05

@@ -24,6 +24,7 @@ from sfumato.anonymizers.randomization.noise_draws import correlated_noise, plai
 from sfumato.anonymizers.randomization.publishing import publish_changed
 from sfumato.errors import PolicyError, raise_all
 from sfumato.models.protocol import PrivacyModel
+from sfumato.models.says import Subject
 from sfumato.published import RandomizedTable
 from sfumato.settings import is_finite_number
 from sfumato.table.encoding import EncodedTable
@@ -58,7 +59,7 @@ class Noise:
 
     name: ClassVar[str] = "noise"
     kind: ClassVar[str] = RandomizedTable.kind
-    promises: ClassVar[tuple[str, ...]] = ()
+    promises: ClassVar[Subject | None] = None
 
     amount: float = 0.1
     correlated: bool = False

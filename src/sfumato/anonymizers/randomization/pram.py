@@ -23,6 +23,7 @@ from sfumato.anonymizers.randomization.post_randomization import post_randomized
 from sfumato.anonymizers.randomization.publishing import publish_changed
 from sfumato.errors import PolicyError, raise_all
 from sfumato.models.protocol import PrivacyModel
+from sfumato.models.says import Subject
 from sfumato.published import RandomizedTable
 from sfumato.randomness import another
 from sfumato.table.distinct import distinct_of
@@ -59,7 +60,7 @@ class PRAM:
 
     name: ClassVar[str] = "pram"
     kind: ClassVar[str] = RandomizedTable.kind
-    promises: ClassVar[tuple[str, ...]] = ()
+    promises: ClassVar[Subject | None] = None
 
     retention: float = 0.8
     invariant: bool = True

@@ -22,6 +22,7 @@ from sfumato.anonymizers.randomization.publishing import publish_changed
 from sfumato.anonymizers.randomization.swaps import rank_swapped
 from sfumato.errors import PolicyError, raise_all
 from sfumato.models.protocol import PrivacyModel
+from sfumato.models.says import Subject
 from sfumato.published import RandomizedTable
 from sfumato.randomness import another
 from sfumato.table.encoding import EncodedTable
@@ -53,7 +54,7 @@ class RankSwapping:
 
     name: ClassVar[str] = "rank-swapping"
     kind: ClassVar[str] = RandomizedTable.kind
-    promises: ClassVar[tuple[str, ...]] = ()
+    promises: ClassVar[Subject | None] = None
 
     share: float = 0.05
     attributes: tuple[str, ...] | None = None

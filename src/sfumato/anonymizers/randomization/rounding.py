@@ -15,6 +15,7 @@ from sfumato.anonymizers.randomization.coarsening import rounded
 from sfumato.anonymizers.randomization.publishing import publish_changed
 from sfumato.errors import InputError, PolicyError, raise_all
 from sfumato.models.protocol import PrivacyModel
+from sfumato.models.says import Subject
 from sfumato.published import RandomizedTable
 from sfumato.randomness import another
 from sfumato.settings import is_finite_number
@@ -46,7 +47,7 @@ class Rounding:
 
     name: ClassVar[str] = "rounding"
     kind: ClassVar[str] = RandomizedTable.kind
-    promises: ClassVar[tuple[str, ...]] = ()
+    promises: ClassVar[Subject | None] = None
 
     base: float | dict[str, float] = 10.0
     unbiased: bool = True

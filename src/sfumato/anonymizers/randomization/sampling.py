@@ -11,6 +11,7 @@ from sfumato.anonymizers.randomization.choosing import refuse, share_problems
 from sfumato.anonymizers.randomization.publishing import publish_rows
 from sfumato.errors import PolicyError, raise_all
 from sfumato.models.protocol import PrivacyModel
+from sfumato.models.says import Subject
 from sfumato.published import RandomizedTable
 from sfumato.randomness import permutation
 from sfumato.table.encoding import EncodedTable
@@ -39,7 +40,7 @@ class Sampling:
 
     name: ClassVar[str] = "sampling"
     kind: ClassVar[str] = RandomizedTable.kind
-    promises: ClassVar[tuple[str, ...]] = ()
+    promises: ClassVar[Subject | None] = None
     samples: ClassVar[bool] = True
 
     fraction: float = 0.5

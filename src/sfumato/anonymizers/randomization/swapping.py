@@ -23,6 +23,7 @@ from sfumato.anonymizers.randomization.swaps import swapped_records
 from sfumato.classes.grouping import group_records
 from sfumato.errors import PolicyError, raise_all
 from sfumato.models.protocol import PrivacyModel
+from sfumato.models.says import Subject
 from sfumato.published import RandomizedTable
 from sfumato.table.encoding import EncodedTable
 from sfumato.table.table import Table
@@ -55,7 +56,7 @@ class Swapping:
 
     name: ClassVar[str] = "swapping"
     kind: ClassVar[str] = RandomizedTable.kind
-    promises: ClassVar[tuple[str, ...]] = ()
+    promises: ClassVar[Subject | None] = None
 
     share: float = 0.1
     attributes: tuple[str, ...] | None = None

@@ -33,12 +33,11 @@ from sfumato.anonymizers.slicing.partitioning import Buckets, Split, partition_r
 from sfumato.anonymizers.slicing.publish import publish_slices
 from sfumato.errors import PolicyError, UnsatisfiableError, raise_all
 from sfumato.models.protocol import PrivacyModel
-from sfumato.models.t_closeness import TCloseness
+from sfumato.models.says import Subject, says
 from sfumato.published import SlicedTable
 from sfumato.published.checks.slices.joined import linked_columns
 from sfumato.published.checks.slices.layout import layout_of
 from sfumato.published.checks.slices.sharing import overlap_ratio, places_of, shared_attributes
-from sfumato.published.checks.slices.slices import SLICE_MODELS
 from sfumato.published.sliced import Columns
 from sfumato.randomness import another
 from sfumato.table.encoding import EncodedTable
@@ -103,7 +102,7 @@ class OverlappingSlicing:
 
     name: ClassVar[str] = "overlapping-slicing"
     kind: ClassVar[str] = SlicedTable.kind
-    promises: ClassVar[tuple[str, ...]] = SLICE_MODELS
+    promises: ClassVar[Subject | None] = "slices"
 
     columns: int | tuple[tuple[str, ...], ...] | None = None
     method: Method = "fuzzy"
@@ -216,10 +215,12 @@ def _list_problems(columns: Columns) -> Iterator[str]:
 
 
 def _copy_problems(options: OverlappingSlicing, table: EncodedTable, models: Sequence[PrivacyModel]) -> Iterator[str]:
-    if options.duplicate_sensitive and any(model.name == TCloseness.name for model in models):
-        yield (
-            "overlapping-slicing: t-closeness cannot be promised of a sensitive attribute in several columns; "
+    if options.duplicate_sensitive:
+        yield from (
+            f"overlapping-slicing: {model.name} cannot be promised of a sensitive attribute in several columns; "
             "leave duplicate_sensitive out"
+            for model in models
+            if {"slices", "joins"} & says(model).speaks_of == {"slices"}
         )
     if isinstance(options.columns, tuple) and not options.duplicate_sensitive:
         for attribute in table.sensitive:

@@ -32,10 +32,10 @@ from sfumato.anonymizers.slicing.partitioning import (
 from sfumato.anonymizers.slicing.publish import publish_slices
 from sfumato.errors import PolicyError, UnsatisfiableError, raise_all
 from sfumato.models.protocol import PrivacyModel
+from sfumato.models.says import Subject
 from sfumato.numbers import counted
 from sfumato.published import SlicedTable
 from sfumato.published.checks.slices.layout import Layout, layout_of
-from sfumato.published.checks.slices.slices import SLICE_MODELS
 from sfumato.published.sliced import Columns
 from sfumato.randomness import another
 from sfumato.table.encoding import EncodedTable
@@ -100,7 +100,7 @@ class Slicing:
 
     name: ClassVar[str] = "slicing"
     kind: ClassVar[str] = SlicedTable.kind
-    promises: ClassVar[tuple[str, ...]] = SLICE_MODELS
+    promises: ClassVar[Subject | None] = "slices"
 
     columns: int | tuple[tuple[str, ...], ...] | None = None
     alpha: int | None = None

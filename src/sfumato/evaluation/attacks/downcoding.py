@@ -26,6 +26,8 @@ from sfumato.evaluation.attacks.register import Knowledge
 from sfumato.hierarchy.tree import Hierarchy
 from sfumato.kernels.grouping import first_records
 from sfumato.kernels.linking.linkage import UNKNOWN
+from sfumato.models import known_models
+from sfumato.models.says import smallest_allowed, speak_of
 from sfumato.numbers import counted
 from sfumato.randomness import permutation
 from sfumato.rates import Rate
@@ -266,9 +268,8 @@ def _smallest_side(target: Target) -> int:
         and getattr(target.anonymizer, "split_rule", "median") != "median"
         and not getattr(target.anonymizer, "hierarchy_cuts", True)
     )
-    if not cuts_anywhere or not target.models or any(entry.get("name") != "k-anonymity" for entry in target.models):
-        return 0
-    return max(int(entry.get("k", 1)) for entry in target.models)
+    sized = speak_of("sizes", known_models(target.models))
+    return smallest_allowed(sized) if cuts_anywhere and sized and len(sized) == len(target.models) else 0
 
 
 def _belief(knowledge: Knowledge, form: Form, edges: Edges, smallest: int) -> Belief | None:
