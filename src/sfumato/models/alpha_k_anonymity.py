@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,11 +12,11 @@ from numpy.typing import NDArray
 from sfumato.classes.statistics import ClassStatistics, SensitiveCounts
 from sfumato.kernels.predicates import ALPHA
 from sfumato.models.k_anonymity import KAnonymity
-from sfumato.models.parameters import Limit
 from sfumato.models.protocol import Achieved, Rule
 from sfumato.models.says import at_least
 from sfumato.models.sensitive import SensitiveModel
 from sfumato.models.shares import largest_counts
+from sfumato.options import Limit
 
 
 @dataclass(frozen=True)
@@ -41,8 +41,8 @@ class AlphaKAnonymity(SensitiveModel):
     data publishing", KDD 2006.
     """
 
-    alpha: float
-    k: int
+    alpha: Annotated[float, Limit(0, 1, above=True)]
+    k: Annotated[int, Limit(1)]
     attribute: str | None = None
 
     name: ClassVar[str] = "alpha-k-anonymity"
@@ -50,7 +50,6 @@ class AlphaKAnonymity(SensitiveModel):
     in_words: ClassVar[str] = (
         "every person looks like at least {k} people, of whom no sensitive value has a larger share than {alpha}"
     )
-    limits: ClassVar = {"alpha": Limit(0, 1, above=True), "k": Limit(1, whole=True)}
     code: ClassVar[int] = ALPHA
     bounded: ClassVar[str] = "alpha"
     at_least: ClassVar[bool] = False

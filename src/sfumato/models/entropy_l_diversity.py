@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.classes.statistics import SensitiveCounts
 from sfumato.kernels.predicates import ENTROPY
-from sfumato.models.parameters import Limit
 from sfumato.models.protocol import TOLERANCE
 from sfumato.models.says import at_least
 from sfumato.models.sensitive import SensitiveModel
+from sfumato.options import Limit
 
 
 @dataclass(frozen=True)
@@ -36,14 +36,13 @@ class EntropyLDiversity(SensitiveModel):
     A. Machanavajjhala, J. Gehrke, D. Kifer, M. Venkitasubramaniam, "l-diversity: privacy beyond k-anonymity", 2006.
     """
 
-    l: float  # noqa: E741 - the letter of the literature
+    l: Annotated[float, Limit(1)]  # noqa: E741 - the letter of the literature
     attribute: str | None = None
 
     name: ClassVar[str] = "entropy-l-diversity"
     in_words: ClassVar[str] = (
         "among the people who look alike sensitive values are as mixed as {l} equally frequent ones"
     )
-    limits: ClassVar = {"l": Limit(1)}
     code: ClassVar[int] = ENTROPY
     bounded: ClassVar[str] = "l"
     at_least: ClassVar[bool] = True

@@ -5,15 +5,16 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.classes.statistics import ClassStatistics
 from sfumato.kernels.predicates import K_ANONYMITY
-from sfumato.models.parameters import CheckedModel, Limit
+from sfumato.models.parameters import CheckedModel
 from sfumato.models.protocol import Achieved, Rule
+from sfumato.options import Limit
 
 
 @dataclass(frozen=True)
@@ -33,12 +34,11 @@ class KAnonymity(CheckedModel):
     L. Sweeney, "k-anonymity: a model for protecting privacy", 2002.
     """
 
-    k: int
+    k: Annotated[int, Limit(1)]
 
     name: ClassVar[str] = "k-anonymity"
     speaks_of: ClassVar = frozenset({"classes", "sizes", "marginals"})
     in_words: ClassVar[str] = "every person looks like at least {k} people of the table in what others may know"
-    limits: ClassVar = {"k": Limit(1, whole=True)}
 
     def holds(self, statistics: ClassStatistics) -> NDArray[np.bool_]:
         """Tell for each class whether it has `k` records; bool (c,)."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import ClassVar
 
 import numpy as np
@@ -119,8 +119,6 @@ class SensitiveModel(CheckedModel, ABC):
             raise PolicyError(f"{self.name}: there is no sensitive attribute {self.attribute!r}; there are: {known}")
         return [self.attribute]
 
-    def _problems(self) -> list[str]:
-        problems = super()._problems()
+    def _mistakes(self) -> Iterator[str]:
         if self.attribute is not None and not (isinstance(self.attribute, str) and self.attribute):
-            problems.append(f"{self.name}: attribute must be the name of a sensitive column")
-        return problems
+            yield f"{self.name}: attribute must be the name of a sensitive column"

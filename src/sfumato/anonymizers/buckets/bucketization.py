@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import ClassVar, get_args
+from typing import ClassVar
 
 import numpy as np
 
@@ -23,6 +23,7 @@ from sfumato.models.probabilistic_l_diversity import ProbabilisticLDiversity
 from sfumato.models.protocol import PrivacyModel
 from sfumato.models.says import Subject, says
 from sfumato.numbers import counted
+from sfumato.options import Checked
 from sfumato.published import BucketizedTables
 from sfumato.table.encoding import EncodedTable
 from sfumato.table.table import Table
@@ -32,7 +33,7 @@ BUCKETS_IN_A_PART = 2
 
 
 @dataclass(frozen=True)
-class Bucketization:
+class Bucketization(Checked):
     """Publish two tables that share nothing but the number of a bucket (Anatomy).
 
     Parameters
@@ -81,11 +82,6 @@ class Bucketization:
     promises: ClassVar[Subject | None] = "buckets"
 
     members: Members = "dealt"
-
-    def __post_init__(self) -> None:
-        """Check the option."""
-        if self.members not in get_args(Members):
-            raise PolicyError(f"bucketization: members must be one of {', '.join(get_args(Members))}")
 
     def check(self, table: EncodedTable, models: Sequence[PrivacyModel]) -> None:
         """Raise PolicyError with everything that does not fit: columns and models."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import permutations
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +21,7 @@ from sfumato.errors import PolicyError, raise_all
 from sfumato.models import promisable
 from sfumato.models.protocol import PrivacyModel
 from sfumato.models.says import Subject, says, smallest_allowed, speak_of
+from sfumato.options import Checked, Limit
 from sfumato.published import MarginalTables
 from sfumato.published.checks.marginals.marginals import concerned
 from sfumato.published.checks.marginals.structure import is_acyclic, repeated
@@ -31,7 +32,7 @@ Column = tuple[str, ...]
 
 
 @dataclass(frozen=True)
-class Marginals:
+class Marginals(Checked):
     """Publish how many records have each combination of values, for several sets of attributes.
 
     Parameters
@@ -69,15 +70,18 @@ class Marginals:
     promises: ClassVar[Subject | None] = "marginals"
 
     columns: tuple[tuple[str, ...], ...] | None = None
-    size: int = 2
-    count: int | None = None
+    size: Annotated[int, Limit(1)] = 2
+    count: Annotated[int, Limit(1)] | None = None
 
     def __post_init__(self) -> None:
         """Check the options, and settle lists as tuples."""
         if isinstance(self.columns, (list, tuple)):
             settled = tuple(tuple(each) if isinstance(each, list) else each for each in self.columns)
             object.__setattr__(self, "columns", settled)
-        raise_all(PolicyError, _option_problems(self))
+        super().__post_init__()
+
+    def _mistakes(self) -> Iterator[str]:
+        return iter(()) if self.columns is None else _set_problems(self.name, self.columns)
 
     def check(self, table: EncodedTable, models: Sequence[PrivacyModel]) -> None:
         """Raise PolicyError with everything that does not fit: sets and models."""
@@ -123,17 +127,6 @@ def _cut(problem: Problem, columns: Sequence[Column]) -> Cut:
         return all(bool(model.holds(statistics).all()) for model in judging)
 
     return cut_values(table, sets, smallest_allowed(sized), satisfied)
-
-
-def _option_problems(options: Marginals) -> Iterator[str]:
-    what = options.name
-    for option, least in (("size", 1), ("count", 1)):
-        number = getattr(options, option)
-        whole = isinstance(number, int) and not isinstance(number, bool) and number >= least
-        if not whole and not (option == "count" and number is None):
-            yield f"{what}: {option} must be a whole number, {least} or above"
-    if options.columns is not None:
-        yield from _set_problems(what, options.columns)
 
 
 def _set_problems(what: str, columns: object) -> Iterator[str]:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 from sfumato.anonymizers.protocol import Problem, Publication
 from sfumato.anonymizers.slicing.choosing import one_bucket_problems
-from sfumato.anonymizers.slicing.correlation import BINS, Discretization, correlation, discretization_problems
+from sfumato.anonymizers.slicing.correlation import BINS, Discretization, correlation
 from sfumato.anonymizers.slicing.fitting import (
     as_column,
     bucket_sizes,
@@ -26,7 +26,6 @@ from sfumato.anonymizers.slicing.overlapping_columns import (
     Method,
     OverlappingClustering,
     Space,
-    clustering_problems,
     overlap_columns,
 )
 from sfumato.anonymizers.slicing.partitioning import Buckets, Split, partition_records
@@ -34,6 +33,7 @@ from sfumato.anonymizers.slicing.publish import publish_slices
 from sfumato.errors import PolicyError, UnsatisfiableError, raise_all
 from sfumato.models.protocol import PrivacyModel
 from sfumato.models.says import Subject, says
+from sfumato.options import Checked, Limit, Share
 from sfumato.published import SlicedTable
 from sfumato.published.checks.slices.joined import linked_columns
 from sfumato.published.checks.slices.layout import layout_of
@@ -45,7 +45,7 @@ from sfumato.table.table import Table
 
 
 @dataclass(frozen=True)
-class OverlappingSlicing:
+class OverlappingSlicing(Checked):
     """Put attributes that hang together into columns that may share some, and permute each column inside buckets.
 
     Parameters
@@ -108,10 +108,10 @@ class OverlappingSlicing:
     method: Method = "fuzzy"
     space: Space = "mds"
     distance: FuzzyDistance = "euclidean"
-    threshold: float | None = None
-    fuzzifier: float = 2.0
+    threshold: Share | None = None
+    fuzzifier: Annotated[float, Limit(1, above=True)] = 2.0
     duplicate_sensitive: bool = False
-    bins: int = BINS
+    bins: Annotated[int, Limit(2)] = BINS
     discretization: Discretization = "equal-frequency"
     split: Split = "balanced"
 
@@ -119,7 +119,13 @@ class OverlappingSlicing:
         """Check the options against each other, and settle lists of columns as tuples."""
         if isinstance(self.columns, (list, tuple)):
             object.__setattr__(self, "columns", tuple(map(as_column, self.columns)))
-        raise_all(PolicyError, _option_problems(self))
+        super().__post_init__()
+
+    def _mistakes(self) -> Iterator[str]:
+        if isinstance(self.columns, tuple):
+            yield from _list_problems(self.columns)
+        elif self.columns is not None and not whole(self.columns, 1):
+            yield "overlapping-slicing: columns must be a whole number, 1 or above, or lists of attributes"
 
     def check(self, table: EncodedTable, models: Sequence[PrivacyModel]) -> None:
         """Raise PolicyError with everything that does not fit: columns and models."""
@@ -181,22 +187,6 @@ def _buckets(problem: Problem, table: Table, columns: Columns, split: Split) -> 
     if any(len(linked_columns(columns, sensitive, name)) > 1 for name in sensitive):
         return cut_joined(problem, columns, {name: least_bound(problem.models, name) for name in sensitive})
     return partition_records(problem, layout_of(problem.table, columns, problem.models), columns, split)
-
-
-def _option_problems(options: OverlappingSlicing) -> Iterator[str]:
-    columns = options.columns
-    if isinstance(columns, tuple):
-        yield from _list_problems(columns)
-    elif columns is not None and not whole(columns, 1):
-        yield "overlapping-slicing: columns must be a whole number, 1 or above, or lists of attributes"
-    yield from clustering_problems(
-        options.method, options.space, options.distance, options.threshold, options.fuzzifier
-    )
-    if not isinstance(options.duplicate_sensitive, bool):
-        yield "overlapping-slicing: duplicate_sensitive must be true or false"
-    yield from discretization_problems("overlapping-slicing", options.bins, options.discretization)
-    if options.split not in ("balanced", "median"):
-        yield "overlapping-slicing: split must be one of balanced, median"
 
 
 def _list_problems(columns: Columns) -> Iterator[str]:
