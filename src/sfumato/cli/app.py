@@ -28,6 +28,7 @@ from sfumato.cli import (
     utility,
     verify,
 )
+from sfumato.cli.options import spread
 from sfumato.cli.outcome import Guarded
 
 TOUR = """
@@ -78,7 +79,7 @@ def _help(command: Callable[..., None]) -> str:
 
 for module in (demo, anonymize, verify, measure, utility, risk, attack, compare, report, hierarchy, reproduce):
     command = getattr(module, module.__name__.rpartition(".")[2])
-    app.command(help=_help(command), epilog=module.EXAMPLE)(command)
+    app.command(help=_help(command), epilog=module.EXAMPLE)(spread(command))
 
 _on_ratings = typer.Typer(help=ratings.HELP, no_args_is_help=True, rich_markup_mode="rich")
 for module, command in (
@@ -86,7 +87,7 @@ for module, command in (
     (rating_anonymize, rating_anonymize.anonymize),
     (rating_attack, rating_attack.attack),
 ):
-    _on_ratings.command(help=_help(command), epilog=module.EXAMPLE)(command)
+    _on_ratings.command(help=_help(command), epilog=module.EXAMPLE)(spread(command))
 app.add_typer(_on_ratings, name="ratings")
 
 

@@ -6,15 +6,11 @@ import json
 
 from sfumato.cli.options import (
     AsJson,
-    ColumnNames,
-    Encoding,
     Hierarchies,
-    Missing,
-    NoHeader,
     Original,
     PolicyFile,
+    Reading,
     ReleaseFolder,
-    Separator,
 )
 from sfumato.cli.outcome import say
 from sfumato.errors import InputError
@@ -33,11 +29,7 @@ def measure(
     release: ReleaseFolder,
     policy: PolicyFile = None,
     hierarchies: Hierarchies = None,
-    separator: Separator = None,
-    encoding: Encoding = None,
-    missing: Missing = None,
-    no_header: NoHeader = False,
-    columns: ColumnNames = None,
+    reading: Reading = Reading(),  # noqa: B008 - a frozen value
     as_json: AsJson = False,
 ) -> None:
     """Print the information losses of a release. Needs the original table, so it is for the data steward.
@@ -45,15 +37,13 @@ def measure(
     The policy is the release's own unless --policy names the one that made it, which is needed where hierarchies or
     domains of quasi-identifying columns were withheld from the release.
     """
-    from sfumato.cli.words import Words, policy_of, source_words
+    from sfumato.cli.words import Words, policy_of
     from sfumato.evaluation.losses import measure as compare
     from sfumato.release.folder import no_release
     from sfumato.release.report import loss_figures
 
     if problem := no_release(release):
         raise InputError(problem)
-    header = not no_header
-    source = source_words(separator=separator, encoding=encoding, missing=missing, header=header, columns=columns)
-    meant = policy_of(Words(policy=policy or release / "policy.toml", hierarchies=hierarchies, source=source))
+    meant = policy_of(Words(policy=policy or release / "policy.toml", hierarchies=hierarchies, source=reading.source))
     losses = compare(meant.without_sensitive().read(table), release)
     say(json.dumps(loss_figures(losses, DIGITS), indent=2) if as_json else str(losses))
