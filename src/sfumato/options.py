@@ -139,6 +139,10 @@ class ListOfNames:
             return False
         return self.fewest <= len(value) == len(set(value))
 
+    def __get_pydantic_json_schema__(self, core: Any, handler: Any) -> dict[str, Any]:
+        """Say the same in the JSON Schema."""
+        return {**handler(core), "minItems": self.fewest, "uniqueItems": True}
+
 
 class Nothing:
     """Left out."""
