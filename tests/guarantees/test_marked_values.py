@@ -388,7 +388,7 @@ def published(setting: str, *models: Any, **more: Any) -> sf.Release:
 def light(setting: str) -> list[Any]:
     """A model that the table can keep, for publishers that promise any."""
     promises = PUBLISHER_SETTINGS[setting].promises
-    return [sf.ProbabilisticLDiversity(1.3)] if "probabilistic-l-diversity" in promises else []
+    return [sf.ProbabilisticLDiversity(1.3)] if promises in sf.ProbabilisticLDiversity.speaks_of else []
 
 
 @pytest.mark.parametrize("setting", PUBLISHER_SETTINGS)

@@ -17,7 +17,8 @@ import sfumato as sf
 from examples import examples
 from sfumato.anonymizers.protocol import Problem
 from sfumato.classes.partition import Partition
-from sfumato.release.suppression import settle_suppression, smallest_allowed
+from sfumato.models.says import smallest_allowed
+from sfumato.release.suppression import settle_suppression
 from sfumato.table.encoding import encode
 
 

@@ -13,9 +13,9 @@ from sfumato.anonymizers.protocol import Problem
 from sfumato.classes.partition import Partition
 from sfumato.classes.statistics import ClassStatistics
 from sfumato.errors import UnsatisfiableError, raise_all
-from sfumato.kernels.predicates import K_ANONYMITY
 from sfumato.models.compiled import CompiledRules, compile_rules
 from sfumato.models.protocol import PrivacyModel
+from sfumato.models.rule_traits import ruled, smallest
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -40,13 +40,12 @@ class Feasible:
     @property
     def smallest(self) -> int:
         """The largest k among the models, at least 1."""
-        sizes = self.rules.arrays.first[self.rules.arrays.codes == K_ANONYMITY]
-        return int(max(1, sizes.max(initial=1)))
+        return smallest(self.rules.arrays)
 
     @property
     def ruled(self) -> bool:
         """Whether some rule looks at more than the class size."""
-        return bool(np.any(self.rules.arrays.codes != K_ANONYMITY))
+        return ruled(self.rules.arrays)
 
     def partition(self, cover: NDArray[np.int32], count: int) -> Partition:
         """Return the solution that puts record ``i`` into class ``cover[i]``, but for those that are left out."""

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from itertools import pairwise
 from threading import Lock
-from typing import Any, TypeVar
+from typing import Annotated, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,11 +23,13 @@ from sfumato.kernels.mondrian.cuts import Options
 from sfumato.kernels.mondrian.mondrian import partition_range
 from sfumato.metrics import normalized_certainty_penalty
 from sfumato.numbers import figure
+from sfumato.options import Limit
 from sfumato.parallel import each
 from sfumato.randomness import permutation
 from sfumato.recoding import TIGHT, recode
 
 SolveOne = Callable[[Feasible], Partition]
+BlockSize = Annotated[int, Limit(2, besides=0, meaning="no blocks")]
 """Partition all records of a problem in one piece, satisfying ``start.rules``, and end with ``start.partition``.
 
 Models that compare with the whole table are to be judged by ``start.rules.arrays`` alone: in a block these still hold
@@ -96,14 +98,6 @@ def solve_in_blocks(
     starts = feasible(problem, may_leave_out=may_leave_out)
     solutions = [_solved(start, block_size, solve_one) for start in starts]
     return solutions[0] if len(solutions) == 1 else least_loss(problem.table, solutions)
-
-
-def block_size_problems(name: str, block_size: Any) -> list[str]:
-    """Say what is wrong with the option ``block_size`` of the anonymizer `name`; empty when nothing is."""
-    whole = isinstance(block_size, int) and not isinstance(block_size, bool)
-    if block_size is None or (whole and (block_size == 0 or block_size >= 2)):
-        return []
-    return [f"{name}: block_size must be a whole number, 2 or above, or 0 for no blocks"]
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -8,6 +8,7 @@ from typing import ClassVar, Protocol, runtime_checkable
 
 from sfumato.classes.partition import Partition
 from sfumato.models.protocol import PrivacyModel
+from sfumato.models.says import Subject
 from sfumato.progress import Progress as Progress
 from sfumato.progress import silent as silent
 from sfumato.published import Published
@@ -97,8 +98,8 @@ class Publisher(Protocol):
     """Name in policies and on the command line, e.g. ``"bucketization"``."""
     kind: ClassVar[str]
     """Kind of the release, one of :data:`sfumato.published.KINDS`."""
-    promises: ClassVar[tuple[str, ...]]
-    """Names of the privacy models that it can enforce; empty where it enforces none at all."""
+    promises: ClassVar[Subject | None]
+    """What a model must speak of to be enforced (:attr:`~sfumato.models.says.Says.speaks_of`); None: no model is."""
 
     def check(self, table: EncodedTable, models: Sequence[PrivacyModel]) -> None:
         """Raise ``PolicyError`` with everything that does not fit: columns, models that it cannot promise."""

@@ -15,21 +15,11 @@ from sfumato.cli.options import (
     PRIVACY,
     PUBLISHERS,
     AsJson,
-    Categorical,
-    ColumnNames,
-    Encoding,
-    Hierarchies,
-    Identifying,
-    Insensitive,
-    Missing,
-    NoHeader,
     Original,
-    Others,
     Overwrite,
     PolicyFile,
-    Quasi,
-    Sensitive,
-    Separator,
+    Reading,
+    Roles,
 )
 from sfumato.cli.outcome import complain, say
 from sfumato.cli.progress import progress_bar
@@ -53,13 +43,7 @@ Example:
 def anonymize(
     table: Original,
     policy: PolicyFile = None,
-    identifying: Identifying = None,
-    quasi: Quasi = None,
-    sensitive: Sensitive = None,
-    insensitive: Insensitive = None,
-    others: Others = None,
-    categorical: Categorical = None,
-    hierarchies: Hierarchies = None,
+    roles: Roles = Roles(),  # noqa: B008 - a frozen value
     k: Annotated[
         int | None, typer.Option("-k", help="k-anonymity: smallest equivalence class.", rich_help_panel=PRIVACY)
     ] = None,
@@ -121,11 +105,7 @@ def anonymize(
         int | None,
         typer.Option(help="For tests and studies only: makes the random order repeatable.", rich_help_panel=METHOD),
     ] = None,
-    separator: Separator = None,
-    encoding: Encoding = None,
-    missing: Missing = None,
-    no_header: NoHeader = False,
-    columns: ColumnNames = None,
+    reading: Reading = Reading(),  # noqa: B008 - a frozen value
     out: Annotated[
         Path | None, typer.Option(metavar="FOLDER", help="Folder of the release.", rich_help_panel=OUTPUT)
     ] = None,
@@ -145,21 +125,16 @@ def anonymize(
     The release is verified before anything is written. Lists of columns are separated by commas. With --save-policy and
     without --out, only the policy is written.
     """
-    from sfumato.cli.words import ROLES, Words, model_words, policy_of, source_words
+    from sfumato.cli.words import Words, model_words, policy_of
 
     models, problems = model_words(k=k, l=l, diversity=diversity, c=c, t=t, others=model or ())
-    header = not no_header
-    source = source_words(separator=separator, encoding=encoding, missing=missing, header=header, columns=columns)
     words = Words(
         policy=policy,
-        roles=dict(zip(ROLES, (identifying, quasi, sensitive, insensitive), strict=True)),
-        others=others,
-        categorical=categorical or (),
-        hierarchies=hierarchies,
+        **roles.words,
         models=models,
         anonymizer=anonymizer,
         options=settings or (),
-        source=source,
+        source=reading.source,
         top={"suppression-limit": suppression, "refine": refine, "threads": threads},
         format=format,
         problems=(*problems, *target_problems(out, save_policy, overwrite=overwrite)),

@@ -13,6 +13,7 @@ from typing import Annotated
 import typer
 
 from sfumato.cli.kernels import announce_compiling
+from sfumato.cli.options import spread
 from sfumato.cli.outcome import Guarded
 from sfumato.cli.stopping import stop_compiling_at_interrupt
 
@@ -98,7 +99,7 @@ def _on_ratings() -> typer.Typer:
 def _add(app: typer.Typer, name: str, module: str) -> None:
     home = import_module(f"sfumato.cli.{module}")
     command = getattr(home, name)
-    app.command(help=_help(command), epilog=home.EXAMPLE)(command)
+    app.command(help=_help(command), epilog=home.EXAMPLE)(spread(command))
 
 
 def _help(command: Callable[..., None]) -> str:

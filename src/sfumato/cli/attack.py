@@ -13,19 +13,9 @@ from sfumato.cli.kernels import say_result
 from sfumato.cli.options import (
     OUTPUT,
     AsJson,
-    Categorical,
-    ColumnNames,
-    Encoding,
-    Hierarchies,
-    Identifying,
-    Insensitive,
-    Missing,
-    NoHeader,
-    Others,
     PolicyFile,
-    Quasi,
-    Sensitive,
-    Separator,
+    Reading,
+    Roles,
 )
 from sfumato.cli.progress import progress_bar
 from sfumato.errors import InputError, PolicyError, SfumatoError, raise_all
@@ -103,18 +93,8 @@ def attack(
     ] = None,
     seed: Annotated[int | None, typer.Option(help="Makes the attacks repeatable.", rich_help_panel=PLAYED)] = None,
     threads: Annotated[int | None, typer.Option(help="Threads; all cores unless said.", rich_help_panel=PLAYED)] = None,
-    identifying: Identifying = None,
-    quasi: Quasi = None,
-    sensitive: Sensitive = None,
-    insensitive: Insensitive = None,
-    others: Others = None,
-    categorical: Categorical = None,
-    hierarchies: Hierarchies = None,
-    separator: Separator = None,
-    encoding: Encoding = None,
-    missing: Missing = None,
-    no_header: NoHeader = False,
-    columns: ColumnNames = None,
+    roles: Roles = Roles(),  # noqa: B008 - a frozen value
+    reading: Reading = Reading(),  # noqa: B008 - a frozen value
     fail_if_succeeds: Annotated[
         bool,
         typer.Option(
@@ -131,18 +111,12 @@ def attack(
     says, which withholds hierarchies that list original values. Lists are separated by commas. An attack that succeeds
     is no error, unless --fail-if-succeeds is given.
     """
-    from sfumato.cli.words import ROLES, Words, source_words
+    from sfumato.cli.words import Words
 
-    source = source_words(
-        separator=separator, encoding=encoding, missing=missing, header=not no_header, columns=columns
-    )
     words = Words(
         policy=policy,
-        roles=dict(zip(ROLES, (identifying, quasi, sensitive, insensitive), strict=True)),
-        others=others,
-        categorical=categorical or (),
-        hierarchies=hierarchies,
-        source=source,
+        **roles.words,
+        source=reading.source,
     )
     problems = _usage_problems(target, policy, original, hold_out, control, earlier)
     chosen = _chosen(attacks, settings or (), problems)

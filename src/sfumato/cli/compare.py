@@ -16,20 +16,10 @@ from sfumato.cli.options import (
     PRIVACY,
     PUBLISHERS,
     AsJson,
-    Categorical,
-    ColumnNames,
-    Encoding,
-    Hierarchies,
-    Identifying,
-    Insensitive,
-    Missing,
-    NoHeader,
     Original,
-    Others,
     PolicyFile,
-    Quasi,
-    Sensitive,
-    Separator,
+    Reading,
+    Roles,
 )
 from sfumato.cli.outcome import complain, say
 from sfumato.cli.progress import progress_bar
@@ -51,13 +41,7 @@ Example:
 def compare(
     table: Original,
     policy: PolicyFile = None,
-    identifying: Identifying = None,
-    quasi: Quasi = None,
-    sensitive: Sensitive = None,
-    insensitive: Insensitive = None,
-    others: Others = None,
-    categorical: Categorical = None,
-    hierarchies: Hierarchies = None,
+    roles: Roles = Roles(),  # noqa: B008 - a frozen value
     anonymizers: Annotated[
         str,
         typer.Option(
@@ -112,11 +96,7 @@ def compare(
         int | None, typer.Option(help="Runs at a time; all cores unless said.", rich_help_panel=METHOD)
     ] = None,
     seed: Annotated[int | None, typer.Option(help="Makes the figures repeatable.", rich_help_panel=METHOD)] = None,
-    separator: Separator = None,
-    encoding: Encoding = None,
-    missing: Missing = None,
-    no_header: NoHeader = False,
-    columns: ColumnNames = None,
+    reading: Reading = Reading(),  # noqa: B008 - a frozen value
     out: Annotated[
         Path | None,
         typer.Option(
@@ -134,7 +114,7 @@ def compare(
     One of the lists -k, -l, -t, --records, --attributes may have several values: that is what varies. An interrupted
     comparison goes on where it stopped when the same command is given again. What it writes is for the data steward.
     """
-    from sfumato.cli.words import ROLES, Words, model_words, names_in, policy_of, source_words
+    from sfumato.cli.words import Words, model_words, names_in, policy_of
 
     names = names_in(anonymizers)
     lists, problems = _lists({"k": k, "l": l, "t": t, "records": records, "attributes": attributes})
@@ -151,15 +131,11 @@ def compare(
     )
     if not asked and policy is None and not problems:
         problems.append("-k, -l, -t or --model: ask for at least one privacy model, e.g. -k 2,5,10")
-    header = not no_header
     words = Words(
         policy=policy,
-        roles=dict(zip(ROLES, (identifying, quasi, sensitive, insensitive), strict=True)),
-        others=others,
-        categorical=categorical or (),
-        hierarchies=hierarchies,
+        **roles.words,
         models=asked,
-        source=source_words(separator=separator, encoding=encoding, missing=missing, header=header, columns=columns),
+        source=reading.source,
         top={"suppression-limit": suppression, "threads": threads},
         problems=(*problems, *more, *_name_problems(names), *_drawing_problems(out, no_drawings=no_drawings)),
     )

@@ -9,13 +9,9 @@ import typer
 
 from sfumato.cli.options import (
     Categorical,
-    ColumnNames,
-    Encoding,
-    Missing,
-    NoHeader,
     Original,
     Overwrite,
-    Separator,
+    Reading,
 )
 from sfumato.cli.outcome import complain
 from sfumato.errors import InputError
@@ -35,18 +31,14 @@ def hierarchy(
     out: Annotated[Path | None, typer.Option(metavar="FILE", help="File to write; stdout when left out.")] = None,
     overwrite: Overwrite = False,
     categorical: Categorical = None,
-    separator: Separator = None,
-    encoding: Encoding = None,
-    missing: Missing = None,
-    no_header: NoHeader = False,
-    columns: ColumnNames = None,
+    reading: Reading = Reading(),  # noqa: B008 - a frozen value
 ) -> None:
     """Draft a hierarchy for a column: one line per value, level 0 first, ever coarser to the right.
 
     Numbers get intervals of round widths, dates calendar units, codes prefixes; other values are listed one by one, to
     be grouped by writing the same label over several. The file holds original values: it is yours, not for release.
     """
-    from sfumato.cli.words import all_names, source_words
+    from sfumato.cli.words import all_names
     from sfumato.hierarchy import draft_hierarchy, hierarchy_text, write_hierarchy
     from sfumato.policy.entries import checked
     from sfumato.policy.mistakes import KeyPath
@@ -59,8 +51,7 @@ def hierarchy(
     codes = all_names(categorical)
     if not {column}.issuperset(codes):
         raise InputError(f"--categorical: names a column other than {column!r}, which is the only one that is read")
-    header = not no_header
-    source = source_words(separator=separator, encoding=encoding, missing=missing, header=header, columns=columns)
+    source = reading.source
     names: dict[KeyPath, str] = {(key,): f"--{key}" for key in source}
     attribute = Attribute(kind=Kind.CATEGORICAL if codes else None)
     schema = Schema(quasi_identifying={column: attribute}, others="drop")

@@ -5,15 +5,11 @@ from __future__ import annotations
 from sfumato.cli.kernels import say_result
 from sfumato.cli.options import (
     AsJson,
-    ColumnNames,
-    Encoding,
     Hierarchies,
-    Missing,
-    NoHeader,
     Original,
     PolicyFile,
+    Reading,
     ReleaseFolder,
-    Separator,
 )
 from sfumato.errors import InputError
 
@@ -31,11 +27,7 @@ def measure(
     release: ReleaseFolder,
     policy: PolicyFile = None,
     hierarchies: Hierarchies = None,
-    separator: Separator = None,
-    encoding: Encoding = None,
-    missing: Missing = None,
-    no_header: NoHeader = False,
-    columns: ColumnNames = None,
+    reading: Reading = Reading(),  # noqa: B008 - a frozen value
     as_json: AsJson = False,
 ) -> None:
     """Print the information losses of a release. Needs the original table, so it is for the data steward.
@@ -43,7 +35,7 @@ def measure(
     The policy is the release's own unless --policy names the one that made it, which is needed where hierarchies or
     domains of quasi-identifying columns were withheld from the release.
     """
-    from sfumato.cli.words import Words, policy_of, source_words
+    from sfumato.cli.words import Words, policy_of
     from sfumato.evaluation.losses import measure as compare
     from sfumato.release.folder import no_release
     from sfumato.release.report import loss_figures
@@ -51,8 +43,6 @@ def measure(
 
     if problem := no_release(release):
         raise InputError(problem)
-    header = not no_header
-    source = source_words(separator=separator, encoding=encoding, missing=missing, header=header, columns=columns)
-    meant = policy_of(Words(policy=policy or release / "policy.toml", hierarchies=hierarchies, source=source))
+    meant = policy_of(Words(policy=policy or release / "policy.toml", hierarchies=hierarchies, source=reading.source))
     losses = compare(read_table(table, meant.without_sensitive()), release)
     say_result(loss_figures(losses, DIGITS), str(losses), as_json=as_json)

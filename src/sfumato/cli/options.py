@@ -1,9 +1,12 @@
-"""Options that several commands share."""
+"""Options that several commands share, and bundles of them that stand for one parameter of a command."""
 
 from __future__ import annotations
 
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass, fields, is_dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any, get_type_hints
 
 import typer
 
@@ -76,3 +79,81 @@ Hierarchies = Annotated[
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for machines.", rich_help_panel=OUTPUT)]
 Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace what is there.", rich_help_panel=OUTPUT)]
+
+
+@dataclass(frozen=True)
+class Reading:
+    """How to read the table."""
+
+    separator: Separator = None
+    encoding: Encoding = None
+    missing: Missing = None
+    no_header: NoHeader = False
+    columns: ColumnNames = None
+
+    @property
+    def source(self) -> dict[str, Any]:
+        """What the words say, as a policy writes it."""
+        from sfumato.cli.words import source_words
+
+        return source_words(
+            separator=self.separator,
+            encoding=self.encoding,
+            missing=self.missing,
+            header=not self.no_header,
+            columns=self.columns,
+        )
+
+
+@dataclass(frozen=True)
+class Roles:
+    """Which columns there are."""
+
+    identifying: Identifying = None
+    quasi: Quasi = None
+    sensitive: Sensitive = None
+    insensitive: Insensitive = None
+    others: Others = None
+    categorical: Categorical = None
+    hierarchies: Hierarchies = None
+
+    @property
+    def words(self) -> dict[str, Any]:
+        """What the words say, as :class:`sfumato.cli.words.Words` takes it."""
+        from sfumato.cli.words import ROLES
+
+        return {
+            "roles": dict(zip(ROLES, (self.identifying, self.quasi, self.sensitive, self.insensitive), strict=True)),
+            "others": self.others,
+            "categorical": self.categorical or (),
+            "hierarchies": self.hierarchies,
+        }
+
+
+def spread(command: Callable[..., None]) -> Callable[..., None]:
+    """Return a command whose bundles are spread out: each of their options stands where the bundle stood."""
+    hints = get_type_hints(command, include_extras=True)
+    bundles: dict[str, Any] = {name: kind for name, kind in hints.items() if is_dataclass(kind)}
+    options: list[inspect.Parameter] = []
+    for name, parameter in inspect.signature(command).parameters.items():
+        options.extend(_options(bundles[name]) if name in bundles else [parameter.replace(annotation=hints[name])])
+
+    def run(**said: Any) -> None:
+        for name, kind in bundles.items():
+            said[name] = kind(**{option.name: said.pop(option.name) for option in fields(kind)})
+        command(**said)
+
+    run.__name__, run.__doc__ = command.__name__, command.__doc__
+    run.__signature__ = inspect.Signature(options)  # type: ignore[attr-defined]
+    run.__annotations__ = {option.name: option.annotation for option in options}
+    return run
+
+
+def _options(bundle: Any) -> list[inspect.Parameter]:
+    hints = get_type_hints(bundle, include_extras=True)
+    return [
+        inspect.Parameter(
+            option.name, inspect.Parameter.POSITIONAL_OR_KEYWORD, default=option.default, annotation=hints[option.name]
+        )
+        for option in fields(bundle)
+    ]

@@ -11,13 +11,9 @@ from sfumato.cli.kernels import say_json
 from sfumato.cli.options import (
     OUTPUT,
     AsJson,
-    ColumnNames,
-    Encoding,
-    Missing,
-    NoHeader,
     Overwrite,
     PolicyFile,
-    Separator,
+    Reading,
 )
 from sfumato.cli.outcome import complain, say
 from sfumato.cli.progress import progress_bar
@@ -81,11 +77,7 @@ def anonymize(
     rating: Rating = None,
     issues: Issues = None,
     scale: RatingScale = None,
-    separator: Separator = None,
-    encoding: Encoding = None,
-    missing: Missing = None,
-    no_header: NoHeader = False,
-    columns: ColumnNames = None,
+    reading: Reading = Reading(),  # noqa: B008 - a frozen value
     threads: Threads = None,
     seed: RepeatSeed = None,
     out: Annotated[
@@ -134,16 +126,15 @@ def anonymize(
 def words_of(said: dict[str, Any], problems: list[str], **parts: dict[str, Any]) -> RatingWords:
     """Gather the options that say what is read, promised and done, by the names of the parameters of a command."""
     from sfumato.cli.rating_words import RatingWords, scale_words
-    from sfumato.cli.words import all_names, source_words
+    from sfumato.cli.words import all_names
 
     file = said["sensitive_file"]
-    layout = {name: said[name] for name in ("separator", "encoding", "missing", "columns")}
     read = {name: said[name] for name in ("form", "user", "issue", "rating")}
     return RatingWords(
         said["policy"],
         {"suppression-limit": said["suppression"], "threads": said["threads"]},
         {
-            "source": source_words(**layout, header=not said["no_header"]),
+            "source": said["reading"].source,
             "ratings": {
                 **read,
                 "issues": all_names(said["issues"]) or None,

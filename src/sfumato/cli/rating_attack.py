@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 import typer
 
 from sfumato.cli.kernels import say_result
-from sfumato.cli.options import AsJson, ColumnNames, Encoding, Missing, NoHeader, PolicyFile, Separator
+from sfumato.cli.options import AsJson, PolicyFile, Reading
 from sfumato.cli.progress import progress_bar
 from sfumato.cli.rating_options import (
     KNOWN,
@@ -91,11 +91,7 @@ def attack(
     rating: Rating = None,
     issues: Issues = None,
     scale: RatingScale = None,
-    separator: Separator = None,
-    encoding: Encoding = None,
-    missing: Missing = None,
-    no_header: NoHeader = False,
-    columns: ColumnNames = None,
+    reading: Reading = Reading(),  # noqa: B008 - a frozen value
     threads: Threads = None,
     seed: RepeatSeed = None,
     quiet: Annotated[bool, typer.Option("--quiet", help="Show no progress.")] = False,

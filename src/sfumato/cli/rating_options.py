@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from sfumato.cli.options import COLUMNS, METHOD, PRIVACY, READING
+from sfumato.cli.options import COLUMNS, METHOD, PRIVACY, READING, Reading
 from sfumato.errors import InputError
 
 if TYPE_CHECKING:
@@ -154,7 +154,7 @@ def ratings_of(
     rating: str | None,
     issues: Sequence[str] | None,
     scale: str | None,
-    **layout: Any,
+    layout: Reading,
 ) -> Ratings:
     """Read ratings as the words say.
 
@@ -163,14 +163,14 @@ def ratings_of(
     SfumatoError
         With everything that is wrong in the words or the file.
     """
-    from sfumato.cli.words import all_names, source_words
+    from sfumato.cli.words import all_names
     from sfumato.policy.entries import checked
     from sfumato.policy.mistakes import KeyPath
     from sfumato.policy.parts import Source
     from sfumato.table.ratings.reading import read_ratings
     from sfumato.table.ratings.sensitive import SensitiveIssues
 
-    said = source_words(**layout)
+    said = layout.source
     names: dict[KeyPath, str] = {(key,): f"--{key}" for key in said}
     reading = checked(Source, said, names=names).reading()
     del reading["strip"]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from sfumato.cli.kernels import say_result
-from sfumato.cli.options import METHOD, OUTPUT, PRIVACY, AsJson, ColumnNames, Encoding, Missing, NoHeader, Separator
+from sfumato.cli.options import METHOD, OUTPUT, PRIVACY, AsJson, Reading
 from sfumato.cli.progress import progress_bar
 from sfumato.cli.rating_options import (
     Form,
@@ -70,11 +70,7 @@ def check(
     rating: Rating = None,
     issues: Issues = None,
     scale: RatingScale = None,
-    separator: Separator = None,
-    encoding: Encoding = None,
-    missing: Missing = None,
-    no_header: NoHeader = False,
-    columns: ColumnNames = None,
+    reading: Reading = Reading(),  # noqa: B008 - a frozen value
     search: Annotated[
         Literal["masks", "slicing", "pairwise"],
         typer.Option(
@@ -110,11 +106,7 @@ def check(
         rating=rating,
         issues=issues,
         scale=scale,
-        separator=separator,
-        encoding=encoding,
-        missing=missing,
-        header=not no_header,
-        columns=columns,
+        layout=reading,
     )
     with progress_bar(quiet=as_json) as progress:
         answer = check_ratings(read, model, search=search, threads=threads, progress=progress)

@@ -11,15 +11,11 @@ import typer
 from sfumato.cli.options import (
     OUTPUT,
     AsJson,
-    ColumnNames,
-    Encoding,
     Hierarchies,
-    Missing,
-    NoHeader,
     Overwrite,
     PolicyFile,
+    Reading,
     ReleaseFolder,
-    Separator,
 )
 from sfumato.cli.outcome import complain, say
 from sfumato.cli.progress import progress_bar
@@ -65,11 +61,7 @@ def report(
         typer.Option("--bound", help="Also work out how little any release must lose.", rich_help_panel=MEASURED),
     ] = False,
     hierarchies: Hierarchies = None,
-    separator: Separator = None,
-    encoding: Encoding = None,
-    missing: Missing = None,
-    no_header: NoHeader = False,
-    columns: ColumnNames = None,
+    reading: Reading = Reading(),  # noqa: B008 - a frozen value
     threads: Annotated[
         int | None, typer.Option(help="Threads; all cores unless said.", rich_help_panel=MEASURED)
     ] = None,
@@ -95,15 +87,16 @@ def report(
     A release that breaks a promise or was changed is refused. Without --original only what the release itself shows is
     told. The policy is the release's own unless --policy names the one that made it.
     """
-    from sfumato.cli.words import Words, policy_of, source_words
+    from sfumato.cli.words import Words, policy_of
     from sfumato.dossier.report import report as make_report
     from sfumato.release.folder import no_release
 
     raise_all(InputError, _problems(no_release(release), original, control, out, overwrite=overwrite))
-    header = not no_header
-    source = source_words(separator=separator, encoding=encoding, missing=missing, header=header, columns=columns)
     words = Words(
-        policy=policy or release / "policy.toml", hierarchies=hierarchies, source=source, top={"threads": threads}
+        policy=policy or release / "policy.toml",
+        hierarchies=hierarchies,
+        source=reading.source,
+        top={"threads": threads},
     )
     meant = policy_of(words)
     with progress_bar(quiet=quiet or as_json) as progress:

@@ -15,20 +15,10 @@ from sfumato.cli.kernels import say_result
 from sfumato.cli.options import (
     OUTPUT,
     AsJson,
-    Categorical,
-    ColumnNames,
-    Encoding,
-    Hierarchies,
-    Identifying,
-    Insensitive,
-    Missing,
-    NoHeader,
-    Others,
     Overwrite,
     PolicyFile,
-    Quasi,
-    Sensitive,
-    Separator,
+    Reading,
+    Roles,
 )
 from sfumato.cli.outcome import complain
 from sfumato.errors import InputError, PolicyError, SfumatoError, raise_all
@@ -58,13 +48,7 @@ def risk(
         typer.Argument(metavar="TABLE", show_default=False, help="CSV or Parquet file, or the folder of a release."),
     ],
     policy: PolicyFile = None,
-    identifying: Identifying = None,
-    quasi: Quasi = None,
-    sensitive: Sensitive = None,
-    insensitive: Insensitive = None,
-    others: Others = None,
-    categorical: Categorical = None,
-    hierarchies: Hierarchies = None,
+    roles: Roles = Roles(),  # noqa: B008 - a frozen value
     population: Annotated[
         Path | None,
         typer.Option(
@@ -106,11 +90,7 @@ def risk(
     threads: Annotated[
         int | None, typer.Option(help="Threads; all cores unless said.", rich_help_panel=MEASURES)
     ] = None,
-    separator: Separator = None,
-    encoding: Encoding = None,
-    missing: Missing = None,
-    no_header: NoHeader = False,
-    columns: ColumnNames = None,
+    reading: Reading = Reading(),  # noqa: B008 - a frozen value
     records: Annotated[
         Path | None,
         typer.Option(
@@ -126,29 +106,19 @@ def risk(
     original values; --policy names the policy that made the release where its own withholds hierarchies. Lists of
     columns are separated by commas.
     """
-    from sfumato.cli.words import ROLES, Words, all_names, source_words
+    from sfumato.cli.words import Words, all_names
     from sfumato.evaluation.risk.measure import risk as measure
     from sfumato.evaluation.risk.thresholds import DEFAULT
     from sfumato.table.writing import write_data
 
     raise_all(PolicyError, _target_problems(records, overwrite=overwrite))
-    header = not no_header
-    source = source_words(separator=separator, encoding=encoding, missing=missing, header=header, columns=columns)
-    roles = dict(zip(ROLES, (identifying, quasi, sensitive, insensitive), strict=True))
-    words = Words(
-        policy=policy,
-        roles=roles,
-        others=others or "drop",
-        categorical=categorical or (),
-        hierarchies=hierarchies,
-        source=source,
-    )
+    words = Words(policy=policy, **{**roles.words, "others": roles.others or "drop"}, source=reading.source)
     beside = [name for name in (weights, household) if name is not None]
     whole, everybody = _read(table, population, words, beside)
     with _said_as_options():
         report = measure(
             whole,
-            quasi_identifying=all_names(quasi) or None if table.is_dir() else None,
+            quasi_identifying=all_names(roles.quasi) or None if table.is_dir() else None,
             population=everybody,
             sampling_fraction=sampling_fraction,
             weights=weights,

@@ -10,15 +10,11 @@ import typer
 from sfumato.cli.kernels import say_result
 from sfumato.cli.options import (
     AsJson,
-    ColumnNames,
-    Encoding,
     Hierarchies,
-    Missing,
-    NoHeader,
     Original,
     PolicyFile,
+    Reading,
     ReleaseFolder,
-    Separator,
 )
 from sfumato.errors import InputError, PolicyError
 
@@ -82,11 +78,7 @@ def utility(
     ] = "midpoint",
     policy: PolicyFile = None,
     hierarchies: Hierarchies = None,
-    separator: Separator = None,
-    encoding: Encoding = None,
-    missing: Missing = None,
-    no_header: NoHeader = False,
-    columns: ColumnNames = None,
+    reading: Reading = Reading(),  # noqa: B008 - a frozen value
     seed: Annotated[int | None, typer.Option(help="Repeat the same queries; for studies.")] = None,
     as_json: AsJson = False,
 ) -> None:
@@ -98,7 +90,7 @@ def utility(
     The policy is the release's own unless --policy names the one that made it, which is needed where hierarchies or
     domains of quasi-identifying columns were withheld from the release.
     """
-    from sfumato.cli.words import Words, policy_of, source_words
+    from sfumato.cli.words import Words, policy_of
     from sfumato.evaluation.utility.learners import LEARNERS
     from sfumato.evaluation.utility.measure import measure_utility
     from sfumato.release.folder import no_release
@@ -106,9 +98,7 @@ def utility(
 
     if problem := no_release(release):
         raise InputError(problem)
-    header = not no_header
-    source = source_words(separator=separator, encoding=encoding, missing=missing, header=header, columns=columns)
-    meant = policy_of(Words(policy=policy or release / "policy.toml", hierarchies=hierarchies, source=source))
+    meant = policy_of(Words(policy=policy or release / "policy.toml", hierarchies=hierarchies, source=reading.source))
     original = read_table(table, meant)
     found = measure_utility(
         release,

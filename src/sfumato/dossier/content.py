@@ -22,7 +22,9 @@ from sfumato.evaluation.utility.measure import measure_utility
 from sfumato.evaluation.utility.report import Utility
 from sfumato.evaluation.utility.workload import query_workload
 from sfumato.metrics import Losses
+from sfumato.models import known_models
 from sfumato.models.checks import Outcome
+from sfumato.models.says import least_class_size
 from sfumato.policy.policy import Policy
 from sfumato.progress import Progress
 from sfumato.published import Published, PublishedTable
@@ -239,10 +241,10 @@ def _losses(subject: Subject) -> dict[str, Any] | None:
 
 
 def _bound(subject: Subject, losses: Mapping[str, Any] | None, wishes: Wishes) -> dict[str, float] | None:
-    ks = [model["k"] for model in subject.description.models if model.get("name") == "k-anonymity"]
-    if not (wishes.bound and subject.original is not None and losses and ks):
+    size = least_class_size(known_models(subject.description.models))
+    if not (wishes.bound and subject.original is not None and losses and size):
         return None
-    least = lower_bound(encode(subject.original), max(ks), threads=wishes.threads)
+    least = lower_bound(encode(subject.original), size, threads=wishes.threads)
     ratio = losses["normalized_ncp"] / least if least else None
     return {"normalized_ncp": least, **({} if ratio is None else {"ratio": ratio})}
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from sfumato.numbers import figure
+from sfumato.models import known_model
+from sfumato.models.says import says
 
 KINDS = {
     "generalized-table": "one row for each person, with values made coarser so that several people share them",
@@ -15,24 +16,6 @@ KINDS = {
     "counts of sensitive values in the other",
     "marginal-tables": "tables that count how many people have each combination of values, and no row for any person",
     "randomized-table": "one row for each person, with values that were exchanged, changed or drawn at random",
-}
-
-MODELS = {
-    "k-anonymity": "every person looks like at least {k} people of the table in what others may know",
-    "alpha-k-anonymity": "every person looks like at least {k} people, of whom no sensitive value has a larger share "
-    "than {alpha}",
-    "distinct-l-diversity": "among the people who look alike there are at least {l} sensitive values",
-    "probabilistic-l-diversity": "among the people who look alike no sensitive value has a larger share than 1 in {l}",
-    "entropy-l-diversity": "among the people who look alike sensitive values are as mixed as {l} equally frequent ones",
-    "recursive-l-diversity": "among the people who look alike no sensitive value stands out against the rarer ones "
-    "(c = {c}, l = {l})",
-    "t-closeness": "people who look alike have nearly the sensitive values of the whole table (at most {t} apart)",
-    "basic-beta-likeness": "no sensitive value is more than {beta} times as frequent again among people who look alike",
-    "enhanced-beta-likeness": "no sensitive value is much more frequent among people who look alike (β = {beta})",
-    "delta-disclosure": "no sensitive value is much more or less frequent among people who look alike (δ = {delta})",
-    "subset-k-anonymity": "whichever columns are known, every combination of published values is that of at least {k} "
-    "people",
-    "wildcard-k-anonymity": "every person could be at least {k} people of the table, a star standing for any value",
 }
 
 ROLES = {
@@ -50,13 +33,7 @@ LIMITS = (
 )
 
 
-def promise_in_words(model: Mapping[str, Any]) -> str:
+def promise_in_words(entry: Mapping[str, Any]) -> str:
     """Say what a privacy model promises, from its name and parameters; its name where it is not known here."""
-    words = MODELS.get(str(model.get("name")))
-    if words is None:
-        return str(model.get("name"))
-    values = {name: figure(value) if isinstance(value, float) else value for name, value in model.items()}
-    try:
-        return words.format(**values)
-    except KeyError:
-        return str(model.get("name"))
+    model = known_model(entry)
+    return str(entry.get("name")) if model is None else says(model).sentence()

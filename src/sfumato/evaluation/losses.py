@@ -9,6 +9,7 @@ import polars as pl
 from sfumato.errors import InputError, PolicyError
 from sfumato.evaluation.generalized_only import generalized_file, generalized_table
 from sfumato.metrics import Losses, measure_losses
+from sfumato.models.says import smallest_allowed
 from sfumato.published.checks.generalized import read_published
 from sfumato.recoding import Recoding, generalize_published
 from sfumato.release.description import LONGEST_NAME, Description, build_model
@@ -16,7 +17,6 @@ from sfumato.release.folder import no_release
 from sfumato.release.opening import open_folder
 from sfumato.release.policy_text import PublishedPolicy
 from sfumato.release.release import Release
-from sfumato.release.suppression import smallest_allowed
 from sfumato.table.encoding import encode
 from sfumato.table.table import Table
 

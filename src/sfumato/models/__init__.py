@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from sfumato.errors import PolicyError
 from sfumato.models.alpha_k_anonymity import AlphaKAnonymity
 from sfumato.models.basic_beta_likeness import BasicBetaLikeness
 from sfumato.models.delta_disclosure import DeltaDisclosure
@@ -12,6 +16,7 @@ from sfumato.models.k_anonymity import KAnonymity
 from sfumato.models.probabilistic_l_diversity import ProbabilisticLDiversity
 from sfumato.models.protocol import PrivacyModel
 from sfumato.models.recursive_l_diversity import RecursiveLDiversity
+from sfumato.models.says import Says, Subject
 from sfumato.models.subset_k_anonymity import SubsetKAnonymity
 from sfumato.models.t_closeness import TCloseness
 from sfumato.models.wildcard_k_anonymity import WildcardKAnonymity
@@ -31,6 +36,25 @@ MODELS: dict[str, type[PrivacyModel]] = {
     "wildcard-k-anonymity": WildcardKAnonymity,
 }
 
+
+def promisable(subject: Subject) -> tuple[str, ...]:
+    """Return the names of the models that speak of `subject`."""
+    return tuple(name for name, model in MODELS.items() if subject in getattr(model, "speaks_of", Says.speaks_of))
+
+
+def known_model(entry: Mapping[str, Any]) -> PrivacyModel | None:
+    """Return the model that a name and parameters describe; None where either is not known here."""
+    try:
+        return MODELS[str(entry.get("name"))](**{key: value for key, value in entry.items() if key != "name"})
+    except (KeyError, TypeError, PolicyError):
+        return None
+
+
+def known_models(entries: Iterable[Mapping[str, Any]]) -> list[PrivacyModel]:
+    """Return the models that entries describe, without those that are not known here."""
+    return [model for entry in entries if (model := known_model(entry)) is not None]
+
+
 __all__ = [
     "MODELS",
     "AlphaKAnonymity",
@@ -45,4 +69,7 @@ __all__ = [
     "SubsetKAnonymity",
     "TCloseness",
     "WildcardKAnonymity",
+    "known_model",
+    "known_models",
+    "promisable",
 ]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,10 +12,11 @@ from numpy.typing import NDArray
 from sfumato.classes.statistics import ClassStatistics, SensitiveCounts
 from sfumato.kernels.predicates import ALPHA
 from sfumato.models.k_anonymity import KAnonymity
-from sfumato.models.parameters import Limit
 from sfumato.models.protocol import Achieved, Rule
+from sfumato.models.says import at_least
 from sfumato.models.sensitive import SensitiveModel
 from sfumato.models.shares import largest_counts
+from sfumato.options import Limit
 
 
 @dataclass(frozen=True)
@@ -40,12 +41,15 @@ class AlphaKAnonymity(SensitiveModel):
     data publishing", KDD 2006.
     """
 
-    alpha: float
-    k: int
+    alpha: Annotated[float, Limit(0, 1, above=True)]
+    k: Annotated[int, Limit(1)]
     attribute: str | None = None
 
     name: ClassVar[str] = "alpha-k-anonymity"
-    limits: ClassVar = {"alpha": Limit(0, 1, above=True), "k": Limit(1, whole=True)}
+    speaks_of: ClassVar = frozenset({"classes"})
+    in_words: ClassVar[str] = (
+        "every person looks like at least {k} people, of whom no sensitive value has a larger share than {alpha}"
+    )
     code: ClassVar[int] = ALPHA
     bounded: ClassVar[str] = "alpha"
     at_least: ClassVar[bool] = False
@@ -71,6 +75,14 @@ class AlphaKAnonymity(SensitiveModel):
         """Say that there are too few records, or that a value is too frequent in the whole table, or None."""
         reasons = (self._size_rule.explain(statistics), super().explain(statistics))
         return "; ".join(reason for reason in reasons if reason) or None
+
+    def least_class_size(self) -> int:
+        """Return `k`, or the records among which one is a share of `alpha`."""
+        return max(self.k, at_least(1 / self.alpha))
+
+    def allowed_guess(self, attribute: str) -> float | None:
+        """Return `alpha` where it protects the attribute."""
+        return float(self.alpha) if self.attribute in (None, attribute) else None
 
     @property
     def _size_rule(self) -> KAnonymity:

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.classes.statistics import SensitiveCounts
 from sfumato.kernels.predicates import BETA
-from sfumato.models.parameters import Limit
 from sfumato.models.sensitive import SensitiveModel
 from sfumato.models.shares import ratios
+from sfumato.options import Limit
 
 
 @dataclass(frozen=True)
@@ -35,11 +35,13 @@ class BasicBetaLikeness(SensitiveModel):
     J. Cao, P. Karras, "Publishing microdata with a robust privacy guarantee", VLDB 2012.
     """
 
-    beta: float
+    beta: Annotated[float, Limit(0, above=True)]
     attribute: str | None = None
 
     name: ClassVar[str] = "basic-beta-likeness"
-    limits: ClassVar = {"beta": Limit(0, above=True)}
+    in_words: ClassVar[str] = (
+        "no sensitive value is more than {beta} times as frequent again among people who look alike"
+    )
     code: ClassVar[int] = BETA
     bounded: ClassVar[str] = "beta"
     at_least: ClassVar[bool] = False

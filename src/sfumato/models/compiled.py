@@ -9,9 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.classes.statistics import ClassStatistics, SensitiveCounts, class_statistics, number_values
-from sfumato.kernels.predicates import RECURSIVE, T_BY_KIND, T_EQUAL, T_HIERARCHICAL, T_ORDERED, RuleArrays
+from sfumato.errors import PolicyError, raise_all
+from sfumato.kernels.predicates import RuleArrays
 from sfumato.models.protocol import PrivacyModel, Rule
-from sfumato.models.t_closeness import distance_code
+from sfumato.models.rule_traits import TRAITS
+from sfumato.models.says import says
 from sfumato.models.value_tree import flat_tree
 from sfumato.table.encoding import EncodedAttribute, EncodedTable
 
@@ -44,16 +46,34 @@ def compile_rules(models: Sequence[PrivacyModel], table: EncodedTable) -> Compil
     Raises
     ------
     PolicyError
-        When a model names an attribute that does not exist or a distance that the attribute does not have.
+        When a model names an attribute that does not exist or a distance that the attribute does not have, or when no
+        search can go by it.
     """
     everybody = np.zeros(table.height, dtype=np.int32)
     whole = class_statistics(everybody, 1, table.sensitive_codes, table.sensitive)
     names = [attribute.name for attribute in table.sensitive]
-    rules = [rule for model in models for rule in model.rules(names)]
+    rules = _searchable(models, names)
     used = [attribute for attribute in table.sensitive if any(rule.attribute == attribute.name for rule in rules)]
     arrays = rule_arrays(rules, {attribute.name: whole.sensitive[attribute.name] for attribute in used}, table.height)
     columns = [table.sensitive_codes[:, names.index(attribute.name)] for attribute in used]
     return CompiledRules(arrays, _value_codes(columns, used, table.height), whole)
+
+
+def _searchable(models: Sequence[PrivacyModel], names: Sequence[str]) -> list[Rule]:
+    """Return all rules; a model without any, or one that merging may break, would be searched for in vain."""
+    problems = [
+        f"{model.name}: merging classes may break it, and every search here goes by merging"
+        for model in models
+        if not says(model).survives_merging
+    ]
+    found: list[Rule] = []
+    for model in models:
+        rules = model.rules(names)
+        if not rules:
+            problems.append(f"{model.name}: has no rules that a search could go by; give it some that imply it")
+        found.extend(rules)
+    raise_all(PolicyError, problems)
+    return found
 
 
 def rule_arrays(rules: Sequence[Rule], sensitive: Mapping[str, SensitiveCounts], total: int) -> RuleArrays:
@@ -71,9 +91,7 @@ def rule_arrays(rules: Sequence[Rule], sensitive: Mapping[str, SensitiveCounts],
     names = list(sensitive)
     settled = [_settled(rule, sensitive) for rule in rules]
     trees = [
-        flat_tree(counts)
-        if any(rule.code == T_HIERARCHICAL and rule.attribute == name for rule in settled)
-        else ([], [])
+        flat_tree(counts) if any(TRAITS[rule.code].tree and rule.attribute == name for rule in settled) else ([], [])
         for name, counts in sensitive.items()
     ]
     totals = [counts.totals for counts in sensitive.values()]
@@ -95,9 +113,9 @@ def rule_arrays(rules: Sequence[Rule], sensitive: Mapping[str, SensitiveCounts],
 
 
 def _settled(rule: Rule, sensitive: Mapping[str, SensitiveCounts]) -> Rule:
-    if rule.attribute is None or rule.code not in (T_BY_KIND, T_EQUAL, T_ORDERED, T_HIERARCHICAL):
+    if rule.attribute is None or rule.settle is None:
         return rule
-    return replace(rule, code=distance_code(rule.code, sensitive[rule.attribute]))
+    return replace(rule, code=rule.settle(sensitive[rule.attribute]))
 
 
 def _offsets(lengths: Sequence[int]) -> NDArray[np.int64]:
@@ -105,7 +123,7 @@ def _offsets(lengths: Sequence[int]) -> NDArray[np.int64]:
 
 
 def _scratch_size(rules: Sequence[Rule], values: Sequence[int], nodes: Sequence[int]) -> int:
-    leading = [min(int(rule.second), max(values)) for rule in rules if rule.code == RECURSIVE]
+    leading = [min(int(rule.second), max(values)) for rule in rules if TRAITS[rule.code].leading]
     return max([1, *leading, *(2 * count for count in nodes)])
 
 

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.classes.statistics import SensitiveCounts
 from sfumato.kernels.predicates import DELTA
-from sfumato.models.parameters import Limit
 from sfumato.models.protocol import TOLERANCE
 from sfumato.models.sensitive import SensitiveModel
 from sfumato.models.shares import distinct_values, ratios
+from sfumato.options import Limit
 
 
 @dataclass(frozen=True)
@@ -43,11 +43,13 @@ class DeltaDisclosure(SensitiveModel):
     KDD 2008.
     """
 
-    delta: float
+    delta: Annotated[float, Limit(0, above=True)]
     attribute: str | None = None
 
     name: ClassVar[str] = "delta-disclosure"
-    limits: ClassVar = {"delta": Limit(0, above=True)}
+    in_words: ClassVar[str] = (
+        "no sensitive value is much more or less frequent among people who look alike (δ = {delta})"
+    )
     code: ClassVar[int] = DELTA
     bounded: ClassVar[str] = "delta"
     at_least: ClassVar[bool] = False

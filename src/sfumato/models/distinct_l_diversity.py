@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.classes.statistics import SensitiveCounts
 from sfumato.kernels.predicates import DISTINCT
-from sfumato.models.parameters import Limit
 from sfumato.models.sensitive import SensitiveModel
 from sfumato.models.shares import distinct_values
+from sfumato.options import Limit
 
 
 @dataclass(frozen=True)
@@ -34,15 +34,19 @@ class DistinctLDiversity(SensitiveModel):
     A. Machanavajjhala, J. Gehrke, D. Kifer, M. Venkitasubramaniam, "l-diversity: privacy beyond k-anonymity", 2006.
     """
 
-    l: int  # noqa: E741 - the letter of the literature
+    l: Annotated[int, Limit(1)]  # noqa: E741 - the letter of the literature
     attribute: str | None = None
 
     name: ClassVar[str] = "distinct-l-diversity"
-    limits: ClassVar = {"l": Limit(1, whole=True)}
+    in_words: ClassVar[str] = "among the people who look alike there are at least {l} sensitive values"
     code: ClassVar[int] = DISTINCT
     bounded: ClassVar[str] = "l"
     at_least: ClassVar[bool] = True
     remedy: ClassVar[str] = "lower l: the attribute has no more distinct values"
+
+    def least_class_size(self) -> int:
+        """Return `l`: a class has so many different values."""
+        return self.l
 
     def measure(self, counts: SensitiveCounts, sizes: NDArray[np.int64]) -> NDArray[np.float64]:
         """Return the number of distinct values of each class; float64 (c,)."""

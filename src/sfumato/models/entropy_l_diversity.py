@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.classes.statistics import SensitiveCounts
 from sfumato.kernels.predicates import ENTROPY
-from sfumato.models.parameters import Limit
 from sfumato.models.protocol import TOLERANCE
+from sfumato.models.says import at_least
 from sfumato.models.sensitive import SensitiveModel
+from sfumato.options import Limit
 
 
 @dataclass(frozen=True)
@@ -35,15 +36,21 @@ class EntropyLDiversity(SensitiveModel):
     A. Machanavajjhala, J. Gehrke, D. Kifer, M. Venkitasubramaniam, "l-diversity: privacy beyond k-anonymity", 2006.
     """
 
-    l: float  # noqa: E741 - the letter of the literature
+    l: Annotated[float, Limit(1)]  # noqa: E741 - the letter of the literature
     attribute: str | None = None
 
     name: ClassVar[str] = "entropy-l-diversity"
-    limits: ClassVar = {"l": Limit(1)}
+    in_words: ClassVar[str] = (
+        "among the people who look alike sensitive values are as mixed as {l} equally frequent ones"
+    )
     code: ClassVar[int] = ENTROPY
     bounded: ClassVar[str] = "l"
     at_least: ClassVar[bool] = True
     remedy: ClassVar[str] = "lower l, or allow some records of the most frequent values to be suppressed"
+
+    def least_class_size(self) -> int:
+        """Return `l`: a class has so many different values."""
+        return at_least(self.l)
 
     def measure(self, counts: SensitiveCounts, sizes: NDArray[np.int64]) -> NDArray[np.float64]:
         """Return the exponential of the entropy of each class; float64 (c,).

@@ -5,15 +5,16 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.classes.statistics import ClassStatistics
 from sfumato.kernels.predicates import K_ANONYMITY
-from sfumato.models.parameters import CheckedModel, Limit
+from sfumato.models.parameters import CheckedModel
 from sfumato.models.protocol import Achieved, Rule
+from sfumato.options import Limit
 
 
 @dataclass(frozen=True)
@@ -33,10 +34,11 @@ class KAnonymity(CheckedModel):
     L. Sweeney, "k-anonymity: a model for protecting privacy", 2002.
     """
 
-    k: int
+    k: Annotated[int, Limit(1)]
 
     name: ClassVar[str] = "k-anonymity"
-    limits: ClassVar = {"k": Limit(1, whole=True)}
+    speaks_of: ClassVar = frozenset({"classes", "sizes", "marginals"})
+    in_words: ClassVar[str] = "every person looks like at least {k} people of the table in what others may know"
 
     def holds(self, statistics: ClassStatistics) -> NDArray[np.bool_]:
         """Tell for each class whether it has `k` records; bool (c,)."""
@@ -45,6 +47,15 @@ class KAnonymity(CheckedModel):
     def achieved(self, statistics: ClassStatistics) -> Sequence[Achieved]:
         """Return the size of the smallest class; infinite without classes."""
         return [Achieved("k", float(statistics.sizes.min()) if statistics.count else math.inf)]
+
+    @property
+    def survives_suppression(self) -> bool:
+        """A class keeps its size, whatever else is left out."""
+        return True
+
+    def least_class_size(self) -> int:
+        """Return `k`."""
+        return self.k
 
     def rules(self, attributes: Sequence[str]) -> Sequence[Rule]:
         """Return the one compiled rule."""

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar, Literal, get_args
+from typing import Annotated, ClassVar, Literal
 
-from sfumato.models.parameters import CheckedModel, Limit
+from sfumato.models.parameters import CheckedModel
+from sfumato.options import Limit
 
 Group = Literal["ball", "trimmed"]
 Nulls = Literal["skip", "g", "literal"]
@@ -47,26 +48,14 @@ class RatingAnonymity(CheckedModel):
     formula of the deviation divides by g and leaves open what a missing rating adds; hence `nulls`.
     """
 
-    k: int
-    epsilon: float
-    l: float = 0  # noqa: E741
+    k: Annotated[int, Limit(1)]
+    epsilon: Annotated[float, Limit(0)]
+    l: Annotated[float, Limit(0)] = 0  # noqa: E741
     group: Group = "ball"
     nulls: Nulls = "skip"
 
     name: ClassVar[str] = "rating-anonymity"
-    limits: ClassVar = {"k": Limit(1, whole=True), "epsilon": Limit(0), "l": Limit(0)}
 
     def __str__(self) -> str:
         """Return e.g. ``(20, 1, 2)-anonymity of ratings``."""
         return f"({self.k}, {self.epsilon:g}, {self.l:g})-anonymity of ratings"
-
-    def _problems(self) -> list[str]:
-        choices = (("group", Group), ("nulls", Nulls))
-        return [
-            *super()._problems(),
-            *(
-                f"{self.name}: {field} must be one of {', '.join(get_args(known))}"
-                for field, known in choices
-                if getattr(self, field) not in get_args(known)
-            ),
-        ]

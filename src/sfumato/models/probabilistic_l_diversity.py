@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.classes.statistics import SensitiveCounts
 from sfumato.kernels.predicates import PROBABILISTIC
-from sfumato.models.parameters import Limit
 from sfumato.models.protocol import TOLERANCE
+from sfumato.models.says import at_least
 from sfumato.models.sensitive import SensitiveModel
 from sfumato.models.shares import largest_counts
+from sfumato.options import Limit
 
 
 @dataclass(frozen=True)
@@ -35,15 +36,24 @@ class ProbabilisticLDiversity(SensitiveModel):
     X. Xiao, Y. Tao, "Anatomy: simple and effective privacy preservation", VLDB 2006.
     """
 
-    l: float  # noqa: E741 - the letter of the literature
+    l: Annotated[float, Limit(1)]  # noqa: E741 - the letter of the literature
     attribute: str | None = None
 
     name: ClassVar[str] = "probabilistic-l-diversity"
-    limits: ClassVar = {"l": Limit(1)}
+    speaks_of: ClassVar = frozenset({"classes", "buckets", "slices", "joins", "marginals"})
+    in_words: ClassVar[str] = "among the people who look alike no sensitive value has a larger share than 1 in {l}"
     code: ClassVar[int] = PROBABILISTIC
     bounded: ClassVar[str] = "l"
     at_least: ClassVar[bool] = True
     remedy: ClassVar[str] = "lower l, or allow some records of the most frequent value to be suppressed"
+
+    def allowed_guess(self, attribute: str) -> float | None:
+        """Return ``1/l`` where it protects the attribute."""
+        return 1 / self.l if self.attribute in (None, attribute) else None
+
+    def least_class_size(self) -> int:
+        """Return `l`: a class has so many different values."""
+        return at_least(self.l)
 
     def measure(self, counts: SensitiveCounts, sizes: NDArray[np.int64]) -> NDArray[np.float64]:
         """Return class size over the count of its most frequent value; float64 (c,)."""

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, ClassVar, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.classes.statistics import ClassStatistics
+from sfumato.classes.statistics import ClassStatistics, SensitiveCounts
 from sfumato.kernels.predicates import SLACK
 from sfumato.numbers import figure
 
@@ -29,12 +29,15 @@ class Rule:
         The sensitive attribute that it looks at; None for models of sizes alone.
     first, second : float
         Parameters of the predicate.
+    settle : callable, optional
+        Returns the code for the attribute once its values are known, where the kind of the attribute decides.
     """
 
     code: int
     attribute: str | None
     first: float
     second: float = 0.0
+    settle: Callable[[SensitiveCounts], int] | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True)

@@ -28,6 +28,7 @@ class PublishedModel(CheckedModel):
 
     k: int
     name: ClassVar[str]
+    speaks_of: ClassVar = frozenset({"classes", "values"})
 
     @abstractmethod
     def support(self, published: NDArray[np.int32], sizes: NDArray[np.int64]) -> NDArray[np.float64]:

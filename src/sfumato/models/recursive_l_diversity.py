@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.classes.statistics import SensitiveCounts
 from sfumato.kernels.predicates import RECURSIVE
-from sfumato.models.parameters import Limit
 from sfumato.models.protocol import TOLERANCE
 from sfumato.models.sensitive import SensitiveModel
 from sfumato.models.shares import class_of_pairs, distinct_values, largest_counts
+from sfumato.options import Limit
 
 
 @dataclass(frozen=True)
@@ -38,16 +38,22 @@ class RecursiveLDiversity(SensitiveModel):
     A. Machanavajjhala, J. Gehrke, D. Kifer, M. Venkitasubramaniam, "l-diversity: privacy beyond k-anonymity", 2006.
     """
 
-    c: float
-    l: int  # noqa: E741 - the letter of the literature
+    c: Annotated[float, Limit(0, above=True)]
+    l: Annotated[int, Limit(1)]  # noqa: E741 - the letter of the literature
     attribute: str | None = None
 
     name: ClassVar[str] = "recursive-l-diversity"
-    limits: ClassVar = {"c": Limit(0, above=True), "l": Limit(1, whole=True)}
+    in_words: ClassVar[str] = (
+        "among the people who look alike no sensitive value stands out against the rarer ones (c = {c}, l = {l})"
+    )
     code: ClassVar[int] = RECURSIVE
     bounded: ClassVar[str] = "c"
     at_least: ClassVar[bool] = False
     remedy: ClassVar[str] = "raise c or lower l"
+
+    def least_class_size(self) -> int:
+        """Return `l`: a class has so many different values."""
+        return self.l
 
     def measure(self, counts: SensitiveCounts, sizes: NDArray[np.int64]) -> NDArray[np.float64]:
         """Return ``r_1 / (r_l + ... + r_m)`` of each class, infinite below `l` distinct values; float64 (c,).

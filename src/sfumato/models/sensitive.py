@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import ClassVar
 
 import numpy as np
@@ -14,6 +14,7 @@ from sfumato.classes.statistics import ClassStatistics, SensitiveCounts, as_one_
 from sfumato.errors import PolicyError
 from sfumato.models.parameters import CheckedModel
 from sfumato.models.protocol import TOLERANCE, Achieved, Rule
+from sfumato.models.rule_traits import TRAITS
 
 
 class SensitiveModel(CheckedModel, ABC):
@@ -27,12 +28,18 @@ class SensitiveModel(CheckedModel, ABC):
     """The sensitive attribute that the model protects; None protects every one, each by itself."""
     code: ClassVar[int]
     """Predicate of :mod:`sfumato.kernels.predicates`."""
+    speaks_of: ClassVar = frozenset({"classes", "buckets", "marginals"})
     bounded: ClassVar[str]
     """Parameter that bounds the measure."""
     at_least: ClassVar[bool]
     """Whether the measure must reach the bound (diversity) or stay within it (distances, shares)."""
     remedy: ClassVar[str]
     """What to relax when even the whole table fails."""
+
+    @property
+    def survives_suppression(self) -> bool:
+        """Whether classes are judged by themselves, and not held against the whole table."""
+        return not TRAITS[self.code].relative
 
     @abstractmethod
     def measure(self, counts: SensitiveCounts, sizes: NDArray[np.int64]) -> NDArray[np.float64]:
@@ -66,7 +73,8 @@ class SensitiveModel(CheckedModel, ABC):
 
     def rules(self, attributes: Sequence[str]) -> Sequence[Rule]:
         """Return one compiled rule per protected attribute, given the names of all sensitive attributes."""
-        return [Rule(self.code, name, *self._bounds()) for name in self._selected(attributes)]
+        first, second = (*self._bounds(), 0.0)[:2]
+        return [Rule(self.code, name, first, second) for name in self._selected(attributes)]
 
     def explain(self, statistics: ClassStatistics) -> str | None:
         """Say why no partition of these records can satisfy the model, or None when one class of all does.
@@ -111,8 +119,6 @@ class SensitiveModel(CheckedModel, ABC):
             raise PolicyError(f"{self.name}: there is no sensitive attribute {self.attribute!r}; there are: {known}")
         return [self.attribute]
 
-    def _problems(self) -> list[str]:
-        problems = super()._problems()
+    def _mistakes(self) -> Iterator[str]:
         if self.attribute is not None and not (isinstance(self.attribute, str) and self.attribute):
-            problems.append(f"{self.name}: attribute must be the name of a sensitive column")
-        return problems
+            yield f"{self.name}: attribute must be the name of a sensitive column"

@@ -5,14 +5,14 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from itertools import combinations
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.classes.grouping import group_records
-from sfumato.models.parameters import Limit
 from sfumato.models.published import STARRED, PublishedModel
+from sfumato.options import Limit
 
 
 @dataclass(frozen=True)
@@ -41,11 +41,13 @@ class SubsetKAnonymity(PublishedModel):
     micro-data using the R package sdcMicro", 2015, where a suppressed cell matches every value.
     """
 
-    k: int
-    m: int
+    k: Annotated[int, Limit(1)]
+    m: Annotated[int, Limit(1)]
 
     name: ClassVar[str] = "subset-k-anonymity"
-    limits: ClassVar = {"k": Limit(1, whole=True), "m": Limit(1, whole=True)}
+    in_words: ClassVar[str] = (
+        "whichever columns are known, every combination of published values is that of at least {k} people"
+    )
 
     def support(self, published: NDArray[np.int32], sizes: NDArray[np.int64]) -> NDArray[np.float64]:
         """Return the records that share the rarest combination of each class; infinite where all is starred."""

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from functools import partial
+from typing import Annotated, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,9 +14,9 @@ from sfumato.classes.statistics import SensitiveCounts
 from sfumato.errors import PolicyError
 from sfumato.kernels.predicates import T_BY_KIND, T_EQUAL, T_HIERARCHICAL, T_ORDERED
 from sfumato.models.distances import equal_distance, hierarchical_distance, ordered_distance
-from sfumato.models.parameters import Limit
 from sfumato.models.protocol import Rule
 from sfumato.models.sensitive import SensitiveModel
+from sfumato.options import Limit
 from sfumato.table.kinds import is_measured
 
 Distance = Literal["equal", "ordered", "hierarchical"]
@@ -52,12 +53,15 @@ class TCloseness(SensitiveModel):
     N. Li, T. Li, S. Venkatasubramanian, "t-closeness: privacy beyond k-anonymity and l-diversity", ICDE 2007.
     """
 
-    t: float
+    t: Annotated[float, Limit(0, 1)]
     distance: Distance | None = None
     attribute: str | None = None
 
     name: ClassVar[str] = "t-closeness"
-    limits: ClassVar = {"t": Limit(0, 1)}
+    speaks_of: ClassVar = frozenset({"classes", "buckets", "slices", "marginals"})
+    in_words: ClassVar[str] = (
+        "people who look alike have nearly the sensitive values of the whole table (at most {t} apart)"
+    )
     code: ClassVar[int] = T_BY_KIND
     bounded: ClassVar[str] = "t"
     at_least: ClassVar[bool] = False
@@ -69,17 +73,12 @@ class TCloseness(SensitiveModel):
 
     def rules(self, attributes: Sequence[str]) -> Sequence[Rule]:
         """Return one compiled rule per protected attribute; its distance is settled when the rules are compiled."""
-        return [Rule(self._distance_code, name, self.t) for name in self._selected(attributes)]
+        settle = partial(distance_code, self._distance_code)
+        return [Rule(self._distance_code, name, self.t, settle=settle) for name in self._selected(attributes)]
 
     @property
     def _distance_code(self) -> int:
         return T_BY_KIND if self.distance is None else CODES[self.distance]
-
-    def _problems(self) -> list[str]:
-        problems = super()._problems()
-        if self.distance is not None and self.distance not in CODES:
-            problems.append(f"{self.name}: distance must be one of {', '.join(CODES)}, or left out")
-        return problems
 
 
 def distance_code(code: int, counts: SensitiveCounts) -> int:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.classes.grouping import group_records
-from sfumato.models.parameters import Limit
 from sfumato.models.published import STARRED, PublishedModel
+from sfumato.options import Limit
 
 
 @dataclass(frozen=True)
@@ -37,10 +37,10 @@ class WildcardKAnonymity(PublishedModel):
     sdcMicro", 2015.
     """
 
-    k: int
+    k: Annotated[int, Limit(1)]
 
     name: ClassVar[str] = "wildcard-k-anonymity"
-    limits: ClassVar = {"k": Limit(1, whole=True)}
+    in_words: ClassVar[str] = "every person could be at least {k} people of the table, a star standing for any value"
 
     def support(self, published: NDArray[np.int32], sizes: NDArray[np.int64]) -> NDArray[np.float64]:
         """Return the records that each class is compatible with; float64 (c,)."""

@@ -12,6 +12,7 @@ from sfumato.classes.generalized import Form, GeneralizedTable
 from sfumato.classes.partition import Partition
 from sfumato.errors import UnsatisfiableError
 from sfumato.metrics import Losses, measure_losses
+from sfumato.models.says import smallest_allowed
 from sfumato.parallel import both, worth_starting
 from sfumato.published import PublishedTable
 from sfumato.published.checks.generalized import Verification
@@ -22,7 +23,7 @@ from sfumato.release.describing import describe
 from sfumato.release.problem import problem_of
 from sfumato.release.release import Release
 from sfumato.release.report import Report
-from sfumato.release.suppression import settle_suppression, smallest_allowed
+from sfumato.release.suppression import settle_suppression
 from sfumato.release.task import STEPS, Task
 from sfumato.table.row_order import canonical_order, in_order
 

@@ -7,7 +7,7 @@ their number, which the report states, counts no small group.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,13 +17,8 @@ from sfumato.classes.partition import Partition
 from sfumato.classes.statistics import class_statistics
 from sfumato.errors import UnsatisfiableError
 from sfumato.kernels.boxes import class_boxes
-from sfumato.models.protocol import PrivacyModel
+from sfumato.models.says import says, smallest_allowed
 from sfumato.recoding import Recoding
-
-
-def smallest_allowed(models: Sequence[PrivacyModel]) -> int:
-    """Return the largest k among the models, at least 1."""
-    return max([1, *(int(model.parameters().get("k", 1)) for model in models)])
 
 
 def settle_suppression(partition: Partition, problem: Problem, recoding: Recoding) -> Partition:
@@ -50,7 +45,7 @@ def settle_suppression(partition: Partition, problem: Problem, recoding: Recodin
 
     Notes
     -----
-    Models that compare with the whole table see another one when records go, so every class is judged anew. Cost
+    Models that compare with the whole table see another one when records go, so classes are judged anew by them. Cost
     O((n + s) log c) for c classes and s pairs of class and sensitive value.
     """
     suppressed = partition.suppressed
@@ -117,8 +112,11 @@ def _may_be_published(partition: Partition, problem: Problem, recoding: Recoding
     # With nobody left there is nothing to publish.
     if not partition.count or (not starred and partition.suppressed < smallest_allowed(problem.models)):
         return False
+    models = [model for model in problem.models if starred or not says(model).survives_suppression]
+    if not models:
+        return True
     # Stars are one class beside the others, which comes first.
     table = problem.table
     class_of = partition.class_of + np.int32(starred)
     statistics = class_statistics(class_of, partition.count + starred, table.sensitive_codes, table.sensitive)
-    return all(bool(model.holds(statistics).all()) for model in problem.models)
+    return all(bool(model.holds(statistics).all()) for model in models)

@@ -9,12 +9,14 @@ import numpy as np
 import polars as pl
 import pytest
 
+from sfumato.anonymizers.clustering.kaca import KACA
+from sfumato.anonymizers.clustering.mdav import MDAV
 from sfumato.anonymizers.feasibility import Feasible, feasible
-from sfumato.anonymizers.parts import block_size_problems, blocks_of, solve_in_blocks
+from sfumato.anonymizers.parts import blocks_of, solve_in_blocks
 from sfumato.anonymizers.protocol import Problem
 from sfumato.classes.partition import Partition
 from sfumato.classes.statistics import class_statistics
-from sfumato.errors import UnsatisfiableError
+from sfumato.errors import PolicyError, UnsatisfiableError
 from sfumato.models import DistinctLDiversity, KAnonymity, ProbabilisticLDiversity, TCloseness
 from sfumato.models.protocol import PrivacyModel
 from sfumato.table.encoding import encode
@@ -134,7 +136,9 @@ def test_a_large_table_in_one_piece_is_announced(monkeypatch):
 
 
 def test_block_size_is_checked():
-    assert block_size_problems("x", 0) == block_size_problems("x", None) == block_size_problems("x", 2) == []
+    assert [MDAV(block_size=size).block_size for size in (0, 2)] == [0, 2]
+    assert KACA(block_size=None).block_size is None
     for wrong in (1, -1, 2.5, True, "many"):
-        problems = ["x: block_size must be a whole number, 2 or above, or 0 for no blocks"]
-        assert block_size_problems("x", wrong) == problems
+        with pytest.raises(PolicyError) as caught:
+            MDAV(block_size=wrong)
+        assert caught.value.problems == ("mdav: block_size must be a whole number of at least 2, or 0 for no blocks",)

@@ -204,7 +204,7 @@ class TestKnown:
     @pytest.mark.parametrize("known", [0, -1, True, (), ("age", "age"), "age", 2.5])
     @pytest.mark.parametrize("kind", [Linkage, NearestLinkage])
     def test_what_is_none(self, kind: type, known: object) -> None:
-        with pytest.raises(PolicyError, match="linkage, known"):
+        with pytest.raises(PolicyError, match="linkage: known"):
             kind(known=known)
 
     def test_what_the_release_does_not_have(self) -> None:

@@ -76,7 +76,7 @@ class TestBackgroundKnowledge:
         "options", [{"excluded": 0}, {"excluded": True}, {"choice": "best"}, {"threshold": 0}, {"excluded": "two"}]
     )
     def test_bad_options(self, options: dict[str, object]) -> None:
-        with pytest.raises(PolicyError, match="background-knowledge, "):
+        with pytest.raises(PolicyError, match="background-knowledge: "):
             BackgroundKnowledge(**options)  # type: ignore[arg-type]
 
 
@@ -110,7 +110,7 @@ class TestSkewness:
 
     @pytest.mark.parametrize("gain", [1, 0, "much", float("inf"), float("nan"), True])
     def test_a_gain_that_is_none(self, gain: object) -> None:
-        with pytest.raises(PolicyError, match="skewness, gain"):
+        with pytest.raises(PolicyError, match="skewness: gain"):
             Skewness(gain=gain)  # type: ignore[arg-type]
 
 
@@ -184,9 +184,9 @@ class TestSimilarity:
             Similarity().play(Target(generalized(), patients()))
         with pytest.raises(PolicyError, match="'disease' has levels up to 2"):
             Similarity(level=3).play(self.target())
-        with pytest.raises(PolicyError, match="similarity, level"):
+        with pytest.raises(PolicyError, match="similarity: level"):
             Similarity(level=0)
-        with pytest.raises(PolicyError, match="similarity, width"):
+        with pytest.raises(PolicyError, match="similarity: width"):
             Similarity(width=2)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import ClassVar, get_args
+from typing import ClassVar
 
 import numpy as np
 
@@ -17,12 +17,14 @@ from sfumato.anonymizers.feasibility import feasible
 from sfumato.anonymizers.mondrian.mondrian import Mondrian
 from sfumato.anonymizers.protocol import Problem, Publication
 from sfumato.errors import PolicyError, raise_all
+from sfumato.models import promisable
 from sfumato.models.k_anonymity import KAnonymity
 from sfumato.models.probabilistic_l_diversity import ProbabilisticLDiversity
 from sfumato.models.protocol import PrivacyModel
+from sfumato.models.says import Subject, says
 from sfumato.numbers import counted
+from sfumato.options import Checked
 from sfumato.published import BucketizedTables
-from sfumato.published.checks.buckets import BUCKET_MODELS
 from sfumato.table.encoding import EncodedTable
 from sfumato.table.table import Table
 
@@ -31,7 +33,7 @@ BUCKETS_IN_A_PART = 2
 
 
 @dataclass(frozen=True)
-class Bucketization:
+class Bucketization(Checked):
     """Publish two tables that share nothing but the number of a bucket (Anatomy).
 
     Parameters
@@ -77,14 +79,9 @@ class Bucketization:
 
     name: ClassVar[str] = "bucketization"
     kind: ClassVar[str] = BucketizedTables.kind
-    promises: ClassVar[tuple[str, ...]] = BUCKET_MODELS
+    promises: ClassVar[Subject | None] = "buckets"
 
     members: Members = "dealt"
-
-    def __post_init__(self) -> None:
-        """Check the option."""
-        if self.members not in get_args(Members):
-            raise PolicyError(f"bucketization: members must be one of {', '.join(get_args(Members))}")
 
     def check(self, table: EncodedTable, models: Sequence[PrivacyModel]) -> None:
         """Raise PolicyError with everything that does not fit: columns and models."""
@@ -135,10 +132,10 @@ def _column_problems(table: EncodedTable) -> Iterator[str]:
 def _model_problems(table: EncodedTable, models: Sequence[PrivacyModel]) -> Iterator[str]:
     names = [attribute.name for attribute in table.sensitive]
     for model in models:
-        if model.name not in Bucketization.promises:
+        if "buckets" not in says(model).speaks_of:
             yield (
                 f"{model.name}: bucketization publishes quasi-identifying values as they are and cannot promise it; it "
-                f"can promise {', '.join(Bucketization.promises)}; for others take an anonymizer that generalizes, "
+                f"can promise {', '.join(promisable('buckets'))}; for others take an anonymizer that generalizes, "
                 "such as mondrian"
             )
         else:

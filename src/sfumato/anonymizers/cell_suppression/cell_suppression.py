@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from numbers import Real
 from types import MappingProxyType
@@ -33,6 +33,7 @@ from sfumato.kernels.grouping import first_records
 from sfumato.models.subset_k_anonymity import SubsetKAnonymity
 from sfumato.models.wildcard_k_anonymity import WildcardKAnonymity
 from sfumato.numbers import counted, figure
+from sfumato.options import Checked
 from sfumato.table.encoding import EncodedAttribute, EncodedTable
 
 Method = Literal["heuristic", "exact"]
@@ -41,7 +42,7 @@ MOST_IMPORTANT = 1_000_000_000
 
 
 @dataclass(frozen=True)
-class CellSuppression:
+class CellSuppression(Checked):
     """Publish every value as it is, or as ``*``, with the fewest or the cheapest stars that satisfy the models.
 
     Parameters
@@ -86,15 +87,15 @@ class CellSuppression:
 
     def __post_init__(self) -> None:
         """Check every option by itself; whether the names are attributes is known when there is a table."""
-        problems = [] if self.importance is None else _weight_problems(self.importance)
-        if self.strata is not None and not isinstance(self.strata, str):
-            problems.append("cell-suppression, strata: give the name of a quasi-identifying column")
-        if self.method not in ("heuristic", "exact"):
-            problems.append("cell-suppression, method: must be one of heuristic, exact")
-        raise_all(PolicyError, problems)
+        super().__post_init__()
         if self.importance is not None:
             weights = {name: float(weight) for name, weight in self.importance.items()}
             object.__setattr__(self, "importance", MappingProxyType(weights))
+
+    def _mistakes(self) -> Iterator[str]:
+        yield from () if self.importance is None else _weight_problems(self.importance)
+        if self.strata is not None and not isinstance(self.strata, str):
+            yield "cell-suppression, strata: give the name of a quasi-identifying column"
 
     def __hash__(self) -> int:
         """Hash by value; the order of `importance` does not count."""

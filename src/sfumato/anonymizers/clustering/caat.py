@@ -11,12 +11,12 @@ from numpy.typing import NDArray
 from sfumato.anonymizers.clustering.distances import HeightDistance
 from sfumato.anonymizers.clustering.distinct import DistinctRecords, distinct_of
 from sfumato.anonymizers.feasibility import Feasible
-from sfumato.anonymizers.parts import block_size_problems, solve_in_blocks
+from sfumato.anonymizers.parts import BlockSize, solve_in_blocks
 from sfumato.anonymizers.protocol import Problem
 from sfumato.classes.partition import Partition
-from sfumato.errors import PolicyError, raise_all
 from sfumato.kernels.clustering.caat import CLASSES, ENDED, LEFT, LOOKED, begin, gaps_to_class, grow, join_nearest
 from sfumato.kernels.clustering.class_gap import MEAN, MIDPOINT, NEAREST, WIDEN
+from sfumato.options import Checked
 from sfumato.randomness import permutation
 
 Interval = Literal["widen", "midpoint", "nearest", "mean"]
@@ -30,7 +30,7 @@ STEP = 200
 
 
 @dataclass(frozen=True)
-class CAAT:
+class CAAT(Checked):
     """Move the nearest records into a class until it has k; start the next with the record furthest from it.
 
     Parameters
@@ -76,11 +76,7 @@ class CAAT:
     interval: Interval = "widen"
     ties: Ties = "all"
     frozen: bool = False
-    block_size: int | None = 50_000
-
-    def __post_init__(self) -> None:
-        """Check the options."""
-        raise_all(PolicyError, _problems(self))
+    block_size: BlockSize | None = 50_000
 
     def solve(self, problem: Problem) -> Partition:
         """Partition the records.
@@ -169,15 +165,3 @@ def distances_to_class(
     gaps = gaps_to_class(records.codes, members, others, INTERVALS[interval], records.loss)
     means: NDArray[np.float64] = gaps / records.loss.tops.sum()
     return means
-
-
-def _problems(options: CAAT) -> list[str]:
-    allowed = {"interval": tuple(INTERVALS), "ties": ("all", "first")}
-    problems = [
-        f"caat: {field} must be one of {', '.join(words)}"
-        for field, words in allowed.items()
-        if getattr(options, field) not in words
-    ]
-    if not isinstance(options.frozen, bool):
-        problems.append("caat: frozen must be true or false")
-    return [*problems, *block_size_problems("caat", options.block_size)]

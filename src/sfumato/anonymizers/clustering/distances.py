@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal, Protocol
+from typing import Annotated, Literal, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +18,7 @@ from sfumato.errors import PolicyError
 from sfumato.hierarchy.tree import Hierarchy
 from sfumato.kernels.clustering.class_loss import ClassLoss, doubled_gaps
 from sfumato.kernels.space import NUMERIC, SET, TREE
+from sfumato.options import Limit
 from sfumato.table.encoding import EncodedAttribute
 
 Loss = Literal["ncp", "loss", "height"]
@@ -101,7 +102,7 @@ class WeightedHierarchyDistance:
     records are each generalized to their common ancestor, so that KACA's distance between them is twice this one.
     """
 
-    beta: float = 0.0
+    beta: Annotated[float, Limit(0)] = 0.0
 
     def __post_init__(self) -> None:
         """Check the weight."""

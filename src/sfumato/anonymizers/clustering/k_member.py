@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
-from typing import ClassVar, Literal
+from typing import Annotated, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,20 +12,20 @@ from numpy.typing import NDArray
 from sfumato.anonymizers.clustering.distances import DISTANCES, Loss
 from sfumato.anonymizers.clustering.distinct import DistinctRecords, distinct_of
 from sfumato.anonymizers.clustering.neighbours import neighbours_of
-from sfumato.anonymizers.clustering.refinement import ROUNDS, Classes, Effort, effort_problems, refined
+from sfumato.anonymizers.clustering.refinement import ROUNDS, Classes, Effort, refined
 from sfumato.anonymizers.feasibility import Feasible
-from sfumato.anonymizers.parts import block_size_problems, solve_in_blocks
+from sfumato.anonymizers.parts import BlockSize, solve_in_blocks
 from sfumato.anonymizers.protocol import Problem
 from sfumato.classes.partition import Partition
-from sfumato.errors import PolicyError, raise_all
 from sfumato.kernels.clustering.k_member import grow_classes
+from sfumato.options import Checked, Limit
 from sfumato.randomness import permutation
 
 Seeds = Literal["densest", "furthest"]
 
 
 @dataclass(frozen=True)
-class KMember:
+class KMember(Checked):
     """Grow one class after the other: a seed, then always the record that costs the class least, until it has k.
 
     Parameters
@@ -72,14 +72,9 @@ class KMember:
 
     seeds: Seeds = "densest"
     loss: Loss = "ncp"
-    refine: int = ROUNDS
-    refine_seconds: float | None = None
-    block_size: int = 50_000
-
-    def __post_init__(self) -> None:
-        """Check the options."""
-        problems = [*_unknown_words(self), *effort_problems(self.name, self.refine, self.refine_seconds)]
-        raise_all(PolicyError, [*problems, *block_size_problems(self.name, self.block_size)])
+    refine: Annotated[int, Limit(0)] = ROUNDS
+    refine_seconds: Annotated[float, Limit(0, unit="seconds")] | None = None
+    block_size: BlockSize = 50_000
 
     def solve(self, problem: Problem) -> Partition:
         """Partition the records.
@@ -143,12 +138,3 @@ def grown_classes(records: DistinctRecords, seeds: NDArray[np.int64], first: int
     numbers = np.concatenate([shares[:, 2], left])
     order = np.argsort(owners, kind="stable")
     return np.repeat(classes[order], numbers[order]).astype(np.int32), int(count)
-
-
-def _unknown_words(options: KMember) -> list[str]:
-    allowed = {"seeds": ("densest", "furthest"), "loss": tuple(DISTANCES)}
-    return [
-        f"k-member: {field} must be one of {', '.join(words)}"
-        for field, words in allowed.items()
-        if getattr(options, field) not in words
-    ]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import Annotated, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,12 +11,12 @@ from numpy.typing import NDArray
 from sfumato.anonymizers.clustering.distances import WeightedHierarchyDistance
 from sfumato.anonymizers.clustering.distinct import DistinctRecords, distinct_of
 from sfumato.anonymizers.feasibility import Feasible
-from sfumato.anonymizers.parts import block_size_problems, solve_in_blocks
+from sfumato.anonymizers.parts import BlockSize, solve_in_blocks
 from sfumato.anonymizers.protocol import Problem
 from sfumato.classes.partition import Partition
-from sfumato.errors import PolicyError, raise_all
 from sfumato.kernels.clustering.kaca import LOOKED, SMALL, STEPS, begin, box_distances, classes_of, settle
 from sfumato.kernels.clustering.record_tree import plant
+from sfumato.options import Checked, Limit
 from sfumato.table.encoding import EncodedAttribute
 
 Weights = Literal["uniform", "height"]
@@ -26,7 +26,7 @@ STEP = 500
 
 
 @dataclass(frozen=True)
-class KACA:
+class KACA(Checked):
     """Start with equal records as classes; while one has too few, join it with the nearest, or with a part of that.
 
     The distance of two classes is what all their records together are generalized by when they come to share a record:
@@ -73,13 +73,9 @@ class KACA:
     decides_regions: ClassVar[bool] = False
 
     weights: Weights = "uniform"
-    beta: float = 1.0
+    beta: Annotated[float, Limit(0, 50)] = 1.0
     stub: bool = True
-    block_size: int | None = 50_000
-
-    def __post_init__(self) -> None:
-        """Check the options."""
-        raise_all(PolicyError, _problems(self))
+    block_size: BlockSize | None = 50_000
 
     @property
     def distance(self) -> WeightedHierarchyDistance:
@@ -207,15 +203,3 @@ def _notes(start: Feasible) -> tuple[str, ...]:
     if not bare:
         return ()
     return (f"No hierarchy for {', '.join(bare)}: KACA weighed intervals by their width instead of levels.",)
-
-
-def _problems(options: KACA) -> list[str]:
-    problems = []
-    if options.weights not in ("uniform", "height"):
-        problems.append("kaca: weights must be one of uniform, height")
-    beta = options.beta
-    if not isinstance(beta, int | float) or isinstance(beta, bool) or not 0 <= beta <= 50:
-        problems.append("kaca: beta must be a number from 0 to 50")
-    if not isinstance(options.stub, bool):
-        problems.append("kaca: stub must be true or false")
-    return [*problems, *block_size_problems("kaca", options.block_size)]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
-from typing import ClassVar, Literal
+from typing import Annotated, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,15 +16,14 @@ from sfumato.anonymizers.clustering.numeric_space import (
     NumericSpace,
     Scale,
     numeric_space,
-    unknown_words,
 )
 from sfumato.anonymizers.feasibility import Feasible
-from sfumato.anonymizers.parts import block_size_problems, solve_in_blocks
+from sfumato.anonymizers.parts import BlockSize, solve_in_blocks
 from sfumato.anonymizers.protocol import Problem
 from sfumato.classes.partition import Partition
-from sfumato.errors import PolicyError, raise_all
 from sfumato.kernels.points.kmeans import assign_points, move_centres, spread_start
 from sfumato.kernels.points.point_tree import PointTree, plant_points
+from sfumato.options import Checked, Limit
 from sfumato.parallel import each
 from sfumato.randomness import permutation
 
@@ -35,7 +34,7 @@ _CHUNK = 4096
 
 
 @dataclass(frozen=True)
-class KMeans:
+class KMeans(Checked):
     """Cluster into n / k clusters around moving means, then merge clusters that are too small into the nearest.
 
     A method for numbers and dates; other columns are encoded as numbers, or refused.
@@ -86,27 +85,12 @@ class KMeans:
     decides_regions: ClassVar[bool] = False
 
     start: Start = "random"
-    starts: int = 1
+    starts: Annotated[int, Limit(1)] = 1
     scale: Scale = "minmax"
     categories: Categories = "ranks"
-    max_iterations: int = 300
-    tolerance: float = 1e-9
-    block_size: int = 50_000
-
-    def __post_init__(self) -> None:
-        """Check the options."""
-        problems = unknown_words(self.name, self.scale, self.categories)
-        if self.start not in ("random", "k-means++"):
-            problems.append("k-means: start must be one of random, k-means++")
-        problems += [
-            f"k-means: {option} must be a whole number, 1 or above"
-            for option in ("starts", "max_iterations")
-            if isinstance(number := getattr(self, option), bool) or not isinstance(number, int) or number < 1
-        ]
-        tolerance = self.tolerance
-        if isinstance(tolerance, bool) or not isinstance(tolerance, (int, float)) or not 0 <= tolerance < 1e300:
-            problems.append("k-means: tolerance must be a number, 0 or above")
-        raise_all(PolicyError, [*problems, *block_size_problems(self.name, self.block_size)])
+    max_iterations: Annotated[int, Limit(1)] = 300
+    tolerance: Annotated[float, Limit(0)] = 1e-9
+    block_size: BlockSize = 50_000
 
     def solve(self, problem: Problem) -> Partition:
         """Partition the records.

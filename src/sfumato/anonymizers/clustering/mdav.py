@@ -11,18 +11,17 @@ from sfumato.anonymizers.clustering.numeric_space import (
     Categories,
     NumericSpace,
     numeric_space,
-    unknown_words,
 )
 from sfumato.anonymizers.feasibility import Feasible
-from sfumato.anonymizers.parts import block_size_problems, solve_in_blocks
+from sfumato.anonymizers.parts import BlockSize, solve_in_blocks
 from sfumato.anonymizers.protocol import Problem
 from sfumato.classes.partition import Partition
-from sfumato.errors import PolicyError, raise_all
 from sfumato.kernels.points.mdav import mdav
+from sfumato.options import Checked
 
 
 @dataclass(frozen=True)
-class MDAV:
+class MDAV(Checked):
     """Make classes of k around the record farthest from the mean of all that are left, and around its opposite.
 
     A method for numbers and dates, on the scale of z-scores; other columns are encoded as numbers, or refused.
@@ -59,12 +58,7 @@ class MDAV:
     decides_regions: ClassVar[bool] = False
 
     categories: Categories = "ranks"
-    block_size: int = 20_000
-
-    def __post_init__(self) -> None:
-        """Check the options."""
-        problems = unknown_words(self.name, "zscore", self.categories)
-        raise_all(PolicyError, [*problems, *block_size_problems(self.name, self.block_size)])
+    block_size: BlockSize = 20_000
 
     def solve(self, problem: Problem) -> Partition:
         """Partition the records.

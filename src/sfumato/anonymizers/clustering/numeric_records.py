@@ -8,16 +8,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.anonymizers.clustering.numeric_space import NumericSpace
+from sfumato.anonymizers.clustering.sizes import least_size
 from sfumato.anonymizers.feasibility import Feasible
 from sfumato.classes.grouping import distinct_records
 from sfumato.classes.partition import Partition
 from sfumato.kernels.points.class_merging import merge_classes
 from sfumato.kernels.points.point_tree import nearest_items, plant_points
-from sfumato.kernels.predicates import ALPHA, DISTINCT, ENTROPY, K_ANONYMITY, PROBABILISTIC, RECURSIVE
 from sfumato.randomness import permutation
-
-_LEAST_SIZE = {K_ANONYMITY: "first", DISTINCT: "first", PROBABILISTIC: "first", ENTROPY: "first", RECURSIVE: "second"}
-"""Rules whose parameter is a number of records that no class can do without."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -58,14 +55,7 @@ class NumericRecords:
     @property
     def class_size(self) -> int:
         """Records that every class needs at least, as far as the rules say it by themselves; at most n."""
-        rules = self.start.rules.arrays
-        needed = [1.0]
-        for place, code in enumerate(rules.codes):
-            if code in _LEAST_SIZE:
-                needed.append(float(getattr(rules, _LEAST_SIZE[int(code)])[place]))
-            elif code == ALPHA:
-                needed.append(1.0 / float(rules.first[place]))
-        return min(len(self.rows), int(np.ceil(max(needed) - 1e-9)))
+        return min(len(self.rows), least_size(self.start))
 
     def merged(self, class_of: NDArray[np.int32], count: int) -> tuple[NDArray[np.int32], int]:
         """Merge classes until every one satisfies the rules.

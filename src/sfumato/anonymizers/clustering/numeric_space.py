@@ -19,8 +19,6 @@ from sfumato.table.schema import Kind
 Scale = Literal["minmax", "zscore", "none"]
 Categories = Literal["ranks", "one-hot", "refuse"]
 
-SCALES = ("minmax", "zscore", "none")
-CATEGORIES = ("ranks", "one-hot", "refuse")
 
 MOST_CATEGORIES = 64
 """Categories of one attribute that become coordinates of their own at most."""
@@ -94,16 +92,6 @@ def numeric_space(table: EncodedTable, scale: Scale, categories: Categories, *, 
         axis = _axis(_values(attribute), counts, scale) if as_numbers else _indicators(counts, scale)
         axes.append(axis * math.sqrt(attribute.weight))
     return NumericSpace(tuple(axes), _notes(unmeasured, categories))
-
-
-def unknown_words(name: str, scale: object, categories: object) -> list[str]:
-    """Say which of the two options has an unknown value."""
-    allowed = {"scale": (scale, SCALES), "categories": (categories, CATEGORIES)}
-    return [
-        f"{name}: {option} must be one of {', '.join(words)}"
-        for option, (given, words) in allowed.items()
-        if given not in words
-    ]
 
 
 def _refusal(name: str, unmeasured: Sequence[EncodedAttribute]) -> str:

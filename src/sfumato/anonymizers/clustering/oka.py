@@ -12,12 +12,12 @@ from sfumato.anonymizers.clustering.distances import HeightDistance
 from sfumato.anonymizers.clustering.distinct import DistinctRecords, distinct_of
 from sfumato.anonymizers.clustering.sizes import least_size
 from sfumato.anonymizers.feasibility import Feasible
-from sfumato.anonymizers.parts import block_size_problems, solve_in_blocks
+from sfumato.anonymizers.parts import BlockSize, solve_in_blocks
 from sfumato.anonymizers.protocol import Problem
 from sfumato.classes.partition import Partition
-from sfumato.errors import PolicyError, raise_all
 from sfumato.kernels.clustering.centroids import Centroids, centroids_of
 from sfumato.kernels.clustering.one_pass import join_nearest, linked, own_distances
+from sfumato.options import Checked
 from sfumato.randomness import permutation
 
 Centroid = Literal["ancestor", "mode"]
@@ -27,7 +27,7 @@ _STEP = 2048
 
 
 @dataclass(frozen=True)
-class OKA:
+class OKA(Checked):
     """Draw n / k records as seeds, let every record join the nearest centroid, then even the sizes out.
 
     Parameters
@@ -70,12 +70,7 @@ class OKA:
     decides_regions: ClassVar[bool] = False
 
     centroid: Centroid = "ancestor"
-    block_size: int = 40_000
-
-    def __post_init__(self) -> None:
-        """Check the options."""
-        problems = [] if self.centroid in ("ancestor", "mode") else ["oka: centroid must be one of ancestor, mode"]
-        raise_all(PolicyError, problems + block_size_problems(self.name, self.block_size))
+    block_size: BlockSize = 40_000
 
     def solve(self, problem: Problem) -> Partition:
         """Partition the records.

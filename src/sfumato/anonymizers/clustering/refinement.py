@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import math
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from typing import Annotated, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,8 +16,8 @@ from sfumato.anonymizers.clustering.neighbours import neighbours_of
 from sfumato.anonymizers.feasibility import feasible
 from sfumato.anonymizers.protocol import Problem
 from sfumato.classes.partition import Partition
-from sfumato.errors import PolicyError, raise_all
 from sfumato.kernels.clustering.refinement import Surroundings, anneal, total_loss
+from sfumato.options import Checked, Limit
 from sfumato.parallel import each
 
 NEAR = 16
@@ -39,7 +39,7 @@ _MODULUS = 2**31 - 1
 
 
 @dataclass(frozen=True)
-class Effort:
+class Effort(Checked):
     """How long to refine.
 
     Attributes
@@ -55,12 +55,10 @@ class Effort:
         With every value that is no number of at least 0.
     """
 
-    rounds: int
-    seconds: float | None = None
+    name: ClassVar[str] = "refinement"
 
-    def __post_init__(self) -> None:
-        """Check both."""
-        raise_all(PolicyError, effort_problems("refinement", self.rounds, self.seconds))
+    rounds: Annotated[int, Limit(0)]
+    seconds: Annotated[float, Limit(0, unit="seconds")] | None = None
 
     @property
     def none(self) -> bool:
@@ -79,20 +77,6 @@ class Effort:
             yield share, min(1.0, share + spent)
             now = (time.monotonic() - begun) / self.seconds
             share, spent = now, now - share
-
-
-def effort_problems(name: str, rounds: object, seconds: object) -> list[str]:
-    """List what is wrong with the options `refine` and `refine_seconds` of the anonymizer `name`."""
-    problems = []
-    if not isinstance(rounds, int) or isinstance(rounds, bool) or rounds < 0:
-        problems.append(f"{name}: refine must be a whole number, 0 or above")
-    if seconds is not None and not _is_duration(seconds):
-        problems.append(f"{name}: refine_seconds must be a finite number of seconds, 0 or above")
-    return problems
-
-
-def _is_duration(seconds: object) -> bool:
-    return isinstance(seconds, (int, float)) and not isinstance(seconds, bool) and 0 <= seconds < math.inf
 
 
 @dataclass(frozen=True, eq=False, repr=False)

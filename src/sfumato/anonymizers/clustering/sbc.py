@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import Annotated, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,7 +19,7 @@ from sfumato.anonymizers.clustering.similarity import (
     similarity_table,
 )
 from sfumato.anonymizers.feasibility import Feasible
-from sfumato.anonymizers.parts import block_size_problems, solve_in_blocks
+from sfumato.anonymizers.parts import BlockSize, solve_in_blocks
 from sfumato.anonymizers.protocol import Problem
 from sfumato.classes.partition import Partition
 from sfumato.classes.statistics import class_statistics
@@ -27,6 +27,7 @@ from sfumato.errors import PolicyError, raise_all
 from sfumato.kernels.boxes import class_boxes
 from sfumato.kernels.clustering.similarity import Progressed, grow_similar, nearest_classes
 from sfumato.numbers import counted
+from sfumato.options import Checked, ListOfNames
 from sfumato.table.encoding import EncodedTable
 
 Remainder = Literal["last", "nearest", "suppress"]
@@ -36,7 +37,7 @@ STEP = 500
 
 
 @dataclass(frozen=True)
-class SBC:
+class SBC(Checked):
     """Take the first record left and the nearest others as a class, measured by how frequent values are together.
 
     Numbers are as far apart as their difference over the range of the table. Categories need no hierarchy: the values
@@ -94,19 +95,13 @@ class SBC:
     chain: ChainRule = "previous"
     remainder: Remainder = "last"
     sort: Sort = "values"
-    sort_by: tuple[str, ...] = ()
+    sort_by: Annotated[tuple[str, ...], ListOfNames(0)] = ()
     normalize: Normalize = "sum"
-    block_size: int | None = None
+    block_size: BlockSize | None = None
 
-    def __post_init__(self) -> None:
-        """Check the options."""
-        problems = [*_unknown_words(self), *block_size_problems(self.name, self.block_size)]
-        if isinstance(self.sort_by, str) or not all(isinstance(name, str) for name in self.sort_by):
-            problems.append("sbc: sort_by must be a list of names of attributes")
-        elif self.sort_by and self.sort == "random":
-            problems.append("sbc: sort_by has no say where sort is random; leave one of them out")
-        raise_all(PolicyError, problems)
-        object.__setattr__(self, "sort_by", tuple(self.sort_by))
+    def _mistakes(self) -> Iterator[str]:
+        if self.sort_by and self.sort == "random":
+            yield "sbc: sort_by has no say where sort is random; leave one of them out"
 
     def solve(self, problem: Problem) -> Partition:
         """Partition the records.
@@ -252,17 +247,3 @@ def _smallest_first(class_of: NDArray[np.int32], sizes: NDArray[np.int64], table
 
 def _left_over(records: int) -> str:
     return f"{counted(records, 'record')} left over in the end, which no class could be made of."
-
-
-def _unknown_words(options: SBC) -> list[str]:
-    allowed = {
-        "chain": ("previous", "all"),
-        "remainder": ("last", "nearest", "suppress"),
-        "sort": ("values", "random"),
-        "normalize": ("sum", "by-type"),
-    }
-    return [
-        f"sbc: {field} must be one of {', '.join(words)}"
-        for field, words in allowed.items()
-        if getattr(options, field) not in words
-    ]

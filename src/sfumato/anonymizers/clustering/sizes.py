@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import math
-
 from sfumato.anonymizers.feasibility import Feasible
-from sfumato.kernels.predicates import ALPHA, DISTINCT, ENTROPY, PROBABILISTIC, RECURSIVE
+from sfumato.models.says import least_class_size
 
 
 def least_size(start: Feasible) -> int:
@@ -14,13 +12,4 @@ def least_size(start: Feasible) -> int:
     The largest k and l among the models, and 1 over the smallest share that a value may have. Algorithms that form
     classes of a given size ask for this one, so that less is left to repair where k alone says little.
     """
-    rules = start.rules.arrays
-    least = float(start.smallest)
-    for code, first, second in zip(rules.codes, rules.first, rules.second, strict=True):
-        if code in (DISTINCT, PROBABILISTIC, ENTROPY):
-            least = max(least, float(first))
-        elif code == RECURSIVE:
-            least = max(least, float(second))
-        elif code == ALPHA:
-            least = max(least, 1.0 / float(first))
-    return math.ceil(least - 1e-9)
+    return max(start.smallest, least_class_size(start.problem.models) or 1)

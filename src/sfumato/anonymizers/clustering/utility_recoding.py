@@ -12,14 +12,14 @@ from sfumato.anonymizers.clustering.distances import PenaltyDistance
 from sfumato.anonymizers.clustering.distinct import DistinctRecords, distinct_of
 from sfumato.anonymizers.clustering.sizes import least_size
 from sfumato.anonymizers.feasibility import Feasible
-from sfumato.anonymizers.parts import block_size_problems, solve_in_blocks
+from sfumato.anonymizers.parts import BlockSize, solve_in_blocks
 from sfumato.anonymizers.protocol import Problem
 from sfumato.classes.partition import Partition
-from sfumato.errors import PolicyError, raise_all
 from sfumato.kernels.clustering.bottom_up import join_undersized
 from sfumato.kernels.clustering.local_classes import boxes_of, single_rows
 from sfumato.kernels.clustering.top_down import halved
 from sfumato.kernels.clustering.undersized import help_undersized, listed
+from sfumato.options import Checked
 from sfumato.randomness import permutation
 
 Direction = Literal["bottom-up", "top-down"]
@@ -28,7 +28,7 @@ _STEP = 1024
 
 
 @dataclass(frozen=True)
-class UtilityRecoding:
+class UtilityRecoding(Checked):
     """Form classes that lose little: small ones join the nearest, or large ones are halved around two far records.
 
     Parameters
@@ -73,13 +73,7 @@ class UtilityRecoding:
     decides_regions: ClassVar[bool] = False
 
     direction: Direction = "bottom-up"
-    block_size: int = 40_000
-
-    def __post_init__(self) -> None:
-        """Check the options."""
-        known = self.direction in ("bottom-up", "top-down")
-        problems = [] if known else ["utility-recoding: direction must be one of bottom-up, top-down"]
-        raise_all(PolicyError, problems + block_size_problems(self.name, self.block_size))
+    block_size: BlockSize = 40_000
 
     def solve(self, problem: Problem) -> Partition:
         """Partition the records.

@@ -4,25 +4,24 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 from sfumato.anonymizers.clustering.numeric_records import numeric_records
 from sfumato.anonymizers.clustering.numeric_space import (
     Categories,
     NumericSpace,
     numeric_space,
-    unknown_words,
 )
 from sfumato.anonymizers.feasibility import Feasible
-from sfumato.anonymizers.parts import block_size_problems, solve_in_blocks
+from sfumato.anonymizers.parts import BlockSize, solve_in_blocks
 from sfumato.anonymizers.protocol import Problem
 from sfumato.classes.partition import Partition
-from sfumato.errors import PolicyError, raise_all
 from sfumato.kernels.points.mdav import v_mdav
+from sfumato.options import Checked, Limit
 
 
 @dataclass(frozen=True)
-class VMDAV:
+class VMDAV(Checked):
     """Make classes of k from the outside in, and let each grow while a record is much closer to it than to others.
 
     A method for numbers and dates, on the scale of z-scores; other columns are encoded as numbers, or refused.
@@ -61,16 +60,9 @@ class VMDAV:
     name: ClassVar[str] = "v-mdav"
     decides_regions: ClassVar[bool] = False
 
-    gamma: float = 0.2
+    gamma: Annotated[float, Limit(0, 1e9, below=True)] = 0.2
     categories: Categories = "ranks"
-    block_size: int = 20_000
-
-    def __post_init__(self) -> None:
-        """Check the options."""
-        problems = unknown_words(self.name, "zscore", self.categories)
-        if isinstance(self.gamma, bool) or not isinstance(self.gamma, (int, float)) or not 0 <= self.gamma < 1e9:
-            problems.append("v-mdav: gamma must be a number, 0 or above")
-        raise_all(PolicyError, [*problems, *block_size_problems(self.name, self.block_size)])
+    block_size: BlockSize = 20_000
 
     def solve(self, problem: Problem) -> Partition:
         """Partition the records.

@@ -15,16 +15,16 @@ from sfumato.anonymizers.full_domain.level_losses import LOSS_NAME, LevelLosses
 from sfumato.anonymizers.full_domain.outcome import Outcome, best_outcome, levels_in_words, room_of, settled
 from sfumato.anonymizers.protocol import Problem
 from sfumato.classes.partition import Partition
-from sfumato.errors import PolicyError
 from sfumato.hierarchy.lattice import Levels
 from sfumato.hierarchy.lattice_search import LatticeSearch, NodeState, blank_states
 from sfumato.numbers import counted
+from sfumato.options import Checked
 
 Allowance = Literal["limit", "k"]
 
 
 @dataclass(frozen=True)
-class Datafly:
+class Datafly(Checked):
     """Climb one path through the lattice, always in the attribute that has most distinct values.
 
     While too many records are in classes that break a model, the attribute with most distinct values among the classes
@@ -63,11 +63,6 @@ class Datafly:
     order_free: ClassVar[bool] = True
 
     allowance: Allowance = "limit"
-
-    def __post_init__(self) -> None:
-        """Check the allowance."""
-        if self.allowance not in ("limit", "k"):
-            raise PolicyError("datafly: allowance must be one of limit, k")
 
     def solve(self, problem: Problem) -> Partition:
         """Generalize the whole table to the node where the path ends.

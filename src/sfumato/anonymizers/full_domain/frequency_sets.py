@@ -13,13 +13,11 @@ from sfumato.anonymizers.feasibility import Feasible
 from sfumato.classes.grouping import distinct_records, group_records
 from sfumato.hierarchy.lattice import Levels
 from sfumato.kernels.full_domain.frequency_sets import judged, rolled_up
-from sfumato.kernels.predicates import DISTINCT, K_ANONYMITY, RuleArrays
+from sfumato.kernels.predicates import RuleArrays
+from sfumato.models.rule_traits import lasting
 
 Places = tuple[int, ...]
 """Which attributes, rising."""
-
-UNDISTURBED = (K_ANONYMITY, DISTINCT)
-"""Rules that a class keeps whatever is added to it."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -79,7 +77,7 @@ class Counts:
     def __init__(self, start: Feasible, domains: Sequence[DomainLevels]) -> None:
         self.domains = domains
         self.rules = start.rules.arrays
-        self._lasting = _only(self.rules, UNDISTURBED)
+        self._lasting = lasting(self.rules)
         self._climbs, self._starts = _climbs(domains)
         self._nodes = [domain.counts.tolist() for domain in domains]
         self._values = np.diff(self.rules.offsets).tolist()
@@ -87,7 +85,7 @@ class Counts:
 
     @property
     def lasting(self) -> bool:
-        """Whether no more records fail when attributes are generalized: every rule is one of `UNDISTURBED`."""
+        """Whether no more records fail when attributes are generalized: a class keeps every rule."""
         return len(self._lasting.codes) == len(self.rules.codes)
 
     def at(self, below: FrequencySet, places: Places, levels: Levels) -> FrequencySet:
@@ -117,7 +115,7 @@ class Counts:
         return _verdict(counted, self.rules)
 
     def lost(self, counted: FrequencySet) -> int:
-        """Count the records in classes that break a rule of `UNDISTURBED`; cost as :meth:`verdict`.
+        """Count the records in classes that break a rule that lasts; cost as :meth:`verdict`.
 
         A class that satisfies such a rule satisfies it with whatever is added, so this number never rises when
         attributes are generalized or dropped, and no more records fail in the end.
@@ -133,16 +131,6 @@ def _verdict(counted: FrequencySet, rules: RuleArrays) -> Verdict:
     class_of, count = group_records(np.ascontiguousarray(counted.codes[:, :width]))
     sizes, holds = judged(class_of, count, counted.codes, width, counted.weights, rules)
     return Verdict(int(sizes[~holds].sum()), int(np.count_nonzero(holds)), holds[class_of])
-
-
-def _only(rules: RuleArrays, kinds: Sequence[int]) -> RuleArrays:
-    chosen = np.isin(rules.codes, kinds)
-    return rules._replace(
-        codes=rules.codes[chosen],
-        attributes=rules.attributes[chosen],
-        first=rules.first[chosen],
-        second=rules.second[chosen],
-    )
 
 
 def _bottom(start: Feasible, domains: Sequence[DomainLevels]) -> FrequencySet:

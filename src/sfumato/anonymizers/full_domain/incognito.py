@@ -18,6 +18,7 @@ from sfumato.classes.partition import Partition
 from sfumato.errors import PolicyError, raise_all
 from sfumato.hierarchy.lattice import Lattice, Levels
 from sfumato.hierarchy.lattice_search import SATISFYING, LatticeSearch
+from sfumato.options import Checked
 
 Selection = Literal["height", "classes", "loss"]
 
@@ -26,7 +27,7 @@ LARGEST = 1 << 20
 
 
 @dataclass(frozen=True)
-class Incognito:
+class Incognito(Checked):
     """Find every node of the lattice of full-domain generalizations that satisfies the models, and take one.
 
     Subsets of the attributes are searched from small to large: a node over several attributes can only satisfy the
@@ -73,11 +74,6 @@ class Incognito:
     order_free: ClassVar[bool] = True
 
     selection: Selection = "height"
-
-    def __post_init__(self) -> None:
-        """Check the selection."""
-        if self.selection not in ("height", "classes", "loss"):
-            raise PolicyError("incognito: selection must be one of height, classes, loss")
 
     def solve(self, problem: Problem) -> Partition:
         """Generalize the whole table to the chosen node.

@@ -14,13 +14,12 @@ from sfumato.anonymizers.protocol import Problem
 from sfumato.classes.statistics import SensitiveCounts
 from sfumato.hierarchy.lattice import Levels
 from sfumato.kernels.full_domain.full_domain import judged, smallest_class, value_totals
-from sfumato.kernels.predicates import DISTINCT, K_ANONYMITY, RECURSIVE, RuleArrays
+from sfumato.kernels.predicates import RuleArrays
 from sfumato.models.compiled import CompiledRules, compile_rules, rule_arrays
 from sfumato.models.protocol import PrivacyModel, Rule
+from sfumato.models.rule_traits import lasting, relative, ruled, smallest
 
 Marks = NDArray[np.bool_]
-HEREDITARY = (K_ANONYMITY, DISTINCT)
-"""Rules that every part of a class breaks when the class does."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -82,12 +81,12 @@ class SuppressionRule:
     @cached_property
     def ruled(self) -> bool:
         """Whether some rule looks at more than the class size."""
-        return bool(np.any(self.rules.arrays.codes != K_ANONYMITY))
+        return ruled(self.rules.arrays)
 
     @cached_property
     def relative(self) -> bool:
         """Whether some rule compares with the published table."""
-        return bool(np.any(self.rules.arrays.codes > RECURSIVE))
+        return relative(self.rules.arrays)
 
     @property
     def satisfiable(self) -> bool:
@@ -139,10 +138,9 @@ class SuppressionRule:
 
     @cached_property
     def _passed_on(self) -> RuleArrays | None:
-        """The hereditary rules, None when they are on sizes alone."""
-        arrays = self.rules.arrays
-        chosen = np.isin(arrays.codes, HEREDITARY)
-        return _chosen(arrays, chosen) if np.any(arrays.codes[chosen] != K_ANONYMITY) else None
+        """The rules that every part of a class breaks when the class does; None when they are on sizes alone."""
+        found = lasting(self.rules.arrays)
+        return found if ruled(found) else None
 
     @cached_property
     def _identity(self) -> NDArray[np.int64]:
@@ -203,22 +201,12 @@ def suppression_rule(problem: Problem) -> SuppressionRule:
     sources = tuple(rule for model in problem.models for rule in model.rules(names))
     used = {rule.attribute for rule in sources}
     sensitive = {name: counts for name, counts in rules.whole.sensitive.items() if name in used}
-    sizes = rules.arrays.first[rules.arrays.codes == K_ANONYMITY]
-    smallest = int(max(1, np.ceil(sizes.max(initial=1))))
-    return SuppressionRule(rules, tuple(problem.models), sources, sensitive, smallest, problem.suppression_limit)
+    size = smallest(rules.arrays)
+    return SuppressionRule(rules, tuple(problem.models), sources, sensitive, size, problem.suppression_limit)
 
 
 def _weight(groups: Grouping, marked: Marks) -> int:
     return int(groups.sizes[marked].sum())
-
-
-def _chosen(arrays: RuleArrays, chosen: Marks) -> RuleArrays:
-    return arrays._replace(
-        codes=arrays.codes[chosen],
-        attributes=arrays.attributes[chosen],
-        first=arrays.first[chosen],
-        second=arrays.second[chosen],
-    )
 
 
 def _restricted(counts: SensitiveCounts, totals: NDArray[np.int64]) -> SensitiveCounts:

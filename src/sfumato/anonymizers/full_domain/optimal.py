@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 
@@ -26,10 +27,11 @@ from sfumato.anonymizers.full_domain.objective import Mean, ObjectiveName
 from sfumato.anonymizers.full_domain.weighted_records import Numbers, grouped, level_tables, weighted_records
 from sfumato.anonymizers.protocol import Problem
 from sfumato.classes.partition import Partition
-from sfumato.errors import PolicyError, UnsatisfiableError, raise_all
+from sfumato.errors import UnsatisfiableError
 from sfumato.hierarchy.lattice import Lattice, Levels
 from sfumato.hierarchy.lattice_search import LatticeSearch
 from sfumato.numbers import figure
+from sfumato.options import Checked, Limit
 
 LISTABLE = 1 << 22
 """Largest lattice that is searched to the end unless a budget is given."""
@@ -43,7 +45,7 @@ OF_CELLS = OBJECTIVES[:4]
 
 
 @dataclass(frozen=True)
-class Optimal:
+class Optimal(Checked):
     """Choose one level for each attribute, so that no other choice loses less.
 
     Parameters
@@ -98,13 +100,16 @@ class Optimal:
 
     objective: ObjectiveName = "loss"
     mean: Mean = "arithmetic"
-    time_limit: float | None = None
-    node_limit: int | None = None
+    time_limit: Annotated[float, Limit(0, above=True, unit="seconds")] | None = None
+    node_limit: Annotated[int, Limit(0, above=True)] | None = None
     local_recoding: bool = False
 
-    def __post_init__(self) -> None:
-        """Check the options."""
-        raise_all(PolicyError, _mistakes(self))
+    def _mistakes(self) -> Iterator[str]:
+        if self.objective in OBJECTIVES[4:]:
+            if self.mean == "geometric":
+                yield f"optimal: mean='geometric' is over attributes, of which {self.objective!r} knows nothing"
+            if self.local_recoding is True:
+                yield f"optimal: local_recoding needs an objective of cells, which {self.objective!r} is not"
 
     def solve(self, problem: Problem) -> Partition:
         """Search the lattice and group the records on the best node.
@@ -170,25 +175,6 @@ class Optimal:
     def _budget(self, lattice: Lattice) -> Budget:
         unlimited = self.node_limit is None and self.time_limit is None
         return Budget(NODES) if unlimited and lattice.size > LISTABLE else self._limits
-
-
-def _mistakes(options: Optimal) -> list[str]:
-    mistakes = [
-        f"optimal: {field} must be one of {', '.join(words)}"
-        for field, words in (("objective", OBJECTIVES), ("mean", MEANS))
-        if getattr(options, field) not in words
-    ]
-    if options.mean == "geometric" and options.objective in OBJECTIVES[4:]:
-        mistakes.append(f"optimal: mean='geometric' is over attributes, of which {options.objective!r} knows nothing")
-    if options.local_recoding not in (True, False):
-        mistakes.append("optimal: local_recoding must be true or false")
-    elif options.local_recoding and options.objective in OBJECTIVES[4:]:
-        mistakes.append(f"optimal: local_recoding needs an objective of cells, which {options.objective!r} is not")
-    if options.time_limit is not None and not _is_positive(options.time_limit):
-        mistakes.append("optimal: time_limit must be a number of seconds above 0")
-    if options.node_limit is not None and (not _is_positive(options.node_limit) or options.node_limit % 1):
-        mistakes.append("optimal: node_limit must be a whole number above 0")
-    return mistakes
 
 
 def _is_positive(number: Any) -> bool:

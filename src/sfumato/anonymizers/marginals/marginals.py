@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import permutations
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,10 +18,12 @@ from sfumato.anonymizers.protocol import Problem, Publication
 from sfumato.anonymizers.slicing.correlation import correlation
 from sfumato.classes.statistics import class_statistics
 from sfumato.errors import PolicyError, raise_all
-from sfumato.models.k_anonymity import KAnonymity
+from sfumato.models import promisable
 from sfumato.models.protocol import PrivacyModel
+from sfumato.models.says import Subject, says, smallest_allowed, speak_of
+from sfumato.options import Checked, Limit
 from sfumato.published import MarginalTables
-from sfumato.published.checks.marginals.marginals import MARGINAL_MODELS, SIZES, concerned
+from sfumato.published.checks.marginals.marginals import concerned
 from sfumato.published.checks.marginals.structure import is_acyclic, repeated
 from sfumato.table.encoding import EncodedTable
 from sfumato.table.table import Table
@@ -30,7 +32,7 @@ Column = tuple[str, ...]
 
 
 @dataclass(frozen=True)
-class Marginals:
+class Marginals(Checked):
     """Publish how many records have each combination of values, for several sets of attributes.
 
     Parameters
@@ -65,18 +67,21 @@ class Marginals:
 
     name: ClassVar[str] = "marginals"
     kind: ClassVar[str] = MarginalTables.kind
-    promises: ClassVar[tuple[str, ...]] = MARGINAL_MODELS
+    promises: ClassVar[Subject | None] = "marginals"
 
     columns: tuple[tuple[str, ...], ...] | None = None
-    size: int = 2
-    count: int | None = None
+    size: Annotated[int, Limit(1)] = 2
+    count: Annotated[int, Limit(1)] | None = None
 
     def __post_init__(self) -> None:
         """Check the options, and settle lists as tuples."""
         if isinstance(self.columns, (list, tuple)):
             settled = tuple(tuple(each) if isinstance(each, list) else each for each in self.columns)
             object.__setattr__(self, "columns", settled)
-        raise_all(PolicyError, _option_problems(self))
+        super().__post_init__()
+
+    def _mistakes(self) -> Iterator[str]:
+        return iter(()) if self.columns is None else _set_problems(self.name, self.columns)
 
     def check(self, table: EncodedTable, models: Sequence[PrivacyModel]) -> None:
         """Raise PolicyError with everything that does not fit: sets and models."""
@@ -108,11 +113,12 @@ def _cut(problem: Problem, columns: Sequence[Column]) -> Cut:
     secret_of = {attribute.name: place for place, attribute in enumerate(table.sensitive)}
     sets = [[place_of[name] for name in column if name in place_of] for column in columns]
     secrets = [[secret_of[name] for name in column if name in secret_of] for column in columns]
-    smallest = max((model.k for model in problem.models if isinstance(model, KAnonymity)), default=1)
+    sized = speak_of("sizes", problem.models)
+    valued = [model for model in problem.models if model not in sized]
 
     def satisfied(own: int, cells: NDArray[np.int32], count: int) -> bool:
         names = [table.sensitive[place].name for place in secrets[own]]
-        judging = [model for model in problem.models if model.name != SIZES and concerned(model, names)]
+        judging = [model for model in valued if concerned(model, names)]
         if not judging:
             return True
         told = tuple(table.sensitive[place] for place in secrets[own])
@@ -120,18 +126,7 @@ def _cut(problem: Problem, columns: Sequence[Column]) -> Cut:
         statistics = class_statistics(cells, count, codes, told)
         return all(bool(model.holds(statistics).all()) for model in judging)
 
-    return cut_values(table, sets, smallest, satisfied)
-
-
-def _option_problems(options: Marginals) -> Iterator[str]:
-    what = options.name
-    for option, least in (("size", 1), ("count", 1)):
-        number = getattr(options, option)
-        whole = isinstance(number, int) and not isinstance(number, bool) and number >= least
-        if not whole and not (option == "count" and number is None):
-            yield f"{what}: {option} must be a whole number, {least} or above"
-    if options.columns is not None:
-        yield from _set_problems(what, options.columns)
+    return cut_values(table, sets, smallest_allowed(sized), satisfied)
 
 
 def _set_problems(what: str, columns: object) -> Iterator[str]:
@@ -174,10 +169,10 @@ def _column_problems(options: Marginals, table: EncodedTable) -> Iterator[str]:
 def _model_problems(table: EncodedTable, models: Sequence[PrivacyModel]) -> Iterator[str]:
     names = [attribute.name for attribute in table.sensitive]
     for model in models:
-        if model.name not in MARGINAL_MODELS:
+        if "marginals" not in says(model).speaks_of:
             yield (
-                f"{model.name}: count tables cannot promise it; they can promise {', '.join(MARGINAL_MODELS)}; for "
-                "others take an anonymizer that generalizes, such as mondrian"
+                f"{model.name}: count tables cannot promise it; they can promise {', '.join(promisable('marginals'))}; "
+                "for others take an anonymizer that generalizes, such as mondrian"
             )
         else:
             try:
@@ -197,7 +192,7 @@ def _notes(columns: Sequence[Column], problem: Problem, table: Table, cut: Cut) 
     attributes = zip(problem.table.attributes, cut.pieces, strict=True)
     if joined := [each.name for each, pieces in attributes if each.name in names and _joined(pieces)]:
         yield f"Values were generalized, alike in all tables: {', '.join(joined)}."
-    if not any(model.name == SIZES for model in problem.models):
+    if not speak_of("sizes", problem.models):
         yield "Without k-anonymity among the models, counts may be as small as 1."
 
 

@@ -21,8 +21,8 @@ from sfumato.anonymizers.records import Records
 from sfumato.kernels.mondrian.blind import classes_hold
 from sfumato.kernels.mondrian.cuts import Options
 from sfumato.kernels.mondrian.mondrian import partition_range
-from sfumato.kernels.predicates import RECURSIVE
 from sfumato.kernels.space import Space
+from sfumato.models.rule_traits import relative
 from sfumato.parallel import each
 
 CERTAIN = 1e9
@@ -109,7 +109,7 @@ def _cut(
             if classes_hold(cut.codes, cut.weights, cut.starts, space, rules, options):
                 return cut, False
     cut = by(CERTAIN)
-    if np.any(rules.codes > RECURSIVE):
+    if relative(rules):
         # The least diverse part is not always the one that is farthest from the whole table.
         cut.starts[1:] = False
     return cut, True

@@ -24,6 +24,7 @@ from sfumato.kernels.mondrian.cuts import Options
 from sfumato.kernels.mondrian.mondrian import partition_range
 from sfumato.kernels.mondrian.ranges import NOT_KEPT
 from sfumato.kernels.space import Space
+from sfumato.options import Checked
 from sfumato.randomness import permutation
 from sfumato.table.encoding import EncodedTable
 
@@ -39,7 +40,7 @@ TASKS = 32
 
 
 @dataclass(frozen=True)
-class Mondrian:
+class Mondrian(Checked):
     """Cut the table along one attribute, then each part again, until no cut is allowable.
 
     Parameters
@@ -122,7 +123,7 @@ class Mondrian:
 
     def __post_init__(self) -> None:
         """Check the options against each other, and settle which attribute rule None stands for."""
-        raise_all(PolicyError, _unknown_words(self))
+        super().__post_init__()
         if self.attribute_choice is None:
             # Least loss is that of tight classes, which says little of what their regions will lose.
             by_width = _textbook_options(self) or (self.decides_regions and self.split_rule != "anywhere")
@@ -171,23 +172,6 @@ class Mondrian:
         if not self.decides_regions:
             return partition
         return replace(partition, regions=regions_of(table, partition, _cuts(starts, made)))
-
-
-def _unknown_words(options: Mondrian) -> list[str]:
-    allowed = {
-        "mode": ("strict", "relaxed"),
-        "split_rule": ("median", "median+fallback", "anywhere"),
-        "attribute_choice": (None, "least-loss", "widest"),
-        "widths": ("data", "region"),
-        "hierarchy_cuts": (True, False),
-        "extent": ("tight", "region"),
-        "blind": (True, False),
-    }
-    return [
-        f"mondrian: {field} must be one of {', '.join(str(word) for word in words if word is not None)}"
-        for field, words in allowed.items()
-        if getattr(options, field) not in words
-    ]
 
 
 def _textbook_options(options: Mondrian) -> list[str]:

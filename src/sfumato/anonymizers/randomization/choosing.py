@@ -6,7 +6,6 @@ from collections.abc import Collection, Iterator, Sequence
 
 from sfumato.errors import PolicyError, raise_all
 from sfumato.models.protocol import PrivacyModel
-from sfumato.settings import is_finite_number
 from sfumato.table.encoding import EncodedTable
 from sfumato.table.schema import Kind
 
@@ -43,25 +42,3 @@ def refuse(what: str, models: Sequence[PrivacyModel], problems: Iterator[str]) -
     """Raise PolicyError with every problem, and with every model: randomization promises none."""
     promised = [f"{model.name}: {what} enforces no privacy model; leave it out" for model in models]
     raise_all(PolicyError, [*promised, *problems])
-
-
-def name_problems(what: str, option: str, names: object) -> Iterator[str]:
-    """Say what is wrong with an option that lists attributes; None is nothing."""
-    if names is None:
-        return
-    if not isinstance(names, tuple) or not all(isinstance(name, str) for name in names):
-        yield f"{what}: {option} must be a list of names"
-    elif not names or len(set(names)) < len(names):
-        yield f"{what}: {option} must name at least one attribute, and each once"
-
-
-def share_problems(what: str, option: str, share: object, *, above: bool = False, below: float = 1.0) -> Iterator[str]:
-    """Say what is wrong with an option from 0 to `below`; `above`: 0 itself is not allowed."""
-    low = "above 0" if above else "from 0"
-    if not is_finite_number(share) or not 0 <= share <= below or (above and share == 0):  # type: ignore[operator]
-        yield f"{what}: {option} must be a number {low} to {below:g}"
-
-
-def as_names(names: object) -> object:
-    """Settle a list as a tuple; anything else as it is, to be complained about."""
-    return tuple(names) if isinstance(names, list) else names

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 import polars as pl
@@ -14,17 +14,16 @@ from sfumato.anonymizers.protocol import Problem, Publication
 from sfumato.anonymizers.randomization.cells import Cells, cells_of
 from sfumato.anonymizers.randomization.choosing import (
     MEASURED,
-    as_names,
     attribute_problems,
     fitting_attributes,
-    name_problems,
     refuse,
-    share_problems,
 )
 from sfumato.anonymizers.randomization.coarsening import bounds_of
 from sfumato.anonymizers.randomization.publishing import publish_changed
-from sfumato.errors import InputError, PolicyError, raise_all
+from sfumato.errors import InputError
 from sfumato.models.protocol import PrivacyModel
+from sfumato.models.says import Subject
+from sfumato.options import Checked, Limit, Names
 from sfumato.published import RandomizedTable
 from sfumato.settings import is_finite_number, plain
 from sfumato.table.encoding import EncodedTable
@@ -34,7 +33,7 @@ Bound = int | float | str
 
 
 @dataclass(frozen=True)
-class TopBottomCoding:
+class TopBottomCoding(Checked):
     """Publish what lies beyond two bounds as the bounds themselves.
 
     Parameters
@@ -59,22 +58,29 @@ class TopBottomCoding:
 
     name: ClassVar[str] = "top-bottom-coding"
     kind: ClassVar[str] = RandomizedTable.kind
-    promises: ClassVar[tuple[str, ...]] = ()
+    promises: ClassVar[Subject | None] = None
 
-    bottom: float = 0.05
-    top: float = 0.05
+    bottom: Annotated[float, Limit(0, 0.5)] = 0.05
+    top: Annotated[float, Limit(0, 0.5)] = 0.05
     lowest: dict[str, Bound] = field(default_factory=dict)
     highest: dict[str, Bound] = field(default_factory=dict)
-    attributes: tuple[str, ...] | None = None
+    attributes: Names | None = None
 
     def __post_init__(self) -> None:
-        """Check the options, and settle lists as tuples."""
-        object.__setattr__(self, "attributes", as_names(self.attributes))
+        """Settle bounds as plain values, and check the options."""
         for option in ("lowest", "highest"):
             bounds = getattr(self, option)
             if isinstance(bounds, Mapping):
                 object.__setattr__(self, option, {name: plain(bound) for name, bound in bounds.items()})
-        raise_all(PolicyError, _option_problems(self))
+        super().__post_init__()
+
+    def _mistakes(self) -> Iterator[str]:
+        for option in ("lowest", "highest"):
+            bounds = getattr(self, option)
+            if not isinstance(bounds, dict) or not all(isinstance(name, str) for name in bounds):
+                yield f"{self.name}: {option} must map names of attributes to bounds"
+            elif not all(isinstance(bound, str) or is_finite_number(bound) for bound in bounds.values()):
+                yield f"{self.name}: every {option} bound must be a finite number, or a date"
 
     def check(self, table: EncodedTable, models: Sequence[PrivacyModel]) -> None:
         """Raise PolicyError with every attribute that does not fit."""
@@ -124,15 +130,3 @@ def _number(cells: Cells, bound: Bound) -> Any:
     if cells.is_whole and (bound != int(bound) or abs(bound) >= 2**63):
         raise InputError(f"column {cells.column.name!r}: holds whole numbers, and its bound is none")
     return cells.numbers.dtype.type(bound)
-
-
-def _option_problems(options: TopBottomCoding) -> Iterator[str]:
-    yield from share_problems(options.name, "bottom", options.bottom, below=0.5)
-    yield from share_problems(options.name, "top", options.top, below=0.5)
-    yield from name_problems(options.name, "attributes", options.attributes)
-    for option in ("lowest", "highest"):
-        bounds = getattr(options, option)
-        if not isinstance(bounds, dict) or not all(isinstance(name, str) for name in bounds):
-            yield f"{options.name}: {option} must map names of attributes to bounds"
-        elif not all(isinstance(bound, str) or is_finite_number(bound) for bound in bounds.values()):
-            yield f"{options.name}: every {option} bound must be a finite number, or a date"

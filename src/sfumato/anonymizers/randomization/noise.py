@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 import numpy as np
 import polars as pl
@@ -13,25 +13,23 @@ from sfumato.anonymizers.protocol import Problem, Publication
 from sfumato.anonymizers.randomization.cells import Cells, cells_of, refuse_overflow
 from sfumato.anonymizers.randomization.choosing import (
     MEASURED,
-    as_names,
     attribute_problems,
     fitting_attributes,
-    name_problems,
     refuse,
 )
 from sfumato.anonymizers.randomization.draws import Floats
 from sfumato.anonymizers.randomization.noise_draws import correlated_noise, plain_noise
 from sfumato.anonymizers.randomization.publishing import publish_changed
-from sfumato.errors import PolicyError, raise_all
 from sfumato.models.protocol import PrivacyModel
+from sfumato.models.says import Subject
+from sfumato.options import Checked, Limit, Names
 from sfumato.published import RandomizedTable
-from sfumato.settings import is_finite_number
 from sfumato.table.encoding import EncodedTable
 from sfumato.table.table import Table
 
 
 @dataclass(frozen=True)
-class Noise:
+class Noise(Checked):
     """Add normal noise to numbers and dates.
 
     Parameters
@@ -58,21 +56,11 @@ class Noise:
 
     name: ClassVar[str] = "noise"
     kind: ClassVar[str] = RandomizedTable.kind
-    promises: ClassVar[tuple[str, ...]] = ()
+    promises: ClassVar[Subject | None] = None
 
-    amount: float = 0.1
+    amount: Annotated[float, Limit(0, above=True)] = 0.1
     correlated: bool = False
-    attributes: tuple[str, ...] | None = None
-
-    def __post_init__(self) -> None:
-        """Check the options, and settle lists as tuples."""
-        object.__setattr__(self, "attributes", as_names(self.attributes))
-        problems = list(name_problems(self.name, "attributes", self.attributes))
-        if not is_finite_number(self.amount) or self.amount <= 0:
-            problems.append(f"{self.name}: amount must be a number above 0")
-        if not isinstance(self.correlated, bool):
-            problems.append(f"{self.name}: correlated must be true or false")
-        raise_all(PolicyError, problems)
+    attributes: Names | None = None
 
     def check(self, table: EncodedTable, models: Sequence[PrivacyModel]) -> None:
         """Raise PolicyError with every attribute that does not fit."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 import numpy as np
 import polars as pl
@@ -12,17 +12,15 @@ import polars as pl
 from sfumato.anonymizers.protocol import Problem, Publication
 from sfumato.anonymizers.randomization.choosing import (
     CATEGORIES,
-    as_names,
     attribute_problems,
     fitting_attributes,
-    name_problems,
     refuse,
-    share_problems,
 )
 from sfumato.anonymizers.randomization.post_randomization import post_randomized
 from sfumato.anonymizers.randomization.publishing import publish_changed
-from sfumato.errors import PolicyError, raise_all
 from sfumato.models.protocol import PrivacyModel
+from sfumato.models.says import Subject
+from sfumato.options import Checked, Limit, Names
 from sfumato.published import RandomizedTable
 from sfumato.randomness import another
 from sfumato.table.distinct import distinct_of
@@ -31,7 +29,7 @@ from sfumato.table.table import Table
 
 
 @dataclass(frozen=True)
-class PRAM:
+class PRAM(Checked):
     """Keep every category with a probability, and publish another one at random otherwise.
 
     Parameters
@@ -59,22 +57,11 @@ class PRAM:
 
     name: ClassVar[str] = "pram"
     kind: ClassVar[str] = RandomizedTable.kind
-    promises: ClassVar[tuple[str, ...]] = ()
+    promises: ClassVar[Subject | None] = None
 
-    retention: float = 0.8
+    retention: Annotated[float, Limit(0, 1)] = 0.8
     invariant: bool = True
-    attributes: tuple[str, ...] | None = None
-
-    def __post_init__(self) -> None:
-        """Check the options, and settle lists as tuples."""
-        object.__setattr__(self, "attributes", as_names(self.attributes))
-        problems = [
-            *share_problems(self.name, "retention", self.retention),
-            *name_problems(self.name, "attributes", self.attributes),
-        ]
-        if not isinstance(self.invariant, bool):
-            problems.append(f"{self.name}: invariant must be true or false")
-        raise_all(PolicyError, problems)
+    attributes: Names | None = None
 
     def check(self, table: EncodedTable, models: Sequence[PrivacyModel]) -> None:
         """Raise PolicyError with every attribute that does not fit."""

@@ -4,24 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import chain
 from typing import ClassVar
 
 from sfumato.anonymizers.protocol import Problem, Publication
 from sfumato.anonymizers.randomization.cells import cells_of
 from sfumato.anonymizers.randomization.choosing import (
     MEASURED,
-    as_names,
     attribute_problems,
     fitting_attributes,
-    name_problems,
     refuse,
-    share_problems,
 )
 from sfumato.anonymizers.randomization.publishing import publish_changed
 from sfumato.anonymizers.randomization.swaps import rank_swapped
-from sfumato.errors import PolicyError, raise_all
 from sfumato.models.protocol import PrivacyModel
+from sfumato.models.says import Subject
+from sfumato.options import Checked, Names, Share
 from sfumato.published import RandomizedTable
 from sfumato.randomness import another
 from sfumato.table.encoding import EncodedTable
@@ -29,7 +26,7 @@ from sfumato.table.table import Table
 
 
 @dataclass(frozen=True)
-class RankSwapping:
+class RankSwapping(Checked):
     """Move every number or date to a record of similar rank, each attribute by itself.
 
     Parameters
@@ -53,16 +50,10 @@ class RankSwapping:
 
     name: ClassVar[str] = "rank-swapping"
     kind: ClassVar[str] = RandomizedTable.kind
-    promises: ClassVar[tuple[str, ...]] = ()
+    promises: ClassVar[Subject | None] = None
 
-    share: float = 0.05
-    attributes: tuple[str, ...] | None = None
-
-    def __post_init__(self) -> None:
-        """Check the options, and settle lists as tuples."""
-        object.__setattr__(self, "attributes", as_names(self.attributes))
-        names = name_problems(self.name, "attributes", self.attributes)
-        raise_all(PolicyError, list(chain(share_problems(self.name, "share", self.share, above=True), names)))
+    share: Share = 0.05
+    attributes: Names | None = None
 
     def check(self, table: EncodedTable, models: Sequence[PrivacyModel]) -> None:
         """Raise PolicyError with every attribute that does not fit."""

@@ -13,17 +13,20 @@ from sfumato.anonymizers.randomization.cells import cells_of, refuse_overflow
 from sfumato.anonymizers.randomization.choosing import MEASURED, attribute_problems, fitting_attributes, refuse
 from sfumato.anonymizers.randomization.coarsening import rounded
 from sfumato.anonymizers.randomization.publishing import publish_changed
-from sfumato.errors import InputError, PolicyError, raise_all
+from sfumato.errors import InputError
 from sfumato.models.protocol import PrivacyModel
+from sfumato.models.says import Subject
+from sfumato.options import Checked, Limit
 from sfumato.published import RandomizedTable
 from sfumato.randomness import another
-from sfumato.settings import is_finite_number
 from sfumato.table.encoding import EncodedTable
 from sfumato.table.table import Table
 
+_POSITIVE = Limit(0, above=True)
+
 
 @dataclass(frozen=True)
-class Rounding:
+class Rounding(Checked):
     """Round numbers and dates to multiples of a base.
 
     Parameters
@@ -46,14 +49,17 @@ class Rounding:
 
     name: ClassVar[str] = "rounding"
     kind: ClassVar[str] = RandomizedTable.kind
-    promises: ClassVar[tuple[str, ...]] = ()
+    promises: ClassVar[Subject | None] = None
 
     base: float | dict[str, float] = 10.0
     unbiased: bool = True
 
-    def __post_init__(self) -> None:
-        """Check the options."""
-        raise_all(PolicyError, _option_problems(self))
+    def _mistakes(self) -> Iterator[str]:
+        if isinstance(self.base, dict) and not (self.base and all(isinstance(name, str) for name in self.base)):
+            yield f"{self.name}: base must name at least one attribute"
+        bases = list(self.base.values()) if isinstance(self.base, dict) else [self.base]
+        if not all(_POSITIVE.takes(base) for base in bases):
+            yield f"{self.name}: base must be a number above 0, or one for each attribute"
 
     def check(self, table: EncodedTable, models: Sequence[PrivacyModel]) -> None:
         """Raise PolicyError with every attribute that does not fit."""
@@ -82,16 +88,3 @@ class Rounding:
             raise InputError(f"column {column.name!r}: holds whole numbers or dates, and its base must be whole, too")
         refuse_overflow(cells, float(base))
         return cells.with_numbers(rounded(cells.numbers, base, unbiased=self.unbiased, seed=another(seed, place)))
-
-
-def _option_problems(options: Rounding) -> Iterator[str]:
-    if not isinstance(options.unbiased, bool):
-        yield f"{options.name}: unbiased must be true or false"
-    if isinstance(options.base, dict):
-        if not options.base or not all(isinstance(name, str) for name in options.base):
-            yield f"{options.name}: base must name at least one attribute"
-        bases = list(options.base.values())
-    else:
-        bases = [options.base]
-    if not all(is_finite_number(base) and base > 0 for base in bases):
-        yield f"{options.name}: base must be a number above 0, or one for each attribute"

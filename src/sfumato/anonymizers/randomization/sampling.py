@@ -7,10 +7,11 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from sfumato.anonymizers.protocol import Problem, Publication
-from sfumato.anonymizers.randomization.choosing import refuse, share_problems
+from sfumato.anonymizers.randomization.choosing import refuse
 from sfumato.anonymizers.randomization.publishing import publish_rows
-from sfumato.errors import PolicyError, raise_all
 from sfumato.models.protocol import PrivacyModel
+from sfumato.models.says import Subject
+from sfumato.options import Checked, Share
 from sfumato.published import RandomizedTable
 from sfumato.randomness import permutation
 from sfumato.table.encoding import EncodedTable
@@ -18,7 +19,7 @@ from sfumato.table.table import Table
 
 
 @dataclass(frozen=True)
-class Sampling:
+class Sampling(Checked):
     """Publish a simple random sample of the records, with all their values.
 
     Parameters
@@ -39,14 +40,10 @@ class Sampling:
 
     name: ClassVar[str] = "sampling"
     kind: ClassVar[str] = RandomizedTable.kind
-    promises: ClassVar[tuple[str, ...]] = ()
+    promises: ClassVar[Subject | None] = None
     samples: ClassVar[bool] = True
 
-    fraction: float = 0.5
-
-    def __post_init__(self) -> None:
-        """Check the option."""
-        raise_all(PolicyError, list(share_problems(self.name, "fraction", self.fraction, above=True)))
+    fraction: Share = 0.5
 
     def check(self, table: EncodedTable, models: Sequence[PrivacyModel]) -> None:
         """Raise PolicyError when models are named."""

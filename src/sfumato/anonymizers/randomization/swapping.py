@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,24 +12,22 @@ from numpy.typing import NDArray
 from sfumato.anonymizers.protocol import Problem, Publication
 from sfumato.anonymizers.randomization.choosing import (
     EVERY_KIND,
-    as_names,
     attribute_problems,
-    name_problems,
     refuse,
-    share_problems,
 )
 from sfumato.anonymizers.randomization.publishing import publish_changed
 from sfumato.anonymizers.randomization.swaps import swapped_records
 from sfumato.classes.grouping import group_records
-from sfumato.errors import PolicyError, raise_all
 from sfumato.models.protocol import PrivacyModel
+from sfumato.models.says import Subject
+from sfumato.options import Checked, ListOfNames, Names, Share
 from sfumato.published import RandomizedTable
 from sfumato.table.encoding import EncodedTable
 from sfumato.table.table import Table
 
 
 @dataclass(frozen=True)
-class Swapping:
+class Swapping(Checked):
     """Let random pairs of records exchange their values of some attributes.
 
     Parameters
@@ -55,17 +53,17 @@ class Swapping:
 
     name: ClassVar[str] = "swapping"
     kind: ClassVar[str] = RandomizedTable.kind
-    promises: ClassVar[tuple[str, ...]] = ()
+    promises: ClassVar[Subject | None] = None
 
-    share: float = 0.1
-    attributes: tuple[str, ...] | None = None
-    keep: tuple[str, ...] = ()
+    share: Share = 0.1
+    attributes: Names | None = None
+    keep: Annotated[tuple[str, ...], ListOfNames(0)] = ()
 
-    def __post_init__(self) -> None:
-        """Check the options, and settle lists as tuples."""
-        for option in ("attributes", "keep"):
-            object.__setattr__(self, option, as_names(getattr(self, option)))
-        raise_all(PolicyError, _option_problems(self))
+    def _mistakes(self) -> Iterator[str]:
+        if isinstance(self.attributes, tuple) and isinstance(self.keep, tuple):
+            for name in self.attributes:
+                if name in self.keep:
+                    yield f"{self.name}: attribute {name!r} cannot be swapped and kept"
 
     def check(self, table: EncodedTable, models: Sequence[PrivacyModel]) -> None:
         """Raise PolicyError with every attribute that does not fit, or where nothing would change."""
@@ -102,14 +100,3 @@ class Swapping:
             )
         elif not self._moving(table):
             yield f"{self.name}: every quasi-identifying attribute is kept; name attributes to swap"
-
-
-def _option_problems(options: Swapping) -> Iterator[str]:
-    yield from share_problems(options.name, "share", options.share, above=True)
-    yield from name_problems(options.name, "attributes", options.attributes)
-    if options.keep != ():
-        yield from name_problems(options.name, "keep", options.keep)
-    if isinstance(options.attributes, tuple) and isinstance(options.keep, tuple):
-        for name in options.attributes:
-            if name in options.keep:
-                yield f"{options.name}: attribute {name!r} cannot be swapped and kept"

@@ -10,9 +10,9 @@ from sfumato.anonymizers.feasibility import Feasible, feasible
 from sfumato.anonymizers.protocol import Problem
 from sfumato.anonymizers.single_dimensional.search import Grid, best_of, grid_of, partition_of, with_suppression
 from sfumato.classes.partition import Partition
-from sfumato.errors import PolicyError, raise_all
 from sfumato.kernels.global_cuts.global_cuts import BEST, FALLBACK, MEDIAN
 from sfumato.numbers import counted
+from sfumato.options import Checked
 
 SplitRule = Literal["median", "median+fallback", "anywhere"]
 AttributeChoice = Literal["least-loss", "widest"]
@@ -21,7 +21,7 @@ _PLACES = {"median": MEDIAN, "median+fallback": FALLBACK, "anywhere": BEST}
 
 
 @dataclass(frozen=True)
-class GlobalMondrian:
+class GlobalMondrian(Checked):
     """Cut the values of one attribute for the whole table, then again, until no cut is allowable.
 
     Every attribute is cut into ranges of values, the same for all records; the classes are the non-empty combinations
@@ -72,15 +72,6 @@ class GlobalMondrian:
 
     split_rule: SplitRule = "median+fallback"
     attribute_choice: AttributeChoice = "least-loss"
-
-    def __post_init__(self) -> None:
-        """Check the options."""
-        problems = []
-        if self.split_rule not in _PLACES:
-            problems.append(f"{self.name}: split_rule must be one of {', '.join(_PLACES)}")
-        if self.attribute_choice not in ("least-loss", "widest"):
-            problems.append(f"{self.name}: attribute_choice must be one of least-loss, widest")
-        raise_all(PolicyError, problems)
 
     def solve(self, problem: Problem) -> Partition:
         """Partition the records.

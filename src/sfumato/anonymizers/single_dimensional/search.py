@@ -21,6 +21,7 @@ from sfumato.kernels.global_cuts.global_cuts import LEAF, ROOT, Cutting, Nodes, 
 from sfumato.kernels.global_cuts.product_cells import CUTS, REGIONS, SETTLED, Layout, sorted_rows, start_cells
 from sfumato.kernels.global_cuts.specialization import add_region, new_regions, region_of_codes, specialize
 from sfumato.kernels.space import TREE, Space
+from sfumato.models.says import smallest_allowed
 from sfumato.table.encoding import EncodedAttribute
 
 WORK = 20_000_000
@@ -255,7 +256,7 @@ def settled(partition: Partition, problem: Problem) -> Partition | None:
     Partition or None
         None when the suppression limit does not allow it, or nothing would be left.
     """
-    smallest = smallest_allowed(problem)
+    smallest = smallest_allowed(problem.models)
     while 0 < partition.suppressed <= problem.suppression_limit and partition.count:
         table = problem.table
         statistics = class_statistics(partition.class_of, partition.count, table.sensitive_codes, table.sensitive)
@@ -267,11 +268,6 @@ def settled(partition: Partition, problem: Problem) -> Partition | None:
         number = np.where(fails, -1, np.cumsum(~fails) - 1).astype(np.int32)
         partition = partition.renumbered(number, int(np.count_nonzero(~fails)))
     return partition if partition.suppressed == 0 else None
-
-
-def smallest_allowed(problem: Problem) -> int:
-    """Return the largest k among the models, at least 1: as few records as may be suppressed."""
-    return max([1, *(int(model.parameters().get("k", 1)) for model in problem.models)])
 
 
 def best_of(problem: Problem, solutions: Iterable[Partition]) -> Partition:

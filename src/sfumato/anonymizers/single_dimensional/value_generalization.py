@@ -20,16 +20,16 @@ from sfumato.anonymizers.single_dimensional.search import (
 )
 from sfumato.anonymizers.single_dimensional.subtree_climb import climb
 from sfumato.classes.partition import Partition
-from sfumato.errors import PolicyError, raise_all
 from sfumato.kernels.global_cuts.global_cuts import BEST
 from sfumato.numbers import counted
+from sfumato.options import Checked
 from sfumato.table.encoding import EncodedAttribute
 
 Direction = Literal["top-down", "bottom-up"]
 
 
 @dataclass(frozen=True)
-class ValueGeneralization:
+class ValueGeneralization(Checked):
     """Generalize the values of each attribute by subtrees of its hierarchy, the same way in the whole table.
 
     A subtree may be generalized while its sibling is not; full-domain generalization climbs with all of a level.
@@ -79,11 +79,6 @@ class ValueGeneralization:
     order_free: ClassVar[bool] = True
 
     direction: Direction = "top-down"
-
-    def __post_init__(self) -> None:
-        """Check the direction."""
-        if self.direction not in ("top-down", "bottom-up"):
-            raise_all(PolicyError, ["value-generalization: direction must be one of top-down, bottom-up"])
 
     def solve(self, problem: Problem) -> Partition:
         """Partition the records.

@@ -12,9 +12,9 @@ from sfumato.anonymizers.slicing.columns import cluster_columns
 from sfumato.anonymizers.slicing.correlation import Correlation
 from sfumato.errors import PolicyError, UnsatisfiableError, raise_all
 from sfumato.kernels.predicates import SLACK
-from sfumato.models.protocol import PrivacyModel
+from sfumato.models.sensitive import SensitiveModel
 from sfumato.numbers import counted
-from sfumato.published.checks.slices.layout import Layout
+from sfumato.published.checks.slices.layout import Layout, models_of_rules, reached
 from sfumato.published.checks.slices.slices import group_measures
 from sfumato.published.sliced import Columns
 
@@ -72,7 +72,7 @@ def one_bucket_problems(problem: Problem, layout: Layout, columns: Columns) -> l
     """Say which models all records as one bucket break, and what helps."""
     table = problem.table
     names = [attribute.name for attribute in table.sensitive]
-    model_of = [model for model in problem.models for _ in model.rules(names)]
+    model_of = models_of_rules(problem.models, names)
     problems = []
     for rule, model in enumerate(model_of):
         attribute = int(layout.arrays.rules.attributes[rule])
@@ -89,17 +89,23 @@ def one_bucket_problems(problem: Problem, layout: Layout, columns: Columns) -> l
 
 
 def _sentence(
-    model: PrivacyModel, name: str, columns: Columns, sensitive: Collection[str], failing: int, count: int, worst: float
+    model: SensitiveModel,
+    name: str,
+    columns: Columns,
+    sensitive: Collection[str],
+    failing: int,
+    count: int,
+    worst: float,
 ) -> str:
-    reached = f"l = {1 / worst:.6g}" if model.name == "probabilistic-l-diversity" else f"t = {worst:.6g}"
-    asked = ", ".join(f"{key} = {value}" for key, value in model.parameters().items() if key in ("l", "t"))
+    best = f"{model.bounded} = {reached(model, worst, name).value:.6g}"
+    asked = f"{model.bounded} = {getattr(model, model.bounded)}"
     beside = [other for column in columns if name in column for other in column if other not in sensitive]
     what = f"{model.name} on {name!r} asks for {asked}, "
     if not beside:
-        return what + f"but all records in one bucket reach only {reached}; relax the model"
+        return what + f"but all records in one bucket reach only {best}; relax the model"
     return (
         what + f"but {failing} of {counted(count, 'combination')} of the values beside it in its column "
-        f"({', '.join(beside)}) break it, the worst with {reached}; give it a column of its own (alpha=1), "
+        f"({', '.join(beside)}) break it, the worst with {best}; give it a column of its own (alpha=1), "
         "or relax the model"
     )
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.kernels.predicates import PROBABILISTIC
+from sfumato.models.rule_traits import shares
 from sfumato.progress import Progress, silent
 from sfumato.published.checks.slices.layout import Layout
 from sfumato.published.checks.slices.matching import matching_cost, measure_vectors, slice_index
@@ -85,7 +85,7 @@ def disclosure_of(
     measured = measure_vectors(index, layout.vectors[chosen], progress, threads)
     rules = layout.arrays.rules
     measures = {}
-    for rule, code in enumerate(rules.codes):
-        what = "highest_share" if code == PROBABILISTIC else "largest_distance"
+    for rule, bounds_share in enumerate(shares(rules)):
+        what = "highest_share" if bounds_share else "largest_distance"
         measures[f"{what}_{layout.attributes[rules.attributes[rule]]}"] = measured.values[:, rule]
     return SliceDisclosure(layout.weights[chosen], measured.matches, measures, len(chosen) == len(order))

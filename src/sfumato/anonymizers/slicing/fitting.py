@@ -8,9 +8,10 @@ import numpy as np
 
 from sfumato.anonymizers.slicing.partitioning import Buckets
 from sfumato.errors import PolicyError
+from sfumato.models import promisable
 from sfumato.models.protocol import PrivacyModel
+from sfumato.models.says import says
 from sfumato.published import SlicedTable
-from sfumato.published.checks.slices.slices import SLICE_MODELS
 from sfumato.published.sliced import Columns
 from sfumato.table.encoding import EncodedTable
 
@@ -61,10 +62,10 @@ def model_problems(what: str, advice: str, table: EncodedTable, models: Sequence
     """Say which models cannot be promised, with `advice` at the end, or do not fit the sensitive columns."""
     names = [attribute.name for attribute in table.sensitive]
     for model in models:
-        if model.name not in SLICE_MODELS:
+        if "slices" not in says(model).speaks_of:
             yield (
                 f"{model.name}: a sliced table has no equivalence classes, and cannot promise it; {what} can promise "
-                f"{' and '.join(SLICE_MODELS)}{advice}"
+                f"{' and '.join(promisable('slices'))}{advice}"
             )
             continue
         try:

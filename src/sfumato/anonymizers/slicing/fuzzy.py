@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 FuzzyDistance = Literal["euclidean", "dot-product"]
-FUZZY_DISTANCES: tuple[FuzzyDistance, ...] = ("euclidean", "dot-product")
 
 TOLERANCE = 1e-9
 MOST_ROUNDS = 1000

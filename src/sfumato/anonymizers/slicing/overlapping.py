@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 from sfumato.anonymizers.protocol import Problem, Publication
 from sfumato.anonymizers.slicing.choosing import one_bucket_problems
-from sfumato.anonymizers.slicing.correlation import BINS, Discretization, correlation, discretization_problems
+from sfumato.anonymizers.slicing.correlation import BINS, Discretization, correlation
 from sfumato.anonymizers.slicing.fitting import (
     as_column,
     bucket_sizes,
@@ -26,19 +26,18 @@ from sfumato.anonymizers.slicing.overlapping_columns import (
     Method,
     OverlappingClustering,
     Space,
-    clustering_problems,
     overlap_columns,
 )
 from sfumato.anonymizers.slicing.partitioning import Buckets, Split, partition_records
 from sfumato.anonymizers.slicing.publish import publish_slices
 from sfumato.errors import PolicyError, UnsatisfiableError, raise_all
 from sfumato.models.protocol import PrivacyModel
-from sfumato.models.t_closeness import TCloseness
+from sfumato.models.says import Subject, says
+from sfumato.options import Checked, Limit, Share
 from sfumato.published import SlicedTable
 from sfumato.published.checks.slices.joined import linked_columns
 from sfumato.published.checks.slices.layout import layout_of
 from sfumato.published.checks.slices.sharing import overlap_ratio, places_of, shared_attributes
-from sfumato.published.checks.slices.slices import SLICE_MODELS
 from sfumato.published.sliced import Columns
 from sfumato.randomness import another
 from sfumato.table.encoding import EncodedTable
@@ -46,7 +45,7 @@ from sfumato.table.table import Table
 
 
 @dataclass(frozen=True)
-class OverlappingSlicing:
+class OverlappingSlicing(Checked):
     """Put attributes that hang together into columns that may share some, and permute each column inside buckets.
 
     Parameters
@@ -103,16 +102,16 @@ class OverlappingSlicing:
 
     name: ClassVar[str] = "overlapping-slicing"
     kind: ClassVar[str] = SlicedTable.kind
-    promises: ClassVar[tuple[str, ...]] = SLICE_MODELS
+    promises: ClassVar[Subject | None] = "slices"
 
     columns: int | tuple[tuple[str, ...], ...] | None = None
     method: Method = "fuzzy"
     space: Space = "mds"
     distance: FuzzyDistance = "euclidean"
-    threshold: float | None = None
-    fuzzifier: float = 2.0
+    threshold: Share | None = None
+    fuzzifier: Annotated[float, Limit(1, above=True)] = 2.0
     duplicate_sensitive: bool = False
-    bins: int = BINS
+    bins: Annotated[int, Limit(2)] = BINS
     discretization: Discretization = "equal-frequency"
     split: Split = "balanced"
 
@@ -120,7 +119,13 @@ class OverlappingSlicing:
         """Check the options against each other, and settle lists of columns as tuples."""
         if isinstance(self.columns, (list, tuple)):
             object.__setattr__(self, "columns", tuple(map(as_column, self.columns)))
-        raise_all(PolicyError, _option_problems(self))
+        super().__post_init__()
+
+    def _mistakes(self) -> Iterator[str]:
+        if isinstance(self.columns, tuple):
+            yield from _list_problems(self.columns)
+        elif self.columns is not None and not whole(self.columns, 1):
+            yield "overlapping-slicing: columns must be a whole number, 1 or above, or lists of attributes"
 
     def check(self, table: EncodedTable, models: Sequence[PrivacyModel]) -> None:
         """Raise PolicyError with everything that does not fit: columns and models."""
@@ -184,22 +189,6 @@ def _buckets(problem: Problem, table: Table, columns: Columns, split: Split) -> 
     return partition_records(problem, layout_of(problem.table, columns, problem.models), columns, split)
 
 
-def _option_problems(options: OverlappingSlicing) -> Iterator[str]:
-    columns = options.columns
-    if isinstance(columns, tuple):
-        yield from _list_problems(columns)
-    elif columns is not None and not whole(columns, 1):
-        yield "overlapping-slicing: columns must be a whole number, 1 or above, or lists of attributes"
-    yield from clustering_problems(
-        options.method, options.space, options.distance, options.threshold, options.fuzzifier
-    )
-    if not isinstance(options.duplicate_sensitive, bool):
-        yield "overlapping-slicing: duplicate_sensitive must be true or false"
-    yield from discretization_problems("overlapping-slicing", options.bins, options.discretization)
-    if options.split not in ("balanced", "median"):
-        yield "overlapping-slicing: split must be one of balanced, median"
-
-
 def _list_problems(columns: Columns) -> Iterator[str]:
     names = [name for column in columns for name in column]
     if not columns or not all(columns) or not all(isinstance(name, str) for name in names):
@@ -216,10 +205,12 @@ def _list_problems(columns: Columns) -> Iterator[str]:
 
 
 def _copy_problems(options: OverlappingSlicing, table: EncodedTable, models: Sequence[PrivacyModel]) -> Iterator[str]:
-    if options.duplicate_sensitive and any(model.name == TCloseness.name for model in models):
-        yield (
-            "overlapping-slicing: t-closeness cannot be promised of a sensitive attribute in several columns; "
+    if options.duplicate_sensitive:
+        yield from (
+            f"overlapping-slicing: {model.name} cannot be promised of a sensitive attribute in several columns; "
             "leave duplicate_sensitive out"
+            for model in models
+            if {"slices", "joins"} & says(model).speaks_of == {"slices"}
         )
     if isinstance(options.columns, tuple) and not options.duplicate_sensitive:
         for attribute in table.sensitive:

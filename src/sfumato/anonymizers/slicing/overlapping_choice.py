@@ -10,8 +10,8 @@ import polars as pl
 from sfumato.anonymizers.slicing.overlapping_columns import OverlappingColumns, without_nested
 from sfumato.errors import UnsatisfiableError
 from sfumato.kernels.predicates import SLACK
-from sfumato.models.probabilistic_l_diversity import ProbabilisticLDiversity
 from sfumato.models.protocol import PrivacyModel
+from sfumato.models.says import says, speak_of
 from sfumato.published.checks.slices.joined import joined_shares, linked_columns
 from sfumato.published.checks.slices.sharing import places_of
 from sfumato.published.sliced import BUCKET, Columns
@@ -85,12 +85,8 @@ def joined_problems(columns: Columns, table: Table, models: Collection[PrivacyMo
 
 def least_bound(models: Collection[PrivacyModel], attribute: str) -> float:
     """Return the largest share of a value of a sensitive attribute that every model admits."""
-    bounds = [
-        1.0 / model.l
-        for model in models
-        if isinstance(model, ProbabilisticLDiversity) and model.attribute in (None, attribute)
-    ]
-    return min(bounds, default=1.0)
+    bounds = (says(model).allowed_guess(attribute) for model in speak_of("joins", list(models)))
+    return min((bound for bound in bounds if bound is not None), default=1.0)
 
 
 def bucket_frames(frame: pl.DataFrame, columns: Columns, bucket_of: pl.Series | None) -> list[pl.DataFrame]:

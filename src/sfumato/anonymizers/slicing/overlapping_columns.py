@@ -4,31 +4,30 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
-from typing import Literal
+from typing import Annotated, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.anonymizers.slicing.attribute_space import scaled_coordinates
 from sfumato.anonymizers.slicing.correlation import Correlation
-from sfumato.anonymizers.slicing.fuzzy import FUZZY_DISTANCES, FuzzyClusters, FuzzyDistance, fuzzy_c_means
+from sfumato.anonymizers.slicing.fuzzy import FuzzyClusters, FuzzyDistance, fuzzy_c_means
 from sfumato.anonymizers.slicing.fuzzy_medoids import fuzzy_c_medoids
 from sfumato.anonymizers.slicing.overlapping_medoids import overlapping_medoids
 from sfumato.anonymizers.slicing.typicality import typicalities
 from sfumato.errors import InputError, PolicyError, raise_all
+from sfumato.options import Checked, Limit, Share
 from sfumato.published.sliced import Columns
 
 Method = Literal["fuzzy", "possibilistic", "medoids"]
-METHODS: tuple[Method, ...] = ("fuzzy", "possibilistic", "medoids")
 Space = Literal["mds", "medoid", "profile"]
-SPACES: tuple[Space, ...] = ("mds", "medoid", "profile")
 
 _LEAST_SHARE = 1e-9
 """A membership that lies below the threshold by no more than this is one that rounding took there."""
 
 
 @dataclass(frozen=True)
-class OverlappingClustering:
+class OverlappingClustering(Checked):
     """How attributes are put into columns that overlap.
 
     Attributes
@@ -48,16 +47,13 @@ class OverlappingClustering:
         m of fuzzy c-means, above 1.
     """
 
+    name: ClassVar[str] = "overlapping-slicing"
+
     method: Method = "fuzzy"
     space: Space = "mds"
     distance: FuzzyDistance = "euclidean"
-    threshold: float | None = None
-    fuzzifier: float = 2.0
-
-    def __post_init__(self) -> None:
-        """Check every option."""
-        problems = clustering_problems(self.method, self.space, self.distance, self.threshold, self.fuzzifier)
-        raise_all(PolicyError, problems)
+    threshold: Share | None = None
+    fuzzifier: Annotated[float, Limit(1, above=True)] = 2.0
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -140,23 +136,6 @@ def joined(degrees: NDArray[np.float64], threshold: float) -> NDArray[np.bool_]:
     joins = degrees >= threshold - _LEAST_SHARE
     joins[np.arange(len(degrees)), degrees.argmax(axis=1)] = True
     return np.asarray(joins)
-
-
-def clustering_problems(
-    method: object, space: object, distance: object, threshold: object, fuzzifier: object
-) -> Iterator[str]:
-    """Say what is wrong with options."""
-    for name, value, known in (
-        ("method", method, METHODS),
-        ("space", space, SPACES),
-        ("distance", distance, FUZZY_DISTANCES),
-    ):
-        if value not in known:
-            yield f"overlapping-slicing: {name} must be one of {', '.join(known)}"
-    if threshold is not None and not 0 < _number(threshold) <= 1:
-        yield "overlapping-slicing: threshold must be a number above 0, at most 1"
-    if not 1 < _number(fuzzifier) < np.inf:
-        yield "overlapping-slicing: fuzzifier must be a number above 1"
 
 
 def _number(value: object) -> float:

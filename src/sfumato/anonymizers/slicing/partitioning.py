@@ -14,7 +14,7 @@ from sfumato.anonymizers.space import space_of
 from sfumato.kernels.predicates import SLACK
 from sfumato.kernels.slices.cuts import CutSpace
 from sfumato.kernels.slices.search import Standing, cut_level, cut_level_globally, starting_mass
-from sfumato.published.checks.slices.layout import Layout, number_rows
+from sfumato.published.checks.slices.layout import Layout, models_of_rules, number_rows
 from sfumato.published.checks.slices.slices import judge
 from sfumato.published.sliced import Columns
 from sfumato.randomness import permutation
@@ -197,7 +197,7 @@ class _Search:
 
     def _unsettled(self, bucket_of: NDArray[np.int64], count: int) -> NDArray[np.int64]:
         names = [attribute.name for attribute in self.problem.table.sensitive]
-        model_of = [model for model in self.problem.models for _ in model.rules(names)]
+        model_of = models_of_rules(self.problem.models, names)
         found = [
             judge(self.layout, rule, model, self.problem.table, bucket_of, count).unsettled
             for rule, model in enumerate(model_of)

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 from sfumato.anonymizers.protocol import Problem, Publication
 from sfumato.anonymizers.slicing.choosing import Chosen, choose_columns, one_bucket_problems
 from sfumato.anonymizers.slicing.column_generalization import RecodedColumns, generalize_columns
-from sfumato.anonymizers.slicing.correlation import BINS, Discretization, correlation, discretization_problems
+from sfumato.anonymizers.slicing.correlation import BINS, Discretization, correlation
 from sfumato.anonymizers.slicing.disclosure import SliceDisclosure, disclosure_of
 from sfumato.anonymizers.slicing.fitting import (
     as_column,
@@ -32,10 +32,11 @@ from sfumato.anonymizers.slicing.partitioning import (
 from sfumato.anonymizers.slicing.publish import publish_slices
 from sfumato.errors import PolicyError, UnsatisfiableError, raise_all
 from sfumato.models.protocol import PrivacyModel
+from sfumato.models.says import Subject
 from sfumato.numbers import counted
+from sfumato.options import Checked, Limit
 from sfumato.published import SlicedTable
 from sfumato.published.checks.slices.layout import Layout, layout_of
-from sfumato.published.checks.slices.slices import SLICE_MODELS
 from sfumato.published.sliced import Columns
 from sfumato.randomness import another
 from sfumato.table.encoding import EncodedTable
@@ -45,7 +46,7 @@ _ADVICE = ", and column_k = 5 lets no value of a column occur less than 5 times"
 
 
 @dataclass(frozen=True)
-class Slicing:
+class Slicing(Checked):
     """Keep correlated attributes together in columns, and permute each column inside buckets of records.
 
     Parameters
@@ -100,12 +101,12 @@ class Slicing:
 
     name: ClassVar[str] = "slicing"
     kind: ClassVar[str] = SlicedTable.kind
-    promises: ClassVar[tuple[str, ...]] = SLICE_MODELS
+    promises: ClassVar[Subject | None] = "slices"
 
     columns: int | tuple[tuple[str, ...], ...] | None = None
-    alpha: int | None = None
-    column_k: int | None = None
-    bins: int = BINS
+    alpha: Annotated[int, Limit(1)] | None = None
+    column_k: Annotated[int, Limit(2)] | None = None
+    bins: Annotated[int, Limit(2)] = BINS
     discretization: Discretization = "equal-frequency"
     split: Split = "balanced"
     protection: BucketCheck = "buckets"
@@ -115,7 +116,10 @@ class Slicing:
         """Check the options against each other, and settle lists of columns as tuples."""
         if isinstance(self.columns, (list, tuple)):
             object.__setattr__(self, "columns", tuple(map(as_column, self.columns)))
-        raise_all(PolicyError, _option_problems(self))
+        super().__post_init__()
+
+    def _mistakes(self) -> Iterator[str]:
+        return _column_mistakes(self)
 
     def check(self, table: EncodedTable, models: Sequence[PrivacyModel]) -> None:
         """Raise PolicyError with everything that does not fit: columns and models."""
@@ -166,7 +170,7 @@ class Slicing:
         return chosen, recoded[chosen.columns]
 
 
-def _option_problems(options: Slicing) -> Iterator[str]:
+def _column_mistakes(options: Slicing) -> Iterator[str]:
     columns = options.columns
     if isinstance(columns, tuple):
         names = [name for column in columns for name in column]
@@ -178,17 +182,6 @@ def _option_problems(options: Slicing) -> Iterator[str]:
             yield "slicing: alpha says which columns are made; leave it out where columns are listed"
     elif columns is not None and not whole(columns, 1):
         yield "slicing: columns must be a whole number, 1 or above, or lists of attributes"
-    if options.alpha is not None and not whole(options.alpha, 1):
-        yield "slicing: alpha must be a whole number, 1 or above"
-    if options.column_k is not None and not whole(options.column_k, 2):
-        yield "slicing: column_k must be a whole number, 2 or above"
-    yield from discretization_problems("slicing", options.bins, options.discretization)
-    if options.split not in ("balanced", "median"):
-        yield "slicing: split must be one of balanced, median"
-    if options.protection not in ("buckets", "matching"):
-        yield "slicing: protection must be one of buckets, matching"
-    if options.bucket_size not in ("guarded", "smallest"):
-        yield "slicing: bucket_size must be one of guarded, smallest"
 
 
 def _notes(

@@ -57,21 +57,5 @@ ATTACKS: dict[str, Any] = {
 }
 """Name on the command line → class."""
 
-DEFAULT: tuple[str, ...] = (
-    "linkage",
-    "nearest-linkage",
-    "homogeneity",
-    "background-knowledge",
-    "skewness",
-    "similarity",
-    "attribute-inference",
-    "membership-inference",
-    "singling-out",
-    "definetti",
-    "minimality",
-    "intersection",
-    "downcoding",
-    "seed-guessing",
-    "record-order",
-)
+DEFAULT = tuple(ATTACKS)
 """Attacks that are played where none is named, as far as kind of release and what is known allow."""

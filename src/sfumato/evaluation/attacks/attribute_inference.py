@@ -3,23 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
 from sfumato.classes.grouping import group_records
-from sfumato.errors import PolicyError, raise_all
 from sfumato.evaluation.attacks.answers import usual_share
 from sfumato.evaluation.attacks.cohort import Cohort, cohort_of
 from sfumato.evaluation.attacks.licence import allowed_guess
 from sfumato.evaluation.attacks.naive_bayes import NaiveBayes, naive_bayes
-from sfumato.evaluation.attacks.options import above_problems, count_problems
 from sfumato.evaluation.attacks.pieces import unread_notes
 from sfumato.evaluation.attacks.posterior import posterior_blocks, sensitive_of
 from sfumato.evaluation.attacks.protocol import AttackResult, Target
 from sfumato.kernels.grouping import first_records
+from sfumato.options import Checked, Limit
 from sfumato.published import MarginalTables, Published, RandomizedTable
 from sfumato.published.bucketized import COUNT
 from sfumato.rates import Rate
@@ -28,7 +27,7 @@ from sfumato.table.table import Table
 
 
 @dataclass(frozen=True)
-class AttributeInference:
+class AttributeInference(Checked):
     """Prediction of sensitive values by a classifier that was trained on the release.
 
     The classifier is a Bayesian rule: a naive Bayes prediction from everything published counts as much as `strength`
@@ -71,14 +70,8 @@ class AttributeInference:
     )
     needs: ClassVar[tuple[str, ...]] = ("sensitive",)
 
-    strength: float = 1.0
-    ranges: int = 20
-
-    def __post_init__(self) -> None:
-        """Check the options."""
-        problems = above_problems("attribute-inference, strength", self.strength, 0)
-        problems += count_problems("attribute-inference, ranges", self.ranges, least=2)
-        raise_all(PolicyError, problems)
+    strength: Annotated[float, Limit(0, above=True)] = 1.0
+    ranges: Annotated[int, Limit(2)] = 20
 
     def play(self, target: Target) -> tuple[AttackResult, ...]:
         """Play it for each sensitive attribute."""

@@ -4,21 +4,21 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
-from typing import ClassVar, Literal
+from typing import Annotated, ClassVar, Literal
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from sfumato.errors import PolicyError, raise_all
 from sfumato.evaluation.attacks.claims import Claims, result_of, right_value
-from sfumato.evaluation.attacks.options import SURE, choice_problems, count_problems, share_problems
+from sfumato.evaluation.attacks.options import SURE
 from sfumato.evaluation.attacks.posterior import TELLING, Posterior, sensitive_of
 from sfumato.evaluation.attacks.protocol import AttackResult, Target
+from sfumato.options import Checked, Limit, Share
 
 
 @dataclass(frozen=True)
-class BackgroundKnowledge:
+class BackgroundKnowledge(Checked):
     """The attack of somebody who knows values that a person does *not* have.
 
     Parameters
@@ -46,16 +46,9 @@ class BackgroundKnowledge:
     kinds: ClassVar[frozenset[str]] = TELLING
     needs: ClassVar[tuple[str, ...]] = ("sensitive",)
 
-    excluded: int = 1
+    excluded: Annotated[int, Limit(1)] = 1
     choice: Literal["worst", "random"] = "worst"
-    threshold: float = 1.0
-
-    def __post_init__(self) -> None:
-        """Check the options."""
-        problems = count_problems("background-knowledge, excluded", self.excluded)
-        problems += choice_problems("background-knowledge, choice", self.choice, ("worst", "random"))
-        problems += share_problems("background-knowledge, threshold", self.threshold)
-        raise_all(PolicyError, problems)
+    threshold: Share = 1.0
 
     def play(self, target: Target) -> tuple[AttackResult, ...]:
         """Play it for each sensitive attribute."""

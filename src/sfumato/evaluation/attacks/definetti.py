@@ -3,26 +3,25 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.errors import PolicyError, raise_all
 from sfumato.evaluation.attacks.answers import usual_share
 from sfumato.evaluation.attacks.bucket_guess import guess, read_buckets
 from sfumato.evaluation.attacks.cohort import Cohort, cohort_of
 from sfumato.evaluation.attacks.licence import allowed_guess
 from sfumato.evaluation.attacks.naive_bayes import NaiveBayes
-from sfumato.evaluation.attacks.options import count_problems
 from sfumato.evaluation.attacks.pieces import Piece, pieces_of, unread_notes
 from sfumato.evaluation.attacks.posterior import sensitive_of
 from sfumato.evaluation.attacks.protocol import AttackResult, Target
+from sfumato.options import Checked, Limit
 from sfumato.rates import Rate
 
 
 @dataclass(frozen=True)
-class DeFinetti:
+class DeFinetti(Checked):
     """The deFinetti attack on buckets and slices.
 
     Parameters
@@ -75,14 +74,9 @@ class DeFinetti:
     kinds: ClassVar[frozenset[str]] = frozenset({"bucketized-tables", "sliced-table"})
     needs: ClassVar[tuple[str, ...]] = ("sensitive",)
 
-    rounds: int = 10
-    exact: int = 256
-    ranges: int = 20
-
-    def __post_init__(self) -> None:
-        """Check the options."""
-        problems = count_problems("definetti, rounds", self.rounds) + count_problems("definetti, exact", self.exact)
-        raise_all(PolicyError, problems + count_problems("definetti, ranges", self.ranges, least=2))
+    rounds: Annotated[int, Limit(1)] = 10
+    exact: Annotated[int, Limit(1)] = 256
+    ranges: Annotated[int, Limit(2)] = 20
 
     def play(self, target: Target) -> tuple[AttackResult, ...]:
         """Play it for each sensitive attribute."""

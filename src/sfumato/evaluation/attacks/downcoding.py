@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 
 from sfumato.classes.generalized import Form
 from sfumato.classes.grouping import group_records
-from sfumato.errors import PolicyError
 from sfumato.evaluation.attacks.cell_beliefs import (
     branching_belief,
     rounded_belief,
@@ -26,7 +25,10 @@ from sfumato.evaluation.attacks.register import Knowledge
 from sfumato.hierarchy.tree import Hierarchy
 from sfumato.kernels.grouping import first_records
 from sfumato.kernels.linking.linkage import UNKNOWN
+from sfumato.models import known_models
+from sfumato.models.says import smallest_allowed, speak_of
 from sfumato.numbers import counted
+from sfumato.options import Checked
 from sfumato.randomness import permutation
 from sfumato.rates import Rate
 from sfumato.recoding.ends import outer_bins, roundable
@@ -41,7 +43,7 @@ Edges = Literal["tight", "rounded", "free"]
 
 
 @dataclass(frozen=True)
-class Downcoding:
+class Downcoding(Checked):
     """The downcoding attack.
 
     The attacker knows how usual each value is, and guesses the exact value behind each interval and each node of a
@@ -80,11 +82,6 @@ class Downcoding:
     needs: ClassVar[tuple[str, ...]] = ()
 
     tight: bool | None = None
-
-    def __post_init__(self) -> None:
-        """Check the option."""
-        if self.tight not in (None, True, False):
-            raise PolicyError("downcoding, tight: must be true or false, or left out")
 
     def play(self, target: Target) -> tuple[AttackResult, ...]:
         """Play it for each quasi-identifying attribute that is published as intervals or nodes.
@@ -266,9 +263,8 @@ def _smallest_side(target: Target) -> int:
         and getattr(target.anonymizer, "split_rule", "median") != "median"
         and not getattr(target.anonymizer, "hierarchy_cuts", True)
     )
-    if not cuts_anywhere or not target.models or any(entry.get("name") != "k-anonymity" for entry in target.models):
-        return 0
-    return max(int(entry.get("k", 1)) for entry in target.models)
+    sized = speak_of("sizes", known_models(target.models))
+    return smallest_allowed(sized) if cuts_anywhere and sized and len(sized) == len(target.models) else 0
 
 
 def _belief(knowledge: Knowledge, form: Form, edges: Edges, smallest: int) -> Belief | None:

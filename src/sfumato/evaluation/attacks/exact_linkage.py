@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 
-from sfumato.errors import PolicyError, raise_all
 from sfumato.evaluation.attacks.known_attributes import known_attributes, known_problems
 from sfumato.evaluation.attacks.links import Links, exact_links
 from sfumato.evaluation.attacks.protocol import AttackResult, Target
 from sfumato.evaluation.attacks.scored_links import RECORDS, outsiders, scored
 from sfumato.evaluation.attacks.victims import Victims, key_columns, key_of, victims_of
+from sfumato.options import Checked
 
 
 @dataclass(frozen=True)
-class Linkage:
+class Linkage(Checked):
     """The linking attack.
 
     Parameters
@@ -48,9 +49,8 @@ class Linkage:
 
     known: int | tuple[str, ...] | None = None
 
-    def __post_init__(self) -> None:
-        """Check what is known."""
-        raise_all(PolicyError, known_problems("linkage, known", self.known))
+    def _mistakes(self) -> Iterable[str]:
+        return known_problems(self.name, self.known)
 
     def play(self, target: Target) -> tuple[AttackResult, ...]:
         """Play it on everybody in the data, or in the register."""

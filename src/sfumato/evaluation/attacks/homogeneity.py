@@ -8,15 +8,15 @@ from typing import ClassVar
 import numpy as np
 import polars as pl
 
-from sfumato.errors import PolicyError, raise_all
 from sfumato.evaluation.attacks.claims import Claims, result_of, right_value
-from sfumato.evaluation.attacks.options import SURE, share_problems
+from sfumato.evaluation.attacks.options import SURE
 from sfumato.evaluation.attacks.posterior import TELLING, Posterior, sensitive_of
 from sfumato.evaluation.attacks.protocol import AttackResult, Target
+from sfumato.options import Checked, Share
 
 
 @dataclass(frozen=True)
-class Homogeneity:
+class Homogeneity(Checked):
     """The homogeneity attack.
 
     Parameters
@@ -45,11 +45,7 @@ class Homogeneity:
     kinds: ClassVar[frozenset[str]] = TELLING
     needs: ClassVar[tuple[str, ...]] = ("sensitive",)
 
-    threshold: float = 1.0
-
-    def __post_init__(self) -> None:
-        """Check the threshold."""
-        raise_all(PolicyError, share_problems("homogeneity, threshold", self.threshold))
+    threshold: Share = 1.0
 
     def play(self, target: Target) -> tuple[AttackResult, ...]:
         """Play it for each sensitive attribute."""

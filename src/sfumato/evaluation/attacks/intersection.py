@@ -8,18 +8,19 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.errors import InputError, PolicyError, raise_all
-from sfumato.evaluation.attacks.options import SURE, share_problems
+from sfumato.errors import InputError, PolicyError
+from sfumato.evaluation.attacks.options import SURE
 from sfumato.evaluation.attacks.posterior import Posterior, posterior, sensitive_of, told_blocks
 from sfumato.evaluation.attacks.protocol import AttackResult, Target
 from sfumato.numbers import counted
+from sfumato.options import Checked, Share
 from sfumato.published import Published
 from sfumato.rates import Rate
 from sfumato.table.table import Table
 
 
 @dataclass(frozen=True)
-class Intersection:
+class Intersection(Checked):
     """The intersection attack.
 
     The attacker finds somebody in two releases and keeps the sensitive values that both leave open. The beliefs of both
@@ -56,11 +57,7 @@ class Intersection:
     )
     needs: ClassVar[tuple[str, ...]] = ("sensitive", "earlier")
 
-    threshold: float = 1.0
-
-    def __post_init__(self) -> None:
-        """Check the threshold."""
-        raise_all(PolicyError, share_problems("intersection, threshold", self.threshold))
+    threshold: Share = 1.0
 
     def play(self, target: Target) -> tuple[AttackResult, ...]:
         """Play it for each sensitive attribute that both releases have.

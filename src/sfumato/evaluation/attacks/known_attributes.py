@@ -20,8 +20,8 @@ def known_problems(what: str, known: object) -> list[str]:
     if known is None or (isinstance(known, int) and not isinstance(known, bool) and known >= 1):
         return []
     if isinstance(known, tuple) and known and all(isinstance(name, str) for name in known):
-        return [] if len(set(known)) == len(known) else [f"{what}: names an attribute twice"]
-    return [f"{what}: must be a number of attributes, 1 or above, or the names of some"]
+        return [] if len(set(known)) == len(known) else [f"{what}: known names an attribute twice"]
+    return [f"{what}: known must be a number of attributes, 1 or above, or the names of some"]
 
 
 def known_attributes(

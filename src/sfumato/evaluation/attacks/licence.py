@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from sfumato.models import known_models
+from sfumato.models.says import says
+
 
 def allowed_guess(models: Sequence[Mapping[str, Any]], sensitive: str) -> float | None:
     """Return the chance of naming a sensitive value rightly that the promises of a release allow.
@@ -30,7 +33,5 @@ def allowed_guess(models: Sequence[Mapping[str, Any]], sensitive: str) -> float 
     >>> allowed_guess([{"name": "probabilistic-l-diversity", "l": 4}], "disease")
     0.25
     """
-    about = [model for model in models if model.get("attribute") in (None, sensitive)]
-    chances = [1 / float(model["l"]) for model in about if model.get("name") == "probabilistic-l-diversity"]
-    chances += [float(model["alpha"]) for model in about if model.get("name") == "alpha-k-anonymity"]
-    return min(chances, default=None)
+    chances = [says(model).allowed_guess(sensitive) for model in known_models(models)]
+    return min((chance for chance in chances if chance is not None), default=None)

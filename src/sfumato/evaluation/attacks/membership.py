@@ -8,21 +8,21 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.errors import InputError, PolicyError, raise_all
+from sfumato.errors import InputError
 from sfumato.evaluation.attacks.cohort import cohort_of
 from sfumato.evaluation.attacks.discrimination import Discrimination, accepted
 from sfumato.evaluation.attacks.lift import lift
 from sfumato.evaluation.attacks.nearness import nearness
-from sfumato.evaluation.attacks.options import share_problems
 from sfumato.evaluation.attacks.pieces import unread_notes
 from sfumato.evaluation.attacks.protocol import AttackResult, Target
+from sfumato.options import Checked, Share
 from sfumato.published import RandomizedTable
 from sfumato.rates import Rate
 from sfumato.table.table import Table
 
 
 @dataclass(frozen=True)
-class MembershipInference:
+class MembershipInference(Checked):
     """Telling people who are in the data from people who are not, by how well the release fits them.
 
     Parameters
@@ -69,14 +69,7 @@ class MembershipInference:
     needs: ClassVar[tuple[str, ...]] = ("control",)
 
     knows_sensitive: bool = True
-    false_positives: float = 0.01
-
-    def __post_init__(self) -> None:
-        """Check the options."""
-        problems = share_problems("membership-inference, false_positives", self.false_positives)
-        if not isinstance(self.knows_sensitive, bool):
-            problems.append("membership-inference, knows_sensitive: must be true or false")
-        raise_all(PolicyError, problems)
+    false_positives: Share = 0.01
 
     def play(self, target: Target) -> tuple[AttackResult, ...]:
         """Play it: the pair test, and the true positives among few false ones."""

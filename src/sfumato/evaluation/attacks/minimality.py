@@ -5,20 +5,21 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from time import process_time
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from sfumato.errors import InputError, PolicyError, raise_all
-from sfumato.evaluation.attacks.options import SURE, above_problems, count_problems, share_problems
+from sfumato.errors import InputError
+from sfumato.evaluation.attacks.options import SURE
 from sfumato.evaluation.attacks.placing import Placement, generalized, place
 from sfumato.evaluation.attacks.protocol import AttackResult, Target
 from sfumato.evaluation.attacks.rerunning import Solver, Task, models_of, rerun, solver_of
 from sfumato.evaluation.attacks.worlds import Tally, cells_of, every_world, random_worlds, survivors, world_count
 from sfumato.models.protocol import PrivacyModel
 from sfumato.numbers import counted
+from sfumato.options import Checked, Limit, Share
 from sfumato.published import PublishedTable
 from sfumato.rates import Rate
 from sfumato.recoding import recode_as_published
@@ -39,7 +40,7 @@ SPREADS = 3.0
 
 
 @dataclass(frozen=True)
-class Minimality:
+class Minimality(Checked):
     """The minimality attack.
 
     An algorithm that generalizes no more than it must tells, by every cut that it did not make, that the cut would have
@@ -83,17 +84,10 @@ class Minimality:
     kinds: ClassVar[frozenset[str]] = frozenset({"generalized-table"})
     needs: ClassVar[tuple[str, ...]] = ("sensitive", "anonymizer")
 
-    worlds: int | None = None
-    patience: float = 20.0
-    exhaustive: int = 5000
-    rise: float = 0.1
-
-    def __post_init__(self) -> None:
-        """Check the options."""
-        problems = [] if self.worlds is None else count_problems("minimality, worlds", self.worlds)
-        problems += above_problems("minimality, patience", self.patience, 0)
-        problems += count_problems("minimality, exhaustive", self.exhaustive, least=0)
-        raise_all(PolicyError, problems + share_problems("minimality, rise", self.rise))
+    worlds: Annotated[int, Limit(1)] | None = None
+    patience: Annotated[float, Limit(0, above=True)] = 20.0
+    exhaustive: Annotated[int, Limit(0)] = 5000
+    rise: Share = 0.1
 
     def play(self, target: Target) -> tuple[AttackResult, ...]:
         """Play it for each sensitive attribute.

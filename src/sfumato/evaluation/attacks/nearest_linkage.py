@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import ClassVar
 
-from sfumato.errors import PolicyError, raise_all
 from sfumato.evaluation.attacks.known_attributes import known_attributes, known_problems
 from sfumato.evaluation.attacks.links import nearest_links
 from sfumato.evaluation.attacks.protocol import AttackResult, Target
 from sfumato.evaluation.attacks.scored_links import RECORDS, outsiders, scored
 from sfumato.evaluation.attacks.victims import key_columns, key_of, victims_of
+from sfumato.options import Checked
 
 
 @dataclass(frozen=True)
-class NearestLinkage:
+class NearestLinkage(Checked):
     """Distance-based record linkage.
 
     Parameters
@@ -52,9 +53,8 @@ class NearestLinkage:
 
     known: int | tuple[str, ...] | None = None
 
-    def __post_init__(self) -> None:
-        """Check what is known."""
-        raise_all(PolicyError, known_problems("nearest-linkage, known", self.known))
+    def _mistakes(self) -> Iterable[str]:
+        return known_problems(self.name, self.known)
 
     def play(self, target: Target) -> tuple[AttackResult, ...]:
         """Play it on everybody in the data, or in the register."""

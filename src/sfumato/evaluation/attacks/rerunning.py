@@ -8,7 +8,7 @@ from typing import Any, Protocol, cast
 
 from sfumato.classes.partition import Partition
 from sfumato.errors import PolicyError, UnsatisfiableError, raise_all
-from sfumato.models import MODELS
+from sfumato.models import known_model
 from sfumato.models.protocol import PrivacyModel
 from sfumato.progress import Progress, silent
 from sfumato.table.encoding import EncodedTable
@@ -50,7 +50,7 @@ def solver_of(anonymizer: object | None, attack: str) -> Solver:
 
 def models_of(entries: Sequence[Mapping[str, Any]], attack: str) -> tuple[PrivacyModel, ...]:
     """Build the promised models, or raise PolicyError when there are none or one is not known here."""
-    built = [_model(entry) for entry in entries]
+    built = [known_model(entry) for entry in entries]
     problems = (
         [f"{attack}: {built.count(None)} promised model(s) are not known to this version"] if None in built else []
     )
@@ -58,14 +58,6 @@ def models_of(entries: Sequence[Mapping[str, Any]], attack: str) -> tuple[Privac
         problems.append(f"{attack}: the attacker knows what was promised; give the models of the release")
     raise_all(PolicyError, problems)
     return tuple(model for model in built if model is not None)
-
-
-def _model(entry: Mapping[str, Any]) -> PrivacyModel | None:
-    parameters = {key: value for key, value in entry.items() if key != "name"}
-    try:
-        return MODELS[str(entry.get("name"))](**parameters)
-    except (KeyError, TypeError, PolicyError):
-        return None
 
 
 def rerun(solver: Solver, task: Task) -> Partition | None:

@@ -12,6 +12,8 @@ from numpy.typing import NDArray
 from sfumato.evaluation.attacks.links import Links
 from sfumato.evaluation.attacks.protocol import AttackResult, Target
 from sfumato.evaluation.attacks.victims import Victims
+from sfumato.models import known_models
+from sfumato.models.says import least_class_size
 from sfumato.rates import Rate
 
 RECORDS: dict[str, Callable[[Any], pl.DataFrame]] = {
@@ -103,10 +105,8 @@ def scored(
 
 
 def smallest_promised(models: Sequence[Mapping[str, Any]]) -> int | None:
-    """Return the size of the smallest class that any promise allows; None without promises."""
-    sizes = [int(model.get("k", 1)) for model in models if model.get("name") in ("k-anonymity", "alpha-k-anonymity")]
-    sizes += [int(model["l"]) for model in models if str(model.get("name")).endswith("l-diversity") and "l" in model]
-    return max(sizes, default=None)
+    """Return the size of the smallest class that the promises allow; None where none of them says so."""
+    return least_class_size(known_models(models))
 
 
 def _mean(chances: NDArray[np.float64], least: float, certain: bool) -> float:

@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.errors import InputError, PolicyError, raise_all
-from sfumato.evaluation.attacks.options import count_problems
+from sfumato.errors import InputError
 from sfumato.evaluation.attacks.placing import Placement, fits, generalized, place
 from sfumato.evaluation.attacks.posterior import told_blocks
 from sfumato.evaluation.attacks.protocol import AttackResult, Target
 from sfumato.evaluation.attacks.slice_orders import FEWEST_PAIRS, guessed_rightly, order_of, ranks_of, read_slices
 from sfumato.numbers import counted
+from sfumato.options import Checked, Limit
 from sfumato.published import SlicedTable
 from sfumato.randomness import permutation
 from sfumato.rates import Rate
@@ -27,7 +27,7 @@ GLANCE = 64
 
 
 @dataclass(frozen=True)
-class SeedGuessing:
+class SeedGuessing(Checked):
     """The seed-guessing attack.
 
     The attacker knows the people in the order in which the steward's table lists them, say by name, and the program
@@ -61,11 +61,7 @@ class SeedGuessing:
     kinds: ClassVar[frozenset[str]] = frozenset({"generalized-table", "sliced-table"})
     needs: ClassVar[tuple[str, ...]] = ("sensitive",)
 
-    seeds: int = 1000
-
-    def __post_init__(self) -> None:
-        """Check the option."""
-        raise_all(PolicyError, count_problems("seed-guessing, seeds", self.seeds))
+    seeds: Annotated[int, Limit(1)] = 1000
 
     def play(self, target: Target) -> tuple[AttackResult, ...]:
         """Play it for each sensitive attribute.

@@ -4,23 +4,24 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from sfumato.errors import PolicyError, SfumatoError, raise_all
+from sfumato.errors import PolicyError, SfumatoError
 from sfumato.evaluation.attacks.claims import Claims, result_of
-from sfumato.evaluation.attacks.options import SURE, count_problems, share_problems
+from sfumato.evaluation.attacks.options import SURE
 from sfumato.evaluation.attacks.posterior import TELLING, Posterior, sensitive_of
 from sfumato.evaluation.attacks.protocol import AttackResult, Target
 from sfumato.hierarchy.specification import HierarchySpecification
+from sfumato.options import Checked, Limit, Share
 from sfumato.table.kinds import is_measured, text_of
 
 
 @dataclass(frozen=True)
-class Similarity:
+class Similarity(Checked):
     """The similarity attack.
 
     Parameters
@@ -47,13 +48,8 @@ class Similarity:
     kinds: ClassVar[frozenset[str]] = TELLING
     needs: ClassVar[tuple[str, ...]] = ("sensitive",)
 
-    level: int = 1
-    width: float = 0.1
-
-    def __post_init__(self) -> None:
-        """Check the options."""
-        problems = count_problems("similarity, level", self.level)
-        raise_all(PolicyError, problems + share_problems("similarity, width", self.width))
+    level: Annotated[int, Limit(1)] = 1
+    width: Share = 0.1
 
     def play(self, target: Target) -> tuple[AttackResult, ...]:
         """Play it for each sensitive attribute whose values can be near each other."""

@@ -3,24 +3,23 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.errors import PolicyError, raise_all
 from sfumato.evaluation.attacks.cohort import Cohort, cohort_of, generator_of
-from sfumato.evaluation.attacks.options import count_problems
 from sfumato.evaluation.attacks.pieces import unread_notes
 from sfumato.evaluation.attacks.predicates import Predicates, mixed, predicates_of, record_numbers
 from sfumato.evaluation.attacks.protocol import AttackResult, Target
+from sfumato.options import Checked, Limit
 from sfumato.rates import Rate
 
 _SALT = 0x51
 
 
 @dataclass(frozen=True)
-class SinglingOut:
+class SinglingOut(Checked):
     """Isolation of records by predicates that are built from the release.
 
     Parameters
@@ -66,11 +65,7 @@ class SinglingOut:
     )
     needs: ClassVar[tuple[str, ...]] = ()
 
-    predicates: int = 1000
-
-    def __post_init__(self) -> None:
-        """Check the option."""
-        raise_all(PolicyError, count_problems("singling-out, predicates", self.predicates))
+    predicates: Annotated[int, Limit(1)] = 1000
 
     def play(self, target: Target) -> tuple[AttackResult, ...]:
         """Play it: one result."""

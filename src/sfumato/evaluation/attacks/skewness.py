@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 import numpy as np
 import polars as pl
 
-from sfumato.errors import PolicyError, raise_all
 from sfumato.evaluation.attacks.claims import Claims, result_of, right_value
-from sfumato.evaluation.attacks.options import SURE, above_problems
+from sfumato.evaluation.attacks.options import SURE
 from sfumato.evaluation.attacks.posterior import TELLING, Posterior, sensitive_of
 from sfumato.evaluation.attacks.protocol import AttackResult, Target
+from sfumato.options import Checked, Limit
 
 
 @dataclass(frozen=True)
-class Skewness:
+class Skewness(Checked):
     """The skewness attack.
 
     Parameters
@@ -40,11 +40,7 @@ class Skewness:
     kinds: ClassVar[frozenset[str]] = TELLING
     needs: ClassVar[tuple[str, ...]] = ("sensitive",)
 
-    gain: float = 3.0
-
-    def __post_init__(self) -> None:
-        """Check the gain."""
-        raise_all(PolicyError, above_problems("skewness, gain", self.gain, 1))
+    gain: Annotated[float, Limit(1, above=True)] = 3.0
 
     def play(self, target: Target) -> tuple[AttackResult, ...]:
         """Play it for each sensitive attribute."""

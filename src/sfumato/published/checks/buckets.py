@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from sfumato.classes.statistics import ClassStatistics, SensitiveCounts, number_values
 from sfumato.models.checks import Check, Outcome, promise_words
 from sfumato.models.protocol import PrivacyModel
+from sfumato.models.says import says
 from sfumato.numbers import counted
 from sfumato.published.bucketized import COUNT, BucketizedTables
 from sfumato.published.sliced import BUCKET
@@ -19,18 +20,6 @@ from sfumato.table.reading import read_table
 from sfumato.table.schema import Attribute, Schema
 
 IntArray = NDArray[np.int64]
-
-BUCKET_MODELS = (
-    "probabilistic-l-diversity",
-    "distinct-l-diversity",
-    "entropy-l-diversity",
-    "recursive-l-diversity",
-    "t-closeness",
-    "basic-beta-likeness",
-    "enhanced-beta-likeness",
-    "delta-disclosure",
-)
-"""Names of the models that say something of buckets: those that bound what a person's bucket tells of the value."""
 
 
 def check_buckets(
@@ -100,7 +89,7 @@ def _sensitive(attribute: EncodedAttribute, starts: IntArray, codes: IntArray, c
 
 
 def _check(model: PrivacyModel, statistics: ClassStatistics) -> Check:
-    if model.name not in BUCKET_MODELS:
+    if "buckets" not in says(model).speaks_of:
         return Check(promise_words(model), Outcome.UNDECIDABLE, detail="buckets promise nothing of equivalence classes")
     holds = model.holds(statistics)
     achieved = tuple(model.achieved(statistics))

@@ -15,7 +15,7 @@ from sfumato.models.checks import Check as Check
 from sfumato.models.checks import Outcome as Outcome
 from sfumato.models.checks import promise_words
 from sfumato.models.protocol import PrivacyModel
-from sfumato.models.published import PublishedModel
+from sfumato.models.says import speak_of
 from sfumato.numbers import counted, plural
 from sfumato.published.checks.rows import group_rows
 from sfumato.published.checks.values import numbered_values
@@ -128,7 +128,7 @@ def verify_table(
     -----
     Cost O(n · q). Suppressed records that are published as ``*`` are one class and must satisfy the models too.
     """
-    looked_at = any(isinstance(model, PublishedModel) for model in models)
+    looked_at = bool(speak_of("values", models))
     statistics = published_statistics(data, quasi_identifying, sensitive, values=looked_at)
     checks = tuple(_check(model, statistics) for model in models)
     return Verification(checks, statistics.height, statistics.count)

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from sfumato.classes.statistics import ClassStatistics, class_statistics
 from sfumato.models.checks import Check, Outcome, promise_words
 from sfumato.models.protocol import Achieved, PrivacyModel
+from sfumato.models.says import says
 from sfumato.numbers import counted
 from sfumato.published.bucketized import COUNT
 from sfumato.published.checks.marginals.structure import is_acyclic, repeated
@@ -20,21 +21,6 @@ from sfumato.published.marginal import MarginalTables
 from sfumato.table.encoding import encode
 from sfumato.table.reading import read_table
 from sfumato.table.schema import Attribute, Schema
-
-SIZES = "k-anonymity"
-
-MARGINAL_MODELS = (
-    SIZES,
-    "probabilistic-l-diversity",
-    "distinct-l-diversity",
-    "entropy-l-diversity",
-    "recursive-l-diversity",
-    "t-closeness",
-    "basic-beta-likeness",
-    "enhanced-beta-likeness",
-    "delta-disclosure",
-)
-"""Names of the models that count tables can promise."""
 
 _MOST = 1 << 31
 
@@ -144,12 +130,13 @@ def _statistics(
 
 def _check(model: PrivacyModel, parts: Sequence[_Part], reason: str) -> Check:
     words = promise_words(model)
-    if model.name not in MARGINAL_MODELS:
+    speaks_of = says(model).speaks_of
+    if "marginals" not in speaks_of:
         return Check(words, Outcome.UNDECIDABLE, detail="count tables promise nothing of it")
     if reason:
         return Check(words, Outcome.UNDECIDABLE, detail=reason)
     judged = [part.statistics for part in parts if concerned(model, part.statistics.sensitive)]
-    if model.name == SIZES:
+    if "sizes" in speaks_of:
         judged = [ClassStatistics(np.concatenate([part.sizes for part in judged]), {})]
     failing = sum(int((~model.holds(part)).sum()) for part in judged)
     achieved: tuple[Achieved, ...] = tuple(each for part in judged for each in model.achieved(part))
@@ -160,7 +147,7 @@ def _check(model: PrivacyModel, parts: Sequence[_Part], reason: str) -> Check:
 
 def concerned(model: PrivacyModel, sensitive: Mapping[str, object] | Sequence[str]) -> bool:
     """Tell whether a model says something of a table with these sensitive attributes."""
-    if model.name == SIZES:
+    if "sizes" in says(model).speaks_of:
         return True
     attribute = getattr(model, "attribute", None)
     return bool(sensitive) if attribute is None else attribute in sensitive

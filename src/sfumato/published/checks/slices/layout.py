@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -9,10 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.classes.grouping import distinct_records
-from sfumato.kernels.predicates import PROBABILISTIC
+from sfumato.errors import PolicyError
 from sfumato.kernels.slices.groups import Slicing
 from sfumato.models.compiled import compile_rules
-from sfumato.models.protocol import PrivacyModel
+from sfumato.models.protocol import Achieved, PrivacyModel
+from sfumato.models.rule_traits import mixing, shares
+from sfumato.models.sensitive import SensitiveModel
 from sfumato.published.sliced import Columns, column_of
 from sfumato.table.encoding import EncodedTable
 
@@ -65,7 +68,7 @@ def layout_of(
     columns
         Attributes of each column; those that are neither quasi-identifying nor sensitive are not looked at.
     models
-        Probabilistic l-diversity and t-closeness.
+        Those that speak of slices.
     recoded
         For columns whose values are generalized, by place: number of the published value of each record, int32 (n,).
 
@@ -84,15 +87,32 @@ def layout_of(
             parts.append(number_rows(table.codes[:, own]) if known is None else known)
     stacked = np.ascontiguousarray(np.column_stack(parts), dtype=np.int32)
     rules = compile_rules(models, table)
+    if not mixing(rules.arrays):
+        raise PolicyError(
+            "models: some have rules that cannot be measured over several buckets; slices cannot keep them"
+        )
     names = [attribute.name for attribute in table.sensitive]
     looked_at = {rule.attribute for model in models for rule in model.rules(names)}
     attributes = tuple(name for name in names if name in looked_at)
     homes = [part_of.get(column_of(columns, name), -1) for name in attributes]
-    bounds = np.where(rules.arrays.codes == PROBABILISTIC, 1.0 / rules.arrays.first, rules.arrays.first)
+    first = rules.arrays.first
+    bounds = np.divide(1.0, first, out=first.copy(), where=shares(rules.arrays))
     arrays = Slicing(
         stacked, np.array(homes, np.int64), rules.codes.astype(np.int32), rules.arrays, bounds.astype(np.float64)
     )
     return Layout(arrays, attributes, *_vectors(stacked))
+
+
+def reached(model: SensitiveModel, worst: float, name: str) -> Achieved:
+    """Return the parameter that a model reaches when its worst share or distance is this one."""
+    # What a parameter must reach from below is 1 over a share.
+    value = worst if not model.at_least else 1 / worst if worst else math.inf
+    return Achieved(model.bounded, value, name)
+
+
+def models_of_rules(models: Sequence[PrivacyModel], names: Sequence[str]) -> list[SensitiveModel]:
+    """Return the model of each rule; slices are checked for models of sensitive attributes only."""
+    return [model for model in models if isinstance(model, SensitiveModel) for _ in model.rules(names)]
 
 
 def number_rows(codes: NDArray[np.integer]) -> NDArray[np.int32]:

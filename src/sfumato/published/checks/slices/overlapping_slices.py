@@ -12,20 +12,17 @@ from numpy.typing import NDArray
 from sfumato.classes.statistics import class_statistics
 from sfumato.kernels.predicates import SLACK
 from sfumato.models.checks import Check, Outcome, promise_words
-from sfumato.models.probabilistic_l_diversity import ProbabilisticLDiversity
 from sfumato.models.protocol import Achieved, PrivacyModel
-from sfumato.models.t_closeness import TCloseness
+from sfumato.models.says import says
+from sfumato.models.sensitive import SensitiveModel
 from sfumato.numbers import counted
 from sfumato.published.checks.slices.joined import as_text, joined_shares, largest_shares, linked_columns
-from sfumato.published.checks.slices.layout import number_rows
+from sfumato.published.checks.slices.layout import number_rows, reached
 from sfumato.published.checks.slices.sharing import places_of, shared_attributes
 from sfumato.published.sliced import BUCKET, Columns, SlicedTable, labels_of
 from sfumato.table.encoding import encode
 from sfumato.table.reading import read_table
 from sfumato.table.schema import Attribute, Kind, Schema
-
-DIVERSITY = ProbabilisticLDiversity.name
-CLOSENESS = TCloseness.name
 
 
 @dataclass(frozen=True)
@@ -45,7 +42,7 @@ def check_overlapping_slices(
     published
         A sliced table some of whose columns share attributes.
     models
-        What was promised: probabilistic l-diversity and t-closeness; others are undecidable.
+        What was promised; those that do not speak of slices are undecidable.
     sensitive
         Sensitive attributes with their kinds and hierarchies.
 
@@ -83,7 +80,7 @@ def column_frames(published: SlicedTable) -> list[pl.DataFrame]:
 def _check(
     model: PrivacyModel, published: SlicedTable, frames: Sequence[pl.DataFrame], sensitive: Mapping[str, Attribute]
 ) -> Check:
-    if model.name not in (DIVERSITY, CLOSENESS):
+    if "slices" not in says(model).speaks_of or not isinstance(model, SensitiveModel):
         return Check(promise_words(model), Outcome.UNDECIDABLE, detail="a sliced table has no equivalence classes")
     looked_at = {rule.attribute for rule in model.rules(list(published.sensitive))}
     names = [name for name in published.sensitive if name in looked_at]
@@ -96,7 +93,7 @@ def _check(
 
 
 def _finding(
-    model: PrivacyModel,
+    model: SensitiveModel,
     name: str,
     published: SlicedTable,
     frames: Sequence[pl.DataFrame],
@@ -110,8 +107,11 @@ def _finding(
     return _grouped_finding(model, name, frames[linked[0]], known, sensitive.get(name, Attribute()))
 
 
-def _joined_finding(model: PrivacyModel, name: str, published: SlicedTable, frames: Sequence[pl.DataFrame]) -> _Finding:
-    if not isinstance(model, ProbabilisticLDiversity):
+def _joined_finding(
+    model: SensitiveModel, name: str, published: SlicedTable, frames: Sequence[pl.DataFrame]
+) -> _Finding:
+    bound = says(model).allowed_guess(name)
+    if "joins" not in says(model).speaks_of or bound is None:
         detail = f"{name!r} stands in several columns, whose join is recounted for l-diversity alone"
         return _Finding(Outcome.UNDECIDABLE, detail=detail)
     shares = joined_shares(frames, published.columns, (*published.sensitive, *published.insensitive), name)
@@ -119,9 +119,9 @@ def _joined_finding(model: PrivacyModel, name: str, published: SlicedTable, fram
         reason = "columns that go round in a circle, or too many rows to join"
         return _Finding(Outcome.UNDECIDABLE, detail=f"{name!r} stands in {reason}")
     largest = largest_shares(shares)["share"].to_numpy()
-    failing = int((largest > 1.0 / model.l + SLACK).sum())
+    failing = int((largest > bound + SLACK).sum())
     if not failing:
-        return _Finding(Outcome.HOLDS, Achieved("l", 1.0 / float(largest.max()), name))
+        return _Finding(Outcome.HOLDS, reached(model, float(largest.max()), name))
     buckets = f"{failing:,} of {counted(len(largest), 'bucket')}"
     detail = f"in {buckets} columns joined on {name!r} give it away for somebody who may or may not be in them"
     return _Finding(Outcome.UNDECIDABLE, detail=detail)

@@ -7,7 +7,6 @@ it does not, the records decide, and the table alone says more only where nobody
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -16,13 +15,15 @@ from numpy.typing import NDArray
 
 from sfumato.classes.grouping import distinct_records
 from sfumato.classes.statistics import class_statistics
-from sfumato.kernels.predicates import PROBABILISTIC, SLACK
+from sfumato.kernels.predicates import SLACK
 from sfumato.kernels.slices.matching import SliceIndex
 from sfumato.models.checks import Check, Outcome, promise_words
-from sfumato.models.protocol import Achieved, PrivacyModel
+from sfumato.models.protocol import PrivacyModel
+from sfumato.models.says import says
+from sfumato.models.sensitive import SensitiveModel
 from sfumato.numbers import counted
 from sfumato.published.checks.slices.candidates import Candidates, candidates_of
-from sfumato.published.checks.slices.layout import Layout, layout_of, number_rows
+from sfumato.published.checks.slices.layout import Layout, layout_of, number_rows, reached
 from sfumato.published.checks.slices.matching import measure_vectors, slice_index
 from sfumato.published.checks.slices.overlapping_slices import check_overlapping_slices
 from sfumato.published.checks.slices.sharing import shared_attributes
@@ -31,9 +32,6 @@ from sfumato.table.distinct import distinct_of
 from sfumato.table.encoding import EncodedTable, encode
 from sfumato.table.reading import read_table
 from sfumato.table.schema import Attribute, Kind, Schema
-
-SLICE_MODELS = ("probabilistic-l-diversity", "t-closeness")
-"""Names of the models that say something of a sliced table: no mixture of buckets is worse than the worst of them."""
 
 
 def check_slices(
@@ -48,7 +46,7 @@ def check_slices(
     published
         The sliced table.
     models
-        What was promised: probabilistic l-diversity and t-closeness; others are undecidable.
+        What was promised; those that do not speak of slices are undecidable.
     sensitive
         Sensitive attributes with their kinds and hierarchies.
 
@@ -93,7 +91,7 @@ class Verdict:
 
 
 def judge(
-    layout: Layout, rule: int, model: PrivacyModel, table: EncodedTable, bucket_of: NDArray[np.int64], count: int
+    layout: Layout, rule: int, model: SensitiveModel, table: EncodedTable, bucket_of: NDArray[np.int64], count: int
 ) -> Verdict:
     """Decide one rule of a model for everybody who may be in a table.
 
@@ -104,7 +102,7 @@ def judge(
     rule
         Place of the rule, which is one of `model`.
     model
-        One of :data:`SLICE_MODELS`.
+        One that speaks of slices.
     table
         Encoded rows; only values of one column must stand in one row.
     bucket_of
@@ -152,13 +150,16 @@ def _encoded(published: SlicedTable, sensitive: Mapping[str, Attribute]) -> Enco
 
 
 def _check(model: PrivacyModel, published: SlicedTable, table: EncodedTable, bucket_of: NDArray[np.int64]) -> Check:
-    if model.name not in SLICE_MODELS:
+    if "slices" not in says(model).speaks_of or not isinstance(model, SensitiveModel):
         return Check(promise_words(model), Outcome.UNDECIDABLE, detail="a sliced table has no equivalence classes")
     layout = layout_of(table, published.columns, [model])
     count = int(bucket_of.max()) + 1
     verdicts = [judge(layout, rule, model, table, bucket_of, count) for rule in range(len(layout.arrays.bounds))]
+    names = [layout.attributes[attribute] for attribute in layout.arrays.rules.attributes]
     achieved = tuple(
-        _achieved(layout, rule, verdict) for rule, verdict in enumerate(verdicts) if not len(verdict.unsettled)
+        reached(model, verdict.worst, name)
+        for name, verdict in zip(names, verdicts, strict=True)
+        if not len(verdict.unsettled)
     )
     unsettled = len(np.unique(np.concatenate([verdict.unsettled for verdict in verdicts])))
     if not unsettled:
@@ -171,24 +172,16 @@ def _check(model: PrivacyModel, published: SlicedTable, table: EncodedTable, buc
     return Check(promise_words(model), Outcome.UNDECIDABLE, achieved, detail)
 
 
-def _achieved(layout: Layout, rule: int, verdict: Verdict) -> Achieved:
-    rules = layout.arrays.rules
-    name = layout.attributes[int(rules.attributes[rule])]
-    if rules.codes[rule] != PROBABILISTIC:
-        return Achieved("t", verdict.worst, name)
-    return Achieved("l", 1 / verdict.worst if verdict.worst else math.inf, name)
-
-
 def group_measures(
-    name: str, model: PrivacyModel, table: EncodedTable, group_of: NDArray[np.int32], count: int
+    name: str, model: SensitiveModel, table: EncodedTable, group_of: NDArray[np.int32], count: int
 ) -> NDArray[np.float64]:
     """Return share or distance of each group, by the model itself; float64 (count,)."""
     place = [attribute.name for attribute in table.sensitive].index(name)
     statistics = class_statistics(
         group_of, count, table.sensitive_codes[:, [place]], table.sensitive[place : place + 1]
     )
-    measured: NDArray[np.float64] = model.measure(statistics.sensitive[name], statistics.sizes)  # type: ignore[attr-defined]
-    return 1.0 / measured if model.name == "probabilistic-l-diversity" else measured
+    measured = model.measure(statistics.sensitive[name], statistics.sizes)
+    return 1.0 / measured if model.at_least else measured
 
 
 def _some_record_fails(

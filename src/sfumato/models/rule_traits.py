@@ -1,0 +1,110 @@
+"""What a search may rely on when it goes by compiled rules, beyond their verdict: one line for each predicate."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.kernels.predicates import (
+    ALPHA,
+    BETA,
+    BETA_ENHANCED,
+    DELTA,
+    DISTINCT,
+    ENTROPY,
+    K_ANONYMITY,
+    PROBABILISTIC,
+    RECURSIVE,
+    T_BY_KIND,
+    T_EQUAL,
+    T_HIERARCHICAL,
+    T_ORDERED,
+    RuleArrays,
+)
+
+Marks = NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class Traits:
+    """What is true of a predicate of :mod:`sfumato.kernels.predicates`.
+
+    Attributes
+    ----------
+    lasting : bool
+        A class that satisfies it does so with whatever is added; so every part of a class that breaks it does, too.
+    relative : bool
+        It compares with the whole table, which is another one when records are left out.
+    share : bool
+        It bounds the share of every value, by 1 over its parameter.
+    mixing : bool
+        Kernels of slices measure it for people who may be in several buckets.
+    tree : bool
+        It reads the hierarchy of its attribute.
+    leading : bool
+        It needs room for as many counts as its second parameter says.
+    """
+
+    lasting: bool = False
+    relative: bool = False
+    share: bool = False
+    mixing: bool = False
+    tree: bool = False
+    leading: bool = False
+
+
+TRAITS: Mapping[int, Traits] = {
+    T_BY_KIND: Traits(relative=True, mixing=True),
+    K_ANONYMITY: Traits(lasting=True),
+    ALPHA: Traits(),
+    DISTINCT: Traits(lasting=True),
+    PROBABILISTIC: Traits(share=True, mixing=True),
+    ENTROPY: Traits(),
+    RECURSIVE: Traits(leading=True),
+    T_EQUAL: Traits(relative=True, mixing=True),
+    T_ORDERED: Traits(relative=True, mixing=True),
+    T_HIERARCHICAL: Traits(relative=True, mixing=True, tree=True),
+    BETA: Traits(relative=True),
+    BETA_ENHANCED: Traits(relative=True),
+    DELTA: Traits(relative=True),
+}
+
+
+def lasting(rules: RuleArrays) -> RuleArrays:
+    """Return the rules that a class keeps whatever is added to it, and that its parts break when it does."""
+    chosen = np.array([TRAITS[code].lasting for code in rules.codes.tolist()], dtype=np.bool_)
+    return rules._replace(
+        codes=rules.codes[chosen],
+        attributes=rules.attributes[chosen],
+        first=rules.first[chosen],
+        second=rules.second[chosen],
+    )
+
+
+def shares(rules: RuleArrays) -> Marks:
+    """Tell which rules bound the share of every value; bool (r,)."""
+    return np.array([TRAITS[code].share for code in rules.codes.tolist()], dtype=np.bool_)
+
+
+def mixing(rules: RuleArrays) -> bool:
+    """Tell whether kernels of slices can measure every rule."""
+    return all(TRAITS[code].mixing for code in rules.codes.tolist())
+
+
+def relative(rules: RuleArrays) -> bool:
+    """Tell whether some rule compares with the whole table."""
+    return any(TRAITS[code].relative for code in rules.codes.tolist())
+
+
+def ruled(rules: RuleArrays) -> bool:
+    """Tell whether some rule looks at more than the class size."""
+    return bool(np.any(rules.codes != K_ANONYMITY))
+
+
+def smallest(rules: RuleArrays) -> int:
+    """Return the largest class size that a rule asks for, at least 1."""
+    sizes = rules.first[rules.codes == K_ANONYMITY]
+    return int(max(1, np.ceil(sizes.max(initial=1))))

@@ -1,0 +1,97 @@
+"""What a model says of itself beyond its verdict, so that nobody else keeps a list of models."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar, Literal
+
+from sfumato.models.protocol import PrivacyModel
+from sfumato.numbers import figure
+
+Subject = Literal["classes", "sizes", "values", "buckets", "slices", "joins", "marginals"]
+"""What a model may speak of.
+
+``"classes"``: equivalence classes of a generalized table. ``"sizes"``: nothing of a class but how many records it has.
+``"values"``: single published values, not only classes. ``"buckets"``: the counts of sensitive values of a bucket.
+``"slices"``: what the buckets of a sliced table say together; no mixture of buckets may then be worse than the worst of
+them, and it is a :class:`~sfumato.models.sensitive.SensitiveModel` with rules on shares or distances. ``"joins"``:
+slices whose columns are joined; all that it asks is that no share is above :meth:`Says.allowed_guess`.
+``"marginals"``: the cells of count tables.
+"""
+
+
+class Says:
+    """What a model says of itself; the defaults claim nothing.
+
+    A model of one's own takes this as a base and says what is true of it; one that does not is taken by the defaults.
+    """
+
+    name: ClassVar[str]
+    speaks_of: ClassVar[frozenset[Subject]] = frozenset({"classes"})
+    """Where it means something, and so can be promised and recounted."""
+    survives_merging: ClassVar[bool] = True
+    """Whether merging two classes that satisfy it gives one that does. Every search here relies on that."""
+    in_words: ClassVar[str] = ""
+    """What it promises, for somebody who never heard of it; parameters in braces. Empty: its name has to do."""
+
+    def parameters(self) -> Mapping[str, Any]:
+        """Return the parameters as plain values, for policies and reports."""
+        raise NotImplementedError
+
+    @property
+    def survives_suppression(self) -> bool:
+        """Whether a class that satisfies it still does when other classes are left out."""
+        return False
+
+    @property
+    def class_size(self) -> int:
+        """Fewest records that it asks for by number: its `k`, or 1."""
+        return int(self.parameters().get("k", 1))
+
+    def least_class_size(self) -> int | None:
+        """Return the fewest records of any class that satisfies it, or None where it says nothing of sizes."""
+        return None
+
+    def allowed_guess(self, attribute: str) -> float | None:
+        """Return the largest chance that it allows of naming a value of `attribute` rightly, or None."""
+        return None
+
+    def sentence(self) -> str:
+        """Say in plain English what it promises."""
+        settings = self.parameters().items()
+        written = {name: figure(value) if isinstance(value, float) else value for name, value in settings}
+        return self.in_words.format(**written) or self.name
+
+
+class _Silent(Says):
+    """A model that only judges."""
+
+    def __init__(self, model: PrivacyModel) -> None:
+        self.name = model.name  # type: ignore[misc]
+        self.parameters = model.parameters  # type: ignore[method-assign]
+
+
+def says(model: PrivacyModel) -> Says:
+    """Return what `model` says of itself: it does so itself, or it is taken by the defaults."""
+    return model if isinstance(model, Says) else _Silent(model)
+
+
+def speak_of(subject: Subject, models: Sequence[PrivacyModel]) -> list[PrivacyModel]:
+    """Return those of `models` that speak of `subject`."""
+    return [model for model in models if subject in says(model).speaks_of]
+
+
+def smallest_allowed(models: Sequence[PrivacyModel]) -> int:
+    """Return the largest class size that some model asks for, at least 1: as few records as may be suppressed."""
+    return max([1, *(says(model).class_size for model in models)])
+
+
+def least_class_size(models: Sequence[PrivacyModel]) -> int | None:
+    """Return the fewest records of any class that satisfies all models; None where none of them says so."""
+    return max((size for model in models if (size := says(model).least_class_size()) is not None), default=None)
+
+
+def at_least(bound: float) -> int:
+    """Round a bound on a class size up, but for what rounding of floats may have added to it."""
+    return math.ceil(bound - 1e-9)
