@@ -27,6 +27,7 @@ from benchmarks import (
     reproduction_job,
     risk_job,
     slicing_job,
+    start_job,
     utility_job,
 )
 from benchmarks.rendering import markdown, page
@@ -36,6 +37,7 @@ from benchmarks.settings import Settings
 Job = Callable[[Settings], Iterator[Figure]]
 
 JOBS: dict[str, Job] = {
+    start_job.NAME: start_job.run,
     "mondrian": mondrian_job.run,
     "census": release_job.run_census,
     "adult-drawn": release_job.run_adult,
@@ -59,6 +61,7 @@ JOBS: dict[str, Job] = {
     rating_attack_job.NAME: rating_attack_job.run,
 }
 ALWAYS_WHOLE = {
+    start_job.NAME,
     attack_job.NAME,
     mondrian_job.NAME,
     lattice_job.NAME,

@@ -98,8 +98,8 @@ def _first_calls(path: str) -> Iterator[Figure]:
     """Measure a process with one call, without and with compiled kernels on the disk; importing alone is its floor."""
     floor = run_child(["-c", "import sfumato as sf, polars; sf.anonymize"])
     with tempfile.TemporaryDirectory() as cache:
-        cold = run_child(["-m", "benchmarks.first_call", path], {"NUMBA_CACHE_DIR": cache})
-        warm = run_child(["-m", "benchmarks.first_call", path], {"NUMBA_CACHE_DIR": cache})
+        cold = run_child(["-m", "benchmarks.first_call", path], {"SFUMATO_CACHE_DIR": cache})
+        warm = run_child(["-m", "benchmarks.first_call", path], {"SFUMATO_CACHE_DIR": cache})
     for what, cost in (("first ever, kernels being compiled", cold), ("first of a program, kernels on the disk", warm)):
         ratio = cost.wall / floor.wall
         detail = f"whole process {cost}; importing alone {floor}"

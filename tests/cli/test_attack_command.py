@@ -85,7 +85,8 @@ def test_hold_out(folder: Path) -> None:
     assert (code, err) == (0, "")
     told = json.loads(out)
     assert (told["people"], told["control"]) == (240, 60)
-    assert run(*words)[1] == out
+    # How long kernels took is another matter each time.
+    assert {**json.loads(run(*words)[1]), "kernels": 0} == {**told, "kernels": 0}
     linked = next(result for result in told["results"] if result["attack"] == "linkage" and result["succeeds"])
     assert linked["allowed"] == pytest.approx(1 / 3)
 

@@ -178,6 +178,7 @@ def test_json_is_the_report(patients, tmp_path):
     code, said, err = run("anonymize", patients, *ROLES, "-k", 5, "--format", "parquet", "--json", "--out", out)
     assert (code, err) == (0, "")
     steward, saved = json.loads(said), json.loads((out / "report.json").read_text())
+    assert set(steward.pop("kernels")) == {"interpreted", "read", "compiled"}
     for hidden in ("entropy", "iloss"):
         assert hidden in steward["losses"]
         assert hidden not in saved["losses"]
