@@ -1,0 +1,85 @@
+"""Interpreted and compiled kernels publish the same bytes, without a warning; and what commands load."""
+
+import subprocess
+import sys
+
+import numpy as np
+import polars as pl
+import pytest
+
+import sfumato as sf
+from sfumato.kernels import choice
+
+RECORDS = 150
+
+WAYS = {
+    "mondrian": (lambda: sf.Mondrian(), [sf.KAnonymity(3), sf.EntropyLDiversity(2)]),
+    "k-member": (lambda: sf.KMember(), [sf.KAnonymity(3)]),
+    "mdav": (lambda: sf.MDAV(), [sf.KAnonymity(3)]),
+    "datafly": (lambda: sf.Datafly(), [sf.KAnonymity(3)]),
+    "slicing": (lambda: sf.Slicing(), [sf.ProbabilisticLDiversity(2)]),
+    "bucketization": (lambda: sf.Bucketization(), [sf.DistinctLDiversity(2)]),
+}
+
+
+@pytest.fixture(scope="module")
+def table():
+    numbers = np.random.default_rng(5)
+    frame = pl.DataFrame(
+        {
+            "age": numbers.integers(18, 90, RECORDS),
+            "zip": [f"47{number:02}" for number in numbers.integers(0, 30, RECORDS)],
+            "sex": numbers.choice(["female", "male"], RECORDS),
+            "illness": numbers.choice(["flu", "ulcer", "gastritis", "hepatitis"], RECORDS),
+        }
+    )
+    return sf.read_table(frame, sf.Schema(quasi_identifying=["age", "zip", "sex"], sensitive=["illness"]))
+
+
+def published(table, name, way):
+    make, models = WAYS[name]
+    with choice.always(way):
+        release = sf.anonymize(table, models, anonymizer=make(), seed=3)
+    return repr(release.report), [
+        value for value in vars(release.published).values() if isinstance(value, pl.DataFrame)
+    ]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", WAYS)
+def test_both_ways_publish_the_same(table, name):
+    report, frames = published(table, name, "interpreted")
+    again, others = published(table, name, "compiled")
+    assert frames
+    assert report == again
+    assert [frame.write_csv() for frame in frames] == [frame.write_csv() for frame in others]
+
+
+@pytest.mark.slow
+def test_both_ways_find_the_same_risk(table):
+    found = []
+    for way in ("interpreted", "compiled"):
+        with choice.always(way):
+            found.append(str(sf.risk(table)))
+    assert found[0] == found[1]
+
+
+HEAVY = ("numba", "kmedoids", "sklearn", "scipy", "pandas", "matplotlib", "jinja2", "polars.testing")
+
+
+def loaded_by(*words):
+    script = (
+        "import sys\nfrom sfumato.cli import main\n"
+        f"sys.argv = {['sfumato', *map(str, words)]!r}\n"
+        "try:\n    main()\nexcept SystemExit as end:\n    assert not end.code, end.code\n"
+        f"print('LOADED', [name for name in {HEAVY!r} if name in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    return done.stdout.rpartition("LOADED ")[2].strip()
+
+
+def test_commands_load_what_they_use(table, tmp_path):
+    with choice.always("interpreted"):
+        sf.anonymize(table, sf.KAnonymity(3), seed=1).save(tmp_path / "release")
+    assert loaded_by("--help") == "[]"
+    assert loaded_by("verify", tmp_path / "release") == "[]"
