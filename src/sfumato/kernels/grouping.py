@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.kernels.jit import inlined, linear
+from sfumato.kernels.jit import inlined, interpreted_as, linear
 
 KEY_BITS = 62
 """Widest key of :func:`group_packed`, so that it stays a non-negative int64 with room to mix."""
@@ -28,6 +28,11 @@ def column_maxima(codes: NDArray[np.integer]) -> NDArray[np.int64]:
         for column in range(codes.shape[1]):
             maxima[column] = max(maxima[column], np.int64(codes[record, column]))
     return maxima
+
+
+@interpreted_as(column_maxima)
+def _maxima_of_columns(codes: NDArray[np.integer]) -> NDArray[np.int64]:
+    return codes.max(axis=0).astype(np.int64) if len(codes) else np.full(codes.shape[1], -1, np.int64)
 
 
 @linear
@@ -63,6 +68,28 @@ def group_packed(
                 count += 1
             class_of[low + record] = table[slot]
     return class_of, count
+
+
+@interpreted_as(group_packed)
+def _group_by_sorting(
+    codes: NDArray[np.integer], stops: NDArray[np.int64], shifts: NDArray[np.int64]
+) -> tuple[NDArray[np.int32], int]:
+    if not len(codes):
+        return np.empty(0, np.int32), 0
+    group = np.zeros(len(codes), np.int64)
+    start = 0
+    for stop in stops:
+        keys = np.zeros(len(codes), np.int64)
+        for column in range(start, stop):
+            keys |= codes[:, column].astype(np.int64) << shifts[column]
+        distinct, own = np.unique(keys, return_inverse=True)
+        # Both factors stay below the number of records.
+        group = np.unique(group * len(distinct) + own, return_inverse=True)[1]
+        start = stop
+    _, firsts, group = np.unique(group, return_index=True, return_inverse=True)
+    number = np.empty(len(firsts), np.int32)
+    number[np.argsort(firsts)] = np.arange(len(firsts), dtype=np.int32)
+    return number[group], len(firsts)
 
 
 @inlined
