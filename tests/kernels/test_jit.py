@@ -199,6 +199,19 @@ def test_a_kernel_returns_the_same_types_either_way(way):
         assert (lowest(word), highest(word), how_many(word)) == (3, 5, 2)
 
 
+def test_a_float_is_divided_by_zero_either_way():
+    from sfumato.kernels.jit import inlined
+
+    @inlined
+    def ratio(one, other):
+        return one / other
+
+    for way in ("interpreted", "compiled"):
+        with choice.always(way):
+            assert ratio(1.0, 0.0) == np.inf
+            assert np.isnan(ratio(0.0, 0.0))
+
+
 # the choice
 
 

@@ -127,7 +127,9 @@ class Kernel(Plain):
     def interpreted(self, arguments: tuple[Any, ...]) -> Any:
         """Run the function as it is written; as silent as compiled code, and with the same kinds of numbers."""
         with np.errstate(all="ignore"):
-            return _unboxed(self.plain(*arguments))
+            # A float of Python raises where it is divided by zero.
+            boxed = [np.float64(value) if type(value) is float else value for value in arguments]
+            return _unboxed(self.plain(*boxed))
 
     def compiled(self, types: Description) -> Callable[..., Any]:
         """Return the function compiled for such arguments, from the store where it is there."""
