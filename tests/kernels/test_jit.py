@@ -256,6 +256,16 @@ def test_a_kernel_may_say_how_long_it_takes(monkeypatch):
     assert decided(a_kernel(steps=lambda *_: 1e9), monkeypatch=monkeypatch) == "compiled"
 
 
+def test_a_kernel_of_numbers_alone_can_be_called_for_long(monkeypatch):
+    monkeypatch.setattr(choice, "_from_environment", lambda: "auto")
+    monkeypatch.setattr(choice, "TAKEN", choice.Taken({}, {}, {}))
+    kernel = lowest
+    types = signatures.described((np.uint64(8),))
+    for _ in range(2):
+        assert kernel(np.uint64(8)) == 3
+        choice.TAKEN.interpreted.get((kernel, types), choice.Account()).seconds += 0.01
+
+
 # beside the work
 
 

@@ -149,8 +149,8 @@ def _pays(kernel: Kernel, types: Description, arguments: tuple[Any, ...]) -> boo
 
 def _steps(kernel: Kernel, arguments: tuple[Any, ...]) -> float:
     if kernel.steps:
-        return kernel.steps(*arguments)
-    return SLOW * elements(arguments) * max(1.0, longest(arguments) / MANY)
+        return max(1.0, kernel.steps(*arguments))
+    return SLOW * max(1, elements(arguments)) * max(1.0, longest(arguments) / MANY)
 
 
 def _watched(kernel: Kernel, types: Description, arguments: tuple[Any, ...]) -> Any:
