@@ -105,7 +105,7 @@ def test_all_wrong_settings_are_named_at_once():
     assert len(caught.value.problems) == 7
 
 
-@pytest.mark.parametrize("models", [[], (), "k-anonymity", [None], {"k": 5}])
+@pytest.mark.parametrize("models", [[], (), None, "k-anonymity", [None], {"k": 5}])
 def test_what_is_no_model_is_refused(models):
     with pytest.raises(sf.PolicyError, match="model"):
         sf.anonymize(table(), models)
