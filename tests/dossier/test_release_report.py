@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import tomllib
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -246,16 +247,19 @@ def test_every_model_and_kind_has_words():
 
 
 def test_markup_in_texts_stays_text(table, release, tmp_path):
-    policy = sf.Policy.from_mapping(
-        {
-            "columns": {"quasi-identifying": ["age"], "others": "drop"},
-            "models": [{"name": "k-anonymity", "k": 2}],
-            "purpose": "<script>alert(1)</script>",
-        }
-    )
+    own = tomllib.loads(release.policy)
+    policy = sf.Policy.from_mapping({**own, "purpose": "<script>alert(1)</script>"})
     text = sf.report(release, policy=policy, attacks=False).html()
     assert "<script>" not in text
     assert "&lt;script&gt;" in text
+
+
+def test_a_policy_that_says_otherwise_than_the_release_is_refused(release):
+    own = tomllib.loads(release.policy)
+    other = {"suppression-limit": 0.75, "refine": 3, "models": [{"name": "k-anonymity", "k": 25}]}
+    for name, value in {**other, "anonymizer": {"name": "kaca"}}.items():
+        with pytest.raises(sf.PolicyError, match=f"policy, {name}: not what the policy.toml of the release says"):
+            sf.report(release, policy=sf.Policy.from_mapping({**own, name: value}), attacks=False)
 
 
 def test_it_is_saved_beside_and_renamed(release, tmp_path, monkeypatch):

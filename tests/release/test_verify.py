@@ -76,7 +76,7 @@ def test_an_untouched_release_holds(folder):
     verification = sf.verify(folder)
     assert verification.ok
     assert verification.records == 60
-    assert [str(check.outcome) for check in verification.checks[:-1]] == ["holds"] * 4
+    assert [str(check.outcome) for check in verification.checks[:-1]] == ["holds"] * 5
     assert verification.checks[-1].outcome is Outcome.UNDECIDABLE
     assert "holds: k-anonymity (k=4) (achieved k=" in str(verification)
 
