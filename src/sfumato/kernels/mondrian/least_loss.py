@@ -81,7 +81,7 @@ def new_loss_workspace(space: Space, options: Options, rows: int) -> LossWorkspa
     draws = max(2, int(DRAWS * options.smallest + 0.5))
     return LossWorkspace(
         new_items(space, rows), draws, spread_table(draws), tabulate_evenness(), np.zeros((2, 3 * MOST * q), np.int64),
-        np.zeros(3 * MOST * q, np.uint64), np.zeros(rows + 1, np.int64), np.zeros((PLANES, PLANES), np.uint64),
+        np.zeros(3 * MOST * q, np.uint64), np.zeros(rows + 1, np.int64), np.zeros((32, PLANES), np.uint64),
     )  # fmt: skip
 
 

@@ -20,7 +20,7 @@ from sfumato.kernels.mondrian.item_rows import ACTIVE, BASE, BY_LOSS, LEFT, PRES
 EVENNESS = 0.7  # exponent of the entropy of the split
 STEPS = 1024  # steps in which the entropy is tabulated
 SLACK = 1e-9  # a later candidate must be better by this part of the loss
-PLANES = 16  # words of bits times bits of weights up to which bitmaps count faster than rows
+PLANES = 128  # words of bits times bits of weights up to which bitmaps count faster than rows
 
 
 @borrowing
