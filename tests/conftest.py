@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import random
 from collections.abc import Iterator
 from functools import cache
 from importlib import import_module
@@ -22,6 +24,13 @@ settings.register_profile("full", patient, max_examples=100)
 settings.load_profile("quick")
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_configure(config: pytest.Config) -> None:
+    """Take the same order in every run that asks for no other."""
+    if getattr(config.option, "randomly_seed", None) == "default":
+        config.option.randomly_seed = 1
+
+
 def pytest_collection_modifyitems() -> None:
     """Load all modules: hypothesis draws from their constants, and draws shall not depend on what ran before."""
     import sfumato
@@ -29,6 +38,14 @@ def pytest_collection_modifyitems() -> None:
     for module in walk_packages(sfumato.__path__, "sfumato."):
         if not module.name.endswith("__main__"):
             import_module(module.name)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def repeatable_entropy() -> Iterator[None]:
+    """Let what is drawn without a seed be the same in every run: `random` begins anew with every test and example."""
+    drawn = random.randbytes if settings.default.derandomize else os.urandom  # type: ignore[union-attr]
+    with patch("os.urandom", drawn):
+        yield
 
 
 @pytest.fixture(scope="session", autouse=True)
