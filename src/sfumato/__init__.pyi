@@ -31,8 +31,8 @@ from sfumato.anonymizers.slicing.correlation import Correlation as Correlation
 from sfumato.anonymizers.slicing.correlation import correlation as correlation
 from sfumato.anonymizers.slicing.overlapping import OverlappingSlicing as OverlappingSlicing
 from sfumato.anonymizers.slicing.slicing import Slicing as Slicing
-from sfumato.compare.compare import compare as compare
-from sfumato.compare.comparison import Comparison as Comparison
+from sfumato.comparison.compare import compare as compare
+from sfumato.comparison.comparison import Comparison as Comparison
 from sfumato.dossier.report import ReleaseReport as ReleaseReport
 from sfumato.dossier.report import report as report
 from sfumato.errors import HierarchyError as HierarchyError

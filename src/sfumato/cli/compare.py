@@ -25,7 +25,7 @@ from sfumato.cli.outcome import complain, say
 from sfumato.cli.progress import progress_bar
 
 if TYPE_CHECKING:
-    from sfumato.compare.comparison import Comparison
+    from sfumato.comparison.comparison import Comparison
     from sfumato.policy.policy import Policy
 
 Diversity = Literal["entropy", "distinct", "probabilistic", "recursive"]
@@ -162,7 +162,7 @@ def _compared(
     *,
     quiet: bool,
 ) -> Comparison:
-    from sfumato.compare.compare import compare as run
+    from sfumato.comparison.compare import compare as run
     from sfumato.table.reading import read_table
 
     vary, values = varied

@@ -19,8 +19,8 @@ from examples import examples
 from naive import rating_plan
 from naive.surveys import records_of, surveys
 from sfumato.anonymizers.ratings.arranging import arranged
+from sfumato.anonymizers.ratings.task import Method
 from sfumato.models.k_epsilon_l_anonymity import Group, Nulls
-from sfumato.release.ratings.release import Method
 
 DATA = pytest.mark.skipif(
     "SFUMATO_DATA" not in os.environ, reason="SFUMATO_DATA does not name the folder of public data"

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from sfumato.compare.ground import Ground, Prepared
-from sfumato.compare.plan import Plan, Run
+from sfumato.comparison.ground import Ground, Prepared
+from sfumato.comparison.plan import Plan, Run
 from sfumato.errors import PolicyError, UnsatisfiableError
 from sfumato.evaluation.utility.original import Original
 from sfumato.evaluation.utility.seen import Seen, error_figures

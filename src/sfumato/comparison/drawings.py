@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import polars as pl
 
-from sfumato.compare.frontier import frontier_of
+from sfumato.comparison.frontier import frontier_of
 from sfumato.drawing import canvas, curves_svg, legend, style_of, svg_of
 
 

@@ -13,13 +13,13 @@ import pytest
 import sfumato as sf
 from sfumato import drawing
 from sfumato.anonymizers import ANONYMIZERS, PUBLISHERS
-from sfumato.compare import compare as module
-from sfumato.compare import ground
-from sfumato.compare.drawings import draw_comparison
-from sfumato.compare.outcome import Outcome
-from sfumato.compare.plan import Run, plan
-from sfumato.compare.recommendation import recommend
-from sfumato.compare.store import fingerprint
+from sfumato.comparison import compare as module
+from sfumato.comparison import ground
+from sfumato.comparison.drawings import draw_comparison
+from sfumato.comparison.outcome import Outcome
+from sfumato.comparison.plan import Run, plan
+from sfumato.comparison.recommendation import recommend
+from sfumato.comparison.store import fingerprint
 from sfumato.drawing import style_of
 from sfumato.evaluation.utility import classifiers
 

@@ -9,11 +9,11 @@ from pathlib import Path
 
 import polars as pl
 
-from sfumato.compare.drawings import draw_comparison
-from sfumato.compare.frontier import frontier_of
-from sfumato.compare.outcome import DONE, Outcome
-from sfumato.compare.plan import Plan
-from sfumato.compare.recommendation import recommend
+from sfumato.comparison.drawings import draw_comparison
+from sfumato.comparison.frontier import frontier_of
+from sfumato.comparison.outcome import DONE, Outcome
+from sfumato.comparison.plan import Plan
+from sfumato.comparison.recommendation import recommend
 from sfumato.errors import InputError
 from sfumato.numbers import figure
 

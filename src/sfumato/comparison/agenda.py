@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from threading import Lock
 
-from sfumato.compare.plan import Run
+from sfumato.comparison.plan import Run
 
 
 class Agenda:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from sfumato.compare.agenda import Agenda
-from sfumato.compare.plan import Run
+from sfumato.comparison.agenda import Agenda
+from sfumato.comparison.plan import Run
 
 SECONDS = {"slow": 9.0, "middle": 3.0, "fast": 1.0}
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import polars as pl
 
-from sfumato.compare.outcome import Outcome
+from sfumato.comparison.outcome import Outcome
 from sfumato.errors import InputError
 
 MARK = "comparison.json"

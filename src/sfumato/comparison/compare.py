@@ -12,12 +12,12 @@ from pathlib import Path
 from threading import Event
 from typing import Any
 
-from sfumato.compare.agenda import Agenda
-from sfumato.compare.comparison import Comparison
-from sfumato.compare.ground import Ground, Preparations, part_of
-from sfumato.compare.outcome import Outcome, outcome_of, released
-from sfumato.compare.plan import ATTRIBUTES, RECORDS, Plan, Run, Value, Way, plan
-from sfumato.compare.store import Store, fingerprint
+from sfumato.comparison.agenda import Agenda
+from sfumato.comparison.comparison import Comparison
+from sfumato.comparison.ground import Ground, Preparations, part_of
+from sfumato.comparison.outcome import Outcome, outcome_of, released
+from sfumato.comparison.plan import ATTRIBUTES, RECORDS, Plan, Run, Value, Way, plan
+from sfumato.comparison.store import Store, fingerprint
 from sfumato.errors import PolicyError, SfumatoError, raise_all
 from sfumato.evaluation.utility.original import Original
 from sfumato.evaluation.utility.splitting import hold_out

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from threading import Lock
 
-from sfumato.compare.plan import ATTRIBUTES, RECORDS, Plan, Run
+from sfumato.comparison.plan import ATTRIBUTES, RECORDS, Plan, Run
 from sfumato.evaluation.utility.answers import Questions
 from sfumato.evaluation.utility.classifiers import TrainedOnce
 from sfumato.evaluation.utility.original import Original
