@@ -12,7 +12,7 @@ from sfumato.classes.generalized import Form, GeneralizedTable
 from sfumato.classes.partition import Partition
 from sfumato.errors import UnsatisfiableError
 from sfumato.metrics import Losses, measure_losses
-from sfumato.models.says import smallest_allowed
+from sfumato.models.says import least_class_size, smallest_allowed
 from sfumato.parallel import both, worth_starting
 from sfumato.published import PublishedTable
 from sfumato.published.checks.generalized import Verification
@@ -62,7 +62,7 @@ def generalized_release(task: Task, anonymizer: Anonymizer) -> Release:
 def _least_loss(task: Task, problem: Problem) -> float | None:
     from sfumato.anonymizers.clustering.lower_bound import lower_bound
 
-    return lower_bound(problem.table, smallest_allowed(task.models), threads=problem.threads)
+    return lower_bound(problem.table, least_class_size(task.models) or 1, threads=problem.threads)
 
 
 def _solution(anonymizer: Anonymizer, problem: Problem, task: Task) -> Partition:
