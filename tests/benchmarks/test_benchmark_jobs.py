@@ -39,6 +39,7 @@ def test_mondrian_is_held_against_another_partition(people):
     assert figures[0].bar == mondrian_job.FASTER_BAR
 
 
+@pytest.mark.slow
 def test_the_command_line_is_held_against_reading_and_writing(tmp_path):
     path = tmp_path / "census.csv"
     write_census(300, path)

@@ -302,7 +302,9 @@ made.save(target, overwrite=True)
 
 
 @pytest.mark.skipif(os.name == "nt", reason="signals are different there")
-@pytest.mark.parametrize("step", ["hash", "json", "sync", "1", "2"])
+@pytest.mark.parametrize(
+    "step", ["hash", *(pytest.param(step, marks=pytest.mark.slow) for step in ("json", "sync", "1")), "2"]
+)
 def test_a_kill_leaves_the_old_release_whole_or_no_release(release, tmp_path, step):
     target = release.save(tmp_path / "out")
     before = content(target)
