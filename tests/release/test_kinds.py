@@ -249,7 +249,7 @@ def test_a_policy_names_it_and_is_written_into_the_release(tmp_path):
 
 
 def test_a_policy_without_models_for_what_promises_none(monkeypatch):
-    monkeypatch.setitem(registry.PUBLISHERS, "copying", Copying)
+    monkeypatch.setitem(registry.PUBLISHERS._places, "copying", f"{__name__}:Copying")
     columns = {"quasi-identifying": ["age", "sex"], "sensitive": ["disease"]}
     with pytest.raises(sf.PolicyError, match="models: copying enforces no privacy model; leave them out"):
         sf.Policy.from_mapping(
