@@ -13,6 +13,7 @@ import polars as pl
 import sfumato as sf
 from golden.made_tables import TOWN, WARD, town, ward
 from guarantees.combinations import PUBLISHER_SETTINGS, SETTINGS
+from sfumato.anonymizers.protocol import Publisher
 from sfumato.models.protocol import PrivacyModel
 
 SEED = 7
@@ -68,10 +69,8 @@ class Run:
 
 
 def _models(way: Any, table: str) -> list[PrivacyModel]:
-    promises = getattr(way, "promises", None)
-    if promises is not None:
-        model = sf.ProbabilisticLDiversity(1.5)
-        return [model] if model.name in promises else []
+    if isinstance(way, Publisher):
+        return [sf.ProbabilisticLDiversity(1.5)] if way.promises else []
     balanced = not isinstance(way, sf.Optimal) and getattr(way, "mode", "strict") == "strict"
     if table == "ward" and balanced:
         # More than half have one disease, so that some must be left out; relaxed and optimal searches do not do that.

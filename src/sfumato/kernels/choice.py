@@ -130,7 +130,12 @@ def run(kernel: Kernel, arguments: tuple[Any, ...]) -> Any:
     if types is None:
         return kernel.interpreted(arguments)
     if way == "compiled" or (way == "auto" and _pays(kernel, types, arguments)):
-        return _compiled(kernel, types)(*arguments)
+        found = _compiled(kernel, types)
+        try:
+            return found(*arguments)
+        except NotCompiled:
+            # Numba sees other types than the description has: it decides, and nothing has run so far.
+            return kernel.compiled_as_given(arguments)(*arguments)
     return _watched(kernel, types, arguments)
 
 

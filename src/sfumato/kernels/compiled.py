@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import pickle
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from importlib import import_module
 from typing import Any
 
@@ -66,6 +66,11 @@ def type_of_dispatcher(dispatcher: Any) -> Any:
     return types.Dispatcher(dispatcher)
 
 
+def types_of(arguments: Sequence[Any]) -> tuple[Any, ...]:
+    """Return the types that numba itself gives a call's arguments."""
+    return tuple(numba.typeof(value) for value in arguments)
+
+
 def numba_types(description: Description) -> tuple[Any, ...]:
     """Return numba's types of described arguments."""
     return tuple(_type_of(part) for part in description)
@@ -78,7 +83,7 @@ def _type_of(part: Description) -> Any:
         return types.Array(from_dtype(np.dtype(dtype)), dimensions, layout, readonly=not writeable)
     if kind == "named":
         _, module, name, fields = part
-        return types.NamedTuple(numba_types(fields), getattr(import_module(module), name))
+        return types.BaseTuple.from_types(numba_types(fields), getattr(import_module(module), name))
     if kind == "tuple":
         return types.BaseTuple.from_types(numba_types(part[1]))
     return types.none if kind == "none" else from_dtype(np.dtype(kind))

@@ -141,6 +141,14 @@ class Kernel(Plain):
             self._entry.compile(compiled.numba_types(types))
         return cast(Callable[..., Any], self._entry)
 
+    def compiled_as_given(self, arguments: tuple[Any, ...]) -> Callable[..., Any]:
+        """Return the function compiled for the types that numba gives these arguments."""
+        from sfumato.kernels import compiled
+
+        with self._lock:
+            self._entry.compile(compiled.types_of(arguments))
+        return cast(Callable[..., Any], self._entry)
+
     @cached_property
     def plain(self) -> Callable[..., Any]:  # type: ignore[override]
         """The function with other kernels as plain functions, so that they cost a call and no more."""
