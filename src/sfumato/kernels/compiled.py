@@ -30,6 +30,7 @@ from sfumato.kernels.store import Store, say_rubbish, store
 _njit: Any = numba.njit
 types: Any = numba_kinds
 dumps: Any = numba_dumps
+typeof: Any = numba.typeof
 CompileResult: Any = compiler.CompileResult
 
 
@@ -68,7 +69,7 @@ def type_of_dispatcher(dispatcher: Any) -> Any:
 
 def types_of(arguments: Sequence[Any]) -> tuple[Any, ...]:
     """Return the types that numba itself gives a call's arguments."""
-    return tuple(numba.typeof(value) for value in arguments)
+    return tuple(typeof(value) for value in arguments)
 
 
 def numba_types(description: Description) -> tuple[Any, ...]:
