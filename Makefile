@@ -5,6 +5,9 @@ BIN := $(VENV)/bin
 
 .PHONY: help demo test test-all check docs bench clean
 
+# What tests the choice between compiled and interpreted kernels has nothing to say where there is none.
+INTERPRETED := --ignore=tests/kernels/test_jit.py --ignore=tests/kernels/test_both_ways.py
+
 # Without compiled bytecode every worker and every child process of the tests would compile the sources anew.
 unexport PYTHONDONTWRITEBYTECODE
 
@@ -42,13 +45,13 @@ demo: $(VENV)/.run
 
 test: $(VENV)/.dev
 	$(BIN)/python -m pytest -n 2 --dist worksteal --durations=10
-	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -n 2 tests/kernels
+	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -n 2 tests/kernels $(INTERPRETED)
 
 test-all: SEED := $(or $(SEED),$(shell $(PYTHON) -c "import random; print(random.getrandbits(32))"))
 test-all: $(VENV)/.dev
 	@echo "The order of the tests: make test-all SEED=$(SEED)"
 	$(BIN)/python -m pytest -n 2 --dist worksteal -m "" --hypothesis-profile=full --randomly-seed=$(SEED) --durations=30
-	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -n 2 -m "" --hypothesis-profile=full --randomly-seed=$(SEED) tests/kernels
+	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -n 2 -m "" --hypothesis-profile=full --randomly-seed=$(SEED) tests/kernels $(INTERPRETED)
 
 check: $(VENV)/.dev
 	$(BIN)/ruff check src tests benchmarks docs/site

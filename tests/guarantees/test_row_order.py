@@ -61,13 +61,13 @@ def test_the_order_of_the_input_decides_nothing(run: Run):
 
 def release_of(drawn: Drawn, setting: Any, order: Sequence[int]) -> dict[str, Counter[str]] | str:
     """What is published of the rows in this order, or what refuses them."""
-    promises = getattr(setting, "promises", ("k-anonymity",))
-    offered: list[PrivacyModel] = [sf.KAnonymity(2), sf.ProbabilisticLDiversity(1.2)]
+    promises = getattr(setting, "promises", "classes")
+    offered = [sf.KAnonymity(2), sf.ProbabilisticLDiversity(1.2)]
     try:
         return published(
             sf.anonymize(
                 sf.read_table(drawn.frame[list(order)], drawn.schema),
-                next(([model] for model in offered if model.name in promises), []),
+                next(([model] for model in offered if promises in model.speaks_of), []),
                 anonymizer=setting,
                 seed=1,
                 threads=1,
