@@ -89,7 +89,7 @@ def test_a_model_of_ones_own_without_an_explanation():
             return np.zeros(statistics.count, dtype=np.bool_)
 
         def rules(self, attributes):
-            return []
+            return sf.KAnonymity(1).rules(attributes)
 
         def achieved(self, statistics):
             return []

@@ -1,5 +1,6 @@
 """Interpreted and compiled kernels publish the same bytes, without a warning; and what commands load."""
 
+import os
 import subprocess
 import sys
 
@@ -74,7 +75,8 @@ def loaded_by(*words):
         "try:\n    main()\nexcept SystemExit as end:\n    assert not end.code, end.code\n"
         f"print('LOADED', [name for name in {HEAVY!r} if name in sys.modules])"
     )
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    ours = {name: value for name, value in os.environ.items() if not name.startswith("SFUMATO_")}
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True, env=ours)
     return done.stdout.rpartition("LOADED ")[2].strip()
 
 
