@@ -33,8 +33,8 @@ from sfumato.anonymizers.slicing.overlapping import OverlappingSlicing as Overla
 from sfumato.anonymizers.slicing.slicing import Slicing as Slicing
 from sfumato.comparison.compare import compare as compare
 from sfumato.comparison.comparison import Comparison as Comparison
-from sfumato.dossier.report import ReleaseReport as ReleaseReport
-from sfumato.dossier.report import report as report
+from sfumato.dossier.release_report import ReleaseReport as ReleaseReport
+from sfumato.dossier.release_report import report as report
 from sfumato.errors import HierarchyError as HierarchyError
 from sfumato.errors import InputError as InputError
 from sfumato.errors import PolicyError as PolicyError

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from sfumato.cli import anonymize, compare, risk
-from sfumato.cli.options import Original, Reading, Roles, spread
+from sfumato.cli.options import Original, Reading, RoleOptions, spread
 
 
 def test_a_bundle_is_spread_out_and_gathered_again():
@@ -30,6 +30,6 @@ def test_a_bundle_is_spread_out_and_gathered_again():
 @pytest.mark.parametrize("command", [anonymize.anonymize, compare.compare, risk.risk])
 def test_commands_share_their_options(command):
     names = [*inspect.signature(spread(command)).parameters]
-    for bundle in (Reading, Roles):
+    for bundle in (Reading, RoleOptions):
         fields = [*bundle.__dataclass_fields__]
         assert names[names.index(fields[0]) :][: len(fields)] == fields

@@ -14,11 +14,11 @@ import sfumato as sf
 from sfumato import drawing
 from sfumato.anonymizers import ANONYMIZERS, PUBLISHERS
 from sfumato.comparison import compare as module
-from sfumato.comparison import ground
+from sfumato.comparison import shared_work
 from sfumato.comparison.drawings import draw_comparison
-from sfumato.comparison.outcome import Outcome
 from sfumato.comparison.plan import Run, plan
 from sfumato.comparison.recommendation import recommend
+from sfumato.comparison.run_outcome import RunOutcome
 from sfumato.comparison.store import fingerprint
 from sfumato.drawing import style_of
 from sfumato.evaluation.utility import classifiers
@@ -110,7 +110,7 @@ def test_an_interrupted_comparison_goes_on_where_it_stopped(table, tmp_path, mon
     calls: list[Run] = []
     real = module.outcome_of
 
-    def counted(run: Run, *shared: Any) -> Outcome:
+    def counted(run: Run, *shared: Any) -> RunOutcome:
         calls.append(run)
         if len(calls) == 3:
             raise KeyboardInterrupt
@@ -152,7 +152,7 @@ def test_a_stopped_comparison_of_several_threads_keeps_what_is_finished(table, t
 def test_what_no_release_changes_is_worked_out_once(table, threads, monkeypatch):
     read: list[int] = []
     trained: list[int] = []
-    real_prepared, real_predictions = ground.prepared, classifiers.predictions
+    real_prepared, real_predictions = shared_work.prepared, classifiers.predictions
 
     def prepared(part: sf.Table, shared: Any) -> Any:
         read.append(len(part.schema.quasi_identifying))
@@ -162,7 +162,7 @@ def test_what_no_release_changes_is_worked_out_once(table, threads, monkeypatch)
         trained.append(1)
         return real_predictions(*given)
 
-    monkeypatch.setattr(ground, "prepared", prepared)
+    monkeypatch.setattr(shared_work, "prepared", prepared)
     monkeypatch.setattr(classifiers, "predictions", predictions)
     compared(table, queries=20, classifiers=True, threads=threads)
     assert read == [3]

@@ -10,8 +10,14 @@ from hypothesis import strategies as st
 
 from examples import examples
 from naive.cell_suppression import cheapest_for_rows
-from sfumato.anonymizers.cell_suppression.fewest_stars import Found, least_costs, nothing_assigned, proof, search
-from sfumato.anonymizers.cell_suppression.star_patterns import Distinct, Patterns, distinct_in_order, patterns_of
+from sfumato.anonymizers.cell_suppression.fewest_stars import (
+    StarAssignment,
+    least_costs,
+    nothing_assigned,
+    proof,
+    search,
+)
+from sfumato.anonymizers.cell_suppression.star_patterns import DistinctRows, Patterns, distinct_in_order, patterns_of
 from sfumato.kernels.stars.starring import Assigned, anneal, descend, first_assignment, group_members
 
 tables = st.integers(1, 3).flatmap(
@@ -21,7 +27,7 @@ tables = st.integers(1, 3).flatmap(
 )
 
 
-def prepared(codes: np.ndarray, k: int) -> tuple[Distinct, Patterns, Assigned]:
+def prepared(codes: np.ndarray, k: int) -> tuple[DistinctRows, Patterns, Assigned]:
     distinct = distinct_in_order(codes)
     width = codes.shape[1]
     patterns = patterns_of(distinct, np.ones(width), np.ones(width, dtype=np.bool_), k)
@@ -32,7 +38,7 @@ def cost_of(assigned: Assigned, patterns: Patterns) -> float:
     return float((assigned.counts.sum(axis=0) * patterns.choices.cost).sum())
 
 
-def check(distinct: Distinct, patterns: Patterns, assigned: Assigned) -> None:
+def check(distinct: DistinctRows, patterns: Patterns, assigned: Assigned) -> None:
     """Everybody has a pattern, sizes are what they say, and no group is open with fewer than k records."""
     assert assigned.counts.sum(axis=1).tolist() == distinct.weights.tolist()
     assert assigned.counts.min() >= 0
@@ -72,7 +78,7 @@ def test_the_proof_costs_what_the_plain_twin_does(codes: np.ndarray, k: int) -> 
     started = cost_of(assigned, patterns)
     expected = cheapest_for_rows([tuple(row) for row in codes.tolist()], k)
     assert expected is not None
-    proven = proof(distinct, patterns, Found(assigned.counts, started, 0.0))
+    proven = proof(distinct, patterns, StarAssignment(assigned.counts, started, 0.0))
     assert proven.proven
     assert proven.cost == expected[0]
     assert proven.counts.sum(axis=1).tolist() == distinct.weights.tolist()

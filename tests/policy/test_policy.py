@@ -14,7 +14,7 @@ from sfumato.anonymizers import ANONYMIZERS, PUBLISHERS, Mondrian
 from sfumato.errors import InputError, PolicyError
 from sfumato.hierarchy import Groups, HierarchyTable, Intervals, dates, groups, intervals, prefixes, read_hierarchy
 from sfumato.models import MODELS, EntropyLDiversity, KAnonymity
-from sfumato.policy.entries import Outside
+from sfumato.policy.entries import ForeignEntry
 from sfumato.policy.file import read_policy
 from sfumato.policy.mistakes import spell
 from sfumato.policy.policy import Policy
@@ -198,7 +198,7 @@ def test_a_model_from_outside_is_carried_and_only_named():
     assert tomllib.loads(policy.published())["models"] == [{"name": "outsider"}]
     assert policy.to_models() == [outsider]
     with pytest.raises(PolicyError, match="not part of this library"):
-        Outside(name="outsider").build()
+        ForeignEntry(name="outsider").build()
 
 
 # files

@@ -19,7 +19,7 @@ from sfumato.models.rule_traits import ruled, smallest
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Feasible:
+class FeasibleProblem:
     """A problem whose records as one class satisfy every model.
 
     All models of the library are monotone, so that a top-down search may start here.
@@ -54,7 +54,7 @@ class Feasible:
         return Partition(np.where(self.kept, cover, np.int32(-1)), count, cover)
 
 
-def feasible(problem: Problem, *, may_leave_out: bool = True) -> tuple[Feasible, ...]:
+def feasible(problem: Problem, *, may_leave_out: bool = True) -> tuple[FeasibleProblem, ...]:
     """Find the records to search among: all of them, or those that satisfy the models together.
 
     When the whole table breaks a model, no partition of it satisfies the model. Where the suppression limit allows it,
@@ -80,14 +80,14 @@ def feasible(problem: Problem, *, may_leave_out: bool = True) -> tuple[Feasible,
     rules = compile_rules(problem.models, problem.table)
     failing = [model for model in problem.models if not model.holds(rules.whole).all()]
     if not failing:
-        return (Feasible(problem, rules, None),)
+        return (FeasibleProblem(problem, rules, None),)
     choices = balanced_records(problem) if problem.suppression_limit and may_leave_out else ()
     if not choices:
         raise_all(UnsatisfiableError, _explanations(failing, rules.whole, problem))
     return tuple(_restricted(problem, rules, kept) for kept in choices)
 
 
-def _restricted(problem: Problem, rules: CompiledRules, kept: NDArray[np.int64]) -> Feasible:
+def _restricted(problem: Problem, rules: CompiledRules, kept: NDArray[np.int64]) -> FeasibleProblem:
     among = np.zeros(problem.table.height, dtype=np.bool_)
     among[kept] = True
     arrays = rules.arrays
@@ -95,7 +95,7 @@ def _restricted(problem: Problem, rules: CompiledRules, kept: NDArray[np.int64])
     for column, (start, stop) in enumerate(zip(arrays.offsets, arrays.offsets[1:], strict=False)):
         totals[start:stop] = np.bincount(rules.codes[kept, column], minlength=stop - start)
     kept_rules = replace(rules, arrays=arrays._replace(totals=totals, total=len(kept)))
-    return Feasible(problem, kept_rules, among)
+    return FeasibleProblem(problem, kept_rules, among)
 
 
 def _explanations(failing: Sequence[PrivacyModel], whole: ClassStatistics, problem: Problem) -> list[str]:

@@ -13,7 +13,7 @@ from typing import Annotated, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.anonymizers.feasibility import Feasible, feasible
+from sfumato.anonymizers.feasibility import FeasibleProblem, feasible
 from sfumato.anonymizers.protocol import Problem, silent
 from sfumato.anonymizers.records import Records, records_of
 from sfumato.anonymizers.selection import least_loss
@@ -28,7 +28,7 @@ from sfumato.parallel import each
 from sfumato.randomness import permutation
 from sfumato.recoding import TIGHT, recode
 
-SolveOne = Callable[[Feasible], Partition]
+SolveOne = Callable[[FeasibleProblem], Partition]
 BlockSize = Annotated[int, Limit(2, besides=0, meaning="no blocks")]
 """Partition all records of a problem in one piece, satisfying ``start.rules``, and end with ``start.partition``.
 
@@ -75,7 +75,7 @@ def solve_in_blocks(
         numbers must not depend on timing.
     may_leave_out
         Whether `solve_one` can deal with records that are not kept (see
-        :class:`~sfumato.anonymizers.feasibility.Feasible`): it covers them without counting them.
+        :class:`~sfumato.anonymizers.feasibility.FeasibleProblem`): it covers them without counting them.
 
     Returns
     -------
@@ -113,16 +113,16 @@ class Block:
     """
 
     rows: NDArray[np.int64]
-    start: Feasible
+    start: FeasibleProblem
 
 
-def blocks_of(start: Feasible, block_size: int) -> list[Block]:
+def blocks_of(start: FeasibleProblem, block_size: int) -> list[Block]:
     """Cut a problem into blocks of at most `block_size` records where the models allow it."""
     parts = _cut(start, block_size)
     return [Block(rows, _part_of(start, rows, number)) for number, rows in enumerate(parts)]
 
 
-def _solved(start: Feasible, block_size: int | None, solve_one: SolveOne) -> Partition:
+def _solved(start: FeasibleProblem, block_size: int | None, solve_one: SolveOne) -> Partition:
     height = start.problem.table.height
     blocks = blocks_of(start, block_size) if block_size and height > block_size else []
     if len(blocks) < 2:
@@ -155,16 +155,16 @@ class _Count:
             self._problem.progress("clustering", self._done, self._total)
 
 
-def _part_of(start: Feasible, rows: NDArray[np.int64], number: int) -> Feasible:
+def _part_of(start: FeasibleProblem, rows: NDArray[np.int64], number: int) -> FeasibleProblem:
     problem, rules = start.problem, start.rules
     table = replace(problem.table, codes=problem.table.codes[rows], sensitive_codes=problem.table.sensitive_codes[rows])
     seed = None if problem.seed is None else problem.seed + number + 1
     part = replace(problem, table=table, suppression_limit=0, seed=seed, threads=1, progress=silent)
     kept = None if start.kept is None else start.kept[rows]
-    return Feasible(part, replace(rules, codes=rules.codes[rows]), kept)
+    return FeasibleProblem(part, replace(rules, codes=rules.codes[rows]), kept)
 
 
-def _cut(start: Feasible, block_size: int) -> list[NDArray[np.int64]]:
+def _cut(start: FeasibleProblem, block_size: int) -> list[NDArray[np.int64]]:
     """Cut strictly, then halve what is still too large; int64 rows of every block."""
     table = start.problem.table
     # Halving depends on the order of equal records, and the input's order is nobody's business.
@@ -182,7 +182,14 @@ def _cut(start: Feasible, block_size: int) -> list[NDArray[np.int64]]:
 
 
 def _cut_range(
-    start: Feasible, records: Records, starts: NDArray[np.bool_], smallest: int, low: int, high: int, *, relaxed: bool
+    start: FeasibleProblem,
+    records: Records,
+    starts: NDArray[np.bool_],
+    smallest: int,
+    low: int,
+    high: int,
+    *,
+    relaxed: bool,
 ) -> None:
     options = Options(
         smallest=smallest, ruled=start.ruled, relaxed=relaxed, fallback=True, least_loss=not relaxed,
@@ -235,7 +242,7 @@ def _note(blocks: Sequence[Block], cost: float | None, total: float) -> str:
 
 
 def _cost(
-    start: Feasible, blocks: Sequence[Block], solutions: Sequence[Partition], solve_one: SolveOne
+    start: FeasibleProblem, blocks: Sequence[Block], solutions: Sequence[Partition], solve_one: SolveOne
 ) -> float | None:
     """Estimate the loss that all cuts together have added, normalized NCP, from what the last ones added.
 
@@ -265,7 +272,7 @@ class _Trial:
 
 
 def _neighbours_together(
-    start: Feasible, blocks: Sequence[Block], solutions: Sequence[Partition], solve_one: SolveOne
+    start: FeasibleProblem, blocks: Sequence[Block], solutions: Sequence[Partition], solve_one: SolveOne
 ) -> list[_Trial]:
     """Solve some pairs of neighbouring blocks as one, those of middle size."""
     trials = []

@@ -24,7 +24,7 @@ class Form(StrEnum):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Members:
+class ValueSets:
     """The codes of several value sets (compressed rows).
 
     Attributes
@@ -78,7 +78,7 @@ class GeneralizedColumn:
     high: NDArray[np.int32]
     leaves: NDArray[np.int32]
     level: NDArray[np.int32]
-    members: Members | None = None
+    members: ValueSets | None = None
 
     @property
     def count(self) -> int:

@@ -19,7 +19,7 @@ from sfumato.cli.options import (
     Overwrite,
     PolicyFile,
     Reading,
-    Roles,
+    RoleOptions,
 )
 from sfumato.cli.outcome import complain, say
 from sfumato.cli.progress import progress_bar
@@ -43,7 +43,7 @@ Example:
 def anonymize(
     table: Original,
     policy: PolicyFile = None,
-    roles: Roles = Roles(),  # noqa: B008 - a frozen value
+    roles: RoleOptions = RoleOptions(),  # noqa: B008 - a frozen value
     k: Annotated[
         int | None, typer.Option("-k", help="k-anonymity: smallest equivalence class.", rich_help_panel=PRIVACY)
     ] = None,

@@ -14,7 +14,7 @@ import typer
 
 from sfumato.cli.kernels import announce_compiling
 from sfumato.cli.options import spread
-from sfumato.cli.outcome import Guarded
+from sfumato.cli.outcome import CommandGroup
 from sfumato.cli.stopping import stop_compiling_at_interrupt
 
 COMMANDS = {
@@ -70,7 +70,7 @@ def app_of(commands: Iterable[str]) -> typer.Typer:
     """Make the command line with some of its commands; ``ratings`` is one."""
     made = typer.Typer(
         name="sfumato",
-        cls=Guarded,
+        cls=CommandGroup,
         help=TOUR,
         no_args_is_help=True,
         add_completion=False,

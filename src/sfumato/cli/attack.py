@@ -15,7 +15,7 @@ from sfumato.cli.options import (
     AsJson,
     PolicyFile,
     Reading,
-    Roles,
+    RoleOptions,
 )
 from sfumato.cli.progress import progress_bar
 from sfumato.errors import InputError, PolicyError, SfumatoError, raise_all
@@ -93,7 +93,7 @@ def attack(
     ] = None,
     seed: Annotated[int | None, typer.Option(help="Makes the attacks repeatable.", rich_help_panel=PLAYED)] = None,
     threads: Annotated[int | None, typer.Option(help="Threads; all cores unless said.", rich_help_panel=PLAYED)] = None,
-    roles: Roles = Roles(),  # noqa: B008 - a frozen value
+    roles: RoleOptions = RoleOptions(),  # noqa: B008 - a frozen value
     reading: Reading = Reading(),  # noqa: B008 - a frozen value
     fail_if_succeeds: Annotated[
         bool,

@@ -19,7 +19,7 @@ from sfumato.cli.options import (
     Original,
     PolicyFile,
     Reading,
-    Roles,
+    RoleOptions,
 )
 from sfumato.cli.outcome import complain, say
 from sfumato.cli.progress import progress_bar
@@ -41,7 +41,7 @@ Example:
 def compare(
     table: Original,
     policy: PolicyFile = None,
-    roles: Roles = Roles(),  # noqa: B008 - a frozen value
+    roles: RoleOptions = RoleOptions(),  # noqa: B008 - a frozen value
     anonymizers: Annotated[
         str,
         typer.Option(

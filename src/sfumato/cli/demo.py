@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from sfumato.papers.linking import LinkingStudy
     from sfumato.published.checks.generalized import Verification
     from sfumato.rates import Rate
-    from sfumato.release.report import Report
+    from sfumato.release.loss_report import Report
 
 EXAMPLE = """\b
 Example:

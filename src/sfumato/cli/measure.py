@@ -38,7 +38,7 @@ def measure(
     from sfumato.cli.words import Words, policy_of
     from sfumato.evaluation.losses import measure as compare
     from sfumato.release.folder import no_release
-    from sfumato.release.report import loss_figures
+    from sfumato.release.loss_report import loss_figures
     from sfumato.table.reading import read_table
 
     if problem := no_release(release):

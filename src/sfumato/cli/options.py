@@ -106,7 +106,7 @@ class Reading:
 
 
 @dataclass(frozen=True)
-class Roles:
+class RoleOptions:
     """Which columns there are."""
 
     identifying: Identifying = None

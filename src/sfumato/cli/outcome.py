@@ -21,13 +21,13 @@ INPUT, STOPPED = 2, 130
 _UNPRINTABLE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069]")
 
 
-class Guarded(TyperGroup):
+class CommandGroup(TyperGroup):
     """The group of all commands; every error that leaves one of them ends as lines and an exit code."""
 
     def main(self, args: Sequence[str] | None = None, prog_name: str | None = None, *more: Any, **settings: Any) -> Any:
         """Run the command that `args` name, and exit with its code."""
         settings["standalone_mode"] = False
-        code = outcome(lambda: super(Guarded, self).main(args, prog_name, *more, **settings))
+        code = outcome(lambda: super(CommandGroup, self).main(args, prog_name, *more, **settings))
         sys.exit(code)
 
 

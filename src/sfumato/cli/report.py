@@ -88,7 +88,7 @@ def report(
     told. The policy is the release's own unless --policy names the one that made it.
     """
     from sfumato.cli.words import Words, policy_of
-    from sfumato.dossier.report import report as make_report
+    from sfumato.dossier.release_report import report as make_report
     from sfumato.release.folder import no_release
 
     raise_all(InputError, _problems(no_release(release), original, control, out, overwrite=overwrite))

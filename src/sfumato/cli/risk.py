@@ -18,7 +18,7 @@ from sfumato.cli.options import (
     Overwrite,
     PolicyFile,
     Reading,
-    Roles,
+    RoleOptions,
 )
 from sfumato.cli.outcome import complain
 from sfumato.errors import InputError, PolicyError, SfumatoError, raise_all
@@ -48,7 +48,7 @@ def risk(
         typer.Argument(metavar="TABLE", show_default=False, help="CSV or Parquet file, or the folder of a release."),
     ],
     policy: PolicyFile = None,
-    roles: Roles = Roles(),  # noqa: B008 - a frozen value
+    roles: RoleOptions = RoleOptions(),  # noqa: B008 - a frozen value
     population: Annotated[
         Path | None,
         typer.Option(

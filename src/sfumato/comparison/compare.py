@@ -14,10 +14,10 @@ from typing import Any
 
 from sfumato.comparison.agenda import Agenda
 from sfumato.comparison.comparison import Comparison
-from sfumato.comparison.ground import Ground, Preparations, part_of
-from sfumato.comparison.outcome import Outcome, outcome_of, released
 from sfumato.comparison.plan import ATTRIBUTES, RECORDS, Plan, Run, Value, Way, plan
-from sfumato.comparison.store import Store, fingerprint
+from sfumato.comparison.run_outcome import RunOutcome, outcome_of, released
+from sfumato.comparison.shared_work import PreparedTables, SharedWork, part_of
+from sfumato.comparison.store import RunStore, fingerprint
 from sfumato.errors import PolicyError, SfumatoError, raise_all
 from sfumato.evaluation.utility.original import Original
 from sfumato.evaluation.utility.splitting import hold_out
@@ -108,10 +108,12 @@ def compare(
     problems.extend(_size_problems(table, laid))
     raise_all(PolicyError, problems)
     drawn = secrets.randbelow(2**31) if seed is None else seed
-    kept = None if folder is None else Store(Path(folder), _identity(table, laid, recoding, suppression_limit, queries,
-                                                                     classifiers, seed))  # fmt: skip
+    kept = None
+    if folder is not None:
+        told = (table, laid, recoding, suppression_limit, queries, classifiers, seed)
+        kept = RunStore(Path(folder), _identity(*told))
     used, holdout = hold_out(table, HELD_OUT, seed=drawn) if classifiers else (table, None)
-    ground = Ground(used, holdout, queries, drawn, recoding or Recoding(), suppression_limit, seed)
+    ground = SharedWork(used, holdout, queries, drawn, recoding or Recoding(), suppression_limit, seed)
     outcomes = _Runs(laid, ground, kept, progress).all(thread_count(threads))
     return Comparison.of(laid, outcomes)
 
@@ -121,11 +123,11 @@ class _Runs:
     """The runs of a plan on their way."""
 
     plan: Plan
-    ground: Ground
-    store: Store | None
+    ground: SharedWork
+    store: RunStore | None
     progress: Progress
 
-    def all(self, threads: int) -> list[Outcome]:
+    def all(self, threads: int) -> list[RunOutcome]:
         """Do what is not done yet, several runs at a time; when stopped, what is finished stays written."""
         runs = list(self.plan.runs())
         written = self.store.finished() if self.store else {}
@@ -133,7 +135,7 @@ class _Runs:
         todo = [run for run in runs if run.key not in found]
         self.progress("comparing", len(found), len(runs))
 
-        def arrived(outcome: Outcome) -> None:
+        def arrived(outcome: RunOutcome) -> None:
             found[outcome.run.key] = outcome
             self.progress(f"comparing: {outcome.run.anonymizer}", len(found), len(runs))
 
@@ -141,9 +143,9 @@ class _Runs:
             self._do(todo, threads, arrived)
         return [found[run.key] for run in runs]
 
-    def _do(self, todo: Sequence[Run], threads: int, arrived: Callable[[Outcome], None]) -> None:
+    def _do(self, todo: Sequence[Run], threads: int, arrived: Callable[[RunOutcome], None]) -> None:
         agenda = Agenda(self.plan.longest_first(todo))
-        worker = _Worker(self.plan, self.ground, self.store, agenda, Preparations(self.plan, self.ground, todo))
+        worker = _Worker(self.plan, self.ground, self.store, agenda, PreparedTables(self.plan, self.ground, todo))
         with ThreadPoolExecutor(max_workers=threads, thread_name_prefix="sfumato-run") as pool:
             try:
                 for ended in as_completed([pool.submit(worker.next) for _ in todo]):
@@ -159,14 +161,14 @@ class _Worker:
     """Does single runs; called by several threads at a time."""
 
     plan: Plan
-    ground: Ground
-    store: Store | None
+    ground: SharedWork
+    store: RunStore | None
     agenda: Agenda
-    tables: Preparations
+    tables: PreparedTables
     warmed: Once[str, None] = field(default_factory=Once)
     stopped: Event = field(default_factory=Event)
 
-    def next(self) -> Outcome:
+    def next(self) -> RunOutcome:
         """Do the next run, and write down what came of it."""
         run = self.agenda.begin()
         self.warmed.of(run.anonymizer, lambda: self._warm_up(run))

@@ -11,9 +11,9 @@ import polars as pl
 
 from sfumato.comparison.drawings import draw_comparison
 from sfumato.comparison.frontier import frontier_of
-from sfumato.comparison.outcome import DONE, Outcome
 from sfumato.comparison.plan import Plan
 from sfumato.comparison.recommendation import recommend
+from sfumato.comparison.run_outcome import DONE, RunOutcome
 from sfumato.errors import InputError
 from sfumato.numbers import figure
 
@@ -35,7 +35,7 @@ class Comparison:
     vary: str
 
     @classmethod
-    def of(cls, plan: Plan, outcomes: Sequence[Outcome]) -> Comparison:
+    def of(cls, plan: Plan, outcomes: Sequence[RunOutcome]) -> Comparison:
         """Put outcomes into a table."""
         names = list(dict.fromkeys(name for outcome in outcomes for name in outcome.figures))
         heads = {

@@ -12,14 +12,14 @@ from typing import Any
 
 import polars as pl
 
-from sfumato.comparison.outcome import Outcome
+from sfumato.comparison.run_outcome import RunOutcome
 from sfumato.errors import InputError
 
 MARK = "comparison.json"
 RUNS = "runs.jsonl"
 
 
-class Store:
+class RunStore:
     """The finished runs of one comparison in one folder; one line each, written as soon as a run is done.
 
     Parameters
@@ -41,7 +41,7 @@ class Store:
         self._identity = json.loads(json.dumps(identity))
         _said_plainly(folder, self._open)
 
-    def finished(self) -> dict[str, Outcome]:
+    def finished(self) -> dict[str, RunOutcome]:
         """Return the runs that were finished before, by their keys; a line that was cut off is forgotten."""
         path = self._folder / RUNS
         if not path.is_file():
@@ -49,13 +49,13 @@ class Store:
         found = {}
         for line in path.read_text(encoding="utf-8").splitlines():
             try:
-                outcome = Outcome.from_dict(json.loads(line))
+                outcome = RunOutcome.from_dict(json.loads(line))
             except (ValueError, KeyError, TypeError):
                 continue
             found[outcome.run.key] = outcome
         return found
 
-    def add(self, outcome: Outcome) -> None:
+    def add(self, outcome: RunOutcome) -> None:
         """Write down a finished run, for good."""
         _said_plainly(self._folder, lambda: self._append(json.dumps(outcome.to_dict())))
 

@@ -17,9 +17,9 @@ from sfumato.evaluation.attacks.protocol import AttackResult
 from sfumato.evaluation.attacks.results import Attacks
 from sfumato.evaluation.losses import measure
 from sfumato.evaluation.risk.measure import risk
-from sfumato.evaluation.risk.report import RiskReport
+from sfumato.evaluation.risk.risk_report import RiskReport
 from sfumato.evaluation.utility.measure import measure_utility
-from sfumato.evaluation.utility.report import Utility
+from sfumato.evaluation.utility.utility_report import Utility
 from sfumato.evaluation.utility.workload import query_workload
 from sfumato.metrics import Losses
 from sfumato.models import known_models
@@ -30,9 +30,9 @@ from sfumato.progress import Progress
 from sfumato.published import Published, PublishedTable
 from sfumato.published.checks.generalized import Verification
 from sfumato.release.description import Description, versions
+from sfumato.release.loss_report import loss_figures
 from sfumato.release.policy_text import PublishedPolicy
 from sfumato.release.release import Release
-from sfumato.release.report import loss_figures
 from sfumato.release.verify import verify
 from sfumato.table.encoding import encode
 from sfumato.table.table import Table
@@ -45,7 +45,7 @@ QUERIES = 500
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Subject:
+class ReportedRelease:
     """A release that was opened and recounted, with what a report needs of its original.
 
     Attributes
@@ -81,7 +81,7 @@ class Subject:
 
 
 @dataclass(frozen=True)
-class Wishes:
+class ReportOptions:
     """What to measure: attacks, the lower bound; and how."""
 
     attacks: bool
@@ -91,7 +91,7 @@ class Wishes:
     progress: Progress
 
 
-def content_of(subject: Subject, wishes: Wishes) -> dict[str, Any]:
+def content_of(subject: ReportedRelease, wishes: ReportOptions) -> dict[str, Any]:
     """Measure everything, and return it as plain values.
 
     Raises
@@ -141,17 +141,17 @@ def refuse_broken(verification: Verification) -> None:
         )
 
 
-def _occasion(subject: Subject) -> dict[str, Any]:
+def _occasion(subject: ReportedRelease) -> dict[str, Any]:
     policy = subject.full_policy
     return {"purpose": policy.purpose if policy else None, "recipient": policy.recipient if policy else None}
 
 
-def _records(subject: Subject) -> dict[str, Any]:
+def _records(subject: ReportedRelease) -> dict[str, Any]:
     original = None if subject.original is None else subject.original.frame.height
     return {"original": original, "published": subject.verification.records}
 
 
-def _columns(subject: Subject) -> list[dict[str, Any]]:
+def _columns(subject: ReportedRelease) -> list[dict[str, Any]]:
     """List every column with its role and what its hierarchy is."""
     table = subject.original
     if table is None:
@@ -183,7 +183,7 @@ def _column(name: str, role: str, attribute: Any) -> dict[str, Any]:
     }
 
 
-def _promises(subject: Subject) -> list[dict[str, Any]]:
+def _promises(subject: ReportedRelease) -> list[dict[str, Any]]:
     models = list(subject.description.models)
     known = {str(model.get("name")): promise_in_words(model) for model in models}
     return [
@@ -198,7 +198,7 @@ def _promises(subject: Subject) -> list[dict[str, Any]]:
     ]
 
 
-def _risks(subject: Subject) -> dict[str, Any] | None:
+def _risks(subject: ReportedRelease) -> dict[str, Any] | None:
     """Measure risk before and after, for kinds whose records can be grouped by what is published of them."""
     found: dict[str, Any] = {}
     if subject.original is not None:
@@ -230,7 +230,7 @@ def _risk_figures(report: RiskReport) -> dict[str, Any]:
     }
 
 
-def _losses(subject: Subject) -> dict[str, Any] | None:
+def _losses(subject: ReportedRelease) -> dict[str, Any] | None:
     if isinstance(subject.release, Release):
         losses = getattr(subject.release.report, "losses", None)
     elif subject.original is not None and isinstance(subject.published, PublishedTable):
@@ -240,7 +240,9 @@ def _losses(subject: Subject) -> dict[str, Any] | None:
     return loss_figures(losses, DIGITS) if isinstance(losses, Losses) else None
 
 
-def _bound(subject: Subject, losses: Mapping[str, Any] | None, wishes: Wishes) -> dict[str, float] | None:
+def _bound(
+    subject: ReportedRelease, losses: Mapping[str, Any] | None, wishes: ReportOptions
+) -> dict[str, float] | None:
     size = least_class_size(known_models(subject.description.models))
     if not (wishes.bound and subject.original is not None and losses and size):
         return None
@@ -249,7 +251,7 @@ def _bound(subject: Subject, losses: Mapping[str, Any] | None, wishes: Wishes) -
     return {"normalized_ncp": least, **({} if ratio is None else {"ratio": ratio})}
 
 
-def _kept(subject: Subject, wishes: Wishes) -> dict[str, Any] | None:
+def _kept(subject: ReportedRelease, wishes: ReportOptions) -> dict[str, Any] | None:
     if subject.original is None:
         return None
     try:
@@ -267,7 +269,7 @@ def _kept(subject: Subject, wishes: Wishes) -> dict[str, Any] | None:
     return utility.to_dict()
 
 
-def _attacks(subject: Subject, wishes: Wishes) -> dict[str, Any] | None:
+def _attacks(subject: ReportedRelease, wishes: ReportOptions) -> dict[str, Any] | None:
     if subject.original is None or not wishes.attacks:
         return None
     played: Attacks = attack(
@@ -285,7 +287,7 @@ def _result(result: AttackResult) -> dict[str, Any]:
     return {**result.to_dict(), "is_allowed": bool(result.is_allowed)}
 
 
-def _suppression(subject: Subject) -> dict[str, Any] | None:
+def _suppression(subject: ReportedRelease) -> dict[str, Any] | None:
     if not isinstance(subject.published, PublishedTable):
         return None
     found: dict[str, Any] = {"attributes": starred_shares(subject.published)}
@@ -296,7 +298,7 @@ def _suppression(subject: Subject) -> dict[str, Any] | None:
     return found
 
 
-def _earlier(subject: Subject, wishes: Wishes) -> list[dict[str, Any]]:
+def _earlier(subject: ReportedRelease, wishes: ReportOptions) -> list[dict[str, Any]]:
     """Play the intersection of each earlier release with this one, where there is an original to judge by."""
     found = []
     for release in subject.earlier:

@@ -17,7 +17,7 @@ Number = int | float
 
 
 @dataclass(frozen=True)
-class Scale:
+class DecimalScale:
     """Finite numbers as exact whole numbers of ``10 ** -decimals``.
 
     Attributes
@@ -29,7 +29,7 @@ class Scale:
     decimals: int
 
     @classmethod
-    def fitting(cls, numbers: Iterable[Number]) -> Scale:
+    def fitting(cls, numbers: Iterable[Number]) -> DecimalScale:
         """Choose the smallest scale on which all of `numbers` are whole."""
         exponents = (_decimal(number).as_tuple().exponent for number in numbers if not isinstance(number, int))
         return cls(max((-exponent for exponent in exponents if isinstance(exponent, int) and exponent < 0), default=0))

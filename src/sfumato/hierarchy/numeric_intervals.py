@@ -12,7 +12,7 @@ from typing import Any
 import polars as pl
 
 from sfumato.errors import HierarchyError, raise_all
-from sfumato.hierarchy.exact_scale import Number, Scale, check_finite
+from sfumato.hierarchy.exact_scale import DecimalScale, Number, check_finite
 from sfumato.hierarchy.specification import HierarchySpecification
 from sfumato.hierarchy.text import distinct_values, text_of
 from sfumato.hierarchy.tree import ROOT, Hierarchy, hierarchy_from_paths
@@ -114,7 +114,9 @@ class Intervals:
             raise HierarchyError(f"{what}: intervals need a column of numbers; declare its kind as numeric")
         numbers = distinct.to_list()
         check_finite(numbers, what)
-        scale = Scale.fitting([*numbers, *self.widths, *(value for line in self.borders for value in line), self.start])
+        scale = DecimalScale.fitting(
+            [*numbers, *self.widths, *(value for line in self.borders for value in line), self.start]
+        )
         places = [scale.whole(number) for number in numbers]
         raise_all(HierarchyError, self._outside_problems(places, scale, what))
         columns = [[label(place) for place in places] for label in self._labelers(scale)]
@@ -127,14 +129,14 @@ class Intervals:
             return {"kind": "intervals", "widths": list(self.widths), "start": self.start}
         return {"kind": "intervals", "borders": [list(line) for line in self.borders], "open-ends": self.open_ends}
 
-    def _labelers(self, scale: Scale) -> list[Callable[[int], str]]:
+    def _labelers(self, scale: DecimalScale) -> list[Callable[[int], str]]:
         start = scale.whole(self.start)
         return [
             *(_equal_width_label(scale.whole(width), start, scale) for width in self.widths),
             *(_border_label([scale.whole(value) for value in line], scale) for line in self.borders),
         ]
 
-    def _outside_problems(self, places: list[int], scale: Scale, what: str) -> list[str]:
+    def _outside_problems(self, places: list[int], scale: DecimalScale, what: str) -> list[str]:
         if not self.borders or self.open_ends:
             return []
         first, last = scale.whole(self.borders[0][0]), scale.whole(self.borders[0][-1])
@@ -147,7 +149,7 @@ class Intervals:
         ]
 
 
-def _equal_width_label(width: int, start: int, scale: Scale) -> Callable[[int], str]:
+def _equal_width_label(width: int, start: int, scale: DecimalScale) -> Callable[[int], str]:
     def label(place: int) -> str:
         low = (place - start) // width * width + start
         return f"[{scale.text(low)}..{scale.text(low + width)})"
@@ -155,7 +157,7 @@ def _equal_width_label(width: int, start: int, scale: Scale) -> Callable[[int], 
     return label
 
 
-def _border_label(borders: list[int], scale: Scale) -> Callable[[int], str]:
+def _border_label(borders: list[int], scale: DecimalScale) -> Callable[[int], str]:
     texts = [scale.text(border) for border in borders]
     inner = [f"[{low}..{high})" for low, high in pairwise(texts)]
     labels = [f"<{texts[0]}", *inner, f">={texts[-1]}"]
@@ -202,7 +204,7 @@ def _choice_problems(given: Intervals) -> list[str]:
 def _width_problems(widths: Sequence[Number]) -> list[str]:
     if any(width <= 0 for width in widths):
         return ["intervals: every width must be above 0"]
-    scale = Scale.fitting(widths)
+    scale = DecimalScale.fitting(widths)
     wholes = [scale.whole(width) for width in widths]
     pairs = list(pairwise(wholes))
     return [

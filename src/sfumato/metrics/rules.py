@@ -8,7 +8,7 @@ from typing import Literal
 import numpy as np
 import polars as pl
 
-from sfumato.classes.generalized import Form, GeneralizedColumn, GeneralizedTable, Members
+from sfumato.classes.generalized import Form, GeneralizedColumn, GeneralizedTable, ValueSets
 from sfumato.errors import InputError, PolicyError, raise_all
 from sfumato.kernels.valuesets import class_starts, group_by_class, value_sets
 from sfumato.table.encoding import EncodedAttribute
@@ -78,11 +78,11 @@ def _as_sets(generalized: GeneralizedTable, index: int, column: GeneralizedColum
     starts = class_starts(generalized.sizes)
     codes = group_by_class(generalized.class_of, generalized.original.codes, np.array([index]), starts)[:, 0]
     per_class, bounds, members = value_sets(codes, starts, attribute.size + 1)
-    return _set_column(attribute, per_class, Members(bounds, members))
+    return _set_column(attribute, per_class, ValueSets(bounds, members))
 
 
 def _set_column(
-    attribute: EncodedAttribute, per_class: np.ndarray[tuple[int], np.dtype[np.int32]], members: Members
+    attribute: EncodedAttribute, per_class: np.ndarray[tuple[int], np.dtype[np.int32]], members: ValueSets
 ) -> GeneralizedColumn:
     low, high = members.codes[members.starts[:-1]], members.codes[members.starts[1:] - 1]
     mixed = (low < high) & (high == attribute.size)

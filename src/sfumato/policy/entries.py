@@ -37,7 +37,7 @@ def hyphenated(name: str) -> str:
     return name.replace("_", "-")
 
 
-class Part(BaseModel):
+class PolicyPart(BaseModel):
     """A part of a policy: frozen, strict, and without unknown keys."""
 
     model_config = ConfigDict(
@@ -56,7 +56,7 @@ class Part(BaseModel):
 
 
 _SETTLED = (str, int, float, tuple)
-PartType = TypeVar("PartType", bound=Part)
+PartType = TypeVar("PartType", bound=PolicyPart)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -73,7 +73,7 @@ class AlsoWritten:
         return {"anyOf": [handler(core), short]}
 
 
-class Entry(Part):
+class Entry(PolicyPart):
     """Settings of one described value; valid exactly when the value can be built."""
 
     described: ClassVar[type[Any]]
@@ -91,7 +91,7 @@ class Entry(Part):
         return self
 
 
-class Outside(Part):
+class ForeignEntry(PolicyPart):
     """A described value that is not one of the library's own: a policy carries it, and its text only names it.
 
     Where the name is one of the library's, the text also has the parameters: others take it for that one.
@@ -160,7 +160,7 @@ def complain(mistakes: Iterable[Mistake], names: Mapping[KeyPath, str] | None = 
 
 
 @cache
-def json_schema(part: type[Part]) -> dict[str, Any]:
+def json_schema(part: type[PolicyPart]) -> dict[str, Any]:
     """Return the JSON Schema of a part."""
     return part.model_json_schema(by_alias=True)
 
@@ -209,7 +209,7 @@ def entry_for(
     return entry
 
 
-def entries_for(described: Mapping[str, type[Any]], *, tag: str) -> dict[str, type[Part]]:
+def entries_for(described: Mapping[str, type[Any]], *, tag: str) -> dict[str, type[PolicyPart]]:
     """Make the entries of all `described`, by name."""
     return {name: entry_for(value, tag=tag, name=name) for name, value in described.items()}
 
@@ -248,8 +248,8 @@ class LazyEntries(Mapping[str, type[Entry]]):
         """Describe all entries."""
         return handler(self._any_of_them.core_schema)
 
-    def _checked(self, value: Any) -> Part:
-        if isinstance(value, Part):
+    def _checked(self, value: Any) -> PolicyPart:
+        if isinstance(value, PolicyPart):
             return value
         name = value.get(self._tag) if isinstance(value, Mapping) else None
         if isinstance(name, str) and name in self:
@@ -258,23 +258,23 @@ class LazyEntries(Mapping[str, type[Entry]]):
         return self._any_of_them.validate_json(as_json(value))
 
     @cached_property
-    def _any_of_them(self) -> TypeAdapter[Part]:
+    def _any_of_them(self) -> TypeAdapter[PolicyPart]:
         return TypeAdapter(union_of(dict(self), tag=self._tag))
 
 
-def union_of(entries: Mapping[str, type[Part]], *, tag: str) -> Any:
+def union_of(entries: Mapping[str, type[PolicyPart]], *, tag: str) -> Any:
     """Return the type of a part that may be any of `entries`, told apart by its key `tag`."""
     if len(entries) == 1:
         return next(iter(entries.values()))
     return Annotated[Union[tuple(entries.values())], Field(discriminator=tag)]  # noqa: UP007 - built at run time
 
 
-def entry_of(value: Any, entries: Mapping[str, type[Any]]) -> Part:
-    """Return the entry that describes `value`, which has a name; one of `entries` or :class:`Outside`."""
+def entry_of(value: Any, entries: Mapping[str, type[Any]]) -> PolicyPart:
+    """Return the entry that describes `value`, which has a name; one of `entries` or :class:`ForeignEntry`."""
     entry = entries.get(value.name)
     if entry is None or entry.described is not type(value):
-        return Outside.of(value, is_known=entry is not None)
-    entry_of_value: Part = entry.model_validate_json(as_json({"name": value.name, **described_as_mapping(value)}))
+        return ForeignEntry.of(value, is_known=entry is not None)
+    entry_of_value: PolicyPart = entry.model_validate_json(as_json({"name": value.name, **described_as_mapping(value)}))
     return entry_of_value
 
 

@@ -10,7 +10,7 @@ from pydantic import Field, model_validator
 from sfumato.errors import PolicyError
 from sfumato.hierarchy import HIERARCHY_KINDS, HierarchySpecification, hierarchy_from_policy
 from sfumato.hierarchy.numeric_intervals import Intervals
-from sfumato.policy.entries import AlsoWritten, Part, entries_for, entry_for, problems_reported, union_of
+from sfumato.policy.entries import AlsoWritten, PolicyPart, entries_for, entry_for, problems_reported, union_of
 
 RULES = ("intervals", "prefixes", "dates", "flat")
 """Kinds that are rules; every other kind lists original values."""
@@ -20,7 +20,7 @@ ROLES_WITH_SETTINGS = ("quasi-identifying", "sensitive")
 Rows = Annotated[tuple[tuple[str, ...], ...], Field(min_length=1)]
 
 
-class TableHierarchy(Part):
+class TableHierarchy(PolicyPart):
     """A hierarchy row by row: the original value first, then ever coarser labels."""
 
     kind: Literal["table"]
@@ -37,7 +37,7 @@ class TableHierarchy(Part):
         return hierarchy_from_policy(self.model_dump())
 
 
-class FileHierarchy(Part):
+class FileHierarchy(PolicyPart):
     """A hierarchy in a file of separated text; the separator is guessed unless given."""
 
     kind: Literal["file"]
@@ -49,7 +49,7 @@ class FileHierarchy(Part):
         return hierarchy_from_policy(self.model_dump())
 
 
-class WithheldHierarchy(Part):
+class WithheldHierarchy(PolicyPart):
     """What a published policy says of a hierarchy that lists original values: that there was one, of which kind."""
 
     kind: Literal["withheld"]

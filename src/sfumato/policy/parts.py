@@ -8,13 +8,13 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import Field, ValidationInfo, field_validator, model_validator
 
 from sfumato.errors import PolicyError
-from sfumato.policy.entries import AlsoWritten, Part, problems_reported
+from sfumato.policy.entries import AlsoWritten, PolicyPart, problems_reported
 from sfumato.policy.hierarchy_entries import HierarchyEntry, published_hierarchy
 from sfumato.table.csv_format import CsvFormat
 from sfumato.table.schema import Attribute, Kind, Others
 
 
-class Source(Part):
+class Source(PolicyPart):
     """How a text file is read; an empty `quote` means that quotes mean nothing."""
 
     separator: str = ","
@@ -38,7 +38,7 @@ class Source(Part):
         return {**self.model_dump(), "quote": self.quote or None}
 
 
-class Column(Part):
+class Column(PolicyPart):
     """Settings of one quasi-identifying or sensitive column."""
 
     kind: Literal["numeric", "categorical", "boolean", "date"] | None = None
@@ -80,7 +80,7 @@ class Column(Part):
 ColumnSettings = Annotated[dict[str, Column], AlsoWritten("array", "string")]
 
 
-class Columns(Part):
+class Columns(PolicyPart):
     """The role of every column."""
 
     identifying: tuple[str, ...] = ()
@@ -100,7 +100,7 @@ class Columns(Part):
         }
 
 
-class Output(Part):
+class Output(PolicyPart):
     """How the release is written."""
 
     format: Literal["csv", "parquet"] = "csv"

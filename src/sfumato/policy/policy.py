@@ -24,7 +24,7 @@ from sfumato.models.protocol import PrivacyModel
 from sfumato.policy.columns import columns_of
 from sfumato.policy.entries import (
     LazyEntries,
-    Part,
+    PolicyPart,
     as_json,
     checked,
     complain,
@@ -52,7 +52,7 @@ AnonymizerEntry: Any = Annotated[Any, _ANONYMIZERS]
 RecodingEntry: Any = entry_for(Recoding)
 
 
-class Policy(Part):
+class Policy(PolicyPart):
     """What a release is made from: how to read the table, who is who, what is promised, and how to get there.
 
     Make it with :meth:`from_file`, :meth:`from_mapping` or :meth:`of`; equal by value.

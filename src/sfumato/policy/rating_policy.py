@@ -18,7 +18,7 @@ from sfumato.anonymizers.ratings.task import Method
 from sfumato.errors import PolicyError
 from sfumato.models.k_epsilon_l_anonymity import RatingAnonymity
 from sfumato.policy.entries import (
-    Part,
+    PolicyPart,
     as_json,
     checked,
     described_as_mapping,
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 ModelPart: Any = entry_for(RatingAnonymity)
 
 
-class RatingColumns(Part):
+class RatingColumns(PolicyPart):
     """How ratings stand in the source; see :func:`sfumato.read_ratings`."""
 
     form: Form = "long"
@@ -59,7 +59,7 @@ class RatingColumns(Part):
         return scale
 
 
-class SensitivePart(Part):
+class SensitivePart(PolicyPart):
     """Which issues are sensitive; see :class:`sfumato.SensitiveIssues`."""
 
     names: tuple[str, ...] = ()
@@ -72,7 +72,7 @@ class SensitivePart(Part):
         return SensitiveIssues(self.names, self.file, self.share, self.drawn, seed)
 
 
-class Change(Part):
+class Change(PolicyPart):
     """What may be done to ratings; see :func:`sfumato.anonymize_ratings`."""
 
     method: Method = "groups"
@@ -81,7 +81,7 @@ class Change(Part):
     times: bool = False
 
 
-class RatingPolicy(Part):
+class RatingPolicy(PolicyPart):
     """What anonymous ratings are made from: how to read them, what is sensitive, what is promised, what may be done.
 
     Make it with :meth:`from_file` or :meth:`from_mapping`; equal by value.

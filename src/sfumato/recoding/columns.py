@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from sfumato.classes.generalized import Form, GeneralizedColumn, Members
+from sfumato.classes.generalized import Form, GeneralizedColumn, ValueSets
 from sfumato.recoding.ends import rounded_ranges, rounded_texts
 from sfumato.recoding.notation import STAR, exact_texts, range_texts, set_texts
 from sfumato.table.encoding import EncodedAttribute
@@ -102,7 +102,7 @@ def _nodes(attribute: EncodedAttribute, low: Indices, high: Indices) -> tuple[In
     return first, last, level, labels.scatter(np.flatnonzero(whole), STAR)
 
 
-def set_column(attribute: EncodedAttribute, per_class: Indices, members: Members) -> GeneralizedColumn:
+def set_column(attribute: EncodedAttribute, per_class: Indices, members: ValueSets) -> GeneralizedColumn:
     """Publish each class as the set of its values, the missing value being one of them.
 
     Parameters

@@ -60,7 +60,7 @@ class Grid:
     start: Callable[[Numbers], Numbers]
 
 
-class Intervals(NamedTuple):
+class RoundedIntervals(NamedTuple):
     """Intervals on grids, one for each of g ranges of codes: float64 (g,) each."""
 
     first: Numbers
@@ -93,7 +93,7 @@ def roundable(attribute: EncodedAttribute) -> bool:
     return bool(high - low >= MOST_BINS)
 
 
-def rounded_intervals(attribute: EncodedAttribute, low: Codes, high: Codes) -> Intervals:
+def rounded_intervals(attribute: EncodedAttribute, low: Codes, high: Codes) -> RoundedIntervals:
     """Put ranges of values on the finest grid on which they touch at most `MOST_BINS` bins.
 
     The finest grid there is has bins of two units or more, a unit being what the column is counted in (the largest of
@@ -114,7 +114,7 @@ def rounded_intervals(attribute: EncodedAttribute, low: Codes, high: Codes) -> I
     """
     assert attribute.numbers is not None
     below, above = attribute.numbers[low], attribute.numbers[high]
-    ends = Intervals(*np.full((4, len(low)), np.nan))
+    ends = RoundedIntervals(*np.full((4, len(low)), np.nan))
     left, narrowest = np.arange(len(low)), float((above - below).min(initial=np.inf))
     for grid in _grids(attribute):
         if not len(left):

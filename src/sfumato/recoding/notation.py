@@ -14,7 +14,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from sfumato.classes.generalized import Members
+from sfumato.classes.generalized import ValueSets
 from sfumato.table.encoding import EncodedAttribute
 from sfumato.table.text_order import FEW, text_order
 
@@ -52,7 +52,7 @@ def _few_range_texts(attribute: EncodedAttribute, low: list[int], high: list[int
     return pl.Series(attribute.name, texts, dtype=pl.String)
 
 
-def set_texts(attribute: EncodedAttribute, members: Members) -> pl.Series:
+def set_texts(attribute: EncodedAttribute, members: ValueSets) -> pl.Series:
     """Write value sets; a set of one value is that value, a set of the missing value alone is null.
 
     Cost O(z log z) for z members of all sets together; no loop in Python runs over more than a few thousand of them.

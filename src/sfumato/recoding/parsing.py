@@ -14,7 +14,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from sfumato.classes.generalized import Form, Members
+from sfumato.classes.generalized import Form, ValueSets
 from sfumato.hierarchy.text import number_of, value_text
 from sfumato.hierarchy.tree import Hierarchy
 from sfumato.recoding.columns import set_levels
@@ -46,7 +46,7 @@ class Coverage:
     leaves: NDArray[np.int32]
     level: NDArray[np.int32]
     readable: NDArray[np.bool_]
-    members: Members | None = None
+    members: ValueSets | None = None
 
 
 def parse(labels: pl.Series, attribute: EncodedAttribute, form: Form) -> Coverage:
@@ -197,7 +197,7 @@ def _sets(labels: pl.Series, attribute: EncodedAttribute) -> Coverage:
         for label in labels.to_list()
     ]
     sizes = np.array([len(codes) for codes in sets], dtype=np.int64)
-    members = Members(np.cumsum([0, *sizes], dtype=np.int64), np.array([c for s in sets for c in s], dtype=np.int32))
+    members = ValueSets(np.cumsum([0, *sizes], dtype=np.int64), np.array([c for s in sets for c in s], dtype=np.int32))
     low, high = members.codes[members.starts[:-1]], members.codes[members.starts[1:] - 1]
     star = labels.eq_missing(STAR).to_numpy()
     leaves = np.where(star, attribute.domain_size, sizes).astype(np.int32)

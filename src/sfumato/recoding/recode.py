@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.classes.generalized import Form, GeneralizedColumn, GeneralizedTable, Members
+from sfumato.classes.generalized import Form, GeneralizedColumn, GeneralizedTable, ValueSets
 from sfumato.classes.partition import Partition
 from sfumato.errors import InputError
 from sfumato.kernels.boxes import class_boxes, class_sums
@@ -110,6 +110,6 @@ def _set_columns(
     def recoded(place: int) -> GeneralizedColumn:
         attribute = encoded.attributes[wanted[place]]
         per_class, bounds, members = value_sets(grouped[:, place], starts, attribute.size + 1)
-        return set_column(attribute, per_class, Members(bounds, members))
+        return set_column(attribute, per_class, ValueSets(bounds, members))
 
     return dict(zip(wanted.tolist(), each(recoded, range(len(wanted)), threads), strict=True))

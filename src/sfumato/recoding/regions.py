@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from sfumato.classes.generalized import Form, GeneralizedColumn, Members
+from sfumato.classes.generalized import Form, GeneralizedColumn, ValueSets
 from sfumato.classes.regions import Regions
 from sfumato.errors import PolicyError, raise_all
 from sfumato.hierarchy.tree import Hierarchy
@@ -132,7 +132,7 @@ def _code_set_column(attribute: EncodedAttribute, low: Indices, high: Indices) -
     sizes = last - first + 1
     starts = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
     codes = (np.arange(starts[-1]) - np.repeat(starts[:-1] - first, sizes)).astype(np.int32)
-    members = Members(starts, codes)
+    members = ValueSets(starts, codes)
     labels = set_texts(attribute, members).scatter(np.flatnonzero(whole), STAR)
     leaves = np.where(whole, attribute.domain_size, sizes).astype(np.int32)
     level = (first < last).astype(np.int32)
@@ -149,7 +149,7 @@ def _member_column(attribute: EncodedAttribute, covered: NDArray[np.bool_]) -> G
     whole = (sizes == attribute.cardinality) & (sizes > 1)
     distinct[whole] = True
     starts = np.concatenate([[0], np.cumsum(distinct.sum(axis=1))]).astype(np.int64)
-    members = Members(starts, np.nonzero(distinct)[1].astype(np.int32))
+    members = ValueSets(starts, np.nonzero(distinct)[1].astype(np.int32))
     column = set_column(attribute, per_class.reshape(-1).astype(np.int32), members)
     leaves = np.where(whole, attribute.domain_size, column.leaves).astype(np.int32)
     return replace(column, labels=column.labels.scatter(np.flatnonzero(whole), STAR), leaves=leaves)

@@ -20,9 +20,9 @@ from sfumato.published.checks.recount import verified
 from sfumato.randomness import permutation
 from sfumato.recoding import Recoding, publish, recode_as_published
 from sfumato.release.describing import describe
+from sfumato.release.loss_report import Report
 from sfumato.release.problem import problem_of
 from sfumato.release.release import Release
-from sfumato.release.report import Report
 from sfumato.release.suppression import settle_suppression
 from sfumato.release.task import STEPS, Task
 from sfumato.table.row_order import canonical_order, in_order

@@ -12,9 +12,9 @@ from sfumato.published.checks.generalized import Verification
 from sfumato.published.checks.recount import verified
 from sfumato.recoding import Recoding
 from sfumato.release.describing import describe
+from sfumato.release.kind_report import KindReport
 from sfumato.release.problem import problems_in
 from sfumato.release.release import Release
-from sfumato.release.report_kinds import KindReport
 from sfumato.release.task import STEPS, Task
 from sfumato.table.row_order import canonical_order, in_order
 

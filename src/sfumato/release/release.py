@@ -13,9 +13,9 @@ from sfumato.errors import PolicyError
 from sfumato.published import Published
 from sfumato.release.description import Description
 from sfumato.release.folder import MARK, whole_folder
+from sfumato.release.kind_report import KindReport
+from sfumato.release.loss_report import Report
 from sfumato.release.policy_text import FILE
-from sfumato.release.report import Report
-from sfumato.release.report_kinds import KindReport
 from sfumato.release.table_files import write_tables
 from sfumato.table.writing import Format
 

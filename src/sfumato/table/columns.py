@@ -17,7 +17,7 @@ _PLAIN = (pl.String, pl.Categorical, pl.Enum, pl.Boolean, pl.Date, pl.Datetime, 
 
 
 @dataclass(frozen=True)
-class Reading:
+class ValueReading:
     """How values are read.
 
     Attributes
@@ -35,7 +35,7 @@ class Reading:
     is_text: bool
 
 
-def kept_column(column: pl.Series, reading: Reading) -> pl.Series:
+def kept_column(column: pl.Series, reading: ValueReading) -> pl.Series:
     """Return a column that is published as it is; only blanks around fields of a CSV file go.
 
     Raises
@@ -47,7 +47,7 @@ def kept_column(column: pl.Series, reading: Reading) -> pl.Series:
     return clean(column, strip=True) if reading.is_text and reading.strip else column
 
 
-def typed_column(column: pl.Series, kind: Kind | None, reading: Reading) -> tuple[pl.Series, Kind]:
+def typed_column(column: pl.Series, kind: Kind | None, reading: ValueReading) -> tuple[pl.Series, Kind]:
     """Return a column as one of the types that a table may hold, and its kind.
 
     Parameters
@@ -73,7 +73,7 @@ def _canonical(values: pl.Series) -> pl.Series:
     return values.fill_nan(None).set((values == 0.0).fill_null(False), 0.0)
 
 
-def _typed(column: pl.Series, kind: Kind | None, reading: Reading) -> tuple[pl.Series, Kind]:
+def _typed(column: pl.Series, kind: Kind | None, reading: ValueReading) -> tuple[pl.Series, Kind]:
     _refuse_nested(column)
     if _is_text(column):
         column = column.cast(pl.String) if isinstance(column.dtype, pl.Enum) else column
@@ -93,7 +93,7 @@ def _typed(column: pl.Series, kind: Kind | None, reading: Reading) -> tuple[pl.S
     return (plain, natural) if kind in (None, natural) else _parsed(_as_text(plain), kind, reading)
 
 
-def _parsed(column: pl.Series, kind: Kind | None, reading: Reading) -> tuple[pl.Series, Kind]:
+def _parsed(column: pl.Series, kind: Kind | None, reading: ValueReading) -> tuple[pl.Series, Kind]:
     parsed = parse(column, kind, reading.missing, strip=reading.strip)
     strangers = int(parsed.strangers.sum())
     if strangers:

@@ -11,7 +11,7 @@ import polars as pl
 
 from sfumato.errors import InputError, PolicyError, SchemaError, SfumatoError, raise_all
 from sfumato.parallel import each, worth_starting
-from sfumato.table.columns import Reading, kept_column, typed_column
+from sfumato.table.columns import ValueReading, kept_column, typed_column
 from sfumato.table.csv_format import CsvFormat
 from sfumato.table.csv_source import csv_source
 from sfumato.table.frame_source import frame_source, parquet_source
@@ -25,7 +25,7 @@ _PARQUET = b"PAR1"
 _ZIP = b"PK\x03\x04"
 
 
-class Source(Protocol):
+class TableSource(Protocol):
     """Anything that has named columns."""
 
     @property
@@ -118,7 +118,7 @@ def read_table(
         layout = CsvFormat(separator, encoding, quote, header, columns, strip)
         opened = open_source(source, layout)
         header_row = checked_header(opened.names, schema, layout.columns or ())
-        return _table(opened, header_row, schema, Reading(tokens, strip, opened.is_text), label)
+        return _table(opened, header_row, schema, ValueReading(tokens, strip, opened.is_text), label)
     except SfumatoError as error:
         raise type(error)(*(f"{label}: {problem}" for problem in error.problems)) from None
 
@@ -160,7 +160,7 @@ def missing_texts(missing: object) -> frozenset[str]:
     return frozenset(texts)
 
 
-def open_source(source: object, layout: CsvFormat) -> Source:
+def open_source(source: object, layout: CsvFormat) -> TableSource:
     """Open a file or frame as named columns; values are read later.
 
     Raises
@@ -188,7 +188,7 @@ def open_source(source: object, layout: CsvFormat) -> Source:
         raise InputError("the file cannot be read; check the path and its permissions") from None
 
 
-def _table(source: Source, header: Header, schema: Schema, reading: Reading, label: str) -> Table:
+def _table(source: TableSource, header: Header, schema: Schema, reading: ValueReading, label: str) -> Table:
     assignment = assign_roles(header, schema)
     errors = list(assignment.errors)
     frame, kinds = pl.DataFrame(), dict[str, Kind]()
@@ -202,7 +202,7 @@ def _table(source: Source, header: Header, schema: Schema, reading: Reading, lab
 
 
 def _typed(
-    columns: Sequence[pl.Series], attributes: Mapping[str, Attribute], reading: Reading
+    columns: Sequence[pl.Series], attributes: Mapping[str, Attribute], reading: ValueReading
 ) -> tuple[pl.DataFrame, dict[str, Kind]]:
     def one(column: pl.Series) -> tuple[pl.Series, Kind | None] | SfumatoError:
         try:

@@ -10,7 +10,7 @@ from sfumato.table.schema import Role, Schema
 
 
 @dataclass(frozen=True)
-class Assignment:
+class RoleAssignment:
     """Columns that a table keeps, and what is wrong with the roles.
 
     Attributes
@@ -28,7 +28,7 @@ class Assignment:
     errors: tuple[SfumatoError, ...]
 
 
-def assign_roles(header: Header, schema: Schema) -> Assignment:
+def assign_roles(header: Header, schema: Schema) -> RoleAssignment:
     """Give every column of a source its role, noting all that is missing or left over."""
     roles = schema.roles
     absent = [name for name in roles if name not in set(header.names)]
@@ -49,4 +49,4 @@ def assign_roles(header: Header, schema: Schema) -> Assignment:
     if schema.others == "keep" and not errors:
         schema = replace(schema, insensitive=(*schema.insensitive, *(header.names[index] for index in others)))
     kept = tuple(name for name in header.names if schema.roles.get(name, Role.IDENTIFYING) is not Role.IDENTIFYING)
-    return Assignment(schema, kept, tuple(errors))
+    return RoleAssignment(schema, kept, tuple(errors))

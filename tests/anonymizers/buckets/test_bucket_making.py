@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from examples import examples
 from naive import buckets as naive
 from sfumato.anonymizers.buckets.making import (
-    Buckets,
-    Parts,
+    BucketAssignment,
+    BucketGroups,
     SortedRecords,
     dealt_buckets,
     distinct_buckets,
@@ -23,7 +23,7 @@ from sfumato.anonymizers.buckets.making import (
 CODES = st.lists(st.integers(0, 9), min_size=1, max_size=60).map(lambda values: np.array(values, dtype=np.uint8))
 
 
-def contents(buckets: Buckets, codes: np.ndarray) -> list[list[int]]:
+def contents(buckets: BucketAssignment, codes: np.ndarray) -> list[list[int]]:
     assert sorted(set(buckets.bucket_of.tolist())) == list(range(buckets.count))
     return [sorted(codes[buckets.bucket_of == number].tolist()) for number in range(buckets.count)]
 
@@ -70,7 +70,7 @@ def test_buckets_of_parts_are_those_of_the_parts_alone(groups, size, seed):
     order = np.random.default_rng(len(codes)).permutation(len(codes))
     part_of = np.repeat(np.arange(len(groups)), [len(group) for group in groups]).astype(np.int32)[order]
     codes = codes[order]
-    records = sort_records(codes, 10, seed, Parts(part_of, len(groups)))
+    records = sort_records(codes, 10, seed, BucketGroups(part_of, len(groups)))
     buckets = distinct_buckets(records, size, seed)
     if not all(naive.eligible(group.tolist(), size) for group in groups):
         assert buckets is None

@@ -11,7 +11,7 @@ import pytest
 
 from sfumato.anonymizers.clustering.kaca import KACA
 from sfumato.anonymizers.clustering.mdav import MDAV
-from sfumato.anonymizers.feasibility import Feasible, feasible
+from sfumato.anonymizers.feasibility import FeasibleProblem, feasible
 from sfumato.anonymizers.parts import blocks_of, solve_in_blocks
 from sfumato.anonymizers.protocol import Problem
 from sfumato.classes.partition import Partition
@@ -41,12 +41,12 @@ def problem(rows: int, models: Sequence[PrivacyModel], threads: int = 1, limit: 
     return Problem(encode(table(rows, values=values)), models, limit, seed=3, threads=threads)
 
 
-def one_class(start: Feasible) -> Partition:
+def one_class(start: FeasibleProblem) -> Partition:
     height = start.problem.table.height
     return start.partition(np.zeros(height, dtype=np.int32), 1)
 
 
-def quarters(start: Feasible) -> Partition:
+def quarters(start: FeasibleProblem) -> Partition:
     """Four classes by rank in the first attribute, which depend on no order of records."""
     codes = start.problem.table.codes[:, 0].astype(np.int64)
     class_of = np.searchsorted(np.quantile(codes, [0.25, 0.5, 0.75]), codes).astype(np.int32)

@@ -17,7 +17,7 @@ from examples import examples
 from naive.lower_bound import least_loss
 from sfumato.anonymizers.clustering.distances import DISTANCES
 from sfumato.anonymizers.clustering.lower_bound import lower_bound
-from sfumato.anonymizers.clustering.refinement import Effort, refine
+from sfumato.anonymizers.clustering.refinement import RefinementLimit, refine
 from sfumato.classes.partition import Partition
 from sfumato.classes.statistics import class_statistics
 from sfumato.metrics import loss_metric
@@ -86,7 +86,7 @@ def test_a_time_limit_is_kept(monkeypatch):
     """Stretches of three seconds in ten: the fourth is the last, and ends cold."""
     clock = iter(range(0, 100, 3))
     monkeypatch.setattr("sfumato.anonymizers.clustering.refinement.time.monotonic", lambda: next(clock))
-    stretches = list(Effort(5, 10.0).stretches())
+    stretches = list(RefinementLimit(5, 10.0).stretches())
     assert [share for share, _ in stretches] == pytest.approx([0.0, 0.3, 0.6, 0.9])
     assert [until for _, until in stretches] == pytest.approx([0.0, 0.6, 0.9, 1.0])
 
@@ -118,7 +118,7 @@ def test_a_partition_with_suppressed_records_comes_back_as_it_is():
 @pytest.mark.parametrize("effort", [(-1, None), (1.5, None), (True, None), (1, -1.0), (1, float("nan")), (1, "3")])
 def test_wrong_efforts_are_refused(effort):
     with pytest.raises(sf.PolicyError, match="refine"):
-        Effort(*effort)
+        RefinementLimit(*effort)
 
 
 @pytest.mark.slow

@@ -17,7 +17,7 @@ import sfumato as sf
 from examples import examples
 from naive.worlds import informed_posteriors, posteriors, worlds
 from published.checks.slices.eight_records import eight_records
-from sfumato.anonymizers.slicing.overlapping_choice import Settled, settle_columns
+from sfumato.anonymizers.slicing.overlapping_choice import OverlappingChoice, settle_columns
 from sfumato.anonymizers.slicing.overlapping_columns import OverlappingColumns
 from sfumato.published.checks.slices.overlapping_slices import column_frames
 from sfumato.published.checks.slices.sharing import overlap_ratio, places_of
@@ -145,19 +145,19 @@ class TestSettling:
         return settle_columns(found, ["s"], lambda columns: ["no"] if refused(columns) else [])
 
     def test_nothing_is_taken_without_need(self) -> None:
-        assert self.settled(lambda columns: False) == Settled(self.COLUMNS)
+        assert self.settled(lambda columns: False) == OverlappingChoice(self.COLUMNS)
 
     def test_copies_go_by_their_degree(self) -> None:
         found = self.settled(lambda columns: len(places_of(columns, "s")) > 2)
-        assert found == Settled((("a", "b", "s"), ("b", "c", "s"), ("d",)), copies_dropped=1)
+        assert found == OverlappingChoice((("a", "b", "s"), ("b", "c", "s"), ("d",)), copies_dropped=1)
         found = self.settled(lambda columns: len(places_of(columns, "s")) > 1)
-        assert found == Settled((("a", "b", "s"), ("b", "c"), ("d",)), copies_dropped=2)
+        assert found == OverlappingChoice((("a", "b", "s"), ("b", "c"), ("d",)), copies_dropped=2)
 
     def test_then_what_stands_elsewhere_too_and_then_the_rest(self) -> None:
         found = self.settled(lambda columns: columns[0] != ("a", "s"))
-        assert found == Settled((("a", "s"), ("b", "c"), ("d",)), 2, ("b",))
+        assert found == OverlappingChoice((("a", "s"), ("b", "c"), ("d",)), 2, ("b",))
         found = self.settled(lambda columns: columns[0] != ("s",))
-        assert found == Settled((("s",), ("b", "c", "a"), ("d",)), 2, ("b", "a"))
+        assert found == OverlappingChoice((("s",), ("b", "c", "a"), ("d",)), 2, ("b", "a"))
 
     def test_alone_it_is_not_enough(self) -> None:
         with pytest.raises(sf.UnsatisfiableError, match="no"):
@@ -169,7 +169,7 @@ class TestSettling:
             ["s"],
             lambda columns: ["no"] if len(columns) < 2 else [],
         )
-        assert found == Settled((("s",), ("a",)), 0, ("a",))
+        assert found == OverlappingChoice((("s",), ("a",)), 0, ("a",))
 
 
 def test_listed_columns_that_tell_are_refused() -> None:

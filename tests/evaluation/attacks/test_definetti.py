@@ -13,7 +13,7 @@ from evaluation.attacks.inference_tables import as_it_is, bucketized, covers, pe
 from examples import examples
 from naive.inference import learnt_links
 from sfumato.errors import InputError, PolicyError
-from sfumato.evaluation.attacks.bucket_links import Stock, learn_links
+from sfumato.evaluation.attacks.bucket_links import BucketStock, learn_links
 from sfumato.evaluation.attacks.definetti import DeFinetti
 from sfumato.published import BucketizedTables, SlicedTable
 from sfumato.table.reading import read_table
@@ -101,7 +101,7 @@ def test_links_are_those_of_the_plain_twin(drawn: list[list[tuple[int, int, int]
     ]
     bucket = np.array([place for place, rows in enumerate(drawn) for _ in rows])
     x, y, value = np.array([row for rows in drawn for row in rows]).T
-    stock = Stock.of(bucket, value, np.ones(len(value)), len(drawn), 3)
+    stock = BucketStock.of(bucket, value, np.ones(len(value)), len(drawn), 3)
     links = learn_links(bucket, (x, y), (3, 2), stock, rounds=rounds, exact=1000)
     np.testing.assert_allclose(links.chance, expected, rtol=1e-7)
 

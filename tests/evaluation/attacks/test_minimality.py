@@ -21,7 +21,7 @@ from sfumato.classes.partition import Partition
 from sfumato.errors import InputError, PolicyError, UnsatisfiableError
 from sfumato.evaluation.attacks.minimality import Minimality
 from sfumato.evaluation.attacks.protocol import AttackResult, Target
-from sfumato.evaluation.attacks.rerunning import Task
+from sfumato.evaluation.attacks.rerunning import RerunTask
 from sfumato.evaluation.attacks.worlds import Tally, cells_of, every_world, survivors, world_count
 from sfumato.models.protocol import PrivacyModel
 from sfumato.published import PublishedTable, SlicedTable
@@ -215,8 +215,8 @@ class TestWorlds:
         assert tally.doubt == pytest.approx(0)
 
     def test_a_task_is_told_what_a_problem_is(self) -> None:
-        assert [each.name for each in fields(Task)] == [each.name for each in fields(Problem)]
-        assert [each.default for each in fields(Task)] == [each.default for each in fields(Problem)]
+        assert [each.name for each in fields(RerunTask)] == [each.name for each in fields(Problem)]
+        assert [each.default for each in fields(RerunTask)] == [each.default for each in fields(Problem)]
 
 
 records = st.lists(st.tuples(st.integers(0, 3), st.sampled_from("abc")), min_size=3, max_size=6)

@@ -16,7 +16,7 @@ from sfumato.errors import InputError, PolicyError
 from sfumato.evaluation.utility.classifiers import Accuracy, accuracies
 from sfumato.evaluation.utility.domains import domains_of
 from sfumato.evaluation.utility.features import measured_features
-from sfumato.evaluation.utility.joint import Joint, Part
+from sfumato.evaluation.utility.joint import Joint, JointPart
 from sfumato.evaluation.utility.learners import LEARNERS
 from sfumato.evaluation.utility.records import drawn_records
 from sfumato.evaluation.utility.splitting import hold_out
@@ -80,7 +80,7 @@ def records_of(joint: Joint, seed: int = 1) -> list[tuple[Any, ...]]:
     return list(zip(*(labels[name].tolist() for name in NAMES), strict=True))
 
 
-def rows_of(part: Part) -> Counter[tuple[int, ...]]:
+def rows_of(part: JointPart) -> Counter[tuple[int, ...]]:
     names = [name for name in NAMES if name in part.label_of]
     rows: Counter[tuple[int, ...]] = Counter()
     for row, count in zip(

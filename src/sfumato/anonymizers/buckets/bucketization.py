@@ -9,10 +9,10 @@ from typing import ClassVar
 
 import numpy as np
 
-from sfumato.anonymizers.buckets.making import Parts
+from sfumato.anonymizers.buckets.making import BucketGroups
 from sfumato.anonymizers.buckets.publish import publish_buckets
 from sfumato.anonymizers.buckets.reconstruction import least_reconstruction_error, reconstruction_error
-from sfumato.anonymizers.buckets.search import Bucketed, Members, search_buckets
+from sfumato.anonymizers.buckets.search import CheckedBuckets, Members, search_buckets
 from sfumato.anonymizers.feasibility import feasible
 from sfumato.anonymizers.mondrian.mondrian import Mondrian
 from sfumato.anonymizers.protocol import Problem, Publication
@@ -106,14 +106,14 @@ class Bucketization(Checked):
         return Publication(published, tuple(_notes(found, table, self.members)), _figures(found, problem.models))
 
 
-def _alike(problem: Problem, size: int) -> Parts:
+def _alike(problem: Problem, size: int) -> BucketGroups:
     """Cut the table while both halves can be put into buckets of different values, and keep every model."""
     smallest = KAnonymity(BUCKETS_IN_A_PART * size)
     if problem.table.height < smallest.k:
-        return Parts(np.zeros(problem.table.height, dtype=np.int32), 1)
+        return BucketGroups(np.zeros(problem.table.height, dtype=np.int32), 1)
     models = [*problem.models, smallest, ProbabilisticLDiversity(size)]
     found = Mondrian(blind=True).solve(replace(problem, models=models))
-    return Parts(found.class_of, found.count)
+    return BucketGroups(found.class_of, found.count)
 
 
 def _column_problems(table: EncodedTable) -> Iterator[str]:
@@ -145,7 +145,7 @@ def _model_problems(table: EncodedTable, models: Sequence[PrivacyModel]) -> Iter
                 yield from error.problems
 
 
-def _notes(found: Bucketed, table: Table, members: Members) -> Iterator[str]:
+def _notes(found: CheckedBuckets, table: Table, members: Members) -> Iterator[str]:
     yield "Neither identity nor membership is hidden: quasi-identifying values are published as they are."
     if table.schema.insensitive:
         yield f"Insensitive columns are not published: {', '.join(table.schema.insensitive)}."
@@ -158,7 +158,7 @@ def _notes(found: Bucketed, table: Table, members: Members) -> Iterator[str]:
         yield "Buckets of values that all differ cannot satisfy the models here; the values were dealt out evenly."
 
 
-def _figures(found: Bucketed, models: Sequence[PrivacyModel]) -> dict[str, float]:
+def _figures(found: CheckedBuckets, models: Sequence[PrivacyModel]) -> dict[str, float]:
     statistics = found.statistics
     (values,) = statistics.sensitive.values()
     shares = [model.l for model in models if isinstance(model, ProbabilisticLDiversity)]

@@ -15,7 +15,7 @@ from sfumato.randomness import another, permutation
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Parts:
+class BucketGroups:
     """Parts of a table whose records do not share buckets.
 
     Attributes
@@ -65,7 +65,7 @@ class SortedRecords:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Buckets:
+class BucketAssignment:
     """Which bucket each record is in.
 
     Attributes
@@ -90,7 +90,7 @@ class Buckets:
 
 
 def sort_records(
-    codes: NDArray[np.unsignedinteger], cardinality: int, seed: int | None, parts: Parts | None = None
+    codes: NDArray[np.unsignedinteger], cardinality: int, seed: int | None, parts: BucketGroups | None = None
 ) -> SortedRecords:
     """Sort records by part, if there are any, and value.
 
@@ -107,7 +107,7 @@ def sort_records(
     return SortedRecords(records, starts, np.searchsorted(starts, part_starts))
 
 
-def distinct_buckets(sorted_records: SortedRecords, size: int, seed: int | None) -> Buckets | None:
+def distinct_buckets(sorted_records: SortedRecords, size: int, seed: int | None) -> BucketAssignment | None:
     """Make buckets of `size` different values or more: Anatomy's algorithm, in every part.
 
     As long as `size` values have records left, a bucket takes a random record of each of the `size` values of which
@@ -130,25 +130,27 @@ def distinct_buckets(sorted_records: SortedRecords, size: int, seed: int | None)
     left = int((bucket_at < 0).sum())
     if left:
         join_left(bucket_at, starts, parts, buckets, permutation(len(bucket_at), another(seed, 3)))
-    return Buckets(_by_record(sorted_records, bucket_at), int(buckets[-1]), left, parts=len(parts) - 1)
+    return BucketAssignment(_by_record(sorted_records, bucket_at), int(buckets[-1]), left, parts=len(parts) - 1)
 
 
-def dealt_buckets(sorted_records: SortedRecords, count: int) -> Buckets:
+def dealt_buckets(sorted_records: SortedRecords, count: int) -> BucketAssignment:
     """Deal the records out in the order of their values, one to each bucket in turn.
 
     So every bucket has each value nearly as often as its share of the table, and the values of ordered attributes
     evenly spread. A value that occurs at most `count` times is in no bucket twice.
     """
     bucket_at = (np.arange(sorted_records.height) % count).astype(np.int32)
-    return Buckets(_by_record(sorted_records, bucket_at), count, dealt=True)
+    return BucketAssignment(_by_record(sorted_records, bucket_at), count, dealt=True)
 
 
-def merged_buckets(distinct: Buckets, count: int) -> Buckets:
+def merged_buckets(distinct: BucketAssignment, count: int) -> BucketAssignment:
     """Merge buckets of different values into `count` by putting one into each in turn.
 
     Where all of them keep shares of at most 1/l, so do the merged ones, however little room the table leaves.
     """
-    return Buckets(distinct.bucket_of % np.int32(count), count, distinct.joined, dealt=True, parts=distinct.parts)
+    return BucketAssignment(
+        distinct.bucket_of % np.int32(count), count, distinct.joined, dealt=True, parts=distinct.parts
+    )
 
 
 def _starts(codes: NDArray[np.integer], count: int) -> NDArray[np.int64]:

@@ -6,7 +6,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from sfumato.anonymizers.buckets.making import Buckets
+from sfumato.anonymizers.buckets.making import BucketAssignment
 from sfumato.classes.statistics import class_statistics, number_values
 from sfumato.models.shares import class_of_pairs
 from sfumato.published.bucketized import COUNT, BucketizedTables
@@ -16,7 +16,9 @@ from sfumato.table.encoding import EncodedTable
 from sfumato.table.table import Table
 
 
-def publish_buckets(buckets: Buckets, encoded: EncodedTable, table: Table, seed: int | None) -> BucketizedTables:
+def publish_buckets(
+    buckets: BucketAssignment, encoded: EncodedTable, table: Table, seed: int | None
+) -> BucketizedTables:
     """Write the tables: buckets get random numbers, and rows a random order.
 
     Parameters

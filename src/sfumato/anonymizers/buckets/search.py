@@ -9,8 +9,8 @@ from functools import partial
 from typing import Literal
 
 from sfumato.anonymizers.buckets.making import (
-    Buckets,
-    Parts,
+    BucketAssignment,
+    BucketGroups,
     SortedRecords,
     dealt_buckets,
     distinct_buckets,
@@ -24,7 +24,7 @@ from sfumato.table.encoding import EncodedTable
 Members = Literal["dealt", "alike", "random"]
 """Who shares a bucket; see :class:`sfumato.anonymizers.buckets.bucketization.Bucketization`."""
 
-Cut = Callable[[int], Parts]
+Cut = Callable[[int], BucketGroups]
 """Parts of alike people for a size of bucket: no value has more than one record in that many, in any of them."""
 
 MOST_TIMES = 16
@@ -32,16 +32,16 @@ MOST_TIMES = 16
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Bucketed:
+class CheckedBuckets:
     """Buckets that satisfy every model, with the counts of their sensitive values."""
 
-    buckets: Buckets
+    buckets: BucketAssignment
     statistics: ClassStatistics
 
 
 def search_buckets(
     table: EncodedTable, models: Sequence[PrivacyModel], seed: int | None, members: Members, cut: Cut
-) -> Bucketed:
+) -> CheckedBuckets:
     """Find buckets for a table with one sensitive attribute whose records as one bucket satisfy every model.
 
     For a size, buckets of as many different values are tried first, in the whole table or in parts of it, then values
@@ -57,7 +57,7 @@ def search_buckets(
     records = sort_records(table.sensitive_codes[:, 0], table.sensitive[0].cardinality, seed)
     asked = largest_l(models)
     least = min(math.ceil(asked - TOLERANCE), table.height)
-    search = _Search(table, models, seed, records, least, cut if members == "alike" else None)
+    search = _SizeSearch(table, models, seed, records, least, cut if members == "alike" else None)
     if members == "dealt":
         low = min(telling_little(records.most_frequent / records.height, asked), table.height)
         return _smallest(partial(search.satisfying, search.large), low, table.height)
@@ -65,7 +65,7 @@ def search_buckets(
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class _Search:
+class _SizeSearch:
     """What there is to try for a size. `least` is what the models' `l` asks for."""
 
     table: EncodedTable
@@ -75,30 +75,30 @@ class _Search:
     least: int
     cut: Cut | None
 
-    def satisfying(self, candidates: Callable[[int], Iterator[Buckets]], size: int) -> Bucketed | None:
+    def satisfying(self, candidates: Callable[[int], Iterator[BucketAssignment]], size: int) -> CheckedBuckets | None:
         """Return the first candidate whose buckets satisfy every model."""
         table = self.table
         for buckets in candidates(size):
             statistics = class_statistics(buckets.bucket_of, buckets.count, table.sensitive_codes, table.sensitive)
             if all(bool(model.holds(statistics).all()) for model in self.models):
-                return Bucketed(buckets, statistics)
+                return CheckedBuckets(buckets, statistics)
         return None
 
-    def small(self, size: int) -> Iterator[Buckets]:
+    def small(self, size: int) -> Iterator[BucketAssignment]:
         """Buckets of different values before dealt ones."""
         distinct = self._distinct(size)
         if distinct is not None:
             yield distinct
         yield dealt_buckets(self.records, self.records.height // size)
 
-    def large(self, size: int) -> Iterator[Buckets]:
+    def large(self, size: int) -> Iterator[BucketAssignment]:
         """Dealt buckets before merged ones."""
         yield dealt_buckets(self.records, self.records.height // size)
         distinct = self._distinct(self.least)
         if distinct is not None:
             yield merged_buckets(distinct, max(1, distinct.count // (size // self.least)))
 
-    def _distinct(self, size: int) -> Buckets | None:
+    def _distinct(self, size: int) -> BucketAssignment | None:
         if not self.records.eligible(size):
             return None
         if self.cut is None:
@@ -127,7 +127,7 @@ def telling_little(most_frequent: float, l: float) -> int:  # noqa: E741 - the l
     return math.ceil((most if room * most <= 3 else 3 / room) - TOLERANCE)
 
 
-def _smallest(satisfying: Callable[[int], Bucketed | None], low: int, high: int) -> Bucketed:
+def _smallest(satisfying: Callable[[int], CheckedBuckets | None], low: int, high: int) -> CheckedBuckets:
     """Find the smallest size by doubling the distance from `low`, then halving; `high` always satisfies."""
     failing, size = low - 1, low
     while (found := satisfying(size)) is None:

@@ -12,19 +12,19 @@ from typing import ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.anonymizers.cell_suppression.fewest_stars import Found, proof, search
-from sfumato.anonymizers.cell_suppression.star_patterns import Distinct, Patterns, distinct_in_order, patterns_of
+from sfumato.anonymizers.cell_suppression.fewest_stars import StarAssignment, proof, search
+from sfumato.anonymizers.cell_suppression.star_patterns import DistinctRows, Patterns, distinct_in_order, patterns_of
 from sfumato.anonymizers.cell_suppression.star_subsets import shared_combinations
 from sfumato.anonymizers.cell_suppression.star_wildcards import compatible_records
 from sfumato.anonymizers.cell_suppression.starred_classes import (
     Chosen,
-    Situation,
+    StarringProblem,
     all_settled,
     chosen_patterns,
     covering,
     regions_of,
 )
-from sfumato.anonymizers.feasibility import Feasible, feasible
+from sfumato.anonymizers.feasibility import FeasibleProblem, feasible
 from sfumato.anonymizers.protocol import Problem
 from sfumato.classes.grouping import group_records
 from sfumato.classes.partition import Partition
@@ -131,7 +131,7 @@ class CellSuppression(Checked):
 @dataclass(frozen=True, eq=False, repr=False)
 class _Solver:
     options: CellSuppression
-    start: Feasible
+    start: FeasibleProblem
 
     def solve(self) -> tuple[float, Partition]:
         """Return the cost, suppressed records charged in full, and the solution."""
@@ -145,14 +145,14 @@ class _Solver:
         starrable = np.array([attribute.name != self.options.strata for attribute in table.attributes])
         distinct = distinct_in_order(within.codes)
         patterns = patterns_of(distinct, weights, starrable, self.start.smallest)
-        situation = Situation(within, self.start.problem.models, distinct, patterns)
+        situation = StarringProblem(within, self.start.problem.models, distinct, patterns)
         found = self._found(distinct, patterns, complete=len(rows) == table.height)
         chosen = self._chosen(situation, found)
         cost = situation.cost(chosen) + float(weights.sum()) * (table.height - int((chosen >= 0).sum()))
         self.start.problem.progress("suppressing cells", 1, 1)
         return cost, self._partition(rows, situation, chosen, found)
 
-    def _found(self, distinct: Distinct, patterns: Patterns, *, complete: bool) -> Found:
+    def _found(self, distinct: DistinctRows, patterns: Patterns, *, complete: bool) -> StarAssignment:
         models = self.start.problem.models
         # Suppressed records are judged by their classes, which then need k records; and so do several models.
         only = models[0] if len(models) == 1 and complete else None
@@ -174,7 +174,7 @@ class _Solver:
         large: NDArray[np.bool_] = sizes[table.codes[rows, place]] >= self.start.smallest
         return rows[large]
 
-    def _chosen(self, situation: Situation, found: Found) -> Chosen:
+    def _chosen(self, situation: StarringProblem, found: StarAssignment) -> Chosen:
         seed = self.start.problem.seed
         chosen = chosen_patterns(found.counts, situation.distinct, seed)
         if self.start.ruled:
@@ -186,7 +186,9 @@ class _Solver:
         # What no class covers would point at those who are left out, and they share their sensitive value.
         return covering(situation, chosen, self.start.problem.table.codes[~self.start.kept])
 
-    def _partition(self, rows: NDArray[np.int64], situation: Situation, chosen: Chosen, found: Found) -> Partition:
+    def _partition(
+        self, rows: NDArray[np.int64], situation: StarringProblem, chosen: Chosen, found: StarAssignment
+    ) -> Partition:
         placed = chosen >= 0
         starred = situation.patterns.starred[chosen[placed]]
         codes = situation.table.codes[placed]
@@ -243,7 +245,7 @@ def _stars_note(attributes: Sequence[EncodedAttribute], stars: NDArray[np.int64]
     return f"{int(stars.sum()):,} of {height * len(attributes):,} cells suppressed ({each})."
 
 
-def _cost_note(cost: float, found: Found) -> str:
+def _cost_note(cost: float, found: StarAssignment) -> str:
     if cost <= found.bound + 1e-9:
         return f"Cost {figure(cost)}, which is proven to be the least."
     if not found.bound:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.anonymizers.cell_suppression.star_patterns import Distinct, Patterns
+from sfumato.anonymizers.cell_suppression.star_patterns import DistinctRows, Patterns
 from sfumato.kernels.stars.exact_starring import cheapest_patterns
 from sfumato.kernels.stars.starring import Assigned, anneal, descend, first_assignment
 
@@ -23,7 +23,7 @@ HOT, COLD = 1.0, 0.1
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Found:
+class StarAssignment:
     """An assignment of records to patterns.
 
     Attributes
@@ -48,7 +48,7 @@ class Found:
         return self.cost <= self.bound + 1e-9
 
 
-def search(distinct: Distinct, patterns: Patterns) -> Found:
+def search(distinct: DistinctRows, patterns: Patterns) -> StarAssignment:
     """Assign every record to a pattern so that every group has none or at least k records, at a low cost.
 
     Notes
@@ -69,10 +69,10 @@ def search(distinct: Distinct, patterns: Patterns) -> Found:
         unit = float(choices.cost[-1]) / max(1, int(patterns.starred[-1].sum()))
         anneal(choices, assigned, restless, HOT * unit, COLD * unit, int(assigned.work[0]) + budget)
         descend(choices, assigned, int(assigned.work[0]) + budget)
-    return Found(assigned.counts, _cost(assigned.counts, patterns), bound)
+    return StarAssignment(assigned.counts, _cost(assigned.counts, patterns), bound)
 
 
-def proof(distinct: Distinct, patterns: Patterns, found: Found) -> Found:
+def proof(distinct: DistinctRows, patterns: Patterns, found: StarAssignment) -> StarAssignment:
     """Search for something cheaper until there is nothing, or too many nodes were visited.
 
     Exponential in the number of records; what is found is proven for some tens of them, or where the cost meets the
@@ -90,7 +90,7 @@ def proof(distinct: Distinct, patterns: Patterns, found: Found) -> Found:
     if cost < found.cost - 1e-9:
         counts = np.zeros_like(counts)
         np.add.at(counts, (units, taken), 1)
-    return Found(counts, cost, cost if ended else found.bound, nodes)
+    return StarAssignment(counts, cost, cost if ended else found.bound, nodes)
 
 
 def least_costs(patterns: Patterns) -> NDArray[np.float64]:

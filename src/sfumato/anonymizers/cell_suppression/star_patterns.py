@@ -20,7 +20,7 @@ MOST_CELLS = 1 << 25
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Distinct:
+class DistinctRows:
     """Records that differ in some quasi-identifying value, in an order that the input's order has no part in.
 
     Attributes
@@ -54,16 +54,16 @@ class Patterns:
     choices: Choices
 
 
-def distinct_in_order(codes: NDArray[np.unsignedinteger]) -> Distinct:
+def distinct_in_order(codes: NDArray[np.unsignedinteger]) -> DistinctRows:
     """Collapse equal records and sort them by their codes. Cost O(n q + m log m)."""
     found, weights, record_of = distinct_records(codes)
     order = np.lexsort(found.T[::-1])
     place = np.empty(len(order), dtype=np.int32)
     place[order] = np.arange(len(order), dtype=np.int32)
-    return Distinct(found[order], weights[order], place[record_of])
+    return DistinctRows(found[order], weights[order], place[record_of])
 
 
-def patterns_of(distinct: Distinct, weights: NDArray[np.float64], starrable: NDArray[np.bool_], k: int) -> Patterns:
+def patterns_of(distinct: DistinctRows, weights: NDArray[np.float64], starrable: NDArray[np.bool_], k: int) -> Patterns:
     """Choose the patterns and find their groups.
 
     Parameters
@@ -97,7 +97,7 @@ def _every(starrable: NDArray[np.bool_]) -> NDArray[np.bool_]:
     return np.array(list(product(*options)), dtype=np.bool_)
 
 
-def _beam(distinct: Distinct, starrable: NDArray[np.bool_], k: int, width: int) -> NDArray[np.bool_]:
+def _beam(distinct: DistinctRows, starrable: NDArray[np.bool_], k: int, width: int) -> NDArray[np.bool_]:
     kept = [tuple(bool(flag) for flag in np.zeros(len(starrable), dtype=np.bool_))]
     chosen = list(kept)
     waiting = ~_satisfied(distinct, np.array(kept[0]), k)
@@ -124,12 +124,12 @@ def _one_more(patterns: list[tuple[bool, ...]], starrable: NDArray[np.bool_]) ->
     return sorted(further)
 
 
-def _satisfied(distinct: Distinct, starred: NDArray[np.bool_], k: int) -> NDArray[np.bool_]:
+def _satisfied(distinct: DistinctRows, starred: NDArray[np.bool_], k: int) -> NDArray[np.bool_]:
     groups, sizes = _projected(distinct, starred)
     return (sizes >= k)[groups]
 
 
-def _projected(distinct: Distinct, starred: NDArray[np.bool_]) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+def _projected(distinct: DistinctRows, starred: NDArray[np.bool_]) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
     """Return the group of each distinct record on the attributes that are kept, and the records in each group."""
     if starred.all():
         return np.zeros(len(distinct.codes), dtype=np.int32), np.array([distinct.weights.sum()])
@@ -137,7 +137,7 @@ def _projected(distinct: Distinct, starred: NDArray[np.bool_]) -> tuple[NDArray[
     return groups, np.bincount(groups, weights=distinct.weights, minlength=count).astype(np.int64)
 
 
-def _choices(distinct: Distinct, starred: NDArray[np.bool_], cost: NDArray[np.float64], k: int) -> Choices:
+def _choices(distinct: DistinctRows, starred: NDArray[np.bool_], cost: NDArray[np.float64], k: int) -> Choices:
     group_of = np.empty((len(distinct.codes), len(starred)), dtype=np.int32)
     pattern_of = []
     count = 0
@@ -153,7 +153,7 @@ def _choices(distinct: Distinct, starred: NDArray[np.bool_], cost: NDArray[np.fl
 
 
 def _every_projection(
-    distinct: Distinct, starred: NDArray[np.bool_]
+    distinct: DistinctRows, starred: NDArray[np.bool_]
 ) -> Iterator[tuple[NDArray[np.int32], NDArray[np.int64]]]:
     for pattern in starred:
         yield _projected(distinct, pattern)

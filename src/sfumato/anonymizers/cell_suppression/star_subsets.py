@@ -8,16 +8,16 @@ from math import comb
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.anonymizers.cell_suppression.fewest_stars import Found
-from sfumato.anonymizers.cell_suppression.star_patterns import Distinct, Patterns
+from sfumato.anonymizers.cell_suppression.fewest_stars import StarAssignment
+from sfumato.anonymizers.cell_suppression.star_patterns import DistinctRows, Patterns
 from sfumato.classes.grouping import group_records
-from sfumato.kernels.stars.star_subsets import Shown, count_shown, least_patterns, star_until_shared, unstar
+from sfumato.kernels.stars.star_subsets import ItemSets, count_shown, least_patterns, star_until_shared, unstar
 
 MOST_COMBINATIONS = 1 << 26
 """Distinct records × subsets of attributes that are held at a time."""
 
 
-def shared_combinations(distinct: Distinct, patterns: Patterns, found: Found, m: int) -> Found:
+def shared_combinations(distinct: DistinctRows, patterns: Patterns, found: StarAssignment, m: int) -> StarAssignment:
     """Find stars after which every combination of up to `m` values that is shown is shown by k records.
 
     Parameters
@@ -46,7 +46,7 @@ def shared_combinations(distinct: Distinct, patterns: Patterns, found: Found, m:
     most = min(m, len(free))
     count = sum(comb(len(free), size) for size in range(1, most + 1))
     if not count or count * len(distinct.codes) > MOST_COMBINATIONS:
-        return Found(found.counts, found.cost, 0.0)
+        return StarAssignment(found.counts, found.cost, 0.0)
     subsets = list(chain.from_iterable(combinations(free.tolist(), size) for size in range(1, most + 1)))
     ours = _shown(distinct, patterns, subsets, *np.nonzero(found.counts), counts=found.counts)
     unstar(ours)
@@ -62,17 +62,17 @@ def shared_combinations(distinct: Distinct, patterns: Patterns, found: Found, m:
 
 
 def _shown(
-    distinct: Distinct,
+    distinct: DistinctRows,
     patterns: Patterns,
     subsets: list[tuple[int, ...]],
     records: NDArray[np.int64],
     taken: NDArray[np.int64],
     *,
     counts: NDArray[np.int32],
-) -> Shown:
+) -> ItemSets:
     combination_of, count = _combinations(distinct, ~patterns.starred[-1], subsets)
     bits = 1 << np.arange(patterns.starred.shape[1], dtype=np.int64)
-    shown = Shown(
+    shown = ItemSets(
         combination_of=combination_of,
         subsets=np.array([bits[list(subset)].sum() for subset in subsets], dtype=np.int64),
         starred=(patterns.starred * bits).sum(axis=1),
@@ -88,7 +88,7 @@ def _shown(
 
 
 def _combinations(
-    distinct: Distinct, fixed: NDArray[np.bool_], subsets: list[tuple[int, ...]]
+    distinct: DistinctRows, fixed: NDArray[np.bool_], subsets: list[tuple[int, ...]]
 ) -> tuple[NDArray[np.int32], int]:
     """Give a number to what each distinct record has in each subset, the attributes that stay shown added."""
     always = np.flatnonzero(fixed).tolist()
@@ -101,7 +101,7 @@ def _combinations(
     return combination_of, total
 
 
-def _found(shown: Shown, shape: tuple[int, ...], bound: float) -> Found:
+def _found(shown: ItemSets, shape: tuple[int, ...], bound: float) -> StarAssignment:
     counts = np.zeros(shape, dtype=np.int32)
     np.add.at(counts, (shown.records, shown.patterns), shown.weights)
-    return Found(counts, float((shown.cost[shown.patterns] * shown.weights).sum()), bound)
+    return StarAssignment(counts, float((shown.cost[shown.patterns] * shown.weights).sum()), bound)

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 
-from sfumato.anonymizers.cell_suppression.fewest_stars import Found
-from sfumato.anonymizers.cell_suppression.star_patterns import Distinct, Patterns
+from sfumato.anonymizers.cell_suppression.fewest_stars import StarAssignment
+from sfumato.anonymizers.cell_suppression.star_patterns import DistinctRows, Patterns
 from sfumato.kernels.stars.star_wildcards import star_until_compatible
 
 WORTHWHILE = (*(4.0**power for power in range(16, -1, -1)), 0.0)
 """Records that a star of mean cost must satisfy in each sweep, at least."""
 
 
-def compatible_records(distinct: Distinct, patterns: Patterns) -> Found:
+def compatible_records(distinct: DistinctRows, patterns: Patterns) -> StarAssignment:
     """Find few stars after which every record is compatible with k records.
 
     A starred record is compatible with its whole group, which has k records, and serves all its members. Groups where
@@ -23,9 +23,9 @@ def compatible_records(distinct: Distinct, patterns: Patterns) -> Found:
     return min((_found(distinct, patterns, first) for first in (0, last)), key=lambda found: found.cost)
 
 
-def _found(distinct: Distinct, patterns: Patterns, first: int) -> Found:
+def _found(distinct: DistinctRows, patterns: Patterns, first: int) -> StarAssignment:
     counts = np.zeros(patterns.choices.group_of.shape, dtype=np.int32)
     unit = float(patterns.choices.cost[-1]) / max(1, int(patterns.starred[-1].sum()))
     worthwhile = np.array(WORTHWHILE) / max(unit, 1e-300)
     star_until_compatible(distinct.weights, patterns.choices, counts, worthwhile, first)
-    return Found(counts, float((counts.sum(axis=0) * patterns.choices.cost).sum()), 0.0)
+    return StarAssignment(counts, float((counts.sum(axis=0) * patterns.choices.cost).sum()), 0.0)

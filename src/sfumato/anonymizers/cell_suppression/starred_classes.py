@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.anonymizers.cell_suppression.star_patterns import Distinct, Patterns
+from sfumato.anonymizers.cell_suppression.star_patterns import DistinctRows, Patterns
 from sfumato.classes.regions import Regions
 from sfumato.classes.statistics import class_statistics
 from sfumato.models.protocol import PrivacyModel
@@ -22,7 +22,7 @@ Chosen = NDArray[np.int32]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Situation:
+class StarringProblem:
     """The records that patterns are chosen for.
 
     Attributes
@@ -36,7 +36,7 @@ class Situation:
 
     table: EncodedTable
     models: Sequence[PrivacyModel]
-    distinct: Distinct
+    distinct: DistinctRows
     patterns: Patterns
 
     def group_of(self, chosen: Chosen) -> NDArray[np.int32]:
@@ -59,7 +59,7 @@ class Situation:
         return verdict[class_of]
 
 
-def chosen_patterns(counts: NDArray[np.int32], distinct: Distinct, seed: int | None) -> Chosen:
+def chosen_patterns(counts: NDArray[np.int32], distinct: DistinctRows, seed: int | None) -> Chosen:
     """Give every record a pattern as `counts`, int32 (m, p), say; which of equal records get which is chance.
 
     The order of the input must not show in who is starred. Cost O(n log n + m p).
@@ -73,7 +73,7 @@ def chosen_patterns(counts: NDArray[np.int32], distinct: Distinct, seed: int | N
     return chosen
 
 
-def all_settled(situation: Situation, chosen: Chosen) -> Chosen:
+def all_settled(situation: StarringProblem, chosen: Chosen) -> Chosen:
     """Star further until every class satisfies every model; −1 for those of strata where that is impossible.
 
     Classes that satisfy the models stay. The other records try every pattern in order of cost, and a group of them is
@@ -95,7 +95,9 @@ def all_settled(situation: Situation, chosen: Chosen) -> Chosen:
     return _with_company(situation, settled)
 
 
-def _satisfied(situation: Situation, settled: Chosen, waiting: NDArray[np.bool_], pattern: int) -> NDArray[np.bool_]:
+def _satisfied(
+    situation: StarringProblem, settled: Chosen, waiting: NDArray[np.bool_], pattern: int
+) -> NDArray[np.bool_]:
     groups = situation.patterns.choices.group_of[situation.distinct.record_of, pattern].astype(np.int64)
     possible = waiting & (groups >= 0)
     # Settled classes keep even numbers, candidates odd ones, and all that wait elsewhere are one class beside them.
@@ -104,7 +106,7 @@ def _satisfied(situation: Situation, settled: Chosen, waiting: NDArray[np.bool_]
     return satisfied
 
 
-def _with_company(situation: Situation, settled: Chosen) -> Chosen:
+def _with_company(situation: StarringProblem, settled: Chosen) -> Chosen:
     """Send whole classes along with what is left, the cheapest first, doubling their number until it suffices."""
     last = len(situation.patterns.starred) - 1
     top = situation.patterns.choices.group_of[situation.distinct.record_of, last]
@@ -114,7 +116,7 @@ def _with_company(situation: Situation, settled: Chosen) -> Chosen:
     return settled
 
 
-def _stratum_settled(situation: Situation, settled: Chosen, inside: NDArray[np.bool_], last: int) -> Chosen:
+def _stratum_settled(situation: StarringProblem, settled: Chosen, inside: NDArray[np.bool_], last: int) -> Chosen:
     groups = situation.group_of(settled)
     classes = _cheapest_first(situation, settled, inside & (settled >= 0) & (settled < last))
     taken = 0
@@ -127,7 +129,7 @@ def _stratum_settled(situation: Situation, settled: Chosen, inside: NDArray[np.b
         taken = min(max(1, 2 * taken), len(classes))
 
 
-def covering(situation: Situation, chosen: Chosen, left_out: NDArray[np.unsignedinteger]) -> Chosen:
+def covering(situation: StarringProblem, chosen: Chosen, left_out: NDArray[np.unsignedinteger]) -> Chosen:
     """Star classes further until one covers each of the records that are left out, unsigned (r, q).
 
     Those whose whole stratum is left out stay without.
@@ -143,7 +145,7 @@ def covering(situation: Situation, chosen: Chosen, left_out: NDArray[np.unsigned
     return chosen
 
 
-def _covered(situation: Situation, chosen: Chosen, left_out: NDArray[np.unsignedinteger]) -> NDArray[np.bool_]:
+def _covered(situation: StarringProblem, chosen: Chosen, left_out: NDArray[np.unsignedinteger]) -> NDArray[np.bool_]:
     covered = np.zeros(len(left_out), dtype=np.bool_)
     for pattern in np.unique(chosen[chosen >= 0]):
         kept = ~situation.patterns.starred[pattern]
@@ -152,7 +154,7 @@ def _covered(situation: Situation, chosen: Chosen, left_out: NDArray[np.unsigned
     return covered
 
 
-def _cheapest_first(situation: Situation, settled: Chosen, rows: NDArray[np.bool_]) -> NDArray[np.int32]:
+def _cheapest_first(situation: StarringProblem, settled: Chosen, rows: NDArray[np.bool_]) -> NDArray[np.int32]:
     """Order the groups of some records by what it costs to star them as far as may be."""
     cost = situation.patterns.choices.cost
     groups, firsts, sizes = np.unique(situation.group_of(settled)[rows], return_index=True, return_counts=True)

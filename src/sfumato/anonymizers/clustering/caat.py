@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from sfumato.anonymizers.clustering.distances import HeightDistance
 from sfumato.anonymizers.clustering.distinct import DistinctRecords, distinct_of
-from sfumato.anonymizers.feasibility import Feasible
+from sfumato.anonymizers.feasibility import FeasibleProblem
 from sfumato.anonymizers.parts import BlockSize, solve_in_blocks
 from sfumato.anonymizers.protocol import Problem
 from sfumato.classes.partition import Partition
@@ -89,7 +89,7 @@ class CAAT(Checked):
         """
         return solve_in_blocks(problem, self.block_size, self._solve)
 
-    def _solve(self, start: Feasible) -> Partition:
+    def _solve(self, start: FeasibleProblem) -> Partition:
         records = distinct_of(start, HeightDistance())
         row = int(permutation(records.height, start.problem.seed)[0])
         clustering = cluster(records, int(records.record_of[row]), self.interval, self.ties, frozen=self.frozen)
@@ -97,7 +97,7 @@ class CAAT(Checked):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Clustering:
+class CaatClasses:
     """What CAAT makes of distinct records.
 
     Attributes
@@ -115,7 +115,7 @@ class Clustering:
     looked: int
 
 
-def cluster(records: DistinctRecords, first: int, interval: Interval, ties: Ties, *, frozen: bool) -> Clustering:
+def cluster(records: DistinctRecords, first: int, interval: Interval, ties: Ties, *, frozen: bool) -> CaatClasses:
     """Cluster records; classes have k of them, and satisfied the rules before those left over joined.
 
     Parameters
@@ -138,7 +138,7 @@ def cluster(records: DistinctRecords, first: int, interval: Interval, ties: Ties
         start.problem.progress("clustering", records.height - int(growth.numbers[LEFT]), records.height)
     join_nearest(records.codes, records.record_of, rule, frozen, records.loss, growth)
     start.problem.progress("clustering", records.height, records.height)
-    return Clustering(growth.class_of, int(growth.numbers[CLASSES]), int(growth.numbers[LOOKED]))
+    return CaatClasses(growth.class_of, int(growth.numbers[CLASSES]), int(growth.numbers[LOOKED]))
 
 
 def distances_to_class(

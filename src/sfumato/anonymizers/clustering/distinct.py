@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.anonymizers.clustering.distances import Distance, class_loss
-from sfumato.anonymizers.feasibility import Feasible
+from sfumato.anonymizers.feasibility import FeasibleProblem
 from sfumato.classes.grouping import distinct_records
 from sfumato.classes.partition import Partition
 from sfumato.kernels.clustering.class_loss import ClassLoss
@@ -46,7 +46,7 @@ class DistinctRecords:
         int64: for each attribute the code in the table of each code here.
     """
 
-    start: Feasible
+    start: FeasibleProblem
     loss: ClassLoss
     tree: RecordTree
     codes: NDArray[np.unsignedinteger]
@@ -117,7 +117,7 @@ class DistinctRecords:
         return found
 
 
-def distinct_of(start: Feasible, distance: Distance) -> DistinctRecords:
+def distinct_of(start: FeasibleProblem, distance: Distance) -> DistinctRecords:
     """Collapse the records of a problem and plant the tree. Cost O(q n log n)."""
     table = start.problem.table
     order = permutation(table.height, start.problem.seed)

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from sfumato.anonymizers.clustering.distances import DISTANCES, Loss
 from sfumato.anonymizers.clustering.distinct import DistinctRecords, distinct_of
 from sfumato.anonymizers.clustering.neighbours import neighbours_of
-from sfumato.anonymizers.clustering.refinement import ROUNDS, Classes, Effort, refined
-from sfumato.anonymizers.feasibility import Feasible
+from sfumato.anonymizers.clustering.refinement import ROUNDS, Classes, RefinementLimit, refined
+from sfumato.anonymizers.feasibility import FeasibleProblem
 from sfumato.anonymizers.parts import BlockSize, solve_in_blocks
 from sfumato.anonymizers.protocol import Problem
 from sfumato.classes.partition import Partition
@@ -87,13 +87,13 @@ class KMember(Checked):
         """
         return solve_in_blocks(problem, self.block_size, partial(self._solve, problem))
 
-    def _solve(self, problem: Problem, start: Feasible) -> Partition:
+    def _solve(self, problem: Problem, start: FeasibleProblem) -> Partition:
         records = distinct_of(start, DISTANCES[self.loss])
         classes = Classes(*records.completed(*self.classes(records)))
-        better, notes = refined(records, classes, Effort(self.refine, self._seconds(problem, start)))
+        better, notes = refined(records, classes, RefinementLimit(self.refine, self._seconds(problem, start)))
         return records.partition(better.class_of, better.count, notes)
 
-    def _seconds(self, problem: Problem, start: Feasible) -> float | None:
+    def _seconds(self, problem: Problem, start: FeasibleProblem) -> float | None:
         """Share the time limit out among blocks, of which as many are solved at a time as there are threads."""
         if self.refine_seconds is None:
             return None

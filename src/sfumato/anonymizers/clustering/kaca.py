@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from sfumato.anonymizers.clustering.distances import WeightedHierarchyDistance
 from sfumato.anonymizers.clustering.distinct import DistinctRecords, distinct_of
-from sfumato.anonymizers.feasibility import Feasible
+from sfumato.anonymizers.feasibility import FeasibleProblem
 from sfumato.anonymizers.parts import BlockSize, solve_in_blocks
 from sfumato.anonymizers.protocol import Problem
 from sfumato.classes.partition import Partition
@@ -93,14 +93,14 @@ class KACA(Checked):
         """
         return solve_in_blocks(problem, self.block_size, self._solve)
 
-    def _solve(self, start: Feasible) -> Partition:
+    def _solve(self, start: FeasibleProblem) -> Partition:
         records = distinct_of(start, self.distance)
         clustering = cluster(records, stub=self.stub)
         return records.partition(*records.completed(clustering.class_of, clustering.count), _notes(start))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Clustering:
+class KacaClasses:
     """What KACA makes of distinct records.
 
     Attributes
@@ -121,7 +121,7 @@ class Clustering:
     looked: int
 
 
-def cluster(records: DistinctRecords, *, stub: bool) -> Clustering:
+def cluster(records: DistinctRecords, *, stub: bool) -> KacaClasses:
     """Cluster records so that every class satisfies the rules; the seed is that of their problem.
 
     Parameters
@@ -152,7 +152,7 @@ def cluster(records: DistinctRecords, *, stub: bool) -> Clustering:
         problem.progress("clustering", small - int(groups.numbers[SMALL]), small)
     class_of = np.zeros(records.height, dtype=np.int32)
     count = int(classes_of(groups, class_of))
-    return Clustering(class_of, count, picks[:done], int(groups.numbers[LOOKED]))
+    return KacaClasses(class_of, count, picks[:done], int(groups.numbers[LOOKED]))
 
 
 def class_distance(records: DistinctRecords, members: NDArray[np.int64], others: NDArray[np.int64]) -> float:
@@ -198,7 +198,7 @@ def _climbs(attribute: EncodedAttribute, codes: NDArray[np.int64]) -> NDArray[np
     return climbs
 
 
-def _notes(start: Feasible) -> tuple[str, ...]:
+def _notes(start: FeasibleProblem) -> tuple[str, ...]:
     bare = [repr(attribute.name) for attribute in start.problem.table.attributes if attribute.is_numeric]
     if not bare:
         return ()

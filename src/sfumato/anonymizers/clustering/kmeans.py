@@ -17,7 +17,7 @@ from sfumato.anonymizers.clustering.numeric_space import (
     Scale,
     numeric_space,
 )
-from sfumato.anonymizers.feasibility import Feasible
+from sfumato.anonymizers.feasibility import FeasibleProblem
 from sfumato.anonymizers.parts import BlockSize, solve_in_blocks
 from sfumato.anonymizers.protocol import Problem
 from sfumato.classes.partition import Partition
@@ -106,7 +106,7 @@ class KMeans(Checked):
         space = numeric_space(problem.table, self.scale, self.categories, name=self.name)
         return solve_in_blocks(problem, self.block_size, partial(self._solve, space))
 
-    def _solve(self, space: NumericSpace, start: Feasible) -> Partition:
+    def _solve(self, space: NumericSpace, start: FeasibleProblem) -> Partition:
         records = numeric_records(start, space)
         centres = list(self._beginnings(records))
         results = [

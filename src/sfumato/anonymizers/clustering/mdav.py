@@ -12,7 +12,7 @@ from sfumato.anonymizers.clustering.numeric_space import (
     NumericSpace,
     numeric_space,
 )
-from sfumato.anonymizers.feasibility import Feasible
+from sfumato.anonymizers.feasibility import FeasibleProblem
 from sfumato.anonymizers.parts import BlockSize, solve_in_blocks
 from sfumato.anonymizers.protocol import Problem
 from sfumato.classes.partition import Partition
@@ -75,7 +75,7 @@ class MDAV(Checked):
         return solve_in_blocks(problem, self.block_size, partial(_solve, space))
 
 
-def _solve(space: NumericSpace, start: Feasible) -> Partition:
+def _solve(space: NumericSpace, start: FeasibleProblem) -> Partition:
     records = numeric_records(start, space)
     class_of, count = mdav(records.points, records.starts, records.class_size)
     return records.partition(*records.merged(class_of, count), space.notes)

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from sfumato.anonymizers.clustering.numeric_space import NumericSpace
 from sfumato.anonymizers.clustering.sizes import least_size
-from sfumato.anonymizers.feasibility import Feasible
+from sfumato.anonymizers.feasibility import FeasibleProblem
 from sfumato.classes.grouping import distinct_records
 from sfumato.classes.partition import Partition
 from sfumato.kernels.points.class_merging import merge_classes
@@ -36,7 +36,7 @@ class NumericRecords:
         int64 (n,): row of each record in the table.
     """
 
-    start: Feasible
+    start: FeasibleProblem
     space: NumericSpace
     points: NDArray[np.float64]
     starts: NDArray[np.int64]
@@ -104,7 +104,7 @@ class NumericRecords:
         return found
 
 
-def numeric_records(start: Feasible, space: NumericSpace) -> NumericRecords:
+def numeric_records(start: FeasibleProblem, space: NumericSpace) -> NumericRecords:
     """Place the kept records of a problem in a space, equal ones together. Cost O(q n log n)."""
     table = start.problem.table
     order = permutation(table.height, start.problem.seed)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from sfumato.anonymizers.clustering.distances import HeightDistance
 from sfumato.anonymizers.clustering.distinct import DistinctRecords, distinct_of
 from sfumato.anonymizers.clustering.sizes import least_size
-from sfumato.anonymizers.feasibility import Feasible
+from sfumato.anonymizers.feasibility import FeasibleProblem
 from sfumato.anonymizers.parts import BlockSize, solve_in_blocks
 from sfumato.anonymizers.protocol import Problem
 from sfumato.classes.partition import Partition
@@ -83,7 +83,7 @@ class OKA(Checked):
         """
         return solve_in_blocks(problem, self.block_size, self._solve)
 
-    def _solve(self, start: Feasible) -> Partition:
+    def _solve(self, start: FeasibleProblem) -> Partition:
         records = distinct_of(start, HeightDistance())
         size = min(least_size(start), records.height)
         seeds, pool_order = _drawn(records.height, start.problem.seed)

@@ -39,7 +39,7 @@ _MODULUS = 2**31 - 1
 
 
 @dataclass(frozen=True)
-class Effort(Checked):
+class RefinementLimit(Checked):
     """How long to refine.
 
     Attributes
@@ -129,11 +129,11 @@ def refine(
     start = feasible(problem)[0]
     records = distinct_of(start, DISTANCES[loss])
     classes = Classes(partition.class_of[records.rows], partition.count)
-    better, notes = refined(records, classes, Effort(rounds, seconds))
+    better, notes = refined(records, classes, RefinementLimit(rounds, seconds))
     return records.partition(better.class_of, better.count, (*partition.notes, *notes))
 
 
-def refined(records: DistinctRecords, classes: Classes, effort: Effort) -> tuple[Classes, tuple[str, ...]]:
+def refined(records: DistinctRecords, classes: Classes, effort: RefinementLimit) -> tuple[Classes, tuple[str, ...]]:
     """Lower the loss by simulated annealing over small changes; returns the classes and what to tell the steward.
 
     A record moves to the class of a record near it, or changes places with a member of that class; a whole class is

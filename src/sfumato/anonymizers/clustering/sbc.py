@@ -18,7 +18,7 @@ from sfumato.anonymizers.clustering.similarity import (
     Sort,
     similarity_table,
 )
-from sfumato.anonymizers.feasibility import Feasible
+from sfumato.anonymizers.feasibility import FeasibleProblem
 from sfumato.anonymizers.parts import BlockSize, solve_in_blocks
 from sfumato.anonymizers.protocol import Problem
 from sfumato.classes.partition import Partition
@@ -123,7 +123,7 @@ class SBC(Checked):
         )
         return solve_in_blocks(problem, self.block_size, self._solve)
 
-    def _solve(self, start: Feasible) -> Partition:
+    def _solve(self, start: FeasibleProblem) -> Partition:
         table = start.problem.table
         rows = np.arange(table.height) if start.kept is None else np.flatnonzero(start.kept)
         laid = similarity_table(
@@ -145,7 +145,7 @@ class SBC(Checked):
         return _repaired(start, [_in_rows(start, laid, each) for each in (placed, class_at)], count, notes)
 
 
-def similar_classes(start: Feasible, laid: SimilarityTable) -> tuple[NDArray[np.int32], int]:
+def similar_classes(start: FeasibleProblem, laid: SimilarityTable) -> tuple[NDArray[np.int32], int]:
     """Make classes until no more can be made; their records leave `laid`.
 
     Returns
@@ -196,14 +196,16 @@ def _nothing_done(laid: SimilarityTable) -> Progressed:
     return Progressed(np.full(laid.height, -1, np.int32), np.zeros(1, np.int64), np.zeros(1, np.int64))
 
 
-def _in_rows(start: Feasible, laid: SimilarityTable, class_at: NDArray[np.int32]) -> NDArray[np.int32]:
+def _in_rows(start: FeasibleProblem, laid: SimilarityTable, class_at: NDArray[np.int32]) -> NDArray[np.int32]:
     """Class of each row of the table; −1 also for those that are not kept."""
     class_of = np.full(start.problem.table.height, -1, dtype=np.int32)
     class_of[laid.order] = class_at
     return class_of
 
 
-def _repaired(start: Feasible, choices: Sequence[NDArray[np.int32]], count: int, notes: tuple[str, ...]) -> Partition:
+def _repaired(
+    start: FeasibleProblem, choices: Sequence[NDArray[np.int32]], count: int, notes: tuple[str, ...]
+) -> Partition:
     """Return the first choice that needs no merging of classes, or else the last one after it.
 
     Records without a class join the one that loses least and still satisfies the models.
@@ -216,7 +218,9 @@ def _repaired(start: Feasible, choices: Sequence[NDArray[np.int32]], count: int,
     return records.partition(completed, remaining, notes=notes)
 
 
-def _suppressed(start: Feasible, class_of: NDArray[np.int32], count: int) -> tuple[NDArray[np.int32], int] | None:
+def _suppressed(
+    start: FeasibleProblem, class_of: NDArray[np.int32], count: int
+) -> tuple[NDArray[np.int32], int] | None:
     """Suppress the records without a class, and the smallest classes until they are enough; None where it may not be.
 
     Models that compare with the whole table see another one then, so every class is judged anew.

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from sfumato.anonymizers.feasibility import Feasible
+from sfumato.anonymizers.feasibility import FeasibleProblem
 from sfumato.models.says import least_class_size
 
 
-def least_size(start: Feasible) -> int:
+def least_size(start: FeasibleProblem) -> int:
     """Return a number of records that every class must have, whatever its values.
 
     The largest k and l among the models, and 1 over the smallest share that a value may have. Algorithms that form

@@ -25,7 +25,7 @@ ROOM = 1 << 21
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Walk:
+class NodeStates:
     """States of all nodes of one lattice after a breadth-first search; int8 (size,).
 
     `reached` holds for each counted node the counted one that it was rolled up from, None for the first ones.
@@ -52,7 +52,7 @@ class Walk:
 
 def search_subsets(
     counts: Counts, lattice: Lattice, passes: Judge, decides: Judge, progress: Progress
-) -> tuple[Walk, int]:
+) -> tuple[NodeStates, int]:
     """Search the lattice of every subset of the attributes, and at last the lattice of all of them.
 
     Parameters
@@ -100,14 +100,14 @@ def joined(lattice: Lattice, places: Places, alive: dict[Places, Flags]) -> Flag
     return candidates.ravel()
 
 
-def breadth_first(counts: Counts, lattice: Lattice, places: Places, candidates: Flags, judge: Judge) -> Walk:
+def breadth_first(counts: Counts, lattice: Lattice, places: Places, candidates: Flags, judge: Judge) -> NodeStates:
     """Judge the candidates by rising height, but for those that follow from a node below.
 
     `candidates` hold with every node all its generalizations. The lowest of them, which nothing can follow for, come
     first. Every other node's frequency set is rolled up from the smallest set that is at hand among its direct
     specializations, else from the records; only sets of neighboring heights are kept, up to `ROOM` rows.
     """
-    search = _Search(lattice, candidates, judge)
+    search = _LatticeWalk(lattice, candidates, judge)
     shelves = [_Shelf() for _ in range(lattice.height + 2)]
     open_nodes = candidates.reshape(_shape(lattice))
     lowest = np.argwhere(open_nodes & ~_above(open_nodes))
@@ -122,10 +122,10 @@ def breadth_first(counts: Counts, lattice: Lattice, places: Places, candidates: 
         below = shelves[height - 1].smallest(lattice.number(node) for node in lattice.predecessors(levels))
         source = counts.bottom if below is None else shelves[height - 1].sets[below]
         search.settle(counts.at(source, places, levels), below, shelves[height])
-    return Walk(lattice, search.states, search.reached)
+    return NodeStates(lattice, search.states, search.reached)
 
 
-class _Search:
+class _LatticeWalk:
     """States of the nodes of one lattice while they are being found."""
 
     def __init__(self, lattice: Lattice, candidates: Flags, judge: Judge) -> None:

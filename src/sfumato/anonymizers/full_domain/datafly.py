@@ -9,10 +9,10 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from sfumato.anonymizers.domain_levels import DomainLevels, domain_levels, lattice_of, notes_on
-from sfumato.anonymizers.feasibility import Feasible, feasible
+from sfumato.anonymizers.feasibility import FeasibleProblem, feasible
 from sfumato.anonymizers.full_domain.frequency_sets import Counts, FrequencySet
 from sfumato.anonymizers.full_domain.level_losses import LOSS_NAME, LevelLosses
-from sfumato.anonymizers.full_domain.outcome import Outcome, best_outcome, levels_in_words, room_of, settled
+from sfumato.anonymizers.full_domain.search_outcome import Outcome, best_outcome, levels_in_words, room_of, settled
 from sfumato.anonymizers.protocol import Problem
 from sfumato.classes.partition import Partition
 from sfumato.hierarchy.lattice import Levels
@@ -82,7 +82,7 @@ class Datafly(Checked):
         domains = domain_levels(problem.table)
         return best_outcome(problem, (self._climbed(start, domains) for start in feasible(problem)))
 
-    def _climbed(self, start: Feasible, domains: Sequence[DomainLevels]) -> Outcome | None:
+    def _climbed(self, start: FeasibleProblem, domains: Sequence[DomainLevels]) -> Outcome | None:
         climb = _Climb(start, domains)
         allowed = climb.room if self.allowance == "limit" else min(climb.room, start.smallest)
         for node in climb.nodes():
@@ -97,7 +97,7 @@ class Datafly(Checked):
 class _Climb:
     """One way up the lattice, and what was found on it."""
 
-    def __init__(self, start: Feasible, domains: Sequence[DomainLevels]) -> None:
+    def __init__(self, start: FeasibleProblem, domains: Sequence[DomainLevels]) -> None:
         self.room = room_of(start)
         self._lattice = lattice_of(domains)
         self._domains = domains

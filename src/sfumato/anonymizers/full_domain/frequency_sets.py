@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.anonymizers.domain_levels import DomainLevels
-from sfumato.anonymizers.feasibility import Feasible
+from sfumato.anonymizers.feasibility import FeasibleProblem
 from sfumato.classes.grouping import distinct_records, group_records
 from sfumato.hierarchy.lattice import Levels
 from sfumato.kernels.full_domain.frequency_sets import judged, rolled_up
@@ -45,7 +45,7 @@ class FrequencySet:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Verdict:
+class NodeCounts:
     """What one node of the lattice does to its classes, compared with the table as it is before any suppression.
 
     Attributes
@@ -74,7 +74,7 @@ class Counts:
         Length q.
     """
 
-    def __init__(self, start: Feasible, domains: Sequence[DomainLevels]) -> None:
+    def __init__(self, start: FeasibleProblem, domains: Sequence[DomainLevels]) -> None:
         self.domains = domains
         self.rules = start.rules.arrays
         self._lasting = lasting(self.rules)
@@ -110,7 +110,7 @@ class Counts:
         )
         return FrequencySet(places, levels, codes, weights)
 
-    def verdict(self, counted: FrequencySet) -> Verdict:
+    def verdict(self, counted: FrequencySet) -> NodeCounts:
         """Decide every class of a node. Cost O(m) for rules on sizes alone, else what the rules cost."""
         return _verdict(counted, self.rules)
 
@@ -123,17 +123,17 @@ class Counts:
         return _verdict(counted, self._lasting).failing
 
 
-def _verdict(counted: FrequencySet, rules: RuleArrays) -> Verdict:
+def _verdict(counted: FrequencySet, rules: RuleArrays) -> NodeCounts:
     width = len(counted.places)
     if counted.codes.shape[1] == width:
         holds = counted.weights >= rules.first.max(initial=1)
-        return Verdict(int(counted.weights[~holds].sum()), int(np.count_nonzero(holds)), holds)
+        return NodeCounts(int(counted.weights[~holds].sum()), int(np.count_nonzero(holds)), holds)
     class_of, count = group_records(np.ascontiguousarray(counted.codes[:, :width]))
     sizes, holds = judged(class_of, count, counted.codes, width, counted.weights, rules)
-    return Verdict(int(sizes[~holds].sum()), int(np.count_nonzero(holds)), holds[class_of])
+    return NodeCounts(int(sizes[~holds].sum()), int(np.count_nonzero(holds)), holds[class_of])
 
 
-def _bottom(start: Feasible, domains: Sequence[DomainLevels]) -> FrequencySet:
+def _bottom(start: FeasibleProblem, domains: Sequence[DomainLevels]) -> FrequencySet:
     quasi, sensitive = start.problem.table.codes, start.rules.codes
     codes = np.concatenate([quasi, sensitive], axis=1) if sensitive.shape[1] else quasi
     distinct, weights, _ = distinct_records(codes if start.kept is None else codes[start.kept])

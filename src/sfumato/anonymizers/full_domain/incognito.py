@@ -8,11 +8,11 @@ from dataclasses import dataclass, replace
 from typing import ClassVar, Literal
 
 from sfumato.anonymizers.domain_levels import DomainLevels, domain_levels, lattice_of, notes_on
-from sfumato.anonymizers.feasibility import Feasible, feasible
-from sfumato.anonymizers.full_domain.apriori import Walk, search_subsets
+from sfumato.anonymizers.feasibility import FeasibleProblem, feasible
+from sfumato.anonymizers.full_domain.apriori import NodeStates, search_subsets
 from sfumato.anonymizers.full_domain.frequency_sets import Counts, FrequencySet
 from sfumato.anonymizers.full_domain.level_losses import LOSS_NAME, LevelLosses
-from sfumato.anonymizers.full_domain.outcome import Outcome, best_outcome, levels_in_words, room_of, settled
+from sfumato.anonymizers.full_domain.search_outcome import Outcome, best_outcome, levels_in_words, room_of, settled
 from sfumato.anonymizers.protocol import Problem
 from sfumato.classes.partition import Partition
 from sfumato.errors import PolicyError, raise_all
@@ -96,7 +96,7 @@ class Incognito(Checked):
         raise_all(PolicyError, _size_problems(lattice_of(domains)))
         return best_outcome(problem, (self._outcome(start, domains) for start in feasible(problem)))
 
-    def _outcome(self, start: Feasible, domains: Sequence[DomainLevels]) -> Outcome | None:
+    def _outcome(self, start: FeasibleProblem, domains: Sequence[DomainLevels]) -> Outcome | None:
         if self.selection != "loss" or not room_of(start):
             found = _Findings(start, domains, exhaustive=False)
             outcome = self._first(found, found.minimal, most=1)
@@ -133,7 +133,7 @@ class _Measure:
 class _Findings:
     """One search of the lattice; an exhaustive one also counts what satisfies by inference and may lose less."""
 
-    def __init__(self, start: Feasible, domains: Sequence[DomainLevels], *, exhaustive: bool) -> None:
+    def __init__(self, start: FeasibleProblem, domains: Sequence[DomainLevels], *, exhaustive: bool) -> None:
         self.domains = domains
         self.lattice = lattice_of(domains)
         self.measures: dict[int, _Measure] = {}
@@ -184,7 +184,7 @@ class _Findings:
         return satisfies, implied or verdict.failing == 0
 
 
-def _path(walk: Walk, chosen: int) -> tuple[Levels, ...]:
+def _path(walk: NodeStates, chosen: int) -> tuple[Levels, ...]:
     """Return the nodes that the chosen one was rolled up from, the lowest first."""
     path: list[Levels] = []
     number: int | None = chosen

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from sfumato.anonymizers.full_domain.node_loss import SLACK, Floor, NodeLoss
-from sfumato.anonymizers.full_domain.node_suppression import Outcome, SuppressionRule
+from sfumato.anonymizers.full_domain.node_suppression import NodeOutcome, SuppressionRule
 from sfumato.anonymizers.full_domain.weighted_records import (
     NONE,
     Grouping,
@@ -37,7 +37,7 @@ WORTHWHILE = 6
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Ground:
+class SearchProblem:
     """What a search is about: records, models and objective.
 
     Attributes
@@ -56,7 +56,7 @@ class Ground:
 
 
 @dataclass(frozen=True)
-class Budget:
+class SearchLimit:
     """When to stop before the end; None is never.
 
     Attributes
@@ -77,7 +77,7 @@ class Budget:
 
 
 @dataclass(frozen=True)
-class Evaluated:
+class EvaluatedNode:
     """One node that was looked at.
 
     Attributes
@@ -96,7 +96,7 @@ class Evaluated:
     suppressed: int
     hopeless: bool
 
-    def beats(self, other: Evaluated | None) -> bool:
+    def beats(self, other: EvaluatedNode | None) -> bool:
         """Tell whether this solution is to be preferred: it costs less, or as much and stands first in the lattice."""
         if self.value is None:
             return False
@@ -107,7 +107,7 @@ class Evaluated:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Found:
+class SearchResult:
     """What a search found.
 
     Attributes
@@ -122,13 +122,13 @@ class Found:
         Whether no solution can be better than `best`, or there is none.
     """
 
-    evaluated: list[Evaluated]
-    path: list[Evaluated]
+    evaluated: list[EvaluatedNode]
+    path: list[EvaluatedNode]
     bound: float
     proven: bool
 
     @property
-    def best(self) -> Evaluated | None:
+    def best(self) -> EvaluatedNode | None:
         """The best solution, None without any."""
         return self.path[-1] if self.path else None
 
@@ -139,22 +139,22 @@ class _Box:
     high: Levels
     records: WeightedRecords
     groups: Grouping
-    outcome: Outcome
+    outcome: NodeOutcome
     floor: Floor
     before: Floor | None
 
 
 @dataclass(eq=False, repr=False)
-class _Search:
+class _SearchState:
     """A search under way."""
 
-    ground: Ground
-    budget: Budget
+    ground: SearchProblem
+    budget: SearchLimit
     interesting: float
     cut: float
     heap: list[tuple[float, int, _Box]] = field(default_factory=list)
-    seen: dict[Levels, Evaluated] = field(default_factory=dict)
-    path: list[Evaluated] = field(default_factory=list)
+    seen: dict[Levels, EvaluatedNode] = field(default_factory=dict)
+    path: list[EvaluatedNode] = field(default_factory=list)
     pushed: int = 0
     started: float = field(default_factory=time.monotonic)
 
@@ -176,7 +176,7 @@ class _Search:
         """Evaluate the high corner of a box."""
         ground, outcome = self.ground, box.outcome
         value = ground.loss.value(box.records, box.groups, outcome, box.high) if outcome.holds else None
-        node = Evaluated(box.high, value, outcome.suppressed, ground.rule.hopeless(outcome))
+        node = EvaluatedNode(box.high, value, outcome.suppressed, ground.rule.hopeless(outcome))
         self.seen[node.levels] = node
         if value is None or value > self.interesting:
             return
@@ -257,7 +257,9 @@ class _Search:
         self.push(replace(smaller, low=(*low[:place], level + 1, *low[place + 1 :])))
 
 
-def search(ground: Ground, budget: Budget, progress: Callable[[int], None], interesting: float = math.inf) -> Found:
+def search(
+    ground: SearchProblem, budget: SearchLimit, progress: Callable[[int], None], interesting: float = math.inf
+) -> SearchResult:
     """Find the best node.
 
     Parameters
@@ -278,7 +280,7 @@ def search(ground: Ground, budget: Budget, progress: Callable[[int], None], inte
     of all open boxes is one for everything not yet seen. Cost O(m · changed attributes) for each evaluated node.
     """
     heights = ground.tables.heights
-    under_way = _Search(ground, budget, interesting, ground.loss.cut(interesting))
+    under_way = _SearchState(ground, budget, interesting, ground.loss.cut(interesting))
     groups = grouped(ground.records, ground.tables, heights)
     whole = under_way.judged_box((0,) * len(heights), heights, ground.records, groups, None)
     if whole is not None:
@@ -291,22 +293,22 @@ def search(ground: Ground, budget: Budget, progress: Callable[[int], None], inte
     return _found(under_way)
 
 
-def _found(ended: _Search) -> Found:
+def _found(ended: _SearchState) -> SearchResult:
     best = ended.path[-1] if ended.path else None
     proven = not ended.heap or ended.heap[0][0] > ended.cut
     if best is not None and best.value is not None and proven:
-        return Found(list(ended.seen.values()), ended.path, best.value, True)
+        return SearchResult(list(ended.seen.values()), ended.path, best.value, True)
     bound = ended.ground.loss.bound_of(ended.heap[0][0]) if ended.heap else math.inf
-    return Found(list(ended.seen.values()), ended.path, bound, proven)
+    return SearchResult(list(ended.seen.values()), ended.path, bound, proven)
 
 
-def _bits_saved(box: _Box, ground: Ground) -> int:
+def _bits_saved(box: _Box, ground: SearchProblem) -> int:
     """Return by how many bits keys are shorter on the low corner than where records were last put together."""
     levels = zip(ground.tables.bits, box.records.levels, box.low, strict=True)
     return sum(widths[old] - widths[new] for widths, old, new in levels)
 
 
-def _condensed(box: _Box, ground: Ground) -> _Box:
+def _condensed(box: _Box, ground: SearchProblem) -> _Box:
     """Put records together that are equal on the low corner, and leave out those that are lost anyway."""
     records, class_of, before = box.records, box.groups.class_of, box.before
     if _bits_saved(box, ground) < WORTHWHILE:
@@ -326,7 +328,7 @@ def _condensed(box: _Box, ground: Ground) -> _Box:
     return replace(box, records=records, groups=groups, floor=floor, before=before)
 
 
-def _recounted(box: _Box, ground: Ground) -> _Box:
+def _recounted(box: _Box, ground: SearchProblem) -> _Box:
     """Count the classes of a box again whose numbers were not kept."""
     groups = grouped(box.records, ground.tables, box.high)
     return replace(box, groups=groups, outcome=ground.rule.apply(box.records, ground.tables, box.high, groups))

@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.anonymizers.full_domain.lattice_boxes import Evaluated, Found
+from sfumato.anonymizers.full_domain.lattice_boxes import EvaluatedNode, SearchResult
 from sfumato.hierarchy.lattice import Lattice
 from sfumato.hierarchy.lattice_search import LatticeSearch, NodeState, States, blank_states
 
 
-def as_lattice_search(found: Found, lattice: Lattice, names: tuple[str, ...], loss_name: str) -> LatticeSearch:
+def as_lattice_search(found: SearchResult, lattice: Lattice, names: tuple[str, ...], loss_name: str) -> LatticeSearch:
     """Return what was found as a value; the path holds the solutions that were the best so far.
 
     Notes
@@ -32,7 +32,7 @@ def as_lattice_search(found: Found, lattice: Lattice, names: tuple[str, ...], lo
     )
 
 
-def _states(found: Found, lattice: Lattice) -> States:
+def _states(found: SearchResult, lattice: Lattice) -> States:
     states = blank_states(lattice)
     if not isinstance(states, dict):
         states[_below_hopeless(found, lattice)] = NodeState.INFERRED_FAILS
@@ -43,11 +43,11 @@ def _states(found: Found, lattice: Lattice) -> States:
     return states
 
 
-def _counted(node: Evaluated) -> NodeState:
+def _counted(node: EvaluatedNode) -> NodeState:
     return NodeState.FAILS if node.value is None else NodeState.SATISFIES
 
 
-def _below_hopeless(found: Found, lattice: Lattice) -> NDArray[np.bool_]:
+def _below_hopeless(found: SearchResult, lattice: Lattice) -> NDArray[np.bool_]:
     """Mark the specializations of hopeless nodes, bool (nodes,): from above, one attribute after the other."""
     marked = np.zeros([height + 1 for height in lattice.heights], dtype=np.bool_)
     for node in found.evaluated:

@@ -99,7 +99,7 @@ def place_leftovers(
     """
     left = np.flatnonzero(boxes.class_of < 0)
     ordered = left[np.lexsort((*boxes.records.values[left].T[::-1], *boxes.records.codes[left].T[::-1]))].tolist()
-    search = _Search(boxes, domains, tables, objective, rule)
+    search = _ClassFinder(boxes, domains, tables, objective, rule)
     if len(ordered) <= SINGLY:
         for record in ordered:
             search.place(record)
@@ -111,7 +111,7 @@ def place_leftovers(
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class _Search:
+class _ClassFinder:
     """What it takes to find a class for a record."""
 
     boxes: Boxes

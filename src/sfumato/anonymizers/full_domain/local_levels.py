@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.anonymizers.full_domain.lattice_boxes import Budget
+from sfumato.anonymizers.full_domain.lattice_boxes import SearchLimit
 from sfumato.anonymizers.full_domain.node_suppression import SuppressionRule
 from sfumato.anonymizers.full_domain.objective import CellObjective
 from sfumato.anonymizers.full_domain.weighted_records import Grouping, LevelTables, Numbers, WeightedRecords, grouped
@@ -26,7 +26,7 @@ SLACK = 1.25
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class LocalClasses:
+class LocalLevelClasses:
     """Classes that were taken from nodes of their own.
 
     Attributes
@@ -49,9 +49,9 @@ def local_classes(
     tables: LevelTables,
     rule: SuppressionRule,
     objective: CellObjective,
-    budget: Budget,
+    budget: SearchLimit,
     progress: Callable[[str, int, int], None],
-) -> LocalClasses:
+) -> LocalLevelClasses:
     """Visit nodes in rising order of what a cell costs there on average, and take every class that holds.
 
     A class is a set of records that no cheaper node has taken and that are equal on this node. In the first round
@@ -81,14 +81,14 @@ def local_classes(
             mine = kept[groups.class_of]
             class_of[left[mine]] = numbers[groups.class_of[mine]]
             left, count = left[~mine], count + int(kept.sum())
-    return LocalClasses(class_of, count, visited)
+    return LocalLevelClasses(class_of, count, visited)
 
 
 def _enough(records: WeightedRecords, left: NDArray[np.int64], rule: SuppressionRule) -> bool:
     return len(left) >= rule.smallest or int(records.weights[left].sum()) >= rule.smallest
 
 
-def _exhausted(budget: Budget, visited: int, started: float) -> bool:
+def _exhausted(budget: SearchLimit, visited: int, started: float) -> bool:
     nodes, seconds = budget.nodes, budget.seconds
     return (nodes is not None and visited >= nodes) or (seconds is not None and time.monotonic() - started >= seconds)
 

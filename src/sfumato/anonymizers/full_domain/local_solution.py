@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from sfumato.anonymizers.domain_levels import DomainLevels, regions_at
-from sfumato.anonymizers.full_domain.lattice_boxes import Budget, Ground
+from sfumato.anonymizers.full_domain.lattice_boxes import SearchLimit, SearchProblem
 from sfumato.anonymizers.full_domain.leftovers import Boxes, lowest_levels, place_leftovers, record_costs
 from sfumato.anonymizers.full_domain.local_levels import local_classes
 from sfumato.anonymizers.full_domain.node_loss import CellLoss
@@ -21,10 +21,10 @@ from sfumato.numbers import figure
 
 
 def local_solution(
-    ground: Ground,
+    ground: SearchProblem,
     record_of: Numbers,
     domains: Sequence[DomainLevels],
-    budget: Budget,
+    budget: SearchLimit,
     measure: str,
     progress: Progress,
 ) -> tuple[Partition, float] | None:
@@ -60,7 +60,7 @@ def local_solution(
     return replace(partition, notes=(note,)), value
 
 
-def _settled(taken: Boxes, ground: Ground, objective: CellObjective, domains: Sequence[DomainLevels]) -> Boxes:
+def _settled(taken: Boxes, ground: SearchProblem, objective: CellObjective, domains: Sequence[DomainLevels]) -> Boxes:
     """Let what is left join the classes, or suppress it where that is allowed and costs less."""
     rule, records = ground.rule, ground.records
     left = int(records.weights[taken.class_of < 0].sum())

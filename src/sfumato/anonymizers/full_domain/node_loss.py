@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.anonymizers.domain_levels import DomainLevels
-from sfumato.anonymizers.full_domain.node_suppression import Outcome
+from sfumato.anonymizers.full_domain.node_suppression import NodeOutcome
 from sfumato.anonymizers.full_domain.objective import CellObjective, Mean, ObjectiveName, cell_objective
 from sfumato.anonymizers.full_domain.weighted_records import Grouping, LevelTables, WeightedRecords
 from sfumato.hierarchy.lattice import Levels
@@ -44,7 +44,7 @@ class Floor(Protocol):
 class NodeLoss(Protocol):
     """An objective on the nodes of a lattice."""
 
-    def value(self, records: WeightedRecords, groups: Grouping, outcome: Outcome, levels: Levels) -> float:
+    def value(self, records: WeightedRecords, groups: Grouping, outcome: NodeOutcome, levels: Levels) -> float:
         """Return the value of a node; lower is better."""
         ...
 
@@ -52,7 +52,7 @@ class NodeLoss(Protocol):
         self,
         records: WeightedRecords,
         groups: Grouping,
-        outcome: Outcome,
+        outcome: NodeOutcome,
         low: Levels,
         high: Levels,
         before: Floor | None,
@@ -120,7 +120,7 @@ class CellLoss:
     objective: CellObjective
     tables: LevelTables
 
-    def value(self, records: WeightedRecords, groups: Grouping, outcome: Outcome, levels: Levels) -> float:
+    def value(self, records: WeightedRecords, groups: Grouping, outcome: NodeOutcome, levels: Levels) -> float:
         """Return the loss of the table, suppressed records charged in full. O(c · q)."""
         objective = self.objective
         at = self.tables.at(levels)
@@ -133,7 +133,7 @@ class CellLoss:
         self,
         records: WeightedRecords,
         groups: Grouping,
-        outcome: Outcome,
+        outcome: NodeOutcome,
         low: Levels,
         high: Levels,
         before: Floor | None,
@@ -181,7 +181,7 @@ class FlatFloor:
         return steepest, (low[steepest] + high[steepest] - 1) // 2
 
 
-class OfClasses:
+class ClassBasedLoss:
     """What losses of classes share: a bound stands in the unit of the value."""
 
     def cut(self, value: float) -> float:
@@ -194,14 +194,14 @@ class OfClasses:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class SquaredSizes(OfClasses):
+class SquaredSizes(ClassBasedLoss):
     """Discernibility: the squared sizes of the classes, and n for each suppressed record."""
 
     tables: LevelTables
     total: int
     smallest: int
 
-    def value(self, records: WeightedRecords, groups: Grouping, outcome: Outcome, levels: Levels) -> float:
+    def value(self, records: WeightedRecords, groups: Grouping, outcome: NodeOutcome, levels: Levels) -> float:
         """Add the squares up. O(c)."""
         kept = groups.sizes[outcome.kept]
         return float(int(kept @ kept) + self.total * outcome.suppressed)
@@ -210,7 +210,7 @@ class SquaredSizes(OfClasses):
         self,
         records: WeightedRecords,
         groups: Grouping,
-        outcome: Outcome,
+        outcome: NodeOutcome,
         low: Levels,
         high: Levels,
         before: Floor | None,
@@ -222,7 +222,7 @@ class SquaredSizes(OfClasses):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class MeanSize(OfClasses):
+class MeanSize(ClassBasedLoss):
     """Average class size of what is published, over the largest k."""
 
     tables: LevelTables
@@ -230,7 +230,7 @@ class MeanSize(OfClasses):
     smallest: int
     limit: int
 
-    def value(self, records: WeightedRecords, groups: Grouping, outcome: Outcome, levels: Levels) -> float:
+    def value(self, records: WeightedRecords, groups: Grouping, outcome: NodeOutcome, levels: Levels) -> float:
         """Divide records by classes. O(c)."""
         kept = groups.sizes[outcome.kept]
         return float(kept.sum()) / len(kept) / self.smallest
@@ -239,7 +239,7 @@ class MeanSize(OfClasses):
         self,
         records: WeightedRecords,
         groups: Grouping,
-        outcome: Outcome,
+        outcome: NodeOutcome,
         low: Levels,
         high: Levels,
         before: Floor | None,

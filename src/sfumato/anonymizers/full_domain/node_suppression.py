@@ -23,7 +23,7 @@ Marks = NDArray[np.bool_]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Outcome:
+class NodeOutcome:
     """What becomes of the classes of one node.
 
     Attributes
@@ -102,7 +102,7 @@ class SuppressionRule:
         """Return the same rule under another limit."""
         return replace(self, limit=limit)
 
-    def apply(self, records: WeightedRecords, tables: LevelTables, levels: Levels, groups: Grouping) -> Outcome:
+    def apply(self, records: WeightedRecords, tables: LevelTables, levels: Levels, groups: Grouping) -> NodeOutcome:
         """Decide what becomes of the classes of a node. Cost O(m · s + what the rules cost) for each round."""
         large = groups.sizes >= self.smallest
         lost = ~self._hereditary(records, groups, large)
@@ -115,7 +115,7 @@ class SuppressionRule:
             kept = self._settled(records, groups, kept)
             suppressed = records.gone + _weight(groups, ~kept)
         doomed = records.gone + _weight(groups, lost)
-        return Outcome(kept, lost, doomed, suppressed, bool(kept.any()) and suppressed <= self.limit)
+        return NodeOutcome(kept, lost, doomed, suppressed, bool(kept.any()) and suppressed <= self.limit)
 
     def holding(self, records: WeightedRecords, groups: Grouping, among: Marks) -> Marks:
         """Tell which classes satisfy every model when all records of the table are published; bool (c,).
@@ -125,7 +125,7 @@ class SuppressionRule:
         large = among & (groups.sizes >= self.smallest)
         return self._judged(records, groups, large, self.rules.arrays, self._identity) if self.ruled else large
 
-    def hopeless(self, outcome: Outcome) -> bool:
+    def hopeless(self, outcome: NodeOutcome) -> bool:
         """Tell whether neither the node nor any specialization of it can be a solution."""
         if not self.may_suppress:
             return outcome.suppressed > 0

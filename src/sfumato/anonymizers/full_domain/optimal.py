@@ -18,7 +18,7 @@ from sfumato.anonymizers.domain_levels import (
     without_classes,
 )
 from sfumato.anonymizers.feasibility import feasible
-from sfumato.anonymizers.full_domain.lattice_boxes import Budget, Found, Ground, search
+from sfumato.anonymizers.full_domain.lattice_boxes import SearchLimit, SearchProblem, SearchResult, search
 from sfumato.anonymizers.full_domain.lattice_states import as_lattice_search
 from sfumato.anonymizers.full_domain.local_solution import local_solution
 from sfumato.anonymizers.full_domain.node_loss import node_loss
@@ -126,7 +126,7 @@ class Optimal(Checked):
         return self._solution(ground, record_of, domains, self._found(problem, ground))
 
     def _solve_locally(
-        self, problem: Problem, ground: Ground, record_of: Numbers, domains: tuple[DomainLevels, ...]
+        self, problem: Problem, ground: SearchProblem, record_of: Numbers, domains: tuple[DomainLevels, ...]
     ) -> Partition:
         """Recode locally, and look whether any node loses as little: then that is the solution."""
         local = local_solution(ground, record_of, domains, self._limits, _measure(self), problem.progress)
@@ -141,7 +141,7 @@ class Optimal(Checked):
         return replace(partition, notes=(*notes_on(domains), *partition.notes, *compared))
 
     def _solution(
-        self, ground: Ground, record_of: Numbers, domains: tuple[DomainLevels, ...], found: Found
+        self, ground: SearchProblem, record_of: Numbers, domains: tuple[DomainLevels, ...], found: SearchResult
     ) -> Partition:
         assert found.best is not None
         notes = (*notes_on(domains), *_notes(self, domains, found))
@@ -154,27 +154,27 @@ class Optimal(Checked):
         names = tuple(domain.attribute.name for domain in domains)
         return as_lattice_search(found, lattice_of(domains), names, _measure(self))
 
-    def _found(self, problem: Problem, ground: Ground) -> Found:
+    def _found(self, problem: Problem, ground: SearchProblem) -> SearchResult:
         lattice = Lattice(ground.tables.heights)
         found = search(ground, self._budget(lattice), _told(problem, lattice))
         if found.best is None:
             raise _unsatisfiable(problem, found)
         return found
 
-    def _ground(self, problem: Problem, domains: tuple[DomainLevels, ...]) -> tuple[Ground, Numbers]:
+    def _ground(self, problem: Problem, domains: tuple[DomainLevels, ...]) -> tuple[SearchProblem, Numbers]:
         rule, tables = suppression_rule(problem), level_tables(domains)
         records, record_of = weighted_records(problem.table.codes, rule.rules.codes)
         codes, limit = problem.table.codes, problem.suppression_limit
         loss = node_loss(self.objective, self.mean, domains, tables, codes, rule.smallest, limit)
-        return Ground(records, tables, rule, loss), record_of
+        return SearchProblem(records, tables, rule, loss), record_of
 
     @property
-    def _limits(self) -> Budget:
-        return Budget(self.node_limit, self.time_limit)
+    def _limits(self) -> SearchLimit:
+        return SearchLimit(self.node_limit, self.time_limit)
 
-    def _budget(self, lattice: Lattice) -> Budget:
+    def _budget(self, lattice: Lattice) -> SearchLimit:
         unlimited = self.node_limit is None and self.time_limit is None
-        return Budget(NODES) if unlimited and lattice.size > LISTABLE else self._limits
+        return SearchLimit(NODES) if unlimited and lattice.size > LISTABLE else self._limits
 
 
 def _is_positive(number: Any) -> bool:
@@ -185,7 +185,7 @@ def _told(problem: Problem, lattice: Lattice) -> Any:
     return lambda done: problem.progress("searching the lattice", done, lattice.size)
 
 
-def _unsatisfiable(problem: Problem, found: Found) -> UnsatisfiableError:
+def _unsatisfiable(problem: Problem, found: SearchResult) -> UnsatisfiableError:
     """Say why there is no solution: the models' own words, when not even all records as one class satisfy them."""
     try:
         feasible(problem, may_leave_out=False)
@@ -195,7 +195,7 @@ def _unsatisfiable(problem: Problem, found: Found) -> UnsatisfiableError:
 
 
 def _partition(
-    ground: Ground, record_of: Numbers, domains: tuple[DomainLevels, ...], levels: Levels, notes: tuple[str, ...]
+    ground: SearchProblem, record_of: Numbers, domains: tuple[DomainLevels, ...], levels: Levels, notes: tuple[str, ...]
 ) -> Partition:
     groups = grouped(ground.records, ground.tables, levels)
     kept = ground.rule.apply(ground.records, ground.tables, levels, groups).kept
@@ -208,7 +208,7 @@ def _measure(options: Optimal) -> str:
     return options.objective + (f", {options.mean} mean" if options.objective in OF_CELLS else "")
 
 
-def _notes(options: Optimal, domains: tuple[DomainLevels, ...], found: Found) -> tuple[str, ...]:
+def _notes(options: Optimal, domains: tuple[DomainLevels, ...], found: SearchResult) -> tuple[str, ...]:
     best = found.best
     assert best is not None
     assert best.value is not None

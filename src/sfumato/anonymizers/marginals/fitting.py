@@ -17,7 +17,7 @@ ROUNDS = 10_000
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Fitted:
+class FittedTable:
     """What fitting came to.
 
     Attributes
@@ -40,7 +40,7 @@ class Fitted:
         return self.difference <= TOLERANCE
 
 
-def fit(cells: Sequence[NDArray[np.integer]], counts: Sequence[Floats], *, rounds: int = ROUNDS) -> Fitted:
+def fit(cells: Sequence[NDArray[np.integer]], counts: Sequence[Floats], *, rounds: int = ROUNDS) -> FittedTable:
     """Fit weights of combinations to count tables, one after the other, until all agree.
 
     Letters: m combinations that can occur, c cells of a table.
@@ -75,7 +75,7 @@ def fit(cells: Sequence[NDArray[np.integer]], counts: Sequence[Floats], *, round
             weights *= np.divide(count, held, out=np.zeros_like(held), where=held > 0)[cell]
         difference = _largest_difference(weights, cells, counts) / total
         done += 1
-    return Fitted(weights, done, float(difference))
+    return FittedTable(weights, done, float(difference))
 
 
 def _largest_difference(weights: Floats, cells: Sequence[NDArray[np.integer]], counts: Sequence[Floats]) -> float:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from sfumato.anonymizers.feasibility import feasible
 from sfumato.anonymizers.marginals.discovery import discovered_sets
 from sfumato.anonymizers.marginals.publish import publish_marginals
-from sfumato.anonymizers.marginals.search import Cut, cut_values
+from sfumato.anonymizers.marginals.search import PublishedValues, cut_values
 from sfumato.anonymizers.protocol import Problem, Publication
 from sfumato.anonymizers.slicing.correlation import correlation
 from sfumato.classes.statistics import class_statistics
@@ -107,7 +107,7 @@ class Marginals(Checked):
         return discovered_sets(names, correlation(table, names).values, secret, self.size, self.count)
 
 
-def _cut(problem: Problem, columns: Sequence[Column]) -> Cut:
+def _cut(problem: Problem, columns: Sequence[Column]) -> PublishedValues:
     table = problem.table
     place_of = {attribute.name: place for place, attribute in enumerate(table.attributes)}
     secret_of = {attribute.name: place for place, attribute in enumerate(table.sensitive)}
@@ -181,7 +181,7 @@ def _model_problems(table: EncodedTable, models: Sequence[PrivacyModel]) -> Iter
                 yield from error.problems
 
 
-def _notes(columns: Sequence[Column], problem: Problem, table: Table, cut: Cut) -> Iterator[str]:
+def _notes(columns: Sequence[Column], problem: Problem, table: Table, cut: PublishedValues) -> Iterator[str]:
     names = {name for column in columns for name in column}
     yield f"Sets of attributes: {'; '.join(', '.join(column) for column in columns)}."
     known = [*table.schema.quasi_identifying, *table.schema.sensitive]

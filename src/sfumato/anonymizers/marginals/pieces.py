@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from sfumato.classes.generalized import Members
+from sfumato.classes.generalized import ValueSets
 from sfumato.recoding.notation import STAR, exact_texts, range_texts, set_texts
 from sfumato.table.encoding import EncodedAttribute
 
@@ -65,7 +65,7 @@ def piece_texts(attribute: EncodedAttribute, pieces: Sequence[Piece]) -> pl.Seri
         return range_texts(attribute, low, high)
     starts = np.concatenate([[0], np.cumsum(high - low + 1)])
     codes = np.concatenate([np.arange(first, last + 1) for first, last in pieces]).astype(np.int32)
-    texts = set_texts(attribute, Members(starts, codes))
+    texts = set_texts(attribute, ValueSets(starts, codes))
     everything = (low == 0) & (high == attribute.size)
     return pl.select(
         pl.when(pl.Series(everything)).then(pl.lit(STAR)).otherwise(texts).alias(attribute.name)

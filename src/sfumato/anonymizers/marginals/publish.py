@@ -9,7 +9,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from sfumato.anonymizers.marginals.pieces import piece_texts
-from sfumato.anonymizers.marginals.search import Cut
+from sfumato.anonymizers.marginals.search import PublishedValues
 from sfumato.classes.grouping import group_records
 from sfumato.kernels.grouping import first_records
 from sfumato.published.bucketized import COUNT
@@ -19,7 +19,7 @@ from sfumato.table.table import Table
 
 
 def publish_marginals(
-    columns: Sequence[tuple[str, ...]], cut: Cut, encoded: EncodedTable, table: Table
+    columns: Sequence[tuple[str, ...]], cut: PublishedValues, encoded: EncodedTable, table: Table
 ) -> MarginalTables:
     """Write a table for each set, its rows sorted by what they say.
 
@@ -31,7 +31,7 @@ def publish_marginals(
     return MarginalTables(frames, tuple(columns), sensitive)
 
 
-def _counted(column: tuple[str, ...], cut: Cut, encoded: EncodedTable, table: Table) -> pl.DataFrame:
+def _counted(column: tuple[str, ...], cut: PublishedValues, encoded: EncodedTable, table: Table) -> pl.DataFrame:
     place_of = {attribute.name: place for place, attribute in enumerate(encoded.attributes)}
     secret_of = {attribute.name: place for place, attribute in enumerate(encoded.sensitive)}
     keys = [
@@ -49,7 +49,9 @@ def _counted(column: tuple[str, ...], cut: Cut, encoded: EncodedTable, table: Ta
     return frame.sort(texts, nulls_last=True)
 
 
-def _written(place: int, example: NDArray[np.int64], cut: Cut, encoded: EncodedTable, table: Table) -> pl.Series:
+def _written(
+    place: int, example: NDArray[np.int64], cut: PublishedValues, encoded: EncodedTable, table: Table
+) -> pl.Series:
     attribute = encoded.attributes[place]
     used = np.unique(cut.piece_of[:, place]).tolist()
     if all(low == high for low, high in (cut.pieces[place][piece] for piece in used)):

@@ -15,7 +15,7 @@ from sfumato.table.encoding import EncodedAttribute, EncodedTable
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Cut:
+class PublishedValues:
     """How values are published.
 
     Attributes
@@ -35,7 +35,7 @@ def cut_values(
     sets: Sequence[Sequence[int]],
     smallest: int,
     satisfied: Callable[[int, NDArray[np.int32], int], bool],
-) -> Cut:
+) -> PublishedValues:
     """Cut the values of all attributes, the cut that tells most first, as long as every table stays within the models.
 
     Parameters
@@ -64,7 +64,7 @@ def cut_values(
         _, place, _, number = heapq.heappop(queue)
         for entry in state.tried(place, number):
             heapq.heappush(queue, entry)
-    return Cut(tuple(state.pieces), state.piece_of)
+    return PublishedValues(tuple(state.pieces), state.piece_of)
 
 
 Entry = tuple[float, int, int, int]

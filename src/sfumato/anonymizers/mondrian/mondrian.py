@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.anonymizers.feasibility import Feasible, feasible
+from sfumato.anonymizers.feasibility import FeasibleProblem, feasible
 from sfumato.anonymizers.mondrian.blind_blocks import block_size, cut_blocks
 from sfumato.anonymizers.mondrian.cut_regions import regions_of
 from sfumato.anonymizers.protocol import Problem
@@ -144,7 +144,7 @@ class Mondrian(Checked):
         solutions = [self._solve(start) for start in starts]
         return solutions[0] if len(solutions) == 1 else least_loss(problem.table, solutions)
 
-    def _solve(self, start: Feasible) -> Partition:
+    def _solve(self, start: FeasibleProblem) -> Partition:
         table = start.problem.table
         # Relaxed halves depend on the order of equal records, which is drawn.
         order = permutation(table.height, start.problem.seed) if self.mode == "relaxed" else None

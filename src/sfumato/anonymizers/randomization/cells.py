@@ -13,7 +13,7 @@ from sfumato.errors import InputError
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Cells:
+class PresentCells:
     """The present cells of a column of numbers or dates.
 
     Attributes
@@ -56,16 +56,16 @@ class Cells:
             raise InputError(f"column {self.column.name!r}: a date would leave what dates can be") from None
 
 
-def cells_of(column: pl.Series) -> Cells:
+def cells_of(column: pl.Series) -> PresentCells:
     """Take the present numbers out of a column of numbers or dates."""
     if column.dtype.is_float():
         column = column.fill_nan(None)
     places = np.flatnonzero(column.is_not_null().to_numpy())
     wide = pl.Float64 if column.dtype.is_float() else pl.Int64
-    return Cells(column, places, column.drop_nulls().to_physical().cast(wide).to_numpy())
+    return PresentCells(column, places, column.drop_nulls().to_physical().cast(wide).to_numpy())
 
 
-def refuse_overflow(cells: Cells, largest_change: float) -> None:
+def refuse_overflow(cells: PresentCells, largest_change: float) -> None:
     """Raise InputError where whole numbers are so large that a change would not fit them."""
     largest = float(np.abs(cells.numbers.astype(np.float64)).max(initial=0.0))
     if not np.isfinite(largest + largest_change) or (cells.is_whole and largest + largest_change >= 2.0**63):

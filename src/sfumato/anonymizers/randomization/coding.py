@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 
 from sfumato.anonymizers.protocol import Problem, Publication
-from sfumato.anonymizers.randomization.cells import Cells, cells_of
+from sfumato.anonymizers.randomization.cells import PresentCells, cells_of
 from sfumato.anonymizers.randomization.choosing import (
     MEASURED,
     attribute_problems,
@@ -117,7 +117,7 @@ class TopBottomCoding(Checked):
         return cells.with_numbers(np.clip(cells.numbers, low, high))
 
 
-def _number(cells: Cells, bound: Bound) -> Any:
+def _number(cells: PresentCells, bound: Bound) -> Any:
     """Return a bound as a number of the column's type."""
     if cells.column.dtype == pl.Date:
         try:

@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 
 from sfumato.anonymizers.protocol import Problem, Publication
-from sfumato.anonymizers.randomization.cells import Cells, cells_of, refuse_overflow
+from sfumato.anonymizers.randomization.cells import PresentCells, cells_of, refuse_overflow
 from sfumato.anonymizers.randomization.choosing import (
     MEASURED,
     attribute_problems,
@@ -84,12 +84,12 @@ class Noise(Checked):
         return publish_changed(table, dict(zip(names, changed, strict=True)), problem.seed)
 
 
-def _with_gaps(cells: Cells) -> Floats:
+def _with_gaps(cells: PresentCells) -> Floats:
     full = np.full(len(cells.column), np.nan)
     full[cells.places] = cells.numbers
     return full
 
 
-def _noisy(cells: Cells, noise: Floats) -> pl.Series:
+def _noisy(cells: PresentCells, noise: Floats) -> pl.Series:
     refuse_overflow(cells, float(np.abs(noise).max(initial=0.0)))
     return cells.with_numbers(cells.numbers + (np.rint(noise).astype(np.int64) if cells.is_whole else noise))

@@ -15,7 +15,7 @@ from sfumato.table.ratings.ratings import Ratings
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Arranged:
+class ShuffledRatings:
     """Ratings in random order.
 
     Attributes
@@ -30,7 +30,7 @@ class Arranged:
     origin: NDArray[np.int64]
 
 
-def arranged(ratings: Ratings, seed: int | None) -> Arranged:
+def arranged(ratings: Ratings, seed: int | None) -> ShuffledRatings:
     """Sort issues by name and records by what they hold, then bring the records into random order.
 
     With a seed, the result is the same for every order of the input's records and issues: records that stay tied hold
@@ -39,7 +39,7 @@ def arranged(ratings: Ratings, seed: int | None) -> Arranged:
     by_name = _issues_by_name(ratings)
     by_content = np.array(sorted(range(by_name.height), key=_keys(by_name).__getitem__), dtype=np.int64)
     order = by_content[permutation(by_name.height, seed)]
-    return Arranged(chosen_records(by_name, order)[0], order)
+    return ShuffledRatings(chosen_records(by_name, order)[0], order)
 
 
 def _keys(ratings: Ratings) -> list[bytes]:

@@ -21,7 +21,7 @@ STRICT = 1e15
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Block:
+class RatingBlock:
     """Some records as the kernels take them.
 
     Attributes
@@ -65,7 +65,7 @@ def weights_of(task: RatingTask, favored: NDArray[np.int64]) -> NDArray[np.int64
     return np.where(task.kept, KEPT_WEIGHT * 10**favored, 1).astype(np.int64)
 
 
-def block_of(task: RatingTask, records: NDArray[np.int64], weights: NDArray[np.int64]) -> Block:
+def block_of(task: RatingTask, records: NDArray[np.int64], weights: NDArray[np.int64]) -> RatingBlock:
     """Write the ratings of some records into a table, without issues of which no group could keep a rating."""
     ratings = task.ratings
     rated = np.concatenate([ratings.issues[ratings.starts[i] : ratings.starts[i + 1]] for i in records.tolist()])
@@ -75,7 +75,7 @@ def block_of(task: RatingTask, records: NDArray[np.int64], weights: NDArray[np.i
     rows = (records, ratings.starts, ratings.issues, ratings.codes)
     table = dense_codes(*rows, _columns(shown), int(shown.sum()))
     hidden = dense_codes(*rows, _columns(ratings.sensitive), int(ratings.sensitive.sum()))
-    return Block(records, (*rated_columns(table), table, weights[shown], hidden))
+    return RatingBlock(records, (*rated_columns(table), table, weights[shown], hidden))
 
 
 def blocks_of(task: RatingTask, size: int) -> list[NDArray[np.int64]]:

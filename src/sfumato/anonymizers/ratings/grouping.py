@@ -7,8 +7,8 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.anonymizers.ratings.blocks import STRICT, Block, block_of, blocks_of, group_numbers, rules_of
-from sfumato.anonymizers.ratings.groups import Groups, groups_from
+from sfumato.anonymizers.ratings.blocks import STRICT, RatingBlock, block_of, blocks_of, group_numbers, rules_of
+from sfumato.anonymizers.ratings.groups import ProximityGroups, groups_from
 from sfumato.anonymizers.ratings.task import RatingTask
 from sfumato.kernels.ratings.groups import improve_groups, merge_flat, near_records, start_groups
 from sfumato.parallel import each
@@ -24,7 +24,7 @@ _PASSES = 12
 _SHARE = 3.0  # of the worth of a group that its lacking everything costs
 
 
-def grouped(task: RatingTask, weights: NDArray[np.int64]) -> Groups:
+def grouped(task: RatingTask, weights: NDArray[np.int64]) -> ProximityGroups:
     """Put records into groups of at least k so that what the groups can keep is worth most.
 
     In each block of records that rated alike: groups are built around the records with most to lose, each time taking
@@ -94,14 +94,14 @@ def _of_block(
     return group_numbers(groups, sizes, len(records))
 
 
-def _penalty(block: Block, task: RatingTask, groups: int) -> float:
+def _penalty(block: RatingBlock, task: RatingTask, groups: int) -> float:
     """Return what lacking all deviation is held against: a multiple of what a group has, and so could keep."""
     columns, weights = block.arrays[1], block.arrays[3]
     worth = float(weights[columns].sum()) * task.ratings.scale.size / max(groups, 1)
     return _SHARE * max(worth, 1.0)
 
 
-def _near(block: Block, k: int) -> int:
+def _near(block: RatingBlock, k: int) -> int:
     """Return with the groups of how many others a record is tried: all in sparse ratings, few in dense ones."""
     _, columns, table, _, _ = block.arrays
     density = max(len(columns) / max(table.size, 1), 1e-6)

@@ -13,7 +13,7 @@ from sfumato.table.ratings.ratings import Ratings
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Groups:
+class ProximityGroups:
     """Which records are made proximate to each other.
 
     Letters: n records, G groups.
@@ -46,7 +46,7 @@ class Groups:
         return np.append(0, np.cumsum(sizes)).astype(np.int64), order[self.left_out :].astype(np.int64)
 
 
-def groups_from(numbers: NDArray[np.integer], is_equal: NDArray[np.bool_] | None = None) -> Groups:
+def groups_from(numbers: NDArray[np.integer], is_equal: NDArray[np.bool_] | None = None) -> ProximityGroups:
     """Give groups numbers from 0 in the order of `numbers`, −1 being none.
 
     Parameters
@@ -59,11 +59,11 @@ def groups_from(numbers: NDArray[np.integer], is_equal: NDArray[np.bool_] | None
     used, group_of = np.unique(numbers[numbers >= 0], return_inverse=True)
     found = np.full(len(numbers), -1, dtype=np.int64)
     found[numbers >= 0] = group_of
-    return Groups(found, np.zeros(len(used), dtype=np.bool_) if is_equal is None else is_equal[used])
+    return ProximityGroups(found, np.zeros(len(used), dtype=np.bool_) if is_equal is None else is_equal[used])
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Changed:
+class ChangedRatings:
     """Ratings after a change, and where each comes from.
 
     Attributes
@@ -78,7 +78,7 @@ class Changed:
     sources: NDArray[np.int64]
 
 
-def unified(ratings: Ratings, groups: Groups, steps: int, invent: bool) -> Changed:
+def unified(ratings: Ratings, groups: ProximityGroups, steps: int, invent: bool) -> ChangedRatings:
     """Make the members of each group proximate at the least charge.
 
     An issue that all members rated is published, each rating brought into the window of `steps` that changes least; of
@@ -105,7 +105,7 @@ def unified(ratings: Ratings, groups: Groups, steps: int, invent: bool) -> Chang
     row_starts, shown, windows = published_windows(firsts, members, *given, widths, ratings.scale.size, invent)
     starts, issues, codes, origin = published_rows(firsts, members, *given, widths, row_starts, shown, windows)
     times = None if ratings.times is None else ratings.times.gather(pl.Series(origin).replace(-1, None))
-    return Changed(replace(ratings, starts=starts, issues=issues, codes=codes, times=times), origin)
+    return ChangedRatings(replace(ratings, starts=starts, issues=issues, codes=codes, times=times), origin)
 
 
 def chosen_records(ratings: Ratings, rows: NDArray[np.integer]) -> tuple[Ratings, NDArray[np.int64]]:

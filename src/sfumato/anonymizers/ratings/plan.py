@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.anonymizers.ratings.blocks import STRICT, block_of, group_numbers, rules_of
-from sfumato.anonymizers.ratings.groups import Changed, Groups, groups_from, unified
+from sfumato.anonymizers.ratings.groups import ChangedRatings, ProximityGroups, groups_from, unified
 from sfumato.anonymizers.ratings.task import RatingTask
 from sfumato.kernels.ratings.groups import merge_flat
 from sfumato.kernels.ratings.patterns import greedy_cliques, merge_patterns
@@ -20,7 +20,7 @@ MOST_CELLS = 2**31
 """Different sets of rated issues × issues that the plan takes: it counts the raters of each set and issue."""
 
 
-def planned(task: RatingTask) -> tuple[Changed, Groups]:
+def planned(task: RatingTask) -> tuple[ChangedRatings, ProximityGroups]:
     """Merge sets of rated issues by Hamming distance, then put records with the same set into cliques.
 
     Returns the ratings after the first step, which have the same rated issues in every set of at least k records, and
@@ -36,21 +36,21 @@ def planned(task: RatingTask) -> tuple[Changed, Groups]:
     merged = _one_pattern_each(task)
     changed = unified(merged.ratings, _patterns_merged(merged.ratings, task), task.ratings.scale.size - 1, task.invent)
     cliques = _cliques(changed.ratings, task)
-    start = Changed(changed.ratings, _through(merged.sources, changed.sources))
+    start = ChangedRatings(changed.ratings, _through(merged.sources, changed.sources))
     return start, _enlarged(replace(task, ratings=start.ratings), cliques) if task.model.l > 0 else cliques
 
 
-def _one_pattern_each(task: RatingTask) -> Changed:
+def _one_pattern_each(task: RatingTask) -> ChangedRatings:
     """Drop what is not kept."""
     ratings = task.ratings
     stays = (task.kept | ratings.sensitive)[ratings.issues] if task.kept.any() else np.ones(len(ratings.issues), bool)
     starts = np.append(0, np.cumsum(stays))[ratings.starts].astype(np.int64)
     times = None if ratings.times is None else ratings.times.filter(stays)
     left = replace(ratings, starts=starts, issues=ratings.issues[stays], codes=ratings.codes[stays], times=times)
-    return Changed(left, np.flatnonzero(stays))
+    return ChangedRatings(left, np.flatnonzero(stays))
 
 
-def _patterns_merged(ratings: Ratings, task: RatingTask) -> Groups:
+def _patterns_merged(ratings: Ratings, task: RatingTask) -> ProximityGroups:
     vectors = vectors_of(ratings)
     _, first, patterns = np.unique(vectors.mask_of[vectors.vector_of], return_index=True, return_inverse=True)
     rank = np.empty(len(first), dtype=np.int64)
@@ -61,7 +61,7 @@ def _patterns_merged(ratings: Ratings, task: RatingTask) -> Groups:
     return groups_from(merged)
 
 
-def _cliques(ratings: Ratings, task: RatingTask) -> Groups:
+def _cliques(ratings: Ratings, task: RatingTask) -> ProximityGroups:
     vectors = vectors_of(ratings)
     masks = vectors.mask_of[vectors.vector_of]
     numbers = np.empty(ratings.height, dtype=np.int64)
@@ -79,7 +79,7 @@ def _cliques(ratings: Ratings, task: RatingTask) -> Groups:
     return groups_from(numbers)
 
 
-def _enlarged(task: RatingTask, cliques: Groups) -> Groups:
+def _enlarged(task: RatingTask, cliques: ProximityGroups) -> ProximityGroups:
     """Merge cliques whose sensitive ratings deviate too little with those that cost least."""
     block = block_of(task, np.arange(task.ratings.height), np.ones(len(task.kept), dtype=np.int64))
     firsts, members = cliques.rows()

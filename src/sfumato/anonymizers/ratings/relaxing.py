@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.anonymizers.ratings.groups import Changed, Groups, chosen_records
+from sfumato.anonymizers.ratings.groups import ChangedRatings, ProximityGroups, chosen_records
 from sfumato.anonymizers.ratings.task import RatingTask
 from sfumato.kernels.ratings.relax import relax_codes
 from sfumato.kernels.ratings.worth import MISSING
@@ -21,8 +21,8 @@ _PASSES = 4
 
 
 def relaxed(
-    task: RatingTask, changed: Changed, groups: Groups, answer: Satisfaction
-) -> tuple[Changed, Groups, Satisfaction]:
+    task: RatingTask, changed: ChangedRatings, groups: ProximityGroups, answer: Satisfaction
+) -> tuple[ChangedRatings, ProximityGroups, Satisfaction]:
     """Bring ratings back towards what they were where every record still has k around it.
 
     The members of a group are proximate to each other, which is more than the model asks for: it wants k records around
@@ -45,13 +45,13 @@ def relaxed(
         codes[places] = now
 
     each(relax, _chunks(changed, groups, task.model.k), task.threads)
-    found = Changed(replace(changed.ratings, codes=codes), changed.sources)
+    found = ChangedRatings(replace(changed.ratings, codes=codes), changed.sources)
     shown, _ = chosen_records(found.ratings, np.flatnonzero(groups.group_of >= 0))
     decided = check_ratings(shown, task.model, threads=task.threads)
     return (found, groups, decided) if decided.holds else (changed, groups, answer)
 
 
-def _chunks(changed: Changed, groups: Groups, k: int) -> list[NDArray[np.int64]]:
+def _chunks(changed: ChangedRatings, groups: ProximityGroups, k: int) -> list[NDArray[np.int64]]:
     """Return records that rate the same issues, whole groups of them and not many at a time.
 
     Within a group everybody has k around, so that each chunk can be looked at by itself.
@@ -72,7 +72,7 @@ def _chunks(changed: Changed, groups: Groups, k: int) -> list[NDArray[np.int64]]
     return chunks
 
 
-def _places(changed: Changed, records: NDArray[np.int64]) -> NDArray[np.int64]:
+def _places(changed: ChangedRatings, records: NDArray[np.int64]) -> NDArray[np.int64]:
     """Return where the non-sensitive ratings of records stand that rate the same issues; int64 (records, issues)."""
     ratings = changed.ratings
     _, places = chosen_records(ratings, records)

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.anonymizers.ratings.groups import Changed, Groups, chosen_records, groups_from, unified
+from sfumato.anonymizers.ratings.groups import ChangedRatings, ProximityGroups, chosen_records, groups_from, unified
 from sfumato.anonymizers.ratings.task import RatingTask
 from sfumato.published.checks.ratings.check import check_ratings
 from sfumato.published.checks.ratings.satisfaction import Satisfaction
@@ -15,7 +15,9 @@ from sfumato.published.checks.ratings.vectors import vectors_of
 from sfumato.table.ratings.ratings import Ratings
 
 
-def settled(task: RatingTask, start: Changed | None, groups: Groups) -> tuple[Changed, Groups, Satisfaction]:
+def settled(
+    task: RatingTask, start: ChangedRatings | None, groups: ProximityGroups
+) -> tuple[ChangedRatings, ProximityGroups, Satisfaction]:
     """Publish groups, decide, and change the groups around which the model does not hold until it holds.
 
     Records of one group may be proximate to some, but not all, of another. Groups that this harms, and those that they
@@ -47,12 +49,14 @@ def settled(task: RatingTask, start: Changed | None, groups: Groups) -> tuple[Ch
             sources = changed.sources
             if start is not None:
                 sources = np.where(sources < 0, -1, np.append(start.sources, -1)[sources])
-            return Changed(changed.ratings, sources), groups, answer
+            return ChangedRatings(changed.ratings, sources), groups, answer
         failing = shown[(answer.failures()["record"] - 1).to_numpy()]
         groups = _calmer(task, before, changed.ratings, groups, failing)
 
 
-def _calmer(task: RatingTask, before: Ratings, after: Ratings, groups: Groups, failing: NDArray[np.int64]) -> Groups:
+def _calmer(
+    task: RatingTask, before: Ratings, after: Ratings, groups: ProximityGroups, failing: NDArray[np.int64]
+) -> ProximityGroups:
     """Return groups that are nearer to satisfying the model around records where it fails."""
     harmed = np.unique(groups.group_of[failing])
     touching = np.unique(groups.group_of[_around(after, failing, task.steps)])
@@ -64,10 +68,10 @@ def _calmer(task: RatingTask, before: Ratings, after: Ratings, groups: Groups, f
     return _merged(groups, harmed)
 
 
-def _merged(groups: Groups, harmed: NDArray[np.int64]) -> Groups:
+def _merged(groups: ProximityGroups, harmed: NDArray[np.int64]) -> ProximityGroups:
     """Merge each of some groups with the next; with a single group, take in the records that were left out, too."""
     if groups.count == 1:
-        return Groups(np.zeros_like(groups.group_of), np.ones(1, dtype=np.bool_))
+        return ProximityGroups(np.zeros_like(groups.group_of), np.ones(1, dtype=np.bool_))
     into = np.arange(groups.count)
     for group in harmed.tolist():
         following = group + 1 if group + 1 < groups.count else group - 1

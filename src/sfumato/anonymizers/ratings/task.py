@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from sfumato.models.k_epsilon_l_anonymity import RatingAnonymity
 from sfumato.progress import Progress, silent
-from sfumato.published.checks.ratings.measures import Question
+from sfumato.published.checks.ratings.measures import ProximityQuery
 from sfumato.table.ratings.ratings import Ratings
 
 Method = Literal["groups", "plan"]
@@ -46,9 +46,9 @@ class RatingTask:
     progress: Progress = field(default=silent)
 
     @property
-    def question(self) -> Question:
+    def question(self) -> ProximityQuery:
         """The satisfaction problem of the ratings as they are."""
-        return Question(self.ratings, self.model)
+        return ProximityQuery(self.ratings, self.model)
 
     @property
     def steps(self) -> int:

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
-from sfumato.anonymizers.feasibility import Feasible, feasible
+from sfumato.anonymizers.feasibility import FeasibleProblem, feasible
 from sfumato.anonymizers.protocol import Problem
-from sfumato.anonymizers.single_dimensional.search import Grid, best_of, grid_of, partition_of, with_suppression
+from sfumato.anonymizers.single_dimensional.search import CutGrid, best_of, grid_of, partition_of, with_suppression
 from sfumato.classes.partition import Partition
 from sfumato.kernels.global_cuts.global_cuts import BEST, FALLBACK, MEDIAN
 from sfumato.numbers import counted
@@ -84,11 +84,11 @@ class GlobalMondrian(Checked):
         """
         return best_of(problem, (found for start in feasible(problem) for found in self._solutions(start)))
 
-    def _solutions(self, start: Feasible) -> Iterator[Partition]:
+    def _solutions(self, start: FeasibleProblem) -> Iterator[Partition]:
         grid = grid_of(start, start.problem.table.attributes)
         return with_suppression(start, lambda limit: self._solve(grid, limit))
 
-    def _solve(self, grid: Grid, limit: int) -> Partition:
+    def _solve(self, grid: CutGrid, limit: int) -> Partition:
         widest = self.attribute_choice == "widest"
         found = grid.search(grid.cutting(place=_PLACES[self.split_rule], widest=widest), limit)
         return partition_of(grid, found, [f"Global Mondrian made {counted(found.cuts, 'cut')} across the whole table."])

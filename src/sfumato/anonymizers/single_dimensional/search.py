@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.anonymizers.feasibility import Feasible
+from sfumato.anonymizers.feasibility import FeasibleProblem
 from sfumato.anonymizers.protocol import Problem
 from sfumato.anonymizers.records import Records, records_of
 from sfumato.anonymizers.selection import least_loss
@@ -18,7 +18,7 @@ from sfumato.classes.regions import Regions
 from sfumato.classes.statistics import class_statistics
 from sfumato.hierarchy.tree import Hierarchy, Level
 from sfumato.kernels.global_cuts.global_cuts import LEAF, ROOT, Cutting, Nodes, new_sweep
-from sfumato.kernels.global_cuts.product_cells import CUTS, REGIONS, SETTLED, Layout, sorted_rows, start_cells
+from sfumato.kernels.global_cuts.product_cells import CUTS, REGIONS, SETTLED, SortedAttributes, sorted_rows, start_cells
 from sfumato.kernels.global_cuts.specialization import add_region, new_regions, region_of_codes, specialize
 from sfumato.kernels.space import TREE, Space
 from sfumato.models.says import smallest_allowed
@@ -32,7 +32,7 @@ THRIFT = 64.0
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Cut:
+class TableCut:
     """A table cut into regions: the range of codes that each code is published as, and the cell of each record.
 
     Letters: m distinct records, q attributes.
@@ -60,7 +60,7 @@ class Cut:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Grid:
+class CutGrid:
     """A problem laid out for cutting.
 
     Attributes
@@ -72,19 +72,19 @@ class Grid:
     nodes : Nodes
     """
 
-    start: Feasible
+    start: FeasibleProblem
     records: Records
-    layout: Layout
+    layout: SortedAttributes
     space: Space
     nodes: Nodes
 
     @property
-    def roots(self) -> Cut:
+    def roots(self) -> TableCut:
         """Every attribute as one region, and all records in one cell."""
         widths = self.layout.cardinalities.tolist()
         lows = tuple(np.zeros(width, dtype=np.int64) for width in widths)
         stops = tuple(np.full(width, width, dtype=np.int64) for width in widths)
-        return Cut(lows, stops, np.zeros(self.records.height, dtype=np.int32))
+        return TableCut(lows, stops, np.zeros(self.records.height, dtype=np.int32))
 
     @property
     def scale(self) -> float:
@@ -98,7 +98,7 @@ class Grid:
         thrift = 0.0 if widest else THRIFT / max(1, int(self.layout.weights.sum()))
         return Cutting(smallest, ruled, place, widest, per_anonymity, thrift, self.scale)
 
-    def search(self, cutting: Cutting, limit: int, begun: Cut | None = None) -> Cut:
+    def search(self, cutting: Cutting, limit: int, begun: TableCut | None = None) -> TableCut:
         """Cut until no cut is allowable.
 
         Parameters
@@ -127,7 +127,7 @@ class Grid:
             settled = max(settled, int(cells.counters[SETTLED]))
             self.start.problem.progress("cutting", settled, max(settled, int(cells.counters[REGIONS])))
         own = np.split(region_of_codes(layout, space, cells, regions), space.offsets[1:-1])
-        return Cut(
+        return TableCut(
             tuple(regions.low[part] for part in own),
             tuple(regions.stop[part] for part in own),
             cells.of_record,
@@ -146,7 +146,7 @@ class Grid:
         return node if node != LEAF and self.nodes.last[node] > self.nodes.first[node] else LEAF
 
 
-def grid_of(start: Feasible, attributes: Sequence[EncodedAttribute]) -> Grid:
+def grid_of(start: FeasibleProblem, attributes: Sequence[EncodedAttribute]) -> CutGrid:
     """Lay a problem out: distinct records, sorted by each attribute. Cost O(q n).
 
     Parameters
@@ -166,9 +166,9 @@ def grid_of(start: Feasible, attributes: Sequence[EncodedAttribute]) -> Grid:
     sizes = np.array([attribute.size for attribute in attributes], dtype=np.int64)
     sensitive = np.ascontiguousarray(columns[q:])
     weights = records.weights.astype(np.int64)
-    layout = Layout(codes, sensitive, weights, rows, starts, sizes, cardinalities)
+    layout = SortedAttributes(codes, sensitive, weights, rows, starts, sizes, cardinalities)
     space = space_of(attributes)
-    return Grid(start, records, layout, space, nodes_of(space))
+    return CutGrid(start, records, layout, space, nodes_of(space))
 
 
 def nodes_of(space: Space) -> Nodes:
@@ -195,7 +195,7 @@ def with_two_levels(attribute: EncodedAttribute) -> EncodedAttribute:
     return replace(attribute, hierarchy=Hierarchy(levels))
 
 
-def partition_of(grid: Grid, cut: Cut, notes: Sequence[str] = ()) -> Partition:
+def partition_of(grid: CutGrid, cut: TableCut, notes: Sequence[str] = ()) -> Partition:
     """Turn a cut table into a solution: classes, and what each one publishes.
 
     Classes are numbered by what they publish, so that their numbers do not depend on the order of the records. Cost
@@ -215,7 +215,7 @@ def partition_of(grid: Grid, cut: Cut, notes: Sequence[str] = ()) -> Partition:
     return replace(grid.start.partition(cover, len(used)), regions=regions, notes=tuple(notes))
 
 
-def _regions(attributes: Sequence[EncodedAttribute], cut: Cut, codes: NDArray[np.int32]) -> Regions:
+def _regions(attributes: Sequence[EncodedAttribute], cut: TableCut, codes: NDArray[np.int32]) -> Regions:
     """Look up what each class publishes, from the codes of one of its records, int32 (q, c)."""
     low, high, level = np.empty((3, codes.shape[1], len(attributes)), dtype=np.int32)
     for index, attribute in enumerate(attributes):
@@ -276,7 +276,7 @@ def best_of(problem: Problem, solutions: Iterable[Partition]) -> Partition:
     return found[0] if len(found) == 1 else least_loss(problem.table, found)
 
 
-def with_suppression(start: Feasible, solve: Callable[[int], Partition]) -> Iterator[Partition]:
+def with_suppression(start: FeasibleProblem, solve: Callable[[int], Partition]) -> Iterator[Partition]:
     """Solve without suppression, and again with it where the limit and the models allow what comes out.
 
     Parameters

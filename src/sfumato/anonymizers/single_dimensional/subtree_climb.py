@@ -5,16 +5,16 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.anonymizers.single_dimensional.search import WORK, Cut, Grid
+from sfumato.anonymizers.single_dimensional.search import WORK, CutGrid, TableCut
 from sfumato.anonymizers.single_dimensional.subtree_forest import forest_of
 from sfumato.classes.grouping import group_records
 from sfumato.classes.statistics import class_statistics
-from sfumato.kernels.global_cuts.subtree_merging import CHOSEN, MERGES, Forest, merge, start_merging
+from sfumato.kernels.global_cuts.subtree_merging import CHOSEN, MERGES, HierarchyForest, merge, start_merging
 
 Ranges = tuple[list[NDArray[np.int64]], list[NDArray[np.int64]]]
 
 
-def climb(grid: Grid, limit: int) -> Cut:
+def climb(grid: CutGrid, limit: int) -> TableCut:
     """Replace the children of a node by the node, where that costs least loss per gained anonymity.
 
     Parameters
@@ -51,11 +51,11 @@ def climb(grid: Grid, limit: int) -> Cut:
     merges = int(merging.counters[CHOSEN])
     low, stop = ranges = _ranges(grid, forest, np.concatenate([leaves, merging.merged[:merges]]))
     cell_of, _ = _cells(grid, ranges)
-    cut = Cut(tuple(low), tuple(stop), cell_of, merges)
+    cut = TableCut(tuple(low), tuple(stop), cell_of, merges)
     return _without_failing(grid, cut) if limit else cut
 
 
-def _ranges(grid: Grid, forest: Forest, published: NDArray[np.int64]) -> Ranges:
+def _ranges(grid: CutGrid, forest: HierarchyForest, published: NDArray[np.int64]) -> Ranges:
     """Return the first code and the end of what each code is published as; later nodes go before earlier ones."""
     widths = grid.layout.cardinalities.tolist()
     low = [np.zeros(width, dtype=np.int64) for width in widths]
@@ -66,13 +66,13 @@ def _ranges(grid: Grid, forest: Forest, published: NDArray[np.int64]) -> Ranges:
     return low, stop
 
 
-def _cells(grid: Grid, ranges: Ranges) -> tuple[NDArray[np.int32], int]:
+def _cells(grid: CutGrid, ranges: Ranges) -> tuple[NDArray[np.int32], int]:
     codes = grid.layout.codes
     firsts = [low[codes[attribute]] for attribute, low in enumerate(ranges[0])]
     return group_records(np.column_stack(firsts).astype(np.int32))
 
 
-def _without_failing(grid: Grid, cut: Cut) -> Cut:
+def _without_failing(grid: CutGrid, cut: TableCut) -> TableCut:
     """Suppress the cells that break a model."""
     problem, table = grid.start.problem, grid.start.problem.table
     class_of = grid.records.spread(cut.cell_of)
@@ -80,4 +80,4 @@ def _without_failing(grid: Grid, cut: Cut) -> Cut:
     statistics = class_statistics(class_of, count, table.sensitive_codes, table.sensitive)
     holding = np.logical_and.reduce([model.holds(statistics) for model in problem.models])
     number = np.where(holding, np.cumsum(holding) - 1, -1).astype(np.int32)
-    return Cut(cut.low, cut.stop, number[cut.cell_of], cut.cuts)
+    return TableCut(cut.low, cut.stop, number[cut.cell_of], cut.cuts)

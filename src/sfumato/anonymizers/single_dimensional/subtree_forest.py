@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.kernels.global_cuts.global_cuts import LEAF, ROOT, Nodes, part_count, tree_part
-from sfumato.kernels.global_cuts.product_cells import Layout, range_loss
-from sfumato.kernels.global_cuts.subtree_merging import PRIME, Forest
+from sfumato.kernels.global_cuts.product_cells import SortedAttributes, range_loss
+from sfumato.kernels.global_cuts.subtree_merging import PRIME, HierarchyForest
 from sfumato.kernels.space import TREE, Space
 
 INTERVALS = 256
@@ -20,7 +20,7 @@ Parts = dict[tuple[int, int], list[tuple[int, int]]]
 """The parts that a range of codes has as a node: range (low, stop) → ranges."""
 
 
-def forest_of(layout: Layout, space: Space, nodes: Nodes) -> Forest:
+def forest_of(layout: SortedAttributes, space: Space, nodes: Nodes) -> HierarchyForest:
     """Build the trees of all attributes. Cost O(nodes + codes · depth of the trees of numbers)."""
     rows: list[tuple[int, int, int, int, int]] = []
     for attribute, cardinality in enumerate(layout.cardinalities.tolist()):
@@ -34,10 +34,10 @@ def forest_of(layout: Layout, space: Space, nodes: Nodes) -> Forest:
     inner = parent >= 0
     np.subtract.at(cost, parent[inner], charged[inner])
     hashes = np.random.default_rng(0).integers(0, PRIME, len(rows), dtype=np.int64)
-    return Forest(owner, low, stop, parent, children, loss, cost, hashes)
+    return HierarchyForest(owner, low, stop, parent, children, loss, cost, hashes)
 
 
-def _records(layout: Layout, space: Space) -> NDArray[np.int64]:
+def _records(layout: SortedAttributes, space: Space) -> NDArray[np.int64]:
     """Count the original records below each place of ``layout.starts``, int64 (M + q,)."""
     counts = []
     for attribute, row in enumerate(layout.rows):
@@ -60,7 +60,7 @@ def _rows(attribute: int, cardinality: int, parts: Parts, first: int) -> Iterato
         level = below
 
 
-def _tree_parts(attribute: int, layout: Layout, space: Space, nodes: Nodes) -> Parts:
+def _tree_parts(attribute: int, layout: SortedAttributes, space: Space, nodes: Nodes) -> Parts:
     size, cardinality = int(layout.sizes[attribute]), int(layout.cardinalities[attribute])
     parts: Parts = {}
     if space.kinds[attribute] != TREE:
@@ -77,7 +77,7 @@ def _tree_parts(attribute: int, layout: Layout, space: Space, nodes: Nodes) -> P
     return parts
 
 
-def _halves(attribute: int, size: int, layout: Layout, space: Space) -> Parts:
+def _halves(attribute: int, size: int, layout: SortedAttributes, space: Space) -> Parts:
     """Cut the numbers in two where that saves most, the interval that gains most first, and so on."""
     first = int(space.offsets[attribute]) + attribute
     below = _records(layout, space)[first : first + size + 1]

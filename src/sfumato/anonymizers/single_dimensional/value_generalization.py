@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 from sfumato.anonymizers.domain_levels import two_level_notes
-from sfumato.anonymizers.feasibility import Feasible, feasible
+from sfumato.anonymizers.feasibility import FeasibleProblem, feasible
 from sfumato.anonymizers.protocol import Problem
 from sfumato.anonymizers.single_dimensional.search import (
-    Cut,
-    Grid,
+    CutGrid,
+    TableCut,
     best_of,
     grid_of,
     partition_of,
@@ -91,13 +91,13 @@ class ValueGeneralization(Checked):
         """
         return best_of(problem, (found for start in feasible(problem) for found in self._solutions(start)))
 
-    def _solutions(self, start: Feasible) -> Iterator[Partition]:
+    def _solutions(self, start: FeasibleProblem) -> Iterator[Partition]:
         attributes = start.problem.table.attributes
         grid = grid_of(start, [with_two_levels(attribute) for attribute in attributes])
         return with_suppression(start, lambda limit: self._solve(grid, limit, _made_hierarchies(attributes)))
 
-    def _solve(self, grid: Grid, limit: int, notes: tuple[str, ...]) -> Partition:
-        begun: Cut | None = climb(grid, limit) if self.direction == "bottom-up" else None
+    def _solve(self, grid: CutGrid, limit: int, notes: tuple[str, ...]) -> Partition:
+        begun: TableCut | None = climb(grid, limit) if self.direction == "bottom-up" else None
         found = grid.search(grid.cutting(place=BEST, per_anonymity=not limit), limit, begun)
         merges = begun.cuts if begun is not None else 0
         steps = [counted(merges, "generalization")] if begun is not None else []

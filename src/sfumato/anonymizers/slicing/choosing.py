@@ -14,25 +14,25 @@ from sfumato.errors import PolicyError, UnsatisfiableError, raise_all
 from sfumato.kernels.predicates import SLACK
 from sfumato.models.sensitive import SensitiveModel
 from sfumato.numbers import counted
-from sfumato.published.checks.slices.layout import Layout, models_of_rules, reached
+from sfumato.published.checks.slices.layout import SliceLayout, models_of_rules, reached
 from sfumato.published.checks.slices.slices import group_measures
 from sfumato.published.sliced import Columns
 
-LayOut = Callable[[Columns], Layout]
+LayOut = Callable[[Columns], SliceLayout]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Chosen:
+class ChosenColumns:
     """Columns that one bucket of all records keeps the models with, and what the steward should know of them."""
 
     columns: Columns
-    layout: Layout
+    layout: SliceLayout
     notes: tuple[str, ...] = ()
 
 
 def choose_columns(
     problem: Problem, correlation: Correlation, count: int, alpha: int | None, lay_out: LayOut
-) -> Chosen:
+) -> ChosenColumns:
     """Cluster the attributes; without `alpha` fewer and fewer stand beside the sensitive ones until the models hold.
 
     A sensitive value that hangs together with what stands beside it can be guessed from that, in any bucket: the models
@@ -49,7 +49,7 @@ def choose_columns(
     layout = lay_out(first)
     found = one_bucket_problems(problem, layout, first)
     if not found:
-        return Chosen(first, layout)
+        return ChosenColumns(first, layout)
     if alpha is not None:
         raise_all(UnsatisfiableError, found)
     for fewer in range(_beside(first, sensitive), 0, -1):
@@ -64,11 +64,11 @@ def choose_columns(
                 f"{most} may stand beside the sensitive ones (alpha = {fewer}): more of what hangs together with them "
                 "would tell their values."
             )
-            return Chosen(columns, layout, (note,))
+            return ChosenColumns(columns, layout, (note,))
     raise UnsatisfiableError(*found)
 
 
-def one_bucket_problems(problem: Problem, layout: Layout, columns: Columns) -> list[str]:
+def one_bucket_problems(problem: Problem, layout: SliceLayout, columns: Columns) -> list[str]:
     """Say which models all records as one bucket break, and what helps."""
     table = problem.table
     names = [attribute.name for attribute in table.sensitive]

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from sfumato.models.rule_traits import shares
 from sfumato.progress import Progress, silent
-from sfumato.published.checks.slices.layout import Layout
+from sfumato.published.checks.slices.layout import SliceLayout
 from sfumato.published.checks.slices.matching import matching_cost, measure_vectors, slice_index
 from sfumato.randomness import permutation
 
@@ -54,7 +54,7 @@ class SliceDisclosure:
 
 
 def disclosure_of(
-    layout: Layout,
+    layout: SliceLayout,
     bucket_of: NDArray[np.int64],
     count: int,
     *,

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from sfumato.anonymizers.slicing.partitioning import Buckets
+from sfumato.anonymizers.slicing.partitioning import BucketPartition
 from sfumato.errors import PolicyError
 from sfumato.models import promisable
 from sfumato.models.protocol import PrivacyModel
@@ -86,7 +86,7 @@ def single_value_problems(what: str, table: EncodedTable) -> Iterator[str]:
             )
 
 
-def bucket_sizes(buckets: Buckets) -> dict[str, float]:
+def bucket_sizes(buckets: BucketPartition) -> dict[str, float]:
     """Return how many buckets there are and how large, for a report."""
     sizes = np.bincount(buckets.bucket_of)
     return {

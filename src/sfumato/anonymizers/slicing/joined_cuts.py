@@ -9,7 +9,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from sfumato.anonymizers.protocol import Problem
-from sfumato.anonymizers.slicing.partitioning import Buckets
+from sfumato.anonymizers.slicing.partitioning import BucketPartition
 from sfumato.kernels.predicates import SLACK
 from sfumato.published.checks.slices.joined import joined_shares, largest_shares
 from sfumato.published.sliced import BUCKET, Columns
@@ -17,7 +17,7 @@ from sfumato.randomness import permutation
 from sfumato.table.encoding import EncodedTable
 
 
-def cut_joined(problem: Problem, columns: Columns, bounds: Mapping[str, float]) -> Buckets:
+def cut_joined(problem: Problem, columns: Columns, bounds: Mapping[str, float]) -> BucketPartition:
     """Cut all records, as one bucket that keeps the bounds, into buckets as small as they allow.
 
     Parameters
@@ -49,7 +49,7 @@ def cut_joined(problem: Problem, columns: Columns, bounds: Mapping[str, float]) 
         bucket_of, open_buckets = _level(frame, codes, strata, bucket_of, open_buckets, columns, bounds)
     original = np.empty_like(bucket_of)
     original[order] = bucket_of
-    return Buckets(original, len(open_buckets), "buckets")
+    return BucketPartition(original, len(open_buckets), "buckets")
 
 
 def _level(

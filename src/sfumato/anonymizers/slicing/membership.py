@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.published.checks.slices.layout import Layout, number_rows
+from sfumato.published.checks.slices.layout import SliceLayout, number_rows
 from sfumato.published.checks.slices.matching import matching_cost, measure_vectors, slice_index
 from sfumato.published.sliced import Columns
 from sfumato.randomness import another, permutation
@@ -50,7 +50,7 @@ class MembershipDisclosure:
 
 
 def membership_disclosure(
-    layout: Layout,
+    layout: SliceLayout,
     table: EncodedTable,
     columns: Columns,
     bucket_of: NDArray[np.int64],
@@ -138,7 +138,7 @@ def _expit(logit: float) -> float:
 
 
 def _fakes(
-    layout: Layout,
+    layout: SliceLayout,
     table: EncodedTable,
     columns: Columns,
     bucket_of: NDArray[np.int64],
@@ -153,7 +153,7 @@ def _fakes(
 
 
 def _combinations(
-    layout: Layout,
+    layout: SliceLayout,
     table: EncodedTable,
     columns: Columns,
     bucket_of: NDArray[np.int64],

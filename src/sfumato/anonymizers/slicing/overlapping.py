@@ -21,14 +21,19 @@ from sfumato.anonymizers.slicing.fitting import (
 from sfumato.anonymizers.slicing.fuzzy import FuzzyDistance
 from sfumato.anonymizers.slicing.joined_cuts import cut_joined
 from sfumato.anonymizers.slicing.membership import membership_disclosure
-from sfumato.anonymizers.slicing.overlapping_choice import Settled, joined_problems, least_bound, settle_columns
+from sfumato.anonymizers.slicing.overlapping_choice import (
+    OverlappingChoice,
+    joined_problems,
+    least_bound,
+    settle_columns,
+)
 from sfumato.anonymizers.slicing.overlapping_columns import (
     Method,
     OverlappingClustering,
     Space,
     overlap_columns,
 )
-from sfumato.anonymizers.slicing.partitioning import Buckets, Split, partition_records
+from sfumato.anonymizers.slicing.partitioning import BucketPartition, Split, partition_records
 from sfumato.anonymizers.slicing.publish import publish_slices
 from sfumato.errors import PolicyError, UnsatisfiableError, raise_all
 from sfumato.models.protocol import PrivacyModel
@@ -162,7 +167,7 @@ class OverlappingSlicing(Checked):
         figures = {"overlap_ratio": overlap_ratio(settled.columns), **bucket_sizes(buckets), **membership.figures}
         return Publication(published, tuple(_notes(settled, table)), figures)
 
-    def _settled(self, problem: Problem, table: Table) -> Settled:
+    def _settled(self, problem: Problem, table: Table) -> OverlappingChoice:
         def problems(columns: Columns) -> list[str]:
             joined = joined_problems(columns, table, problem.models)
             return joined or one_bucket_problems(problem, layout_of(problem.table, columns, problem.models), columns)
@@ -170,7 +175,7 @@ class OverlappingSlicing(Checked):
         sensitive = table.schema.sensitive
         if isinstance(self.columns, tuple):
             raise_all(UnsatisfiableError, problems(self.columns))
-            return Settled(self.columns)
+            return OverlappingChoice(self.columns)
         measured = correlation(table, bins=self.bins, discretization=self.discretization)
         count = self.columns or usual_columns(len(measured.attributes))
         found = overlap_columns(
@@ -182,7 +187,7 @@ class OverlappingSlicing(Checked):
         return OverlappingClustering(self.method, self.space, self.distance, self.threshold, self.fuzzifier)
 
 
-def _buckets(problem: Problem, table: Table, columns: Columns, split: Split) -> Buckets:
+def _buckets(problem: Problem, table: Table, columns: Columns, split: Split) -> BucketPartition:
     sensitive = tuple(table.schema.sensitive)
     if any(len(linked_columns(columns, sensitive, name)) > 1 for name in sensitive):
         return cut_joined(problem, columns, {name: least_bound(problem.models, name) for name in sensitive})
@@ -221,7 +226,7 @@ def _copy_problems(options: OverlappingSlicing, table: EncodedTable, models: Seq
                 )
 
 
-def _notes(settled: Settled, table: Table) -> Iterator[str]:
+def _notes(settled: OverlappingChoice, table: Table) -> Iterator[str]:
     sensitive, insensitive = table.schema.sensitive, table.schema.insensitive
     yield f"Columns: {'; '.join(', '.join(column) for column in settled.columns)}."
     shared = shared_attributes(settled.columns)

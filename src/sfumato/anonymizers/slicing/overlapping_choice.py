@@ -22,7 +22,7 @@ Problems = Callable[[Columns], list[str]]
 
 
 @dataclass(frozen=True)
-class Settled:
+class OverlappingChoice:
     """Columns that one bucket of all records keeps the models with.
 
     Attributes
@@ -39,7 +39,7 @@ class Settled:
     moved: tuple[str, ...] = ()
 
 
-def settle_columns(found: OverlappingColumns, sensitive: Collection[str], problems: Problems) -> Settled:
+def settle_columns(found: OverlappingColumns, sensitive: Collection[str], problems: Problems) -> OverlappingChoice:
     """Take from columns what gives sensitive values away: first copies of these, then what stands beside them.
 
     What belongs least to its column goes first; beside sensitive attributes, what stands in another column, too, goes
@@ -63,7 +63,7 @@ def settle_columns(found: OverlappingColumns, sensitive: Collection[str], proble
             raise UnsatisfiableError(*broken)
         found = _moved(_taken(found, *neighbour), neighbour[1], sensitive)
         moved.append(neighbour[1])
-    return Settled(without_nested(found).columns, copies, tuple(moved))
+    return OverlappingChoice(without_nested(found).columns, copies, tuple(moved))
 
 
 def joined_problems(columns: Columns, table: Table, models: Collection[PrivacyModel]) -> list[str]:

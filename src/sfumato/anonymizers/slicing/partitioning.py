@@ -13,8 +13,8 @@ from sfumato.anonymizers.protocol import Problem
 from sfumato.anonymizers.space import space_of
 from sfumato.kernels.predicates import SLACK
 from sfumato.kernels.slices.cuts import CutSpace
-from sfumato.kernels.slices.search import Standing, cut_level, cut_level_globally, starting_mass
-from sfumato.published.checks.slices.layout import Layout, models_of_rules, number_rows
+from sfumato.kernels.slices.search import VectorSums, cut_level, cut_level_globally, starting_mass
+from sfumato.published.checks.slices.layout import SliceLayout, models_of_rules, number_rows
 from sfumato.published.checks.slices.slices import judge
 from sfumato.published.sliced import Columns
 from sfumato.randomness import permutation
@@ -32,7 +32,7 @@ MOST_MASS = 1 << 25
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Buckets:
+class BucketPartition:
     """Which bucket each record is in.
 
     Attributes
@@ -56,12 +56,12 @@ class Buckets:
 
 def partition_records(
     problem: Problem,
-    layout: Layout,
+    layout: SliceLayout,
     columns: Columns,
     split: Split = "balanced",
     check: BucketCheck = "buckets",
     least: int = 1,
-) -> Buckets:
+) -> BucketPartition:
     """Cut all records, as one bucket that keeps the models, into buckets as small as the check allows.
 
     Parameters
@@ -88,7 +88,7 @@ def partition_records(
     ``"matching"`` every attempt costs the vectors that match the bucket times the sensitive values; what is kept of
     them is bounded, and beyond that the buckets are cut by the other check, which needs nothing kept.
     """
-    search = _Search(problem, layout, _cut_space(problem.table, layout, columns, split), least)
+    search = _BucketCutting(problem, layout, _cut_space(problem.table, layout, columns, split), least)
     if check == "buckets":
         return search.by_bucket()
     found = search.by_matches()
@@ -113,9 +113,9 @@ def guarded_size(problem: Problem) -> int:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class _Search:
+class _BucketCutting:
     problem: Problem
-    layout: Layout
+    layout: SliceLayout
     space: CutSpace
     least: int
 
@@ -136,7 +136,7 @@ class _Search:
         keys = np.column_stack([table.codes[shuffled], table.sensitive_codes[shuffled]])
         return shuffled[np.lexsort(keys.T[::-1])]
 
-    def by_bucket(self) -> Buckets:
+    def by_bucket(self) -> BucketPartition:
         """Cut by a check that looks at one bucket at a time."""
         order, starts = self._one_bucket()
         level = self._large(np.array([[0, len(order)]]))
@@ -148,9 +148,9 @@ class _Search:
                 )
             )
         self._report(level)
-        return Buckets(_bucket_of(order, starts), int(starts.sum()), "buckets")
+        return BucketPartition(_bucket_of(order, starts), int(starts.sum()), "buckets")
 
-    def by_matches(self) -> Buckets | None:
+    def by_matches(self) -> BucketPartition | None:
         """Cut with the global check; None when its bookkeeping does not fit into memory."""
         standing = self._standing()
         if standing is None:
@@ -178,7 +178,7 @@ class _Search:
         cut = int(starts.sum())
         self._join_unsettled(order, starts, np.concatenate(halves))
         count = int(starts.sum())
-        return Buckets(_bucket_of(order, starts), count, "matching", undone=cut - count)
+        return BucketPartition(_bucket_of(order, starts), count, "matching", undone=cut - count)
 
     def _join_unsettled(self, order: NDArray[np.int64], starts: NDArray[np.bool_], halves: NDArray[np.int64]) -> None:
         """Undo cuts until every model holds for everybody who may be in a bucket, counted afresh.
@@ -221,7 +221,7 @@ class _Search:
         starts[0] = True
         return self.canonical_order(), starts
 
-    def _standing(self) -> Standing | None:
+    def _standing(self) -> VectorSums | None:
         layout = self.layout
         if len(layout.vectors) * int(layout.arrays.rules.offsets[-1]) > MOST_MASS:
             return None
@@ -232,10 +232,10 @@ class _Search:
         mass = starting_mass(
             layout.vectors, np.concatenate(counts).astype(np.float64), part_starts, layout.arrays, everyone
         )
-        return Standing(layout.vectors, layout.vector_of, mass, part_starts)
+        return VectorSums(layout.vectors, layout.vector_of, mass, part_starts)
 
 
-def _cut_space(table: EncodedTable, layout: Layout, columns: Columns, split: Split) -> CutSpace:
+def _cut_space(table: EncodedTable, layout: SliceLayout, columns: Columns, split: Split) -> CutSpace:
     space = space_of(table.attributes)
     private = {attribute.name for attribute in table.sensitive}
     beside = {name for column in columns if private & set(column) for name in column}
@@ -250,7 +250,7 @@ def _cut_space(table: EncodedTable, layout: Layout, columns: Columns, split: Spl
     )
 
 
-def _strata(table: EncodedTable, layout: Layout) -> NDArray[np.int32]:
+def _strata(table: EncodedTable, layout: SliceLayout) -> NDArray[np.int32]:
     """Give records strata by all that must be spread evenly, then by ever less; the last level is one stratum.
 
     Most values of a number may be rare: neighbouring ones are then taken together, twice as many on each level.

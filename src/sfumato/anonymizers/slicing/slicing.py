@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
 from sfumato.anonymizers.protocol import Problem, Publication
-from sfumato.anonymizers.slicing.choosing import Chosen, choose_columns, one_bucket_problems
+from sfumato.anonymizers.slicing.choosing import ChosenColumns, choose_columns, one_bucket_problems
 from sfumato.anonymizers.slicing.column_generalization import RecodedColumns, generalize_columns
 from sfumato.anonymizers.slicing.correlation import BINS, Discretization, correlation
 from sfumato.anonymizers.slicing.disclosure import SliceDisclosure, disclosure_of
@@ -23,7 +23,7 @@ from sfumato.anonymizers.slicing.fitting import (
 )
 from sfumato.anonymizers.slicing.partitioning import (
     BucketCheck,
-    Buckets,
+    BucketPartition,
     BucketSize,
     Split,
     guarded_size,
@@ -36,7 +36,7 @@ from sfumato.models.says import Subject
 from sfumato.numbers import counted
 from sfumato.options import Checked, Limit
 from sfumato.published import SlicedTable
-from sfumato.published.checks.slices.layout import Layout, layout_of
+from sfumato.published.checks.slices.layout import SliceLayout, layout_of
 from sfumato.published.sliced import Columns
 from sfumato.randomness import another
 from sfumato.table.encoding import EncodedTable
@@ -151,17 +151,17 @@ class Slicing(Checked):
         notes = (*chosen.notes, *_notes(chosen.columns, recoded, buckets, disclosure, table))
         return Publication(published, notes, {**bucket_sizes(buckets), **disclosure.figures})
 
-    def _columns(self, problem: Problem, table: Table) -> tuple[Chosen, RecodedColumns]:
+    def _columns(self, problem: Problem, table: Table) -> tuple[ChosenColumns, RecodedColumns]:
         recoded: dict[Columns, RecodedColumns] = {}
 
-        def lay_out(columns: Columns) -> Layout:
+        def lay_out(columns: Columns) -> SliceLayout:
             recoded[columns] = RecodedColumns({}, {})
             if self.column_k is not None:
                 recoded[columns] = generalize_columns(problem, table, columns, self.column_k)
             return layout_of(problem.table, columns, problem.models, recoded[columns].numbers)
 
         if isinstance(self.columns, tuple):
-            chosen = Chosen(self.columns, lay_out(self.columns))
+            chosen = ChosenColumns(self.columns, lay_out(self.columns))
             raise_all(UnsatisfiableError, one_bucket_problems(problem, chosen.layout, chosen.columns))
         else:
             measured = correlation(table, bins=self.bins, discretization=self.discretization)
@@ -185,7 +185,7 @@ def _column_mistakes(options: Slicing) -> Iterator[str]:
 
 
 def _notes(
-    columns: Columns, recoded: RecodedColumns, buckets: Buckets, disclosure: SliceDisclosure, table: Table
+    columns: Columns, recoded: RecodedColumns, buckets: BucketPartition, disclosure: SliceDisclosure, table: Table
 ) -> Iterator[str]:
     yield f"Columns: {'; '.join(', '.join(column) for column in columns)}."
     if recoded.numbers:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from sfumato.classes.grouping import group_records
 from sfumato.evaluation.attacks.adding import added
 from sfumato.evaluation.attacks.answers import Answers
-from sfumato.evaluation.attacks.bucket_links import Links, Stock, learn_links
+from sfumato.evaluation.attacks.bucket_links import BucketStock, RowChances, learn_links
 from sfumato.evaluation.attacks.cohort import nothing_shared
 from sfumato.evaluation.attacks.naive_bayes import NaiveBayes, bins_of
 from sfumato.evaluation.attacks.options import SURE
@@ -22,7 +22,7 @@ from sfumato.table.table import Table
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Column:
+class KnownColumn:
     """Known attributes whose values stand together.
 
     Letters: n rows, m people.
@@ -51,7 +51,7 @@ class Column:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Buckets:
+class BucketReading:
     """A bucketized or sliced release, read against people.
 
     Attributes
@@ -63,11 +63,11 @@ class Buckets:
     """
 
     answers: Answers
-    stock: Stock
-    columns: tuple[Column, ...]
+    stock: BucketStock
+    columns: tuple[KnownColumn, ...]
 
 
-def read_buckets(pieces: Sequence[Piece], people: Table, sensitive: str, *, ranges: int) -> Buckets:
+def read_buckets(pieces: Sequence[Piece], people: Table, sensitive: str, *, ranges: int) -> BucketReading:
     """Read the pieces of a release with buckets.
 
     Raises
@@ -80,7 +80,7 @@ def read_buckets(pieces: Sequence[Piece], people: Table, sensitive: str, *, rang
     told = holding.frame[holding.label_of[sensitive]]
     answers = Answers.of(told, holding.records, numeric=numeric, ranges=ranges)
     buckets = 1 + max(int(piece.bucket.max()) for piece in pieces)
-    stock = Stock.of(holding.bucket, answers.codes(told), holding.records, buckets, answers.size)
+    stock = BucketStock.of(holding.bucket, answers.codes(told), holding.records, buckets, answers.size)
     known = [name for name in people.schema.quasi_identifying if name in people.frame.columns]
     columns = []
     for piece in pieces:
@@ -89,10 +89,12 @@ def read_buckets(pieces: Sequence[Piece], people: Table, sensitive: str, *, rang
             columns.append(_column(piece, people.frame, names, None if values is None else answers.codes(values)))
     if not columns:
         raise nothing_shared()
-    return Buckets(answers, stock, tuple(columns))
+    return BucketReading(answers, stock, tuple(columns))
 
 
-def _column(piece: Piece, people: pl.DataFrame, names: tuple[str, ...], answer: NDArray[np.int64] | None) -> Column:
+def _column(
+    piece: Piece, people: pl.DataFrame, names: tuple[str, ...], answer: NDArray[np.int64] | None
+) -> KnownColumn:
     codes, told, sizes = [], [], []
     for name in names:
         rows, held = together(piece.frame[piece.label_of[name]], people[name])
@@ -102,7 +104,7 @@ def _column(piece: Piece, people: pl.DataFrame, names: tuple[str, ...], answer: 
         told.append(bin_of[held])
         sizes.append(int(bin_of.max()) + 1)
     vector, held = alike(piece, people, names)
-    return Column(piece.bucket, vector, held, tuple(codes), tuple(told), tuple(sizes), answer)
+    return KnownColumn(piece.bucket, vector, held, tuple(codes), tuple(told), tuple(sizes), answer)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -132,7 +134,7 @@ class Guesses:
         return found["chance"].fill_null(0.0).to_numpy()
 
 
-def guess(buckets: Buckets, people: int, *, rounds: int, exact: int) -> Guesses:
+def guess(buckets: BucketReading, people: int, *, rounds: int, exact: int) -> Guesses:
     """Learn the links of each column and guess the values of the first `people`.
 
     The other parameters are those of :func:`sfumato.evaluation.attacks.bucket_links.learn_links`.
@@ -157,7 +159,7 @@ def guess(buckets: Buckets, people: int, *, rounds: int, exact: int) -> Guesses:
     return Guesses(model, _likeliest(weights, "learnt"), _likeliest(weights, "worlds"), who_of)
 
 
-def _crossed(column: Column, values: int) -> list[NDArray[np.float64]]:
+def _crossed(column: KnownColumn, values: int) -> list[NDArray[np.float64]]:
     """Count the answers beside the values of a column that has them."""
     assert column.answer is not None
     return [
@@ -166,7 +168,7 @@ def _crossed(column: Column, values: int) -> list[NDArray[np.float64]]:
     ]
 
 
-def _masses(column: Column, links: Links | None, stock: Stock) -> pl.DataFrame:
+def _masses(column: KnownColumn, links: RowChances | None, stock: BucketStock) -> pl.DataFrame:
     """Return for each vector, bucket and answer the share of the bucket's records with the answer that have the vector.
 
     ``learnt`` by the links, ``worlds`` by the bucket alone; ``held`` is the number of these records.

@@ -26,7 +26,7 @@ _WIDEST = 40.0
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Stock:
+class BucketStock:
     """What the buckets have to hand out.
 
     Letters: b buckets, z pairs of a bucket and a value of it, a sensitive values.
@@ -56,7 +56,7 @@ class Stock:
         records: NDArray[np.float64],
         buckets: int,
         values: int,
-    ) -> Stock:
+    ) -> BucketStock:
         """Count the sensitive values of each bucket."""
         keys, place = np.unique(bucket * values + value, return_inverse=True)
         counts = added(place, records, len(keys)).astype(np.int64)
@@ -75,7 +75,7 @@ class Stock:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Links:
+class RowChances:
     """Chances of rows to have the values of their bucket.
 
     Letters: n rows, e entries: pairs of a row and a value of its bucket.
@@ -83,7 +83,7 @@ class Links:
     Attributes
     ----------
     row, pair : numpy.ndarray
-        int64 (e,): row of each entry, and its pair of `Stock`.
+        int64 (e,): row of each entry, and its pair of `BucketStock`.
     chance : numpy.ndarray
         float64 (e,).
     tables : tuple of numpy.ndarray
@@ -100,11 +100,11 @@ def learn_links(
     bucket: NDArray[np.int64],
     codes: Sequence[NDArray[np.int64]],
     sizes: Sequence[int],
-    stock: Stock,
+    stock: BucketStock,
     *,
     rounds: int,
     exact: int,
-) -> Links:
+) -> RowChances:
     """Learn the links between rows and sensitive values.
 
     Parameters
@@ -156,7 +156,7 @@ def learn_links(
         logs -= np.repeat(np.maximum.reduceat(logs, firsts), widths)
         weights = np.exp(np.maximum(logs, -_WIDEST))
         chance = matching_chances(rows, stock.starts, stock.counts, weights, exact, _SCALING_ROUNDS)
-    return Links(row, pair, chance, tuple(_tables(places, sizes, chance, stock.values)))
+    return RowChances(row, pair, chance, tuple(_tables(places, sizes, chance, stock.values)))
 
 
 def _tables(

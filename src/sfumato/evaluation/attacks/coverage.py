@@ -7,15 +7,15 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.evaluation.attacks.publication import Publication
-from sfumato.evaluation.attacks.register import Knowledge
+from sfumato.evaluation.attacks.publication import PublishedClasses
+from sfumato.evaluation.attacks.register import RegisterAttribute
 
 TABULATED_BYTES = 64 << 20
 """Memory for the table of covering classes; neighbouring codes share rows of it where it would need more."""
 
 
 def coverage_of(
-    publication: Publication, known: Sequence[Knowledge]
+    publication: PublishedClasses, known: Sequence[RegisterAttribute]
 ) -> tuple[
     NDArray[np.int32], NDArray[np.int64], NDArray[np.int32], NDArray[np.int32], NDArray[np.int64], NDArray[np.int64]
 ]:
@@ -27,7 +27,7 @@ def coverage_of(
     return publication.label_of, publication.runs, publication.low, publication.high, rows, shifts
 
 
-def _rows(known: Sequence[Knowledge], classes: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def _rows(known: Sequence[RegisterAttribute], classes: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Give each attribute rows of the table: the first row of each, int64 (q + 1,), and by how much codes are shifted.
 
     As long as the table is too large, the attribute with most rows puts twice as many codes on each.

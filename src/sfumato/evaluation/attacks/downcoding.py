@@ -21,7 +21,7 @@ from sfumato.evaluation.attacks.cell_beliefs import (
 )
 from sfumato.evaluation.attacks.placing import SEVERAL, Placement, candidates, generalized, place
 from sfumato.evaluation.attacks.protocol import AttackResult, Target
-from sfumato.evaluation.attacks.register import Knowledge
+from sfumato.evaluation.attacks.register import RegisterAttribute
 from sfumato.hierarchy.tree import Hierarchy
 from sfumato.kernels.grouping import first_records
 from sfumato.kernels.linking.linkage import UNKNOWN
@@ -248,7 +248,7 @@ def _cells(placement: Placement, column: int) -> Iterator[tuple[NDArray[np.int64
         yield chosen[same], from_code, to_code, records
 
 
-def _usual_values(knowledge: Knowledge, told: NDArray[np.int32]) -> NDArray[np.float64]:
+def _usual_values(knowledge: RegisterAttribute, told: NDArray[np.int32]) -> NDArray[np.float64]:
     """Count each value among some people, float64 (codes,)."""
     size = knowledge.attribute.size
     # One more counter is for values that the hierarchy has no place for.
@@ -267,7 +267,7 @@ def _smallest_side(target: Target) -> int:
     return smallest_allowed(sized) if cuts_anywhere and sized and len(sized) == len(target.models) else 0
 
 
-def _belief(knowledge: Knowledge, form: Form, edges: Edges, smallest: int) -> Belief | None:
+def _belief(knowledge: RegisterAttribute, form: Form, edges: Edges, smallest: int) -> Belief | None:
     hierarchy = knowledge.attribute.hierarchy
     if form is Form.ANCESTOR:
         if edges == "free" or hierarchy is None:

@@ -25,7 +25,7 @@ def bucketized_tallies(published: BucketizedTables, people: Table, sensitive: st
     values, value_of = numbered(published.counts[sensitive])
     records = published.counts[COUNT].cast(pl.Float64).to_numpy()
     sizes = summed(counted, records, int(counted.max()) + 1)
-    entries = _Lists.of(counted, len(sizes), value_of, records / sizes[counted])
+    entries = _WeightedValues.of(counted, len(sizes), value_of, records / sizes[counted])
     fitting = _Counts.of(bucket, rows)
     person, place = fitting.pairs_of(held)
     weights = entries.spread(fitting.buckets[place], fitting.counts[place], person, people.height, len(values))
@@ -50,7 +50,7 @@ def marginal_tallies(published: MarginalTables, people: Table, sensitive: str, _
         candidates = np.minimum(candidates, here[held])
         if sensitive in column:
             codes = np.array([code_of[text] for text in frame[sensitive].cast(pl.String).to_list()], dtype=np.int64)
-            lists = _Lists.of(rows, len(here), codes, records)
+            lists = _WeightedValues.of(rows, len(here), codes, records)
             everyone = np.arange(people.height)
             tables.append(lists.spread(held, np.ones(people.height), everyone, people.height, len(values)))
             prior = summed(codes, records, len(values))
@@ -62,7 +62,7 @@ def marginal_tallies(published: MarginalTables, people: Table, sensitive: str, _
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class _Lists:
+class _WeightedValues:
     """Values with weights for each of several owners (compressed rows)."""
 
     starts: NDArray[np.int64]
@@ -72,7 +72,7 @@ class _Lists:
     @classmethod
     def of(
         cls, owner: NDArray[np.integer], count: int, value_of: NDArray[np.int64], weights: NDArray[np.float64]
-    ) -> _Lists:
+    ) -> _WeightedValues:
         order = np.argsort(owner, kind="stable")
         starts = np.concatenate([[0], np.cumsum(np.bincount(owner, minlength=count))]).astype(np.int64)
         return cls(starts, value_of[order], weights[order])

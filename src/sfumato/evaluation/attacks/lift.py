@@ -92,7 +92,7 @@ def _of_pieces(pieces: Sequence[Piece], people: Table, sensitive: bool) -> NDArr
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class _Part:
+class _PieceEvidence:
     """What one piece says of the people.
 
     Attributes
@@ -114,7 +114,7 @@ class _Part:
         return int(pl.DataFrame({"vector": self.held}).join(buckets, on="vector")["buckets"].sum())
 
 
-def _part(piece: Piece, people: pl.DataFrame, names: tuple[str, ...], before: tuple[str, ...]) -> _Part:
+def _part(piece: Piece, people: pl.DataFrame, names: tuple[str, ...], before: tuple[str, ...]) -> _PieceEvidence:
     told, held = alike(piece, people, names)
     seen, _ = alike(piece, people, before)
     rows = pl.DataFrame({"vector": told, "bucket": piece.bucket, "seen": seen, "records": piece.records})
@@ -122,7 +122,7 @@ def _part(piece: Piece, people: pl.DataFrame, names: tuple[str, ...], before: tu
     agreeing = rows.group_by("vector", "bucket", "seen").agg(pl.sum("records"))
     among = rows.group_by("bucket", "seen").agg(pl.sum("records").alias("among"))
     shares = agreeing.join(among, on=["bucket", "seen"])
-    return _Part(held, shares.select("vector", "bucket", share=pl.col("records") / pl.col("among")))
+    return _PieceEvidence(held, shares.select("vector", "bucket", share=pl.col("records") / pl.col("among")))
 
 
 def _share_of(piece: Piece, people: pl.DataFrame, name: str) -> NDArray[np.float64]:
@@ -132,7 +132,7 @@ def _share_of(piece: Piece, people: pl.DataFrame, name: str) -> NDArray[np.float
     return added(told, piece.records / piece.records.sum(), size)[held]
 
 
-def _degree(first: Piece, parts: Sequence[_Part]) -> NDArray[np.float64]:
+def _degree(first: Piece, parts: Sequence[_PieceEvidence]) -> NDArray[np.float64]:
     """Add up over the buckets, each by its share of the records, the product of the shares of rows that agree."""
     who_of, count = group_records(np.column_stack([part.held for part in parts]).astype(np.uint32))
     one_of = first_records(who_of, count)

@@ -17,8 +17,8 @@ from sfumato.classes.grouping import group_records
 from sfumato.errors import InputError, PolicyError, raise_all
 from sfumato.evaluation.attacks.coverage import coverage_of
 from sfumato.evaluation.attacks.linkage_result import LinkageResult
-from sfumato.evaluation.attacks.publication import Publication, read_publication
-from sfumato.evaluation.attacks.register import Knowledge, read_register, shared_attributes
+from sfumato.evaluation.attacks.publication import PublishedClasses, read_publication
+from sfumato.evaluation.attacks.register import RegisterAttribute, read_register, shared_attributes
 from sfumato.kernels.grouping import first_records
 from sfumato.kernels.linking.linkage import count_candidates, covering_classes
 from sfumato.rates import Rate
@@ -155,7 +155,7 @@ def _truth_problems(register: pl.DataFrame, truth: pl.DataFrame, identity: str |
     return problems
 
 
-def _answers(publication: Publication, known: Sequence[Knowledge]) -> _Answers:
+def _answers(publication: PublishedClasses, known: Sequence[RegisterAttribute]) -> _Answers:
     """Play the attack on the distinct vectors of the register, and hand every person the answer of theirs."""
     told = np.column_stack([each.codes for each in known])
     vector_of, count = group_records(told + 1)
@@ -175,7 +175,7 @@ def _answers(publication: Publication, known: Sequence[Knowledge]) -> _Answers:
 
 
 def _true_values(
-    register: pl.DataFrame, truth: pl.DataFrame, identity: str, sensitive: str, publication: Publication
+    register: pl.DataFrame, truth: pl.DataFrame, identity: str, sensitive: str, publication: PublishedClasses
 ) -> NDArray[np.int64]:
     """Code of the sensitive value of everybody in the register: −2 if not in the table, −1 if nobody there has it."""
     code_of = {value: code for code, value in enumerate(publication.values)}
@@ -186,7 +186,7 @@ def _true_values(
 
 
 def _scored(
-    publication: Publication,
+    publication: PublishedClasses,
     answers: _Answers,
     told: NDArray[np.int64] | None,
     shared: tuple[str, ...],

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from sfumato.classes.grouping import group_records
 from sfumato.evaluation.attacks.coverage import coverage_of
 from sfumato.evaluation.attacks.near_blocks import blocks_of
-from sfumato.evaluation.attacks.publication import Publication, read_publication
-from sfumato.evaluation.attacks.register import Knowledge, read_register
+from sfumato.evaluation.attacks.publication import PublishedClasses, read_publication
+from sfumato.evaluation.attacks.register import RegisterAttribute, read_register
 from sfumato.evaluation.attacks.victims import KEY, Victims
 from sfumato.kernels.grouping import first_records
 from sfumato.kernels.linking.linkage import count_own, covering_classes
@@ -111,7 +111,7 @@ def nearest_links(
 
 
 def nearest_values(
-    publication: Publication, known: Sequence[Knowledge], published: pl.DataFrame
+    publication: PublishedClasses, known: Sequence[RegisterAttribute], published: pl.DataFrame
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Count the values of the records that are nearest to each person.
 
@@ -140,7 +140,7 @@ def nearest_values(
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class _Search:
+class _LinkSearch:
     """What the kernel is told of people and of published classes."""
 
     people: NDArray[np.float64]
@@ -149,8 +149,11 @@ class _Search:
 
 
 def _search(
-    publication: Publication, known: Sequence[Knowledge], published: pl.DataFrame, vectors: NDArray[np.int64]
-) -> _Search:
+    publication: PublishedClasses,
+    known: Sequence[RegisterAttribute],
+    published: pl.DataFrame,
+    vectors: NDArray[np.int64],
+) -> _LinkSearch:
     measured = [place for place, one in enumerate(known) if _is_point(one)]
     others = [place for place in range(len(known)) if place not in measured]
     points, people = _points(publication, known, measured, published, vectors)
@@ -159,12 +162,12 @@ def _search(
     labels = Labels(
         _label_bounds(publication)[others], publication.runs, publication.low, publication.high, _inside(publication)
     )
-    return _Search(people, codes, (labels, blocks, *_ordered(publication, order)))
+    return _LinkSearch(people, codes, (labels, blocks, *_ordered(publication, order)))
 
 
 def _read(
     published: pl.DataFrame, victims: Victims, names: Sequence[str], keys: pl.Series, recoding: Recoding
-) -> tuple[list[Knowledge], Publication, NDArray[np.int64]]:
+) -> tuple[list[RegisterAttribute], PublishedClasses, NDArray[np.int64]]:
     """Read what is known of people, the classes that are published, and the code of each person's own key."""
     known = read_register(victims.frame, victims.schema, names)
     publication = read_publication(published.select(names).with_columns(keys.alias(KEY)), KEY, known, recoding)
@@ -183,20 +186,20 @@ def _distinct(
 
 
 def _links(
-    candidates: NDArray[np.int64], own: NDArray[np.int64], code: NDArray[np.int64], publication: Publication
+    candidates: NDArray[np.int64], own: NDArray[np.int64], code: NDArray[np.int64], publication: PublishedClasses
 ) -> Links:
     shares = np.append(publication.totals / max(1, publication.records), 0.0)
     return Links(candidates, own, shares[code], publication.records)
 
 
-def _is_point(known: Knowledge) -> bool:
+def _is_point(known: RegisterAttribute) -> bool:
     """Whether an attribute's values lie on a line: numbers and dates, under a hierarchy as well."""
     return is_measured(known.attribute.kind)
 
 
 def _points(
-    publication: Publication,
-    known: Sequence[Knowledge],
+    publication: PublishedClasses,
+    known: Sequence[RegisterAttribute],
     places: Sequence[int],
     published: pl.DataFrame,
     vectors: NDArray[np.int64],
@@ -224,7 +227,10 @@ def _width(middles: NDArray[np.float64]) -> float:
 
 
 def _node_middles(
-    publication: Publication, label_of: NDArray[np.int32], values: NDArray[np.float64], middles: NDArray[np.float64]
+    publication: PublishedClasses,
+    label_of: NDArray[np.int32],
+    values: NDArray[np.float64],
+    middles: NDArray[np.float64],
 ) -> NDArray[np.float64]:
     """Return the middle of the values under each class's label, where it is none of numbers itself."""
     covered = publication.runs[label_of + 1] > publication.runs[label_of]
@@ -238,13 +244,13 @@ def _node_middles(
     return np.where(np.isnan(middles) & covered, (low + high) / 2, middles)
 
 
-def _label_bounds(publication: Publication) -> NDArray[np.int64]:
+def _label_bounds(publication: PublishedClasses) -> NDArray[np.int64]:
     """Return the lowest label of each attribute that a class has, and one above the highest, int64 (q, 2)."""
     lowest, highest = publication.label_of.min(axis=0), publication.label_of.max(axis=0)
     return np.column_stack([lowest, highest + 1]).astype(np.int64)
 
 
-def _inside(publication: Publication) -> NDArray[np.float64]:
+def _inside(publication: PublishedClasses) -> NDArray[np.float64]:
     """Return the distance of each label from a code that it covers: 1 − 1 ÷ codes covered."""
     widths = np.concatenate([[0], np.cumsum(publication.high.astype(np.int64) - publication.low + 1)])
     covered = widths[publication.runs[1:]] - widths[publication.runs[:-1]]
@@ -253,7 +259,7 @@ def _inside(publication: Publication) -> NDArray[np.float64]:
 
 
 def _ordered(
-    publication: Publication, order: NDArray[np.int64]
+    publication: PublishedClasses, order: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int32], NDArray[np.int64]]:
     """Return sizes and compressed rows of keys with the classes in another order."""
     lengths = np.diff(publication.starts)[order]

@@ -15,7 +15,7 @@ from sfumato.errors import InputError
 from sfumato.evaluation.attacks.options import SURE
 from sfumato.evaluation.attacks.placing import Placement, generalized, place
 from sfumato.evaluation.attacks.protocol import AttackResult, Target
-from sfumato.evaluation.attacks.rerunning import Solver, Task, models_of, rerun, solver_of
+from sfumato.evaluation.attacks.rerunning import RerunTask, Solver, models_of, rerun, solver_of
 from sfumato.evaluation.attacks.worlds import Tally, cells_of, every_world, random_worlds, survivors, world_count
 from sfumato.models.protocol import PrivacyModel
 from sfumato.numbers import counted
@@ -111,7 +111,7 @@ class Minimality(Checked):
             return tuple(self._unplayed(name, (note,)) for name in names)
         table = encode(target.original)
         granted = _granted(
-            published, table, Task(table, models, seed=target.seed, threads=target.threads), solver, target
+            published, table, RerunTask(table, models, seed=target.seed, threads=target.threads), solver, target
         )
         game = _game(*(_placed(placement) if granted is None else granted), table, models)
         if not game.people.size:
@@ -223,7 +223,7 @@ class _Game:
         table = self.table
         if world is not None:
             table = replace(table, sensitive_codes=np.ascontiguousarray(self.sensitive[world]))
-        again = rerun(solver, Task(table, self.models, seed=target.seed, threads=target.threads))
+        again = rerun(solver, RerunTask(table, self.models, seed=target.seed, threads=target.threads))
         if again is None:
             return np.zeros(self.count, dtype=np.bool_)
         return survivors(self.classes, self.count, again)
@@ -235,7 +235,7 @@ def _placed(placement: Placement) -> tuple[NDArray[np.int32], NDArray[np.bool_]]
 
 
 def _granted(
-    published: PublishedTable, table: EncodedTable, task: Task, solver: Solver, target: Target
+    published: PublishedTable, table: EncodedTable, task: RerunTask, solver: Solver, target: Target
 ) -> tuple[NDArray[np.int32], NDArray[np.bool_]] | None:
     """Return everybody's class where the algorithm makes exactly the published ones of the original, else None.
 

@@ -17,7 +17,7 @@ from sfumato.evaluation.attacks.adding import added
 from sfumato.evaluation.attacks.answers import Answers
 from sfumato.evaluation.attacks.cohort import nothing_shared
 from sfumato.evaluation.attacks.pieces import Piece, pieces_of, together
-from sfumato.evaluation.attacks.spread import Cells, Spread, read_cells, shared_names
+from sfumato.evaluation.attacks.spread import LabelSpread, TableCells, read_cells, shared_names
 from sfumato.published import Published, PublishedTable
 from sfumato.recoding.choice import Recoding
 from sfumato.table.table import Table
@@ -115,7 +115,7 @@ def _of_labels(
     return NaiveBayes(answers, prior, tuple(counts for counts, _ in learnt), tuple(codes for _, codes in learnt))
 
 
-def _by_answer(cells: Cells, spread: Spread, answers: Answers) -> NDArray[np.float64]:
+def _by_answer(cells: TableCells, spread: LabelSpread, answers: Answers) -> NDArray[np.float64]:
     """Spread the records of each answer over the codes of one attribute: float64 (d, a)."""
     publication = cells.publication
     class_of = np.repeat(np.arange(len(publication.sizes)), np.diff(publication.starts))

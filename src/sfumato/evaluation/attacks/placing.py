@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from sfumato.classes.grouping import group_records
 from sfumato.errors import InputError
 from sfumato.evaluation.attacks.coverage import coverage_of
-from sfumato.evaluation.attacks.publication import Publication, read_publication
-from sfumato.evaluation.attacks.register import Knowledge, read_register, shared_attributes
+from sfumato.evaluation.attacks.publication import PublishedClasses, read_publication
+from sfumato.evaluation.attacks.register import RegisterAttribute, read_register, shared_attributes
 from sfumato.kernels.grouping import first_records
 from sfumato.kernels.linking.linkage import covering_classes
 from sfumato.published import Published, PublishedTable
@@ -44,8 +44,8 @@ class Placement:
         int32 (n,): the one class that fits each person, `NOWHERE`, or `SEVERAL`.
     """
 
-    publication: Publication
-    known: tuple[Knowledge, ...]
+    publication: PublishedClasses
+    known: tuple[RegisterAttribute, ...]
     told: NDArray[np.int32]
     class_of: NDArray[np.int32]
 
@@ -139,7 +139,7 @@ def candidates(
             yield vector + start + first, owner, sizes[owner] / fits_all[vector]
 
 
-def fits(publication: Publication, told: NDArray[np.int32], classes: NDArray[np.integer]) -> NDArray[np.bool_]:
+def fits(publication: PublishedClasses, told: NDArray[np.int32], classes: NDArray[np.integer]) -> NDArray[np.bool_]:
     """Tell for each person whether one class covers them.
 
     Parameters
@@ -174,7 +174,7 @@ def fits(publication: Publication, told: NDArray[np.int32], classes: NDArray[np.
 
 
 def _fitting(
-    publication: Publication, known: tuple[Knowledge, ...], vectors: NDArray[np.int32]
+    publication: PublishedClasses, known: tuple[RegisterAttribute, ...], vectors: NDArray[np.int32]
 ) -> Iterator[tuple[int, NDArray[np.uint64]]]:
     """Yield which classes fit distinct people, a block at a time: its first place, and a bit for each class."""
     coverage = coverage_of(publication, known)
@@ -200,7 +200,7 @@ def _bits(fitting: NDArray[np.uint64]) -> NDArray[np.uint8]:
     return np.unpackbits(fitting.view(np.uint8), axis=1, bitorder="little")
 
 
-def _settle(fitting: NDArray[np.uint64], publication: Publication, vectors: NDArray[np.int32]) -> None:
+def _settle(fitting: NDArray[np.uint64], publication: PublishedClasses, vectors: NDArray[np.int32]) -> None:
     """Take out the classes that were let through because codes share a row of the table, and do not cover a person."""
     bits = _bits(fitting)
     person, owner = np.nonzero(bits)

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Protocol, runtime_checkable
 
 import polars as pl
 
-from sfumato.evaluation.attacks.remembered import Remembered
+from sfumato.evaluation.attacks.result_cache import ResultCache
 from sfumato.progress import Progress, silent
 from sfumato.published import Published
 from sfumato.rates import Rate
@@ -64,7 +64,7 @@ class Target:
     seed: int | None = None
     threads: int = 1
     progress: Progress = field(default=silent)
-    remembered: Remembered = field(default_factory=Remembered)
+    remembered: ResultCache = field(default_factory=ResultCache)
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from sfumato.classes.generalized import Form
 from sfumato.classes.grouping import group_records
-from sfumato.evaluation.attacks.register import Knowledge
+from sfumato.evaluation.attacks.register import RegisterAttribute
 from sfumato.kernels.grouping import count_values, first_records
 from sfumato.recoding.choice import Recoding
 from sfumato.recoding.parsing import Coverage, parse
@@ -20,7 +20,7 @@ from sfumato.table.kinds import text_of
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Publication:
+class PublishedClasses:
     """Classes of equal published records, read against the codes of a register.
 
     Letters: n records, c classes, q shared attributes, g labels of all attributes together, r runs, z pairs of a class
@@ -67,8 +67,8 @@ class Publication:
 
 
 def read_publication(
-    frame: pl.DataFrame, sensitive: str, known: Sequence[Knowledge], recoding: Recoding
-) -> Publication:
+    frame: pl.DataFrame, sensitive: str, known: Sequence[RegisterAttribute], recoding: Recoding
+) -> PublishedClasses:
     """Group equal published records and read what their labels cover.
 
     Parameters
@@ -99,7 +99,7 @@ def read_publication(
     starts, value_of, counts = count_values(
         class_of, count, codes.astype(np.uint32), np.arange(len(values), dtype=np.int32), totals
     )
-    return Publication(
+    return PublishedClasses(
         class_of,
         label_of[first_records(class_of, count)].astype(np.int32),
         np.concatenate([[0], np.cumsum(np.concatenate([sizes for sizes, _, _ in covers]))]).astype(np.int64),
@@ -115,7 +115,7 @@ def read_publication(
     )
 
 
-def forms_of(known: Sequence[Knowledge], recoding: Recoding) -> tuple[Form, ...]:
+def forms_of(known: Sequence[RegisterAttribute], recoding: Recoding) -> tuple[Form, ...]:
     """Return the form in which each known attribute was published."""
     # Ancestors are the default wherever there is a hierarchy; one that has a place for nobody has none to climb.
     names = {each.attribute.name for each in known}

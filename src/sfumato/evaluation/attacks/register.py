@@ -21,7 +21,7 @@ from sfumato.table.schema import Attribute, Kind, Schema
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Knowledge:
+class RegisterAttribute:
     """One attribute of a register.
 
     Attributes
@@ -42,7 +42,7 @@ def shared_attributes(published: pl.DataFrame, register: pl.DataFrame, schema: S
     return tuple(name for name in schema.quasi_identifying if name in published.columns and name in register.columns)
 
 
-def read_register(register: pl.DataFrame, schema: Schema, shared: Sequence[str]) -> list[Knowledge]:
+def read_register(register: pl.DataFrame, schema: Schema, shared: Sequence[str]) -> list[RegisterAttribute]:
     """Read what a register tells about the shared attributes.
 
     Raises
@@ -50,7 +50,7 @@ def read_register(register: pl.DataFrame, schema: Schema, shared: Sequence[str])
     InputError
         With everything that is wrong with any of the columns.
     """
-    known: list[Knowledge] = []
+    known: list[RegisterAttribute] = []
     problems: list[str] = []
     for name in shared:
         try:
@@ -61,7 +61,7 @@ def read_register(register: pl.DataFrame, schema: Schema, shared: Sequence[str])
     return known
 
 
-def knowledge(column: pl.Series, setting: Attribute) -> Knowledge:
+def knowledge(column: pl.Series, setting: Attribute) -> RegisterAttribute:
     """Read what a register tells about one attribute.
 
     Parameters
@@ -81,7 +81,7 @@ def knowledge(column: pl.Series, setting: Attribute) -> Knowledge:
     kind = setting.kind or _kind_of(column.dtype)
     distinct = distinct_of(_typed(column, kind))
     attribute, code_of = _numbered(distinct.values, kind, setting)
-    return Knowledge(attribute, np.append(code_of, np.int32(UNKNOWN))[distinct.rank_of][distinct.raw])
+    return RegisterAttribute(attribute, np.append(code_of, np.int32(UNKNOWN))[distinct.rank_of][distinct.raw])
 
 
 def _kind_of(dtype: pl.DataType) -> Kind:

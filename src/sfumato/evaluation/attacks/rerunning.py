@@ -16,7 +16,7 @@ from sfumato.table.row_order import canonical_order, in_order
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Task:
+class RerunTask:
     """What an attacker tells the algorithm: all that anonymizers are told, in the same words.
 
     Attacks stand beside anonymizers and may not import them; a test holds the fields equal to those of their
@@ -60,7 +60,7 @@ def models_of(entries: Sequence[Mapping[str, Any]], attack: str) -> tuple[Privac
     return tuple(model for model in built if model is not None)
 
 
-def rerun(solver: Solver, task: Task) -> Partition | None:
+def rerun(solver: Solver, task: RerunTask) -> Partition | None:
     """Return the solution, or None when the models cannot be met; the records are handed in canonical order."""
     try:
         if getattr(solver, "order_free", False) and not task.suppression_limit:

@@ -33,17 +33,21 @@ def sliced_tallies(published: SlicedTable, people: Table, sensitive: str, _: Rec
     # The vectors that people hold of every column tell them apart; whoever holds the same is told the same.
     who_of, count = group_records(np.column_stack([part.held for part in parts]).astype(np.uint32))
     one_of = first_records(who_of, count)
-    families, vectors, seen = list[_Lists](), list[NDArray[np.int64]](), list[NDArray[np.int64]]()
+    families, vectors, seen = list[_VectorBuckets](), list[NDArray[np.int64]](), list[NDArray[np.int64]]()
     for part in parts:
-        vectors.append(part.held[one_of] + _add(families, _Lists.of(bucket, part.rows, part.held, part.value_of)))
+        vectors.append(
+            part.held[one_of] + _add(families, _VectorBuckets.of(bucket, part.rows, part.held, part.value_of))
+        )
         if part.rows_seen is None or part.held_seen is None:
             seen.append(np.full(count, -1))
         else:
-            seen.append(part.held_seen[one_of] + _add(families, _Lists.of(bucket, part.rows_seen, part.held_seen)))
+            seen.append(
+                part.held_seen[one_of] + _add(families, _VectorBuckets.of(bucket, part.rows_seen, part.held_seen))
+            )
     holding = [place for place, part in enumerate(parts) if part.values]
     nowhere = np.zeros(len(bucket), dtype=np.int64)
     everything = [
-        _add(families, _Lists.of(bucket, nowhere, nowhere, parts[place].value_of)) if place != holding[0] else 0
+        _add(families, _VectorBuckets.of(bucket, nowhere, nowhere, parts[place].value_of)) if place != holding[0] else 0
         for place in holding
     ]
     values, value_of = parts[holding[0]].values, parts[holding[0]].value_of
@@ -62,7 +66,7 @@ def sliced_tallies(published: SlicedTable, people: Table, sensitive: str, _: Rec
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class _Part:
+class _ColumnEvidence:
     """One column of a sliced table.
 
     Vectors of its rows and of the people are numbered by all known attributes, and by those seen in columns before,
@@ -77,7 +81,7 @@ class _Part:
     value_of: NDArray[np.int64]
 
 
-def _parts_of(published: SlicedTable, people: Table, sensitive: str) -> list[_Part]:
+def _parts_of(published: SlicedTable, people: Table, sensitive: str) -> list[_ColumnEvidence]:
     parts, seen = [], set[str]()
     for column, labels in zip(published.columns, labels_of(published.columns), strict=True):
         label_of = dict(zip(column, labels, strict=True))
@@ -92,12 +96,12 @@ def _parts_of(published: SlicedTable, people: Table, sensitive: str) -> list[_Pa
         values, value_of = (
             numbered(published.data[label_of[sensitive]]) if sensitive in column else ((), np.zeros_like(rows))
         )
-        parts.append(_Part(rows, held, rows_seen, held_seen, values, value_of))
+        parts.append(_ColumnEvidence(rows, held, rows_seen, held_seen, values, value_of))
         seen.update(names)
     return parts
 
 
-class _Lists(NamedTuple):
+class _VectorBuckets(NamedTuple):
     """In which buckets each vector of one column occurs, with which values: compressed rows, see `BucketLists`."""
 
     starts: NDArray[np.int64]
@@ -114,7 +118,7 @@ class _Lists(NamedTuple):
         rows: NDArray[np.int64],
         held: NDArray[np.int64],
         value_of: NDArray[np.int64] | None = None,
-    ) -> _Lists:
+    ) -> _VectorBuckets:
         """List the vectors of the rows; those that only people hold have an empty list."""
         most, width = int(max(rows.max(initial=0), held.max(initial=0))) + 1, int(bucket.max()) + 1
         cells = rows * width + bucket
@@ -131,14 +135,14 @@ class _Lists(NamedTuple):
         )
 
 
-def _add(families: list[_Lists], lists: _Lists) -> int:
+def _add(families: list[_VectorBuckets], lists: _VectorBuckets) -> int:
     """Put the lists of a column behind those of others; return which number the first of them has."""
     before = sum(len(other.starts) - 1 for other in families)
     families.append(lists)
     return before
 
 
-def _indexed(families: Sequence[_Lists], bucket: NDArray[np.int64]) -> BucketLists:
+def _indexed(families: Sequence[_VectorBuckets], bucket: NDArray[np.int64]) -> BucketLists:
     """Put all lists one after the other, and write out the long ones."""
     sizes = np.bincount(bucket)
     starts = _joined([each.starts for each in families])

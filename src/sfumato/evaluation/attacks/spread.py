@@ -16,8 +16,8 @@ from sfumato.classes.grouping import group_records
 from sfumato.errors import InputError, SfumatoError, raise_all
 from sfumato.evaluation.attacks.adding import added
 from sfumato.evaluation.attacks.coverage import coverage_of
-from sfumato.evaluation.attacks.publication import Publication, read_publication
-from sfumato.evaluation.attacks.register import Knowledge, knowledge
+from sfumato.evaluation.attacks.publication import PublishedClasses, read_publication
+from sfumato.evaluation.attacks.register import RegisterAttribute, knowledge
 from sfumato.kernels.grouping import first_records
 from sfumato.kernels.linking.fitting_classes import fitting_pairs, fitting_weight
 from sfumato.kernels.linking.linkage import covering_classes
@@ -29,7 +29,7 @@ _ROUNDS = 20
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Spread:
+class LabelSpread:
     """One attribute of a generalized table.
 
     Letters: d codes of original values (the last stands for values that only ``*`` covers), g labels, r runs.
@@ -63,7 +63,7 @@ class Spread:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Cells:
+class TableCells:
     """A generalized table, read against people whose values are known.
 
     Attributes
@@ -74,9 +74,9 @@ class Cells:
     spreads : tuple of Spread
     """
 
-    publication: Publication
-    known: tuple[Knowledge, ...]
-    spreads: tuple[Spread, ...]
+    publication: PublishedClasses
+    known: tuple[RegisterAttribute, ...]
+    spreads: tuple[LabelSpread, ...]
 
     @property
     def class_weights(self) -> NDArray[np.float64]:
@@ -107,7 +107,7 @@ class Cells:
 
 def read_cells(
     published: PublishedTable, people: Table, names: tuple[str, ...], recoding: Recoding, *, tallied: str | None = None
-) -> Cells:
+) -> TableCells:
     """Read some attributes of a generalized table, sensitive ones among them if wished.
 
     Parameters
@@ -127,7 +127,7 @@ def read_cells(
     known = _known(people, names)
     publication = read_publication(published.data, tallied or names[0], known, recoding)
     spreads = tuple(_spread(publication, place, each.attribute.size + 1) for place, each in enumerate(known))
-    return Cells(publication, known, spreads)
+    return TableCells(publication, known, spreads)
 
 
 def shared_names(published: PublishedTable, people: Table, *, sensitive: bool) -> tuple[str, ...]:
@@ -137,9 +137,9 @@ def shared_names(published: PublishedTable, people: Table, *, sensitive: bool) -
     return tuple(name for name in wanted if name in published.data.columns and name in people.frame.columns)
 
 
-def _known(people: Table, names: tuple[str, ...]) -> tuple[Knowledge, ...]:
+def _known(people: Table, names: tuple[str, ...]) -> tuple[RegisterAttribute, ...]:
     settings = {**people.schema.quasi_identifying, **people.schema.sensitive}
-    known: list[Knowledge] = []
+    known: list[RegisterAttribute] = []
     problems: list[str] = []
     for name in names:
         try:
@@ -150,7 +150,7 @@ def _known(people: Table, names: tuple[str, ...]) -> tuple[Knowledge, ...]:
     return tuple(known)
 
 
-def _spread(publication: Publication, place: int, size: int) -> Spread:
+def _spread(publication: PublishedClasses, place: int, size: int) -> LabelSpread:
     labels, label_of = np.unique(publication.label_of[:, place], return_inverse=True)
     counts = publication.runs[labels + 1] - publication.runs[labels]
     owner = np.repeat(np.arange(len(labels)), counts)
@@ -159,12 +159,12 @@ def _spread(publication: Publication, place: int, size: int) -> Spread:
     records = added(label_of, publication.sizes, len(labels))
     mass = np.full(size, 1 / size)
     for _ in range(_ROUNDS):
-        spread = Spread(mass, label_of, _covered(mass, owner, low, high, len(labels)), owner, low, high)
+        spread = LabelSpread(mass, label_of, _covered(mass, owner, low, high, len(labels)), owner, low, high)
         told = spread.over_codes(records)
         if told.sum() == 0:
             break
         mass = told / told.sum()
-    return Spread(mass, label_of, _covered(mass, owner, low, high, len(labels)), owner, low, high)
+    return LabelSpread(mass, label_of, _covered(mass, owner, low, high, len(labels)), owner, low, high)
 
 
 def _covered(

@@ -23,7 +23,7 @@ STEADYING = 2.0
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Cells:
+class WorldCells:
     """Groups of people against the values of their class, so that beliefs stand in one small table.
 
     Attributes
@@ -83,14 +83,14 @@ class Tally:
         float64 (g, w): how often a member of each group had each value, in all worlds and in those accepted.
     """
 
-    cells: Cells
+    cells: WorldCells
     tried: int
     alive: NDArray[np.float64]
     all: NDArray[np.float64]
     accepted: NDArray[np.float64]
 
     @classmethod
-    def of(cls, cells: Cells) -> Tally:
+    def of(cls, cells: WorldCells) -> Tally:
         """Start with no world."""
         shape = (len(cells.members), cells.width)
         return cls(cells, 0, np.zeros(len(cells.counts)), np.zeros(shape), np.zeros(shape))
@@ -136,7 +136,7 @@ class Tally:
 
 def cells_of(
     classes: NDArray[np.int32], codes: NDArray[np.integer], values: NDArray[np.int64], value_count: int
-) -> Cells:
+) -> WorldCells:
     """Set up the table of groups and values.
 
     Parameters
@@ -160,10 +160,10 @@ def cells_of(
     present = np.flatnonzero(per_class)
     counts[present // value_count, place[present]] = per_class[present]
     members = np.bincount(group_of, minlength=groups)
-    return Cells(group_of, classes[first_records(group_of, groups)], members, place, width, counts)
+    return WorldCells(group_of, classes[first_records(group_of, groups)], members, place, width, counts)
 
 
-def world_count(cells: Cells, most: int) -> int:
+def world_count(cells: WorldCells, most: int) -> int:
     """Count the different worlds, or return ``most + 1`` where there are more."""
     worlds = 1
     for counts in cells.counts:

@@ -12,7 +12,7 @@ from sfumato.kernels.mondrian.expected_inverse import expected_inverse
 
 
 @dataclass(frozen=True)
-class Above:
+class AboveThreshold:
     """What lies above a threshold.
 
     Attributes
@@ -60,11 +60,11 @@ class Adversary:
         """Tell which classes have a risk above a threshold; bool (c,)."""
         return self.risks > threshold + TOLERANCE
 
-    def above(self, threshold: Threshold) -> Above:
+    def above(self, threshold: Threshold) -> AboveThreshold:
         """Count the records and classes above a threshold."""
         chosen = self.is_above(threshold.value)
         records = int(self.records[chosen].sum())
-        return Above(threshold, records, int(chosen.sum()), records / max(1, int(self.records.sum())))
+        return AboveThreshold(threshold, records, int(chosen.sum()), records / max(1, int(self.records.sum())))
 
 
 def prosecutor(records: NDArray[np.int64], alike: NDArray[np.float64]) -> Adversary:

@@ -36,7 +36,7 @@ Read = TypeVar("Read")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Measured:
+class RiskInputs:
     """All that risks follow from.
 
     Letters: n records, c classes.
@@ -62,7 +62,7 @@ class Measured:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Opened:
+class OpenedTable:
     """A table whose quasi-identifying columns are known.
 
     Attributes
@@ -87,7 +87,7 @@ def opened(
     quasi_identifying: Sequence[str] | None,
     beside: Sequence[str | None],
     recoding: Recoding | None,
-) -> Opened:
+) -> OpenedTable:
     """Read a table, or take one that was read.
 
     Parameters
@@ -118,10 +118,10 @@ def opened(
     attributes = dict.fromkeys(names, Attribute(kind=Kind.CATEGORICAL))
     others = [name for name in dict.fromkeys(beside) if name is not None and name not in attributes]
     schema = Schema(quasi_identifying=attributes, insensitive=others, others="drop")
-    return Opened(read_table(data, schema, strip=False).frame, names, attributes, recoding or said)
+    return OpenedTable(read_table(data, schema, strip=False).frame, names, attributes, recoding or said)
 
 
-def _opened_table(table: Table, quasi_identifying: Sequence[str] | None) -> Opened:
+def _opened_table(table: Table, quasi_identifying: Sequence[str] | None) -> OpenedTable:
     names = tuple(table.schema.quasi_identifying if quasi_identifying is None else quasi_identifying)
     _refuse_repeated(names)
     missing = [name for name in names if name not in table.frame.columns]
@@ -130,7 +130,7 @@ def _opened_table(table: Table, quasi_identifying: Sequence[str] | None) -> Open
         raise PolicyError("quasi_identifying: the schema has no quasi-identifying column; name some")
     # Neither hierarchies nor domains matter to who equals whom.
     attributes = {name: Attribute(kind=table.kinds.get(name, Kind.CATEGORICAL)) for name in names}
-    return Opened(table.frame, names, attributes, None)
+    return OpenedTable(table.frame, names, attributes, None)
 
 
 def _refuse_repeated(names: Sequence[str]) -> None:
@@ -155,14 +155,14 @@ def _published(table: object) -> tuple[object, tuple[str, ...], Recoding]:
 
 
 def measured(
-    table: Opened,
+    table: OpenedTable,
     *,
     population: object,
     weights: str | None,
     household: str | None,
     threads: int,
     problems: Sequence[str] = (),
-) -> Measured:
+) -> RiskInputs:
     """Read everything that is known beside a table, and group its records.
 
     Parameters
@@ -182,18 +182,18 @@ def measured(
     raise_together(errors)
     columns = [table.frame[name] for name in table.names]
     if people is None:
-        return Measured(keys_of(columns, threads), weight, household_of, None, None)
+        return RiskInputs(keys_of(columns, threads), weight, household_of, None, None)
     if isinstance(people, Table):
         keys, counts = keys_of(columns, threads), _covered(table, people)
     else:
         stacked = [_stacked(column, people[column.name]) for column in columns]
         keys, counts = counted_in(keys_of(stacked, threads), table.frame.height)
     _refuse_missing_people(keys, counts)
-    return Measured(keys, weight, household_of, counts, people.height)
+    return RiskInputs(keys, weight, household_of, counts, people.height)
 
 
 def _collected(
-    errors: list[SfumatoError], read: Callable[[Opened, Wanted], Read], table: Opened, what: Wanted | None
+    errors: list[SfumatoError], read: Callable[[OpenedTable, Wanted], Read], table: OpenedTable, what: Wanted | None
 ) -> Read | None:
     """Read one thing, or keep its error until all have been read."""
     if what is None:
@@ -205,7 +205,7 @@ def _collected(
         return None
 
 
-def _weights_of(table: Opened, name: str) -> NDArray[np.float64]:
+def _weights_of(table: OpenedTable, name: str) -> NDArray[np.float64]:
     column = _column(table, name, "weights")
     values = column.cast(pl.String).str.strip_chars().cast(pl.Float64, strict=False)
     numbers = values.fill_null(math.nan).to_numpy()
@@ -230,7 +230,7 @@ def _weights_of(table: Opened, name: str) -> NDArray[np.float64]:
     return numbers
 
 
-def _households_of(table: Opened, name: str) -> NDArray[np.integer]:
+def _households_of(table: OpenedTable, name: str) -> NDArray[np.integer]:
     distinct = distinct_of(_column(table, name, "household"))
     if distinct.missing:
         raise InputError(
@@ -241,13 +241,13 @@ def _households_of(table: Opened, name: str) -> NDArray[np.integer]:
     return household_of
 
 
-def _column(table: Opened, name: str, option: str) -> pl.Series:
+def _column(table: OpenedTable, name: str, option: str) -> pl.Series:
     if name not in table.frame.columns:
         raise InputError(f"{option}: column {name!r} is not in the table; give it a role, such as insensitive")
     return table.frame[name]
 
 
-def _population_of(table: Opened, population: object) -> Table | pl.DataFrame:
+def _population_of(table: OpenedTable, population: object) -> Table | pl.DataFrame:
     """Return a population of original values to be covered by published ones, or one of values to be compared."""
     if isinstance(population, Release):
         population = generalized_table(population).data
@@ -269,7 +269,7 @@ def _population_of(table: Opened, population: object) -> Table | pl.DataFrame:
     return people
 
 
-def _covered(table: Opened, people: Table) -> NDArray[np.int64]:
+def _covered(table: OpenedTable, people: Table) -> NDArray[np.int64]:
     try:
         return covered_population(table.frame, table.names, people, table.recoding or Recoding())
     except SfumatoError as error:

@@ -22,10 +22,10 @@ from sfumato.evaluation.risk.adversaries import (
 )
 from sfumato.evaluation.risk.combinations import MOST, Combinations, combination_count, measure_combinations
 from sfumato.evaluation.risk.individual import household_risk, individual_risk
-from sfumato.evaluation.risk.inputs import MOST_PEOPLE, Measured, measured, opened
+from sfumato.evaluation.risk.inputs import MOST_PEOPLE, RiskInputs, measured, opened
 from sfumato.evaluation.risk.keys import Keys
 from sfumato.evaluation.risk.population_uniqueness import population_uniqueness
-from sfumato.evaluation.risk.report import RiskReport
+from sfumato.evaluation.risk.risk_report import RiskReport
 from sfumato.evaluation.risk.special_uniques import MOST_COLUMNS, SpecialUniques, find_special_uniques
 from sfumato.evaluation.risk.thresholds import DEFAULT, Threshold, as_thresholds
 from sfumato.models.wildcard_k_anonymity import WildcardKAnonymity
@@ -167,7 +167,7 @@ class _Sizes:
 class _Found:
     """What was read, and how it is counted."""
 
-    seen: Measured
+    seen: RiskInputs
     sampling_fraction: float | None
     wildcards: bool
 

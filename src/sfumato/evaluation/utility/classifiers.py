@@ -25,7 +25,7 @@ from sfumato.evaluation.utility.joint import Joint
 from sfumato.evaluation.utility.labels import default_reading, read_labels
 from sfumato.evaluation.utility.learners import LEARNERS, Learner, predictions
 from sfumato.evaluation.utility.records import drawn_records
-from sfumato.evaluation.utility.spreads import Spread
+from sfumato.evaluation.utility.spreads import AttributeSpread
 from sfumato.parallel import Once
 from sfumato.table.table import Table
 
@@ -68,7 +68,7 @@ class Accuracy:
 class _Records:
     """Records as labels, and what these stand for."""
 
-    spreads: Mapping[str, Spread]
+    spreads: Mapping[str, AttributeSpread]
     labels: Mapping[str, NDArray[np.int32]]
 
     def features(

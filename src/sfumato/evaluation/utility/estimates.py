@@ -9,7 +9,7 @@ import numpy as np
 
 from sfumato.evaluation.utility.bins import Bins
 from sfumato.evaluation.utility.domains import Floats
-from sfumato.evaluation.utility.joint import Joint, Link, Part
+from sfumato.evaluation.utility.joint import Joint, JointPart, Link
 from sfumato.evaluation.utility.queries import Predicate, Query
 
 
@@ -123,7 +123,7 @@ def _per_bucket(joint: Joint, factors: Mapping[str, Factor], roots: Iterable[int
     return per_bucket
 
 
-def _product(part: Part, factors: Mapping[str, Factor], names: Iterable[str]) -> Floats:
+def _product(part: JointPart, factors: Mapping[str, Factor], names: Iterable[str]) -> Floats:
     values = np.ones(len(part.counts))
     for name in names:
         values *= factors[name].value[part.label_of[name]]

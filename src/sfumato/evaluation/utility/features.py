@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from sfumato.evaluation.utility.bins import Bins, coarse
 from sfumato.evaluation.utility.domains import Domain, Floats
-from sfumato.evaluation.utility.spreads import Spread
+from sfumato.evaluation.utility.spreads import AttributeSpread
 
 Encoding = Literal["midpoint", "bounds", "expand"]
 ENCODINGS: tuple[Encoding, ...] = get_args(Encoding)
@@ -22,7 +22,7 @@ Labels = Mapping[str, NDArray[np.int32]]
 
 
 def measured_features(
-    spreads: Mapping[str, Spread],
+    spreads: Mapping[str, AttributeSpread],
     labels: Labels,
     domains: Sequence[Domain],
     encoding: Encoding,
@@ -44,13 +44,13 @@ def measured_features(
     return np.hstack(columns)
 
 
-def binned_features(spreads: Mapping[str, Spread], labels: Labels, domains: Sequence[Domain]) -> Floats:
+def binned_features(spreads: Mapping[str, AttributeSpread], labels: Labels, domains: Sequence[Domain]) -> Floats:
     """Return one row per record: the share that each bin of each attribute has in its cell."""
     return np.hstack([spreads[domain.name].histogram(feature_bins(domain))[labels[domain.name]] for domain in domains])
 
 
 def target_classes(
-    spread: Spread, label_of: NDArray[np.int32], bins: Bins, rng: np.random.Generator
+    spread: AttributeSpread, label_of: NDArray[np.int32], bins: Bins, rng: np.random.Generator
 ) -> NDArray[np.int64]:
     """Return the bin of each record, drawn by their shares where a cell stands for several; b where it is missing."""
     shares = spread.histogram(bins)
@@ -69,7 +69,7 @@ def feature_bins(domain: Domain) -> Bins:
 
 
 def _categories(
-    spread: Spread, label_of: NDArray[np.int32], domain: Domain, encoding: Encoding, rng: np.random.Generator
+    spread: AttributeSpread, label_of: NDArray[np.int32], domain: Domain, encoding: Encoding, rng: np.random.Generator
 ) -> Floats:
     bins = feature_bins(domain)
     if encoding != "expand":
@@ -80,7 +80,7 @@ def _categories(
 
 
 def _numbers(
-    spread: Spread, label_of: NDArray[np.int32], domain: Domain, encoding: Encoding, rng: np.random.Generator
+    spread: AttributeSpread, label_of: NDArray[np.int32], domain: Domain, encoding: Encoding, rng: np.random.Generator
 ) -> Floats:
     if encoding == "bounds":
         values = np.column_stack(spread.ends())[label_of]

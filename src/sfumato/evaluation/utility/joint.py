@@ -11,13 +11,13 @@ from numpy.typing import NDArray
 
 from sfumato.classes.grouping import group_records
 from sfumato.evaluation.utility.domains import Floats
-from sfumato.evaluation.utility.spreads import Spread
+from sfumato.evaluation.utility.spreads import AttributeSpread
 
 Rows = NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Part:
+class JointPart:
     """A published table whose rows say which values occur together.
 
     Letters: r rows.
@@ -95,8 +95,8 @@ class Joint:
         Parts, each after the one that it hangs on.
     """
 
-    spreads: Mapping[str, Spread]
-    parts: tuple[Part, ...]
+    spreads: Mapping[str, AttributeSpread]
+    parts: tuple[JointPart, ...]
     sizes: Floats
     links: tuple[Link | None, ...]
     order: tuple[int, ...]
@@ -143,7 +143,7 @@ class Joint:
         return min(fitting, key=lambda place: len(self.parts[place].counts), default=None)
 
 
-def assemble(spreads: Mapping[str, Spread], parts: Sequence[Part], buckets: int) -> Joint:
+def assemble(spreads: Mapping[str, AttributeSpread], parts: Sequence[JointPart], buckets: int) -> Joint:
     """Hang parts together. Cost O(rows) for each link."""
     totals = [np.bincount(part.bucket, part.counts, buckets) for part in parts]
     sizes = np.max(totals, axis=0)
@@ -172,7 +172,7 @@ def _forest(names: Sequence[frozenset[str]]) -> tuple[list[int | None], tuple[in
     return parents, tuple(order)
 
 
-def _link(part: Part, above: Part, parent: int) -> Link:
+def _link(part: JointPart, above: JointPart, parent: int) -> Link:
     shared = sorted(part.label_of.keys() & above.label_of.keys())
     keys = np.column_stack(
         [np.concatenate([part.bucket, above.bucket])]

@@ -10,9 +10,9 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from sfumato.classes.generalized import Form, Members
+from sfumato.classes.generalized import Form, ValueSets
 from sfumato.evaluation.utility.domains import Domain, Floats
-from sfumato.evaluation.utility.spreads import CodeSpread, IntervalSpread, Spread
+from sfumato.evaluation.utility.spreads import AttributeSpread, CodeSpread, IntervalSpread
 from sfumato.recoding.notation import STAR
 from sfumato.recoding.parsing import Coverage, midpoints, parse, written_ends
 from sfumato.table.distinct import distinct_of
@@ -20,7 +20,7 @@ from sfumato.table.kinds import text_of
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Reading:
+class LabelReading:
     """How a kind of release writes the values of an attribute.
 
     Attributes
@@ -39,16 +39,16 @@ class Reading:
     points: bool = False
 
 
-def default_reading(domain: Domain, *, points: bool = False) -> Reading:
+def default_reading(domain: Domain, *, points: bool = False) -> LabelReading:
     """Return how an attribute is written where values are published as they are, generalized ones in between."""
     attribute = domain.attribute
     plain = Form.INTERVAL if attribute.is_numeric else Form.SET
-    return Reading(plain if attribute.hierarchy is None else Form.ANCESTOR, exact_first=True, points=points)
+    return LabelReading(plain if attribute.hierarchy is None else Form.ANCESTOR, exact_first=True, points=points)
 
 
 def read_labels(
-    columns: Sequence[pl.Series], domain: Domain, reading: Reading
-) -> tuple[Spread, list[NDArray[np.int32]], int]:
+    columns: Sequence[pl.Series], domain: Domain, reading: LabelReading
+) -> tuple[AttributeSpread, list[NDArray[np.int32]], int]:
     """Read all published columns of one attribute together.
 
     Returns
@@ -67,14 +67,14 @@ def read_labels(
     return spread, codes, lost
 
 
-def original_spread(domain: Domain) -> Spread:
+def original_spread(domain: Domain) -> AttributeSpread:
     """Return what the codes of the original stand for: themselves. The missing value is the last label."""
     if domain.attribute.is_numeric:
         assert domain.numbers is not None
         numbers = np.append(domain.numbers, np.nan)
         return IntervalSpread(numbers, numbers, domain.is_whole)
     size = domain.attribute.size + 1
-    return CodeSpread(domain, Members(np.arange(size + 1), np.arange(size, dtype=np.int32)), np.ones(size))
+    return CodeSpread(domain, ValueSets(np.arange(size + 1), np.arange(size, dtype=np.int32)), np.ones(size))
 
 
 def _numbered(columns: Sequence[pl.Series]) -> tuple[pl.Series, list[NDArray[np.int32]]]:
@@ -102,7 +102,7 @@ def _numbered_alone(column: pl.Series) -> tuple[pl.Series, list[NDArray[np.int32
     return texts.extend_constant(None, 1), [distinct.rank_of[distinct.raw].astype(np.int32)]
 
 
-def _spread(labels: pl.Series, domain: Domain, reading: Reading) -> tuple[Spread, NDArray[np.bool_]]:
+def _spread(labels: pl.Series, domain: Domain, reading: LabelReading) -> tuple[AttributeSpread, NDArray[np.bool_]]:
     if reading.points and domain.numbers is not None:
         return _points(labels, domain)
     if not domain.attribute.is_numeric or reading.form is Form.SET:
@@ -110,7 +110,7 @@ def _spread(labels: pl.Series, domain: Domain, reading: Reading) -> tuple[Spread
     return _intervals(labels, domain, reading)
 
 
-def _points(labels: pl.Series, domain: Domain) -> tuple[Spread, NDArray[np.bool_]]:
+def _points(labels: pl.Series, domain: Domain) -> tuple[AttributeSpread, NDArray[np.bool_]]:
     """Read numbers as they are, intervals as their middle; ``*`` is the whole domain."""
     low = midpoints(labels, domain.attribute.kind).copy()
     high = low.copy()
@@ -120,7 +120,7 @@ def _points(labels: pl.Series, domain: Domain) -> tuple[Spread, NDArray[np.bool_
     return IntervalSpread(low, high, False), np.isfinite(low) | labels.is_null().to_numpy()
 
 
-def _intervals(labels: pl.Series, domain: Domain, reading: Reading) -> tuple[Spread, NDArray[np.bool_]]:
+def _intervals(labels: pl.Series, domain: Domain, reading: LabelReading) -> tuple[AttributeSpread, NDArray[np.bool_]]:
     coverage = parse(labels, domain.attribute, reading.form)
     # What lies between the ends, inside the domain, is all that a recipient knows; which values do occur there is the
     # steward's knowledge.
@@ -133,7 +133,7 @@ def _intervals(labels: pl.Series, domain: Domain, reading: Reading) -> tuple[Spr
     return IntervalSpread(low, high, domain.is_whole), coverage.readable | labels.is_null().to_numpy()
 
 
-def _codes(labels: pl.Series, domain: Domain, reading: Reading) -> tuple[Spread, NDArray[np.bool_]]:
+def _codes(labels: pl.Series, domain: Domain, reading: LabelReading) -> tuple[AttributeSpread, NDArray[np.bool_]]:
     coverage = parse(labels, domain.attribute, reading.form)
     sets = _members(coverage, domain.attribute.size)
     readable = coverage.readable | labels.is_null().to_numpy()
@@ -149,7 +149,7 @@ def _codes(labels: pl.Series, domain: Domain, reading: Reading) -> tuple[Spread,
         if label in exact:
             sets[place], readable[place], star[place] = np.array([exact[label]], dtype=np.int32), True, False
     sizes = np.array([len(codes) for codes in sets])
-    members = Members(np.concatenate([[0], np.cumsum(sizes)]), np.concatenate(sets).astype(np.int32))
+    members = ValueSets(np.concatenate([[0], np.cumsum(sizes)]), np.concatenate(sets).astype(np.int32))
     divisor = np.where(star, max(_domain_values(domain), domain.attribute.size), sizes).astype(np.float64)
     return CodeSpread(domain, members, divisor), readable
 

@@ -17,9 +17,9 @@ from sfumato.evaluation.utility.learners import LEARNERS, Learner
 from sfumato.evaluation.utility.original import Original
 from sfumato.evaluation.utility.populations import large_populations
 from sfumato.evaluation.utility.queries import AGGREGATES, Query, Workload
-from sfumato.evaluation.utility.report import Utility
-from sfumato.evaluation.utility.seen import Seen, error_figures
+from sfumato.evaluation.utility.release_view import ReleaseView, error_figures
 from sfumato.evaluation.utility.trade_off import DirectComparison, TradeOff, utility_loss
+from sfumato.evaluation.utility.utility_report import Utility
 from sfumato.evaluation.utility.workload import drawn_workload
 from sfumato.progress import Progress, silent
 from sfumato.published import Published
@@ -146,7 +146,7 @@ def measure_utility(
     _refuse_strangers(original, recoding, holdout)
     raise_all(PolicyError, seed_problems(seed))
     progress("reading", 0, 4)
-    seen = Seen.of(release, Original.of(original), recoding)
+    seen = ReleaseView.of(release, Original.of(original), recoding)
     progress("queries", 1, 4)
     asked = workload or _usual_workload(seen, seed)
     queries, unanswered = error_figures(Questions.about(asked, seen.domains), seen.after)
@@ -180,7 +180,7 @@ def _refuse_strangers(original: object, recoding: object, holdout: object = None
     raise_all(PolicyError, problems)
 
 
-def _usual_workload(seen: Seen, seed: int | None) -> Workload:
+def _usual_workload(seen: ReleaseView, seed: int | None) -> Workload:
     published = seen.having_values
     numbers = [name for name in published if seen.domains[name].numbers is not None]
     aggregates = AGGREGATES if numbers else AGGREGATES[:1]
@@ -190,7 +190,7 @@ def _usual_workload(seen: Seen, seed: int | None) -> Workload:
     )
 
 
-def _trade_offs(seen: Seen, learnt: Sequence[Accuracy], seed: int | None) -> tuple[tuple[TradeOff, ...], str]:
+def _trade_offs(seen: ReleaseView, learnt: Sequence[Accuracy], seed: int | None) -> tuple[tuple[TradeOff, ...], str]:
     """Return one for each sensitive attribute, or why there is none."""
     told, reason = seen.told()
     if reason:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.evaluation.utility.joint import Joint, Part
+from sfumato.evaluation.utility.joint import Joint, JointPart
 
 Rows = NDArray[np.int64]
 
@@ -46,7 +46,7 @@ def drawn_records(joint: Joint, rng: np.random.Generator) -> dict[str, NDArray[n
     return labels
 
 
-def _matched(group_of: Rows, part: Part, wanted: Rows, groups: int, rng: np.random.Generator) -> Rows:
+def _matched(group_of: Rows, part: JointPart, wanted: Rows, groups: int, rng: np.random.Generator) -> Rows:
     """Return a row of the wanted group for each record.
 
     Rows are taken in random order, each as often as it counts, and then again where a group is asked for more; any row

@@ -8,7 +8,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.classes.generalized import Members
+from sfumato.classes.generalized import ValueSets
 from sfumato.evaluation.utility.bins import Bins
 from sfumato.evaluation.utility.domains import Domain, Floats
 from sfumato.evaluation.utility.queries import Predicate, Range
@@ -16,7 +16,7 @@ from sfumato.evaluation.utility.queries import Predicate, Range
 EVERYTHING = (-np.inf, np.inf)
 
 
-class Spread(Protocol):
+class AttributeSpread(Protocol):
     """The labels of one published attribute, g of them."""
 
     @property
@@ -68,7 +68,7 @@ class CodeSpread:
     """
 
     domain: Domain
-    members: Members
+    members: ValueSets
     divisor: Floats
 
     @property

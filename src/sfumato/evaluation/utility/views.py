@@ -13,8 +13,8 @@ from sfumato.classes.generalized import Form
 from sfumato.classes.grouping import group_records
 from sfumato.errors import InputError, raise_all
 from sfumato.evaluation.utility.domains import Domain
-from sfumato.evaluation.utility.joint import Joint, Part, assemble
-from sfumato.evaluation.utility.labels import Reading, default_reading, original_spread, read_labels
+from sfumato.evaluation.utility.joint import Joint, JointPart, assemble
+from sfumato.evaluation.utility.labels import LabelReading, default_reading, original_spread, read_labels
 from sfumato.kernels.grouping import first_records
 from sfumato.numbers import counted
 from sfumato.published import BucketizedTables, MarginalTables, Published, PublishedTable, RandomizedTable, SlicedTable
@@ -75,11 +75,11 @@ def original_joint(domains: Mapping[str, Domain]) -> Joint:
 
 def _generalized_readings(
     published: PublishedTable, domains: Mapping[str, Domain], recoding: Recoding | None
-) -> dict[str, Reading]:
+) -> dict[str, LabelReading]:
     quasi = [name for name in published.quasi_identifying if name in domains]
     forms = (recoding or Recoding()).forms_of([domains[name].attribute for name in quasi])
     return {
-        name: Reading(form, exact_first=form is Form.ANCESTOR, points=form is Form.MEAN)
+        name: LabelReading(form, exact_first=form is Form.ANCESTOR, points=form is Form.MEAN)
         for name, form in zip(quasi, forms, strict=True)
     }
 
@@ -117,7 +117,7 @@ def _known(sources: list[_Source], domains: Mapping[str, Domain]) -> list[_Sourc
     return found
 
 
-def _read(sources: Sequence[_Source], domains: Mapping[str, Domain], readings: Mapping[str, Reading]) -> Joint:
+def _read(sources: Sequence[_Source], domains: Mapping[str, Domain], readings: Mapping[str, LabelReading]) -> Joint:
     raise_all(InputError, _shape_problems(sources))
     spreads, problems = {}, []
     label_of: list[dict[str, NDArray[np.int32]]] = [{} for _ in sources]
@@ -172,9 +172,9 @@ def _counts(source: _Source) -> NDArray[np.float64] | None:
 
 def _collapsed(
     label_of: Mapping[str, NDArray[np.int32]], bucket: NDArray[np.int64], counts: NDArray[np.float64] | None
-) -> Part:
+) -> JointPart:
     """Join equal rows of one bucket into one with a count."""
     row_of, count = group_records(np.column_stack([bucket, *label_of.values()]))
     first = first_records(row_of, count)
     held = np.bincount(row_of, counts, count).astype(np.float64)
-    return Part({name: labels[first] for name, labels in label_of.items()}, held, bucket[first])
+    return JointPart({name: labels[first] for name, labels in label_of.items()}, held, bucket[first])

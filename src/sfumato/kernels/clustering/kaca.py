@@ -36,7 +36,7 @@ STEPS = 3  # groups taken up so far
 LOOKED = 4  # distances of groups and bounds of nodes that were computed
 
 
-class Groups(NamedTuple):
+class GrowingGroups(NamedTuple):
     """Groups on their way to classes, by place in the tree; changed in place.
 
     Attributes
@@ -91,7 +91,7 @@ class Groups(NamedTuple):
 def begin(
     codes: Any, values: Any, weights: Any, group_of: Any, k: int, ruled: bool, tree: RecordTree, loss: ClassLoss,
     rules: RuleArrays,
-) -> Groups:  # fmt: skip
+) -> GrowingGroups:  # fmt: skip
     """Return one group for each vector of codes.
 
     codes : unsigned (g, q), in the order of the tree over them; values : unsigned (m, s); weights : int64 (m,);
@@ -102,7 +102,7 @@ def begin(
     size = 1
     while size < 2 * count:
         size *= 2
-    groups = Groups(
+    groups = GrowingGroups(
         np.zeros((count, width), np.int64), np.zeros((count, width), np.int64), np.zeros(count),
         np.zeros(count, np.int64), np.full(count, NONE, np.int64), np.zeros(count, np.int64),
         np.full(count, NONE, np.int64), np.full(size, NONE, np.int64), np.full(count, NONE, np.int64),
@@ -135,7 +135,7 @@ def begin(
 
 
 @inlined
-def _judge_all(values: Any, k: int, ruled: bool, rules: RuleArrays, groups: Groups) -> None:
+def _judge_all(values: Any, k: int, ruled: bool, rules: RuleArrays, groups: GrowingGroups) -> None:
     """List the groups that are too small."""
     counts = np.zeros(len(rules.totals), np.int64)
     scratch = np.empty(rules.scratch_size)
@@ -144,7 +144,7 @@ def _judge_all(values: Any, k: int, ruled: bool, rules: RuleArrays, groups: Grou
 
 
 @borrowing
-def _list(group: int, small: bool, groups: Groups) -> None:
+def _list(group: int, small: bool, groups: GrowingGroups) -> None:
     """Enter a group among the small ones, or strike it off."""
     at = groups.small_at[group]
     if small == (at != NONE):
@@ -166,7 +166,7 @@ def _list(group: int, small: bool, groups: Groups) -> None:
 
 @inlined
 def _satisfied(
-    group: int, values: Any, k: int, ruled: bool, rules: RuleArrays, groups: Groups, counts: Any, scratch: Any
+    group: int, values: Any, k: int, ruled: bool, rules: RuleArrays, groups: GrowingGroups, counts: Any, scratch: Any
 ) -> bool:
     if groups.sizes[group] < k or not ruled:
         return groups.sizes[group] >= k
@@ -176,7 +176,9 @@ def _satisfied(
 
 
 @inlined
-def _tally(group: int, start: int, stop: int, values: Any, rules: RuleArrays, groups: Groups, counts: Any) -> None:
+def _tally(
+    group: int, start: int, stop: int, values: Any, rules: RuleArrays, groups: GrowingGroups, counts: Any
+) -> None:
     """Count the sensitive values of the records ``start .. stop-1`` of a group."""
     share = groups.heads[group]
     passed = 0
@@ -192,8 +194,8 @@ def _tally(group: int, start: int, stop: int, values: Any, rules: RuleArrays, gr
 
 @inlined
 def _stub_suffices(
-    small: int, near: int, stub: int, values: Any, k: int, ruled: bool, rules: RuleArrays, groups: Groups, counts: Any,
-    scratch: Any,
+    small: int, near: int, stub: int, values: Any, k: int, ruled: bool, rules: RuleArrays, groups: GrowingGroups,
+    counts: Any, scratch: Any,
 ) -> bool:  # fmt: skip
     """Tell whether both groups satisfy the rules once the first `stub` records have changed from `near` to `small`."""
     kept = groups.sizes[near] - stub
@@ -215,7 +217,7 @@ def _stub_suffices(
 
 
 @borrowing
-def _sum_up(node: int, tree: RecordTree, groups: Groups) -> None:
+def _sum_up(node: int, tree: RecordTree, groups: GrowingGroups) -> None:
     alive = 0
     fewest = MANY
     dearest = 0.0
@@ -236,7 +238,7 @@ def _sum_up(node: int, tree: RecordTree, groups: Groups) -> None:
 
 
 @borrowing
-def _refresh(group: int, tree: RecordTree, groups: Groups) -> None:
+def _refresh(group: int, tree: RecordTree, groups: GrowingGroups) -> None:
     """Sum up anew what is above a group that has changed."""
     node = np.int64(tree.bucket_of[group])
     while node != NONE:
@@ -245,7 +247,7 @@ def _refresh(group: int, tree: RecordTree, groups: Groups) -> None:
 
 
 @borrowing
-def _price(group: int, loss: ClassLoss, groups: Groups) -> None:
+def _price(group: int, loss: ClassLoss, groups: GrowingGroups) -> None:
     for attribute in range(len(loss.kinds)):
         start = loss.offsets[attribute]
         size = loss.offsets[attribute + 1] - start
@@ -258,7 +260,7 @@ def _price(group: int, loss: ClassLoss, groups: Groups) -> None:
 
 
 @borrowing
-def _cost(small: int, attribute: int, code: int, loss: ClassLoss, groups: Groups) -> float:
+def _cost(small: int, attribute: int, code: int, loss: ClassLoss, groups: GrowingGroups) -> float:
     """Return what the box of a priced group costs on an attribute once a code has joined."""
     start = loss.offsets[attribute]
     if loss.offsets[attribute + 1] - start <= TABLED:
@@ -269,7 +271,7 @@ def _cost(small: int, attribute: int, code: int, loss: ClassLoss, groups: Groups
 
 
 @borrowing
-def _distance(small: int, other: int, loss: ClassLoss, groups: Groups) -> float:
+def _distance(small: int, other: int, loss: ClassLoss, groups: GrowingGroups) -> float:
     """Distortion of all records of both groups when they come to share a box, on the grid."""
     total = 0.0
     for attribute in range(len(loss.kinds)):
@@ -287,7 +289,7 @@ def _distance(small: int, other: int, loss: ClassLoss, groups: Groups) -> float:
 
 
 @borrowing
-def _least_distance(small: int, node: int, tree: RecordTree, loss: ClassLoss, groups: Groups) -> float:
+def _least_distance(small: int, node: int, tree: RecordTree, loss: ClassLoss, groups: GrowingGroups) -> float:
     """Lower bound on :func:`_distance` of a node's groups; infinite when it has none."""
     if groups.alive[node] == 0:
         return np.inf
@@ -302,7 +304,7 @@ def _least_distance(small: int, node: int, tree: RecordTree, loss: ClassLoss, gr
 
 
 @borrowing
-def _nearest(small: int, tree: RecordTree, loss: ClassLoss, groups: Groups, stack: Any, bounds: Any) -> int:
+def _nearest(small: int, tree: RecordTree, loss: ClassLoss, groups: GrowingGroups, stack: Any, bounds: Any) -> int:
     """Find the group nearest to another, among equals the one with the first row."""
     _price(small, loss, groups)
     best = np.inf
@@ -346,7 +348,7 @@ def _nearest(small: int, tree: RecordTree, loss: ClassLoss, groups: Groups, stac
 
 
 @borrowing
-def _first_row(group: int, groups: Groups) -> int:
+def _first_row(group: int, groups: GrowingGroups) -> int:
     return groups.rows[groups.heads[group]]
 
 
@@ -354,7 +356,7 @@ def _first_row(group: int, groups: Groups) -> int:
 
 
 @borrowing
-def _hash(group: int, groups: Groups) -> int:
+def _hash(group: int, groups: GrowingGroups) -> int:
     mixed = 0
     for attribute in range(groups.low.shape[1]):
         mixed = (mixed * 1_000_003 + groups.low[group, attribute]) % PRIME
@@ -363,14 +365,14 @@ def _hash(group: int, groups: Groups) -> int:
 
 
 @borrowing
-def _file(group: int, groups: Groups) -> None:
+def _file(group: int, groups: GrowingGroups) -> None:
     bucket = _hash(group, groups)
     groups.following[group] = groups.buckets[bucket]
     groups.buckets[bucket] = group
 
 
 @borrowing
-def _unfile(group: int, groups: Groups) -> None:
+def _unfile(group: int, groups: GrowingGroups) -> None:
     bucket = _hash(group, groups)
     other = groups.buckets[bucket]
     if other == group:
@@ -382,7 +384,7 @@ def _unfile(group: int, groups: Groups) -> None:
 
 
 @borrowing
-def _twin_of(group: int, groups: Groups) -> int:
+def _twin_of(group: int, groups: GrowingGroups) -> int:
     """Find another group with the same box; −1 when there is none."""
     other = groups.buckets[_hash(group, groups)]
     while other != NONE:
@@ -397,7 +399,7 @@ def _twin_of(group: int, groups: Groups) -> int:
 
 
 @borrowing
-def _cover(group: int, other: int, steps: Any, loss: ClassLoss, groups: Groups) -> None:
+def _cover(group: int, other: int, steps: Any, loss: ClassLoss, groups: GrowingGroups) -> None:
     """Widen the box of a group to all that the common ancestors with another cover."""
     total = 0.0
     for attribute in range(len(loss.kinds)):
@@ -430,7 +432,7 @@ def _whole(attribute: int, low: int, high: int, steps: Any, loss: ClassLoss) -> 
 
 
 @borrowing
-def _split(group: int, stub: int, groups: Groups) -> int:
+def _split(group: int, stub: int, groups: GrowingGroups) -> int:
     """Take the first `stub` records out of a group; returns their first share."""
     head = groups.heads[group]
     share = head
@@ -455,7 +457,7 @@ def _split(group: int, stub: int, groups: Groups) -> int:
 
 
 @borrowing
-def _merged(one: int, other: int, groups: Groups) -> int:
+def _merged(one: int, other: int, groups: GrowingGroups) -> int:
     """Join two lists of shares in the order of their rows; returns the first share."""
     if one == NONE or (other != NONE and groups.rows[other] < groups.rows[one]):
         one, other = other, one
@@ -470,7 +472,7 @@ def _merged(one: int, other: int, groups: Groups) -> int:
 
 
 @borrowing
-def _absorb(group: int, gone: int, groups: Groups) -> None:
+def _absorb(group: int, gone: int, groups: GrowingGroups) -> None:
     """Put all records of one group into another; boxes are left to the caller."""
     groups.heads[group] = _merged(groups.heads[group], groups.heads[gone], groups)
     groups.sizes[group] += groups.sizes[gone]
@@ -486,7 +488,7 @@ def _absorb(group: int, gone: int, groups: Groups) -> None:
 @kernel
 def settle(
     values: Any, draws: Any, steps: Any, k: int, ruled: bool, with_stubs: bool, most: int, picks: Any, tree: RecordTree,
-    loss: ClassLoss, rules: RuleArrays, groups: Groups,
+    loss: ClassLoss, rules: RuleArrays, groups: GrowingGroups,
 ) -> None:  # fmt: skip
     """Take up to `most` small groups more, each drawn at random, and join it with the nearest group or a stub of it.
 
@@ -533,7 +535,7 @@ def settle(
 
 
 @linear
-def classes_of(groups: Groups, class_of: Any) -> int:
+def classes_of(groups: GrowingGroups, class_of: Any) -> int:
     """Write down the class of each row, groups that are left being numbered by their place.
 
     class_of : int32 (n,), filled in. Returns how many classes there are.

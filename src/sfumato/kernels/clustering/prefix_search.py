@@ -33,7 +33,7 @@ class Nearest(NamedTuple):
     size: NDArray[np.int64]
 
 
-class Walk(NamedTuple):
+class TreeWalk(NamedTuple):
     """Where a walk through the tree stands on each level, all (q + 1,).
 
     Attributes
@@ -64,17 +64,17 @@ def new_nearest(most: int) -> Nearest:
 
 
 @inlined
-def new_walk(levels: int) -> Walk:
+def new_walk(levels: int) -> TreeWalk:
     """Room for a walk through a tree of `levels` attributes."""
     size = levels + 1
-    return Walk(
+    return TreeWalk(
         np.zeros(size), np.zeros(size, np.int64), np.zeros(size, np.int64), np.zeros(size, np.int64),
         np.zeros(size, np.int64), np.zeros(size, np.bool_), np.zeros(size, np.int64),
     )  # fmt: skip
 
 
 @borrowing
-def stand_on(record: int, tree: PrefixTree, measure: Measure, walk: Walk) -> None:
+def stand_on(record: int, tree: PrefixTree, measure: Measure, walk: TreeWalk) -> None:
     """Measure from a distinct record: its path and its values."""
     levels = len(measure.own)
     node = len(tree.codes) - len(tree.gone) + record
@@ -86,7 +86,7 @@ def stand_on(record: int, tree: PrefixTree, measure: Measure, walk: Walk) -> Non
 
 
 @borrowing
-def find_nearest(depth: int, tree: PrefixTree, measure: Measure, walk: Walk, nearest: Nearest) -> None:
+def find_nearest(depth: int, tree: PrefixTree, measure: Measure, walk: TreeWalk, nearest: Nearest) -> None:
     """Find the nearest records (`depth` = q), or the nearest nodes of a depth, to the record that `walk` stands on.
 
     Equally near records come in the order of their places, nodes value by value, the nearer first. As many are found as
@@ -101,7 +101,7 @@ def find_nearest(depth: int, tree: PrefixTree, measure: Measure, walk: Walk, nea
 
 
 @borrowing
-def _walk_below(top: int, depth: int, tree: PrefixTree, measure: Measure, walk: Walk, nearest: Nearest) -> None:
+def _walk_below(top: int, depth: int, tree: PrefixTree, measure: Measure, walk: TreeWalk, nearest: Nearest) -> None:
     """Visit what branches off the record's own path on one level."""
     own = walk.path[top + 1]
     _open(top, walk.path[top], 0.0, tree, measure, walk)
@@ -155,7 +155,7 @@ def _may_hold(node: int, units: int, depth: int, tree: PrefixTree, measure: Meas
 
 
 @borrowing
-def _open(level: int, node: int, base: float, tree: PrefixTree, measure: Measure, walk: Walk) -> None:
+def _open(level: int, node: int, base: float, tree: PrefixTree, measure: Measure, walk: TreeWalk) -> None:
     """Start with the children of a node: at the own value or the next where they are numbers, else at the first."""
     low = tree.first[node]
     high = tree.first[node + 1]
@@ -178,7 +178,7 @@ def _open(level: int, node: int, base: float, tree: PrefixTree, measure: Measure
 
 
 @borrowing
-def _next_child(level: int, categories: int, tree: PrefixTree, walk: Walk) -> int:
+def _next_child(level: int, categories: int, tree: PrefixTree, walk: TreeWalk) -> int:
     """Next child with somebody left, −1 when there is none."""
     if not walk.leftward[level]:
         child = to_the_right(walk.cursor[level], tree)
@@ -196,7 +196,7 @@ def _next_child(level: int, categories: int, tree: PrefixTree, walk: Walk) -> in
 
 
 @borrowing
-def _turn(level: int, walk: Walk, tree: PrefixTree) -> None:
+def _turn(level: int, walk: TreeWalk, tree: PrefixTree) -> None:
     """All further numbers on this side are too far: go to the other side, or to its end."""
     if walk.leftward[level]:
         walk.cursor[level] = walk.low[level] - 1

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.kernels.clustering.prefix_search import Nearest, Walk, find_nearest, new_nearest, new_walk, stand_on
+from sfumato.kernels.clustering.prefix_search import Nearest, TreeWalk, find_nearest, new_nearest, new_walk, stand_on
 from sfumato.kernels.clustering.prefix_tree import Measure, PrefixTree, leave_tree, units_to
 from sfumato.kernels.jit import inlined, kernel
 from sfumato.kernels.predicates import RuleArrays, holds
@@ -177,7 +177,7 @@ def distances_from(record: int, tree: PrefixTree, measure: Measure, chain: Chain
 
 
 @inlined
-def chain_distances(tree: PrefixTree, measure: Measure, chain: Chain, walk: Walk) -> None:
+def chain_distances(tree: PrefixTree, measure: Measure, chain: Chain, walk: TreeWalk) -> None:
     """Fill ``measure.apart``, attribute by attribute along the chain.
 
     Cost O(V log V) and the pairs of the rows that are merged; values that no record has any more are skipped.
@@ -208,7 +208,7 @@ def _listed(level: int, own: int, measure: Measure, chain: Chain) -> int:
 
 
 @inlined
-def _frequencies(level: int, tree: PrefixTree, measure: Measure, chain: Chain, walk: Walk) -> None:
+def _frequencies(level: int, tree: PrefixTree, measure: Measure, chain: Chain, walk: TreeWalk) -> None:
     """Count the values of an attribute among the records that are similar in the attributes before."""
     start = measure.offsets[level]
     stop = measure.offsets[level + 1]
@@ -231,7 +231,7 @@ def _frequencies(level: int, tree: PrefixTree, measure: Measure, chain: Chain, w
 
 
 @inlined
-def _add_prefixes(level: int, tree: PrefixTree, measure: Measure, chain: Chain, walk: Walk) -> None:
+def _add_prefixes(level: int, tree: PrefixTree, measure: Measure, chain: Chain, walk: TreeWalk) -> None:
     """Add the rows of the nearest prefixes, the own one first, until they have k records."""
     start = measure.offsets[level]
     rows = new_nearest(1 if tree.alive[walk.path[level]] >= chain.k else chain.k)

@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 
 from sfumato.kernels.global_cuts.product_cells import (
     LEFT,
-    Cells,
-    Layout,
+    ProductCells,
+    SortedAttributes,
     collect,
     count_in,
     forget,
@@ -132,15 +132,15 @@ def new_sweep(space: Space) -> Sweep:
 
 
 @inlined
-def cost_of_suppressing(cell: int, records: int, everything: float, cutting: Cutting, cells: Cells) -> int:
+def cost_of_suppressing(cell: int, records: int, everything: float, cutting: Cutting, cells: ProductCells) -> int:
     """Return what the loss grows by when records of a cell are suppressed, in multiples of 1 / scale."""
     return records * np.int64((everything - cells.loss[cell]) * cutting.scale)
 
 
 @kernel
 def weigh_children(
-    attribute: int, low: int, stop: int, node: int, loss: float, layout: Layout, space: Space, nodes: Nodes,
-    rules: RuleArrays, cutting: Cutting, cells: Cells,
+    attribute: int, low: int, stop: int, node: int, loss: float, layout: SortedAttributes, space: Space, nodes: Nodes,
+    rules: RuleArrays, cutting: Cutting, cells: ProductCells,
 ) -> tuple[bool, float, int, int]:  # fmt: skip
     """Weigh the cut of a node into its children: whether it is allowable, what it saves, its smallest cell.
 
@@ -178,7 +178,7 @@ def weigh_children(
 
 
 @inlined
-def part_count(attribute: int, node: int, stop: int, layout: Layout, nodes: Nodes) -> int:
+def part_count(attribute: int, node: int, stop: int, layout: SortedAttributes, nodes: Nodes) -> int:
     """Into how many regions a node is cut; the missing value is one."""
     if node != ROOT:
         return nodes.last[node] - nodes.first[node]
@@ -187,7 +187,7 @@ def part_count(attribute: int, node: int, stop: int, layout: Layout, nodes: Node
 
 
 @inlined
-def tree_part(attribute: int, node: int, child: int, layout: Layout, nodes: Nodes) -> tuple[int, int, int]:
+def tree_part(attribute: int, node: int, child: int, layout: SortedAttributes, nodes: Nodes) -> tuple[int, int, int]:
     """First code, end and node of a part; LEAF for what cannot be cut again."""
     if node == ROOT:
         first, last = nodes.root_first[attribute], nodes.root_last[attribute]
@@ -203,8 +203,8 @@ def tree_part(attribute: int, node: int, child: int, layout: Layout, nodes: Node
 
 @kernel
 def weigh_places(
-    attribute: int, low: int, stop: int, loss: float, layout: Layout, space: Space, rules: RuleArrays,
-    cutting: Cutting, cells: Cells, sweep: Sweep,
+    attribute: int, low: int, stop: int, loss: float, layout: SortedAttributes, space: Space, rules: RuleArrays,
+    cutting: Cutting, cells: ProductCells, sweep: Sweep,
 ) -> tuple[int, float, int, int]:  # fmt: skip
     """Weigh every cut of a region in two, and choose a place.
 
@@ -243,7 +243,9 @@ def weigh_places(
 
 
 @inlined
-def _count_present(attribute: int, low: int, touched: int, layout: Layout, cells: Cells, sweep: Sweep) -> None:
+def _count_present(
+    attribute: int, low: int, touched: int, layout: SortedAttributes, cells: ProductCells, sweep: Sweep
+) -> None:
     if touched == 0:
         return
     for place in range(cells.ends[cells.touched[touched - 1]]):
@@ -253,7 +255,14 @@ def _count_present(attribute: int, low: int, touched: int, layout: Layout, cells
 
 @inlined
 def _places(
-    attribute: int, low: int, stop: int, end: int, layout: Layout, space: Space, cutting: Cutting, sweep: Sweep
+    attribute: int,
+    low: int,
+    stop: int,
+    end: int,
+    layout: SortedAttributes,
+    space: Space,
+    cutting: Cutting,
+    sweep: Sweep,
 ) -> tuple[int, int, int]:
     """Return the places of the median rules in the order of their choice, NO_PLACE for none; not read by BEST."""
     if cutting.place == BEST:
@@ -277,8 +286,8 @@ def _places(
 
 @inlined
 def _open_places(
-    attribute: int, low: int, end: int, places: tuple[int, int, int], space: Space, cutting: Cutting, cells: Cells,
-    sweep: Sweep,
+    attribute: int, low: int, end: int, places: tuple[int, int, int], space: Space, cutting: Cutting,
+    cells: ProductCells, sweep: Sweep,
 ) -> None:  # fmt: skip
     """Count the places that are worth looking at: wanted, and not given up."""
     first = space.offsets[attribute]
@@ -291,8 +300,8 @@ def _open_places(
 
 @kernel
 def _judge_cell(
-    attribute: int, low: int, end: int, cell: int, layout: Layout, space: Space, rules: RuleArrays, cutting: Cutting,
-    cells: Cells, sweep: Sweep,
+    attribute: int, low: int, end: int, cell: int, layout: SortedAttributes, space: Space, rules: RuleArrays,
+    cutting: Cutting, cells: ProductCells, sweep: Sweep,
 ) -> int:  # fmt: skip
     """Mark the places where a cut would break this cell; returns the records of a missing part that fails, or −1.
 
@@ -348,7 +357,7 @@ def _judge_cell(
 
 @inlined
 def _holds_between(
-    begin: int, stop: int, size: int, layout: Layout, rules: RuleArrays, cutting: Cutting, cells: Cells
+    begin: int, stop: int, size: int, layout: SortedAttributes, rules: RuleArrays, cutting: Cutting, cells: ProductCells
 ) -> bool:
     if size < cutting.smallest:
         return False
@@ -363,7 +372,7 @@ def _holds_between(
 @inlined
 def _judge_gap(
     low: int, code: int, following: int, below: int, above: int, cell: int, everything: float, rules: RuleArrays,
-    cutting: Cutting, cells: Cells, sweep: Sweep,
+    cutting: Cutting, cells: ProductCells, sweep: Sweep,
 ) -> None:  # fmt: skip
     """Judge both sides of a cut between two neighbouring codes of a cell, for all places between them."""
     left_holds = below >= cutting.smallest
@@ -385,7 +394,7 @@ def _judge_gap(
 @inlined
 def _mark(
     start: int, stop: int, is_left: bool, records: int, cell: int, everything: float, low: int, cutting: Cutting,
-    cells: Cells, sweep: Sweep,
+    cells: ProductCells, sweep: Sweep,
 ) -> None:  # fmt: skip
     """Note for the places ``start .. stop-1`` that a part of the cell fails."""
     if cells.counters[LEFT] == 0 or records == 0:
@@ -404,7 +413,7 @@ def _mark(
 @kernel
 def _choose(
     attribute: int, low: int, stop: int, end: int, places: tuple[int, int, int], missing_fails: int, loss: float,
-    layout: Layout, space: Space, cutting: Cutting, cells: Cells, sweep: Sweep,
+    layout: SortedAttributes, space: Space, cutting: Cutting, cells: ProductCells, sweep: Sweep,
 ) -> tuple[int, float, int]:  # fmt: skip
     """Choose among the allowable places; those that break a cell for good are given up."""
     first = space.offsets[attribute]
@@ -452,7 +461,7 @@ def _choose(
 
 @inlined
 def _smallest_at(
-    attribute: int, end: int, place: int, touched: int, layout: Layout, cutting: Cutting, cells: Cells
+    attribute: int, end: int, place: int, touched: int, layout: SortedAttributes, cutting: Cutting, cells: ProductCells
 ) -> int:
     """Count the smallest part that a cut leaves; parts below the smallest size are going to be suppressed."""
     least = np.int64(2**62)

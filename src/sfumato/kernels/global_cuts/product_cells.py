@@ -29,7 +29,7 @@ CUTS = 7  # how many cuts were made and kept
 COUNTERS = 8
 
 
-class Layout(NamedTuple):
+class SortedAttributes(NamedTuple):
     """The records, sorted by each attribute.
 
     Attributes
@@ -60,7 +60,7 @@ class Layout(NamedTuple):
     cardinalities: NDArray[np.int64]
 
 
-class Cells(NamedTuple):
+class ProductCells(NamedTuple):
     """The cells, and buffers for one region at a time.
 
     Attributes
@@ -111,7 +111,7 @@ class Cells(NamedTuple):
 
 @kernel
 def sorted_rows(codes: NDArray[np.int32], cardinalities: NDArray[np.int64]) -> Any:
-    """Sort the records by each attribute, by counting: `rows` and `starts` of a :class:`Layout`. O(q m + M)."""
+    """Sort the records by each attribute: `rows` and `starts` of :class:`SortedAttributes`. Counting, O(q m + M)."""
     q, m = codes.shape
     rows = np.empty((q, m), np.int32)
     starts = np.zeros(cardinalities.sum() + q, np.int64)
@@ -134,8 +134,8 @@ def sorted_rows(codes: NDArray[np.int32], cardinalities: NDArray[np.int64]) -> A
 @kernel
 def start_cells(
     of_record: NDArray[np.int32], count: int, limit: int, low: NDArray[np.int64], stop: NDArray[np.int64],
-    layout: Layout, space: Space, rules: RuleArrays,
-) -> Cells:  # fmt: skip
+    layout: SortedAttributes, space: Space, rules: RuleArrays,
+) -> ProductCells:  # fmt: skip
     """Start from cells that hold.
 
     of_record : int32 (m,), −1 for records that are suppressed already. count : how many cells. limit : records that may
@@ -143,7 +143,7 @@ def start_cells(
     """
     m = len(layout.weights)
     v = rules.offsets[-1]
-    cells = Cells(
+    cells = ProductCells(
         of_record,
         np.zeros(2 * m, np.int64),
         np.zeros(2 * m, np.int64),
@@ -178,7 +178,7 @@ def start_cells(
 
 
 @inlined
-def range_loss(attribute: int, low: int, stop: int, layout: Layout, space: Space) -> float:
+def range_loss(attribute: int, low: int, stop: int, layout: SortedAttributes, space: Space) -> float:
     """Weighted loss of one cell of a table that publishes the codes ``low .. stop-1`` of an attribute.
 
     0 for one value, 1 for missing and present ones together; else the width of the numbers, or the number of values,
@@ -199,14 +199,14 @@ def range_loss(attribute: int, low: int, stop: int, layout: Layout, space: Space
 
 
 @inlined
-def bounds_of(attribute: int, low: int, stop: int, layout: Layout, space: Space) -> tuple[int, int]:
+def bounds_of(attribute: int, low: int, stop: int, layout: SortedAttributes, space: Space) -> tuple[int, int]:
     """Where the records with the codes ``low .. stop-1`` stand in ``layout.rows[attribute]``."""
     first = space.offsets[attribute] + attribute
     return layout.starts[first + low], layout.starts[first + stop]
 
 
 @kernel
-def collect(attribute: int, low: int, stop: int, layout: Layout, space: Space, cells: Cells) -> int:
+def collect(attribute: int, low: int, stop: int, layout: SortedAttributes, space: Space, cells: ProductCells) -> int:
     """Find the cells that have records in a part: fills `touched`, `found` and `part`; returns how many there are."""
     begin, end = bounds_of(attribute, low, stop, layout, space)
     touched = 0
@@ -224,7 +224,9 @@ def collect(attribute: int, low: int, stop: int, layout: Layout, space: Space, c
 
 
 @kernel
-def group(attribute: int, low: int, stop: int, touched: int, layout: Layout, space: Space, cells: Cells) -> None:
+def group(
+    attribute: int, low: int, stop: int, touched: int, layout: SortedAttributes, space: Space, cells: ProductCells
+) -> None:
     """Lay the records of a collected part out cell by cell: fills `grouped` and `ends`."""
     place = 0
     for index in range(touched):
@@ -241,7 +243,7 @@ def group(attribute: int, low: int, stop: int, touched: int, layout: Layout, spa
 
 
 @inlined
-def count_in(record: int, counts: Any, layout: Layout, rules: RuleArrays) -> None:
+def count_in(record: int, counts: Any, layout: SortedAttributes, rules: RuleArrays) -> None:
     """Add a record to a flat histogram of sensitive values, int64 (v,)."""
     for column in range(len(rules.offsets) - 1):
         counts[rules.offsets[column] + layout.sensitive[column, record]] += layout.weights[record]
@@ -249,8 +251,8 @@ def count_in(record: int, counts: Any, layout: Layout, rules: RuleArrays) -> Non
 
 @kernel
 def judge(
-    attribute: int, low: int, stop: int, touched: int, smallest: int, ruled: bool, layout: Layout, space: Space,
-    rules: RuleArrays, cells: Cells,
+    attribute: int, low: int, stop: int, touched: int, smallest: int, ruled: bool, layout: SortedAttributes,
+    space: Space, rules: RuleArrays, cells: ProductCells,
 ) -> None:  # fmt: skip
     """Decide which cells of a collected part break a rule: fills `fails`.
 
@@ -273,7 +275,7 @@ def judge(
 
 
 @inlined
-def forget(touched: int, cells: Cells) -> None:
+def forget(touched: int, cells: ProductCells) -> None:
     """Set the buffers of a collected part back to zero."""
     for index in range(touched):
         cell = cells.touched[index]
@@ -283,8 +285,8 @@ def forget(touched: int, cells: Cells) -> None:
 
 @kernel
 def move(
-    attribute: int, low: int, stop: int, touched: int, parent: float, child: float, layout: Layout, space: Space,
-    cells: Cells,
+    attribute: int, low: int, stop: int, touched: int, parent: float, child: float, layout: SortedAttributes,
+    space: Space, cells: ProductCells,
 ) -> None:  # fmt: skip
     """Make a judged part of a region a region of its own: cells that are cut get a new number, failing ones −1.
 
@@ -310,7 +312,7 @@ def move(
 
 
 @inlined
-def _number(cell: int, change: float, cells: Cells) -> None:
+def _number(cell: int, change: float, cells: ProductCells) -> None:
     number = cells.counters[CLASSES]
     cells.counters[CLASSES] += 1
     cells.sizes[number] = cells.part[cell]
@@ -321,7 +323,7 @@ def _number(cell: int, change: float, cells: Cells) -> None:
 
 
 @kernel
-def count_least(cells: Cells) -> None:
+def count_least(cells: ProductCells) -> None:
     """Count the smallest cell anew, as it takes after a suppression. O(m)."""
     least = np.int64(2**62)
     for record in range(len(cells.of_record)):

@@ -36,8 +36,8 @@ from sfumato.kernels.global_cuts.product_cells import (
     REVIVE,
     SETTLED,
     VERSION,
-    Cells,
-    Layout,
+    ProductCells,
+    SortedAttributes,
     bounds_of,
     collect,
     count_least,
@@ -55,7 +55,7 @@ GIVEN_UP = 1  # cannot be cut, and is published
 CUT = 2  # its parts are regions
 
 
-class Regions(NamedTuple):
+class RegionQueue(NamedTuple):
     """All regions that there are or were, and the tournament among those that wait.
 
     Attributes
@@ -101,7 +101,7 @@ class Regions(NamedTuple):
 
 
 @kernel
-def new_regions(layout: Layout, space: Space, nodes: Nodes) -> Regions:
+def new_regions(layout: SortedAttributes, space: Space, nodes: Nodes) -> RegionQueue:
     """Allocate room for every region that can ever be."""
     room = len(nodes.low) + len(space.kinds)
     for attribute in range(len(space.kinds)):
@@ -109,7 +109,7 @@ def new_regions(layout: Layout, space: Space, nodes: Nodes) -> Regions:
     leaves = 1
     while leaves < room:
         leaves *= 2
-    return Regions(
+    return RegionQueue(
         np.zeros(room, np.int64),
         np.zeros(room, np.int64),
         np.zeros(room, np.int64),
@@ -129,8 +129,8 @@ def new_regions(layout: Layout, space: Space, nodes: Nodes) -> Regions:
 
 @kernel
 def add_region(
-    attribute: int, low: int, stop: int, node: int, layout: Layout, space: Space, nodes: Nodes, cutting: Cutting,
-    cells: Cells, regions: Regions,
+    attribute: int, low: int, stop: int, node: int, layout: SortedAttributes, space: Space, nodes: Nodes,
+    cutting: Cutting, cells: ProductCells, regions: RegionQueue,
 ) -> None:  # fmt: skip
     """Let a region wait for its turn; one that cannot be cut, or has no record, is settled."""
     region = cells.counters[REGIONS]
@@ -154,7 +154,7 @@ def add_region(
 
 
 @inlined
-def _enter(region: int, regions: Regions) -> None:
+def _enter(region: int, regions: RegionQueue) -> None:
     """Play the region's matches up to the root of the tournament."""
     slot = region + len(regions.winner) // 2
     regions.winner[slot] = region if regions.state[region] == WAITS else -1
@@ -164,7 +164,7 @@ def _enter(region: int, regions: Regions) -> None:
 
 
 @inlined
-def _better(one: int, other: int, regions: Regions) -> int:
+def _better(one: int, other: int, regions: RegionQueue) -> int:
     """Prefer the higher key; then the attribute declared first; then the lower codes."""
     if one < 0 or other < 0:
         return max(one, other)
@@ -176,7 +176,7 @@ def _better(one: int, other: int, regions: Regions) -> int:
 
 
 @kernel
-def _play_all(regions: Regions, count: int) -> None:
+def _play_all(regions: RegionQueue, count: int) -> None:
     """Play every match anew."""
     leaves = len(regions.winner) // 2
     for region in range(count):
@@ -186,7 +186,7 @@ def _play_all(regions: Regions, count: int) -> None:
 
 
 @inlined
-def _score(region: int, cutting: Cutting, cells: Cells, regions: Regions) -> float:
+def _score(region: int, cutting: Cutting, cells: ProductCells, regions: RegionQueue) -> float:
     if cutting.widest:
         return regions.loss[region]
     price = 1.0 + cutting.thrift * regions.failing[region]
@@ -196,7 +196,7 @@ def _score(region: int, cutting: Cutting, cells: Cells, regions: Regions) -> flo
 
 
 @inlined
-def _key(region: int, cutting: Cutting, cells: Cells, regions: Regions) -> float:
+def _key(region: int, cutting: Cutting, cells: ProductCells, regions: RegionQueue) -> float:
     """Return the score of the last time, or before the first time one that the region cannot exceed."""
     if regions.version[region] < 0 and not cutting.widest:
         return regions.ceiling[region]
@@ -205,8 +205,8 @@ def _key(region: int, cutting: Cutting, cells: Cells, regions: Regions) -> float
 
 @kernel
 def specialize(
-    work: int, layout: Layout, space: Space, nodes: Nodes, rules: RuleArrays, cutting: Cutting, cells: Cells,
-    regions: Regions, sweep: Sweep,
+    work: int, layout: SortedAttributes, space: Space, nodes: Nodes, rules: RuleArrays, cutting: Cutting,
+    cells: ProductCells, regions: RegionQueue, sweep: Sweep,
 ) -> bool:  # fmt: skip
     """Cut until nothing can be cut, or until `work` records have been looked at; tells whether nothing is left."""
     while work > 0:
@@ -229,8 +229,8 @@ def specialize(
 
 @kernel
 def _weigh(
-    region: int, layout: Layout, space: Space, nodes: Nodes, rules: RuleArrays, cutting: Cutting, cells: Cells,
-    regions: Regions, sweep: Sweep,
+    region: int, layout: SortedAttributes, space: Space, nodes: Nodes, rules: RuleArrays, cutting: Cutting,
+    cells: ProductCells, regions: RegionQueue, sweep: Sweep,
 ) -> None:  # fmt: skip
     attribute, low, stop = regions.attribute[region], regions.low[region], regions.stop[region]
     loss = regions.loss[region]
@@ -256,8 +256,8 @@ def _weigh(
 
 @kernel
 def _cut(
-    region: int, layout: Layout, space: Space, nodes: Nodes, rules: RuleArrays, cutting: Cutting, cells: Cells,
-    regions: Regions,
+    region: int, layout: SortedAttributes, space: Space, nodes: Nodes, rules: RuleArrays, cutting: Cutting,
+    cells: ProductCells, regions: RegionQueue,
 ) -> None:  # fmt: skip
     attribute, stop = regions.attribute[region], regions.stop[region]
     least, left = cells.counters[LEAST], cells.counters[LEFT]
@@ -287,8 +287,8 @@ def _cut(
 
 @kernel
 def _part(
-    region: int, low: int, stop: int, node: int, layout: Layout, space: Space, nodes: Nodes, rules: RuleArrays,
-    cutting: Cutting, cells: Cells, regions: Regions,
+    region: int, low: int, stop: int, node: int, layout: SortedAttributes, space: Space, nodes: Nodes,
+    rules: RuleArrays, cutting: Cutting, cells: ProductCells, regions: RegionQueue,
 ) -> None:  # fmt: skip
     """Make one part of a region that is cut a region."""
     attribute = regions.attribute[region]
@@ -304,7 +304,7 @@ def _part(
 
 
 @kernel
-def _renew(cutting: Cutting, cells: Cells, regions: Regions) -> None:
+def _renew(cutting: Cutting, cells: ProductCells, regions: RegionQueue) -> None:
     """Give all regions that wait their keys anew, as the size of the smallest cell is in them."""
     for region in range(cells.counters[REGIONS]):
         if regions.state[region] == WAITS:
@@ -313,7 +313,7 @@ def _renew(cutting: Cutting, cells: Cells, regions: Regions) -> None:
 
 
 @kernel
-def _revive(cutting: Cutting, cells: Cells, regions: Regions) -> None:
+def _revive(cutting: Cutting, cells: ProductCells, regions: RegionQueue) -> None:
     """Let the regions wait again that were given up: with fewer records some of them may be cut."""
     cells.counters[REVIVE] = 0
     for region in range(cells.counters[REGIONS]):
@@ -327,7 +327,7 @@ def _revive(cutting: Cutting, cells: Cells, regions: Regions) -> None:
 
 
 @kernel
-def region_of_codes(layout: Layout, space: Space, cells: Cells, regions: Regions) -> Any:
+def region_of_codes(layout: SortedAttributes, space: Space, cells: ProductCells, regions: RegionQueue) -> Any:
     """Find the region that each code is published as, int32 (M,)."""
     found = np.zeros(space.offsets[-1], np.int32)
     for region in range(cells.counters[REGIONS]):

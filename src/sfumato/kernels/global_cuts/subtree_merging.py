@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.kernels.global_cuts.product_cells import Layout, bounds_of, count_in
+from sfumato.kernels.global_cuts.product_cells import SortedAttributes, bounds_of, count_in
 from sfumato.kernels.jit import inlined, kernel
 from sfumato.kernels.predicates import RuleArrays, holds
 from sfumato.kernels.space import Space
@@ -33,7 +33,7 @@ COUNTERS = 4
 PRIME = 2**61 - 1
 
 
-class Forest(NamedTuple):
+class HierarchyForest(NamedTuple):
     """The trees of all attributes, a missing value being a child of its root.
 
     Attributes
@@ -140,8 +140,8 @@ class Merging(NamedTuple):
 
 @kernel
 def start_merging(
-    smallest: int, ruled: bool, limit: int, scale: float, of_record: NDArray[np.int32], count: int, layout: Layout,
-    space: Space, rules: RuleArrays, forest: Forest,
+    smallest: int, ruled: bool, limit: int, scale: float, of_record: NDArray[np.int32], count: int,
+    layout: SortedAttributes, space: Space, rules: RuleArrays, forest: HierarchyForest,
 ) -> Merging:  # fmt: skip
     """Publish every leaf. of_record : int32 (m,), the cell of each record then; count : how many cells there are."""
     m, t = len(layout.weights), len(forest.low)
@@ -198,7 +198,7 @@ def start_merging(
 
 
 @inlined
-def _publish(node: int, space: Space, forest: Forest, merging: Merging) -> None:
+def _publish(node: int, space: Space, forest: HierarchyForest, merging: Merging) -> None:
     merging.state[node] = PUBLISHED
     first = space.offsets[forest.attribute[node]]
     merging.node_of[first + forest.low[node] : first + forest.stop[node]] = node
@@ -211,7 +211,7 @@ def _publish(node: int, space: Space, forest: Forest, merging: Merging) -> None:
 
 @kernel
 def _fill_cells(
-    count: int, layout: Layout, space: Space, rules: RuleArrays, forest: Forest, merging: Merging
+    count: int, layout: SortedAttributes, space: Space, rules: RuleArrays, forest: HierarchyForest, merging: Merging
 ) -> None:  # fmt: skip
     for record in range(len(layout.weights)):
         cell = merging.of_record[record]
@@ -238,12 +238,12 @@ def _fill_cells(
 
 
 @inlined
-def _node_at(attribute: int, record: int, layout: Layout, space: Space, merging: Merging) -> int:
+def _node_at(attribute: int, record: int, layout: SortedAttributes, space: Space, merging: Merging) -> int:
     return merging.node_of[space.offsets[attribute] + layout.codes[attribute, record]]
 
 
 @inlined
-def _holds(begin: int, end: int, size: int, layout: Layout, rules: RuleArrays, merging: Merging) -> bool:
+def _holds(begin: int, end: int, size: int, layout: SortedAttributes, rules: RuleArrays, merging: Merging) -> bool:
     """Tell whether the records ``grouped[begin:end]`` hold as one cell."""
     if size < merging.smallest:
         return False
@@ -266,7 +266,7 @@ def _charge(cell: int, sign: int, space: Space, merging: Merging) -> None:
 
 @kernel
 def merge(
-    work: int, layout: Layout, space: Space, rules: RuleArrays, forest: Forest, merging: Merging
+    work: int, layout: SortedAttributes, space: Space, rules: RuleArrays, forest: HierarchyForest, merging: Merging
 ) -> bool:  # fmt: skip
     """Merge until every cell holds, or until `work` records have been looked at; tells whether the search is over."""
     while work > 0:
@@ -300,7 +300,7 @@ def _note_state(merging: Merging) -> None:
 
 
 @inlined
-def _least(forest: Forest, merging: Merging) -> int:
+def _least(forest: HierarchyForest, merging: Merging) -> int:
     """Find the candidate with the least score; not weighed ones first; ties by attribute, then by codes."""
     best = -1
     for node in range(len(forest.low)):
@@ -313,7 +313,9 @@ def _least(forest: Forest, merging: Merging) -> int:
 
 
 @kernel
-def _group(node: int, layout: Layout, space: Space, forest: Forest, merging: Merging) -> tuple[int, int]:
+def _group(
+    node: int, layout: SortedAttributes, space: Space, forest: HierarchyForest, merging: Merging
+) -> tuple[int, int]:
     """Group the cells under a node that it would make one: fills the group buffers; returns cells and groups."""
     attribute = forest.attribute[node]
     begin, end = bounds_of(attribute, forest.low[node], forest.stop[node], layout, space)
@@ -347,7 +349,7 @@ def _group(node: int, layout: Layout, space: Space, forest: Forest, merging: Mer
 
 
 @inlined
-def _same(one: int, other: int, but: int, layout: Layout, space: Space, merging: Merging) -> bool:
+def _same(one: int, other: int, but: int, layout: SortedAttributes, space: Space, merging: Merging) -> bool:
     """Whether two cells publish the same nodes on all attributes but one."""
     first, second = merging.member[one], merging.member[other]
     for attribute in range(len(space.kinds)):
@@ -360,8 +362,8 @@ def _same(one: int, other: int, but: int, layout: Layout, space: Space, merging:
 
 @kernel
 def _judge(
-    node: int, touched: int, groups: int, layout: Layout, space: Space, rules: RuleArrays, forest: Forest,
-    merging: Merging,
+    node: int, touched: int, groups: int, layout: SortedAttributes, space: Space, rules: RuleArrays,
+    forest: HierarchyForest, merging: Merging,
 ) -> int:  # fmt: skip
     """Judge every group; returns how many failing cells there would be less."""
     if merging.ruled:
@@ -379,7 +381,9 @@ def _judge(
 
 
 @kernel
-def _lay_out(node: int, groups: int, layout: Layout, space: Space, forest: Forest, merging: Merging) -> None:
+def _lay_out(
+    node: int, groups: int, layout: SortedAttributes, space: Space, forest: HierarchyForest, merging: Merging
+) -> None:
     """Lay the records under a node out group by group: fills `grouped` and `group_end`."""
     attribute = forest.attribute[node]
     begin, end = bounds_of(attribute, forest.low[node], forest.stop[node], layout, space)
@@ -397,7 +401,7 @@ def _lay_out(node: int, groups: int, layout: Layout, space: Space, forest: Fores
 
 @kernel
 def _apply(
-    node: int, touched: int, layout: Layout, space: Space, forest: Forest, merging: Merging
+    node: int, touched: int, layout: SortedAttributes, space: Space, forest: HierarchyForest, merging: Merging
 ) -> None:  # fmt: skip
     """Publish a node instead of its children: the cells of each group become the first of them."""
     attribute = forest.attribute[node]

@@ -17,7 +17,7 @@ from sfumato.kernels.slices.cuts import CutBuffers, stable_order
 from sfumato.kernels.slices.shares import measure
 
 
-class Slicing(NamedTuple):
+class SlicingArrays(NamedTuple):
     """Columns and rules as arrays.
 
     Attributes
@@ -40,7 +40,7 @@ class Slicing(NamedTuple):
     bounds: NDArray[np.float64]
 
 
-class Groups(NamedTuple):
+class AgreeingGroups(NamedTuple):
     """Records of a bucket that agree on the part beside one sensitive attribute, and how often each value occurs.
 
     Attributes
@@ -66,9 +66,9 @@ class Groups(NamedTuple):
 
 
 @kernel
-def new_groups(records: int, values: int) -> Groups:
+def new_groups(records: int, values: int) -> AgreeingGroups:
     """Allocate room for buckets of `records` records and attributes of `values` values."""
-    return Groups(
+    return AgreeingGroups(
         np.zeros(records, np.int64),
         np.zeros(records + 1, np.int64),
         np.zeros(records, np.int64),
@@ -79,7 +79,7 @@ def new_groups(records: int, values: int) -> Groups:
 
 
 @inlined
-def group_bucket(rows: Any, attribute: int, slicing: Slicing, groups: Groups, buffers: CutBuffers) -> int:
+def group_bucket(rows: Any, attribute: int, slicing: SlicingArrays, groups: AgreeingGroups, buffers: CutBuffers) -> int:
     """Fill `groups` for one sensitive attribute and return how many there are; O(m), or O(m log m)."""
     home = slicing.homes[attribute]
     ordered = groups.sorted[: len(rows)]
@@ -113,7 +113,7 @@ def group_bucket(rows: Any, attribute: int, slicing: Slicing, groups: Groups, bu
 
 @inlined
 def every_group_holds(
-    rows: Any, slicing: Slicing, groups: Groups, buffers: CutBuffers, mass: Any, scratch: Any
+    rows: Any, slicing: SlicingArrays, groups: AgreeingGroups, buffers: CutBuffers, mass: Any, scratch: Any
 ) -> bool:
     """Tell whether in every group of a bucket every rule holds: then it holds for whoever may be in it.
 
@@ -128,7 +128,9 @@ def every_group_holds(
 
 
 @borrowing
-def _group_holds(group: int, attribute: int, slicing: Slicing, groups: Groups, mass: Any, scratch: Any) -> bool:
+def _group_holds(
+    group: int, attribute: int, slicing: SlicingArrays, groups: AgreeingGroups, mass: Any, scratch: Any
+) -> bool:
     rules = slicing.rules
     first = groups.starts[group]
     last = groups.starts[group + 1]

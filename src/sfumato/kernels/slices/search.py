@@ -18,12 +18,14 @@ from numpy.typing import NDArray
 
 from sfumato.kernels.jit import borrowing, inlined, kernel
 from sfumato.kernels.slices.cuts import CutBuffers, CutSpace, bucket_widths, cut_bucket, new_cut_buffers, widest
-from sfumato.kernels.slices.groups import Groups, Slicing, every_group_holds, group_bucket, new_groups
+from sfumato.kernels.slices.groups import AgreeingGroups, SlicingArrays, every_group_holds, group_bucket, new_groups
 from sfumato.kernels.slices.shares import measure
 
 
 @kernel
-def cut_level(order: Any, lows: Any, highs: Any, space: CutSpace, slicing: Slicing, numbers: int, starts: Any) -> Any:
+def cut_level(
+    order: Any, lows: Any, highs: Any, space: CutSpace, slicing: SlicingArrays, numbers: int, starts: Any
+) -> Any:
     """Cut every bucket of a level once where every group of both halves keeps the rules.
 
     order : int64 (n,), records; the bucket ``lows[i] .. highs[i] - 1`` is reordered in place. starts : bool (n,), set
@@ -60,7 +62,7 @@ def cut_level(order: Any, lows: Any, highs: Any, space: CutSpace, slicing: Slici
     return made[:count].copy()
 
 
-class Standing(NamedTuple):
+class VectorSums(NamedTuple):
     """What every distinct vector of parts has so far.
 
     Attributes
@@ -103,8 +105,8 @@ class _Half(NamedTuple):
 
 @kernel
 def cut_level_globally(
-    order: Any, lows: Any, highs: Any, members: Any, member_starts: Any, space: CutSpace, slicing: Slicing,
-    standing: Standing, numbers: int, slack: float, starts: Any,
+    order: Any, lows: Any, highs: Any, members: Any, member_starts: Any, space: CutSpace, slicing: SlicingArrays,
+    standing: VectorSums, numbers: int, slack: float, starts: Any,
 ) -> Any:  # fmt: skip
     """Cut every bucket of a level once where all vectors that match it keep the rules over all buckets.
 
@@ -173,7 +175,7 @@ def cut_level_globally(
 
 
 @kernel
-def starting_mass(vectors: Any, part_counts: Any, part_starts: Any, slicing: Slicing, order: Any) -> Any:
+def starting_mass(vectors: Any, part_counts: Any, part_starts: Any, slicing: SlicingArrays, order: Any) -> Any:
     """Return the mass of every vector while all records are one bucket; float64 (V, v).
 
     part_counts : float64 (all parts,), how often each part occurs among all records.
@@ -208,7 +210,7 @@ def _longest(lows: Any, highs: Any) -> int:
 
 
 @inlined
-def _most_values(slicing: Slicing) -> int:
+def _most_values(slicing: SlicingArrays) -> int:
     most = 1
     for attribute in range(len(slicing.homes)):
         most = max(most, slicing.rules.offsets[attribute + 1] - slicing.rules.offsets[attribute])
@@ -216,7 +218,7 @@ def _most_values(slicing: Slicing) -> int:
 
 
 @inlined
-def _new_half(records: int, slicing: Slicing, standing: Standing) -> _Half:
+def _new_half(records: int, slicing: SlicingArrays, standing: VectorSums) -> _Half:
     attributes = len(slicing.homes)
     widest_part = 1
     for column in range(len(standing.part_starts) - 1):
@@ -232,7 +234,7 @@ def _new_half(records: int, slicing: Slicing, standing: Standing) -> _Half:
 
 @inlined
 def _fill_half(
-    rows: Any, slicing: Slicing, standing: Standing, half: _Half, groups: Groups, buffers: CutBuffers
+    rows: Any, slicing: SlicingArrays, standing: VectorSums, half: _Half, groups: AgreeingGroups, buffers: CutBuffers
 ) -> None:
     for row in rows:
         for column in range(slicing.parts.shape[1]):
@@ -248,7 +250,7 @@ def _fill_half(
 
 
 @borrowing
-def _empty_half(rows: Any, slicing: Slicing, standing: Standing, half: _Half) -> None:
+def _empty_half(rows: Any, slicing: SlicingArrays, standing: VectorSums, half: _Half) -> None:
     for row in rows:
         for column in range(slicing.parts.shape[1]):
             half.parts[standing.part_starts[column] + slicing.parts[row, column]] = 0.0
@@ -258,7 +260,7 @@ def _empty_half(rows: Any, slicing: Slicing, standing: Standing, half: _Half) ->
 
 
 @borrowing
-def _overlap(vector: int, parts: Any, standing: Standing) -> float:
+def _overlap(vector: int, parts: Any, standing: VectorSums) -> float:
     """How many ways a bucket half has to make up the vector: 0 where it does not match."""
     ways = 1.0
     for column in range(standing.vectors.shape[1]):
@@ -267,7 +269,9 @@ def _overlap(vector: int, parts: Any, standing: Standing) -> float:
 
 
 @borrowing
-def _add(vector: int, first: int, second: int, halves: Any, slicing: Slicing, standing: Standing, mass: Any) -> None:
+def _add(
+    vector: int, first: int, second: int, halves: Any, slicing: SlicingArrays, standing: VectorSums, mass: Any
+) -> None:
     """Add what a cut into halves of `first` and `second` records changes for one vector; mass : float64 (v,)."""
     size = float(first + second)
     for attribute in range(len(slicing.homes)):
@@ -299,7 +303,7 @@ def _add_group(half: _Half, attribute: int, part: int, weight: float, mass: Any)
 
 @borrowing
 def _all_hold(
-    matching: Any, first: int, second: int, halves: Any, slicing: Slicing, standing: Standing, slack: float,
+    matching: Any, first: int, second: int, halves: Any, slicing: SlicingArrays, standing: VectorSums, slack: float,
     trial: Any, scratch: Any,
 ) -> bool:  # fmt: skip
     for vector in matching:
@@ -312,7 +316,7 @@ def _all_hold(
 
 
 @borrowing
-def vector_holds(mass: Any, slicing: Slicing, slack: float, scratch: Any) -> bool:
+def vector_holds(mass: Any, slicing: SlicingArrays, slack: float, scratch: Any) -> bool:
     """Tell whether the mass of one vector, float64 (v,), keeps every rule up to `slack`."""
     rules = slicing.rules
     for rule in range(len(rules.codes)):

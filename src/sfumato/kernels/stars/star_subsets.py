@@ -17,7 +17,7 @@ from sfumato.kernels.jit import inlined, kernel
 from sfumato.kernels.stars.starring import SLACK
 
 
-class Shown(NamedTuple):
+class ItemSets(NamedTuple):
     """What the items show.
 
     Attributes
@@ -53,7 +53,7 @@ class Shown(NamedTuple):
 
 
 @kernel
-def count_shown(shown: Shown) -> None:
+def count_shown(shown: ItemSets) -> None:
     """Count the records that show each combination, from nothing. Cost O(i · s)."""
     shown.counts[:] = 0
     for item in range(len(shown.records)):
@@ -61,7 +61,7 @@ def count_shown(shown: Shown) -> None:
 
 
 @kernel
-def least_patterns(shown: Shown) -> NDArray[np.int64]:
+def least_patterns(shown: ItemSets) -> NDArray[np.int64]:
     """Return the cheapest pattern of each item that shows no combination which is too rare as counted; int64 (i,)."""
     least = np.empty(len(shown.records), dtype=np.int64)
     for item in range(len(shown.records)):
@@ -72,7 +72,7 @@ def least_patterns(shown: Shown) -> NDArray[np.int64]:
 
 
 @kernel
-def star_until_shared(shown: Shown, unit: float) -> None:
+def star_until_shared(shown: ItemSets, unit: float) -> None:
     """Star items further until every combination that is shown is shown by k records. Cost O(i · p · s) a sweep.
 
     An item takes the pattern that costs least, together with what it costs about to star those whose combinations
@@ -88,7 +88,7 @@ def star_until_shared(shown: Shown, unit: float) -> None:
 
 
 @kernel
-def unstar(shown: Shown) -> None:
+def unstar(shown: ItemSets) -> None:
     """Give items cheaper patterns as long as all combinations stay shared. Cost O(i · p · s) a sweep."""
     changed = True
     while changed:
@@ -104,7 +104,7 @@ def unstar(shown: Shown) -> None:
 
 
 @inlined
-def _add(item: int, weight: int, shown: Shown) -> None:
+def _add(item: int, weight: int, shown: ItemSets) -> None:
     hidden = shown.starred[shown.patterns[item]]
     for subset in range(len(shown.subsets)):
         if shown.subsets[subset] & hidden == 0:
@@ -112,14 +112,14 @@ def _add(item: int, weight: int, shown: Shown) -> None:
 
 
 @inlined
-def _take(item: int, pattern: int, shown: Shown) -> None:
+def _take(item: int, pattern: int, shown: ItemSets) -> None:
     _add(item, -shown.weights[item], shown)
     shown.patterns[item] = pattern
     _add(item, shown.weights[item], shown)
 
 
 @inlined
-def _may_show(item: int, pattern: int, besides: int, shown: Shown) -> bool:
+def _may_show(item: int, pattern: int, besides: int, shown: ItemSets) -> bool:
     """Tell whether all that an item shows under a pattern has k records, `besides` more than are counted."""
     hidden = shown.starred[pattern]
     for subset in range(len(shown.subsets)):
@@ -131,7 +131,7 @@ def _may_show(item: int, pattern: int, besides: int, shown: Shown) -> bool:
 
 
 @inlined
-def _least_harmful(item: int, unit: float, shown: Shown) -> int:
+def _least_harmful(item: int, unit: float, shown: ItemSets) -> int:
     present = shown.starred[shown.patterns[item]]
     best = len(shown.cost) - 1
     least = np.inf
@@ -147,7 +147,7 @@ def _least_harmful(item: int, unit: float, shown: Shown) -> int:
 
 
 @inlined
-def _harmed(item: int, before: int, after: int, shown: Shown) -> int:
+def _harmed(item: int, before: int, after: int, shown: ItemSets) -> int:
     harmed = 0
     for subset in range(len(shown.subsets)):
         if shown.subsets[subset] & before == 0 and shown.subsets[subset] & after != 0:
@@ -158,7 +158,7 @@ def _harmed(item: int, before: int, after: int, shown: Shown) -> int:
 
 
 @inlined
-def _cheaper(item: int, before: int, shown: Shown) -> int:
+def _cheaper(item: int, before: int, shown: ItemSets) -> int:
     """Find the cheapest pattern for an item that is not counted, such that nobody else's combinations get too rare."""
     for pattern in range(before):
         if shown.cost[pattern] >= shown.cost[before] - SLACK:
@@ -169,7 +169,7 @@ def _cheaper(item: int, before: int, shown: Shown) -> int:
 
 
 @inlined
-def _may_go(item: int, before: int, after: int, shown: Shown) -> bool:
+def _may_go(item: int, before: int, after: int, shown: ItemSets) -> bool:
     for subset in range(len(shown.subsets)):
         if shown.subsets[subset] & shown.starred[before] == 0 and shown.subsets[subset] & shown.starred[after] != 0:
             count = shown.counts[shown.combination_of[shown.records[item], subset]]

@@ -12,7 +12,7 @@ import numpy as np
 from sfumato.anonymizers.ratings.arranging import arranged
 from sfumato.anonymizers.ratings.blocks import weights_of
 from sfumato.anonymizers.ratings.grouping import grouped
-from sfumato.anonymizers.ratings.groups import Changed, Groups
+from sfumato.anonymizers.ratings.groups import ChangedRatings, ProximityGroups
 from sfumato.anonymizers.ratings.loss import loss_of
 from sfumato.anonymizers.ratings.plan import MOST_CELLS, planned
 from sfumato.anonymizers.ratings.relaxing import relaxed
@@ -163,18 +163,18 @@ def _contradictions(policy: RatingPolicy, said: Mapping[str, Any]) -> list[str]:
     ]
 
 
-def _solved(task: RatingTask, method: Method) -> tuple[Changed, Groups, Satisfaction]:
+def _solved(task: RatingTask, method: Method) -> tuple[ChangedRatings, ProximityGroups, Satisfaction]:
     as_they_are = check_ratings(task.ratings, task.model, threads=task.threads)
     if as_they_are.holds:
         places = np.arange(len(task.ratings.issues))
-        one = Groups(np.zeros(task.ratings.height, dtype=np.int64), np.zeros(1, dtype=np.bool_))
-        return Changed(task.ratings, places), one, as_they_are
+        one = ProximityGroups(np.zeros(task.ratings.height, dtype=np.int64), np.zeros(1, dtype=np.bool_))
+        return ChangedRatings(task.ratings, places), one, as_they_are
     if method == "plan":
         return settled(task, *planned(task))
     return _with_all_kept(task)
 
 
-def _with_all_kept(task: RatingTask) -> tuple[Changed, Groups, Satisfaction]:
+def _with_all_kept(task: RatingTask) -> tuple[ChangedRatings, ProximityGroups, Satisfaction]:
     """Search for groups until every issue that is to stay does; lost ones count ten times as much the next time."""
     favored = np.zeros(len(task.kept), dtype=np.int64)
     for _ in range(_ATTEMPTS):
@@ -212,20 +212,20 @@ def _spread_of_all(ratings: Ratings, model: RatingAnonymity) -> float:
     return float(check_ratings(ratings, from_all).measures.spreads[0])
 
 
-def _notes(task: RatingTask, groups: Groups, changed: Changed) -> tuple[str, ...]:
+def _notes(task: RatingTask, groups: ProximityGroups, changed: ChangedRatings) -> tuple[str, ...]:
     if changed.ratings is task.ratings:
         return ("nothing was changed: the ratings satisfy the model as they are", *_time_notes(changed))
     found = [f"{counted(groups.count, 'group')} of {figure(np.count_nonzero(groups.group_of >= 0) / groups.count, 3)}"]
     return (*found, *_time_notes(changed), *_kept_notes(task, changed))
 
 
-def _time_notes(changed: Changed) -> list[str]:
+def _time_notes(changed: ChangedRatings) -> list[str]:
     if changed.ratings.times is None:
         return []
     return ["times of ratings are published, and no model bounds what an attacker learns from them"]
 
 
-def _kept_notes(task: RatingTask, changed: Changed) -> list[str]:
+def _kept_notes(task: RatingTask, changed: ChangedRatings) -> list[str]:
     lost = int(np.count_nonzero(task.kept & (changed.ratings.raters == 0)))
     return [f"{counted(lost, 'issue')} that should stay lost all ratings"] if lost else []
 

@@ -11,6 +11,7 @@ from sfumato.errors import PolicyError, raise_all
 from sfumato.policy.rating_policy import RatingPolicy
 from sfumato.release.description import RATINGS, TableFacts
 from sfumato.release.folder import MARK, whole_folder
+from sfumato.release.kind_report import KindReport
 from sfumato.release.policy_text import FILE
 from sfumato.release.ratings.description import (
     TABLE,
@@ -19,7 +20,6 @@ from sfumato.release.ratings.description import (
 )
 from sfumato.release.ratings.release import RatingRelease
 from sfumato.release.ratings.verify import decided, rating_verification
-from sfumato.release.report_kinds import KindReport
 from sfumato.table.writing import Format, write_data
 
 LIMITS = (

@@ -5,12 +5,12 @@ from __future__ import annotations
 import polars as pl
 
 from sfumato.errors import InputError
-from sfumato.table.columns import Reading, typed_column
+from sfumato.table.columns import ValueReading, typed_column
 from sfumato.table.schema import Kind
 from sfumato.table.texts import parse
 
 
-def rating_column(column: pl.Series, reading: Reading) -> pl.Series:
+def rating_column(column: pl.Series, reading: ValueReading) -> pl.Series:
     """Return the ratings of a column as Int64 or Float64, null where there is none.
 
     Raises

@@ -10,20 +10,20 @@ import polars as pl
 
 from sfumato.errors import InputError, SfumatoError, raise_all
 from sfumato.kernels.ratings.rows import number_by_appearance
-from sfumato.table.columns import Reading, typed_column
+from sfumato.table.columns import ValueReading, typed_column
 from sfumato.table.distinct import Distinct, distinct_of
 from sfumato.table.kinds import text_of
 from sfumato.table.problems import raise_together
 from sfumato.table.ratings.assembly import Entries
 from sfumato.table.ratings.column import rating_column
-from sfumato.table.reading import Source
+from sfumato.table.reading import TableSource
 
 PARTS = ("user", "issue", "rating")
 
 _NUMBER = re.compile(r"\s*[+-]?[0-9.]+\s*")
 
 
-def read_long(source: Source, parts: Sequence[str | None], time: str | None, reading: Reading) -> Entries:
+def read_long(source: TableSource, parts: Sequence[str | None], time: str | None, reading: ValueReading) -> Entries:
     """Read users, issues and ratings.
 
     Parameters
@@ -76,7 +76,7 @@ def _column_problems(names: Sequence[str], wanted: dict[str, str]) -> list[str]:
     return problems
 
 
-def _identified(column: pl.Series, part: str, reading: Reading, errors: list[SfumatoError]) -> Distinct | None:
+def _identified(column: pl.Series, part: str, reading: ValueReading, errors: list[SfumatoError]) -> Distinct | None:
     try:
         distinct = distinct_of(typed_column(column, None, reading)[0])
     except SfumatoError as error:
@@ -88,7 +88,7 @@ def _identified(column: pl.Series, part: str, reading: Reading, errors: list[Sfu
     return distinct
 
 
-def _rated(column: pl.Series, reading: Reading, errors: list[SfumatoError]) -> Distinct | None:
+def _rated(column: pl.Series, reading: ValueReading, errors: list[SfumatoError]) -> Distinct | None:
     try:
         return distinct_of(rating_column(column, reading))
     except SfumatoError as error:
@@ -96,7 +96,7 @@ def _rated(column: pl.Series, reading: Reading, errors: list[SfumatoError]) -> D
         return None
 
 
-def _time(column: pl.Series, reading: Reading, errors: list[SfumatoError]) -> pl.Series | None:
+def _time(column: pl.Series, reading: ValueReading, errors: list[SfumatoError]) -> pl.Series | None:
     try:
         return column if column.dtype.is_temporal() else typed_column(column, None, reading)[0]
     except SfumatoError as error:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Literal
 
 from sfumato.errors import InputError, SfumatoError
-from sfumato.table.columns import Reading
+from sfumato.table.columns import ValueReading
 from sfumato.table.csv_format import CsvFormat
 from sfumato.table.header import Header, check_names
 from sfumato.table.ratings.assembly import Entries, assembled
@@ -16,7 +16,7 @@ from sfumato.table.ratings.ratings import Ratings
 from sfumato.table.ratings.scale import scale_of
 from sfumato.table.ratings.sensitive import sensitive_choice
 from sfumato.table.ratings.wide_form import read_wide
-from sfumato.table.reading import Source, label_of, missing_texts, open_source
+from sfumato.table.reading import TableSource, label_of, missing_texts, open_source
 
 Form = Literal["long", "wide", "netflix"]
 
@@ -107,7 +107,7 @@ def read_ratings(
         tokens = missing_texts(missing)
         layout = CsvFormat(separator, encoding, quote, header, columns)
         opened = netflix_source(source) if form == "netflix" else open_source(source, layout)
-        reading = Reading(tokens, True, opened.is_text or form == "netflix")
+        reading = ValueReading(tokens, True, opened.is_text or form == "netflix")
         given = [name for name in (user, issue, rating, time, *(issues or ()), *(columns or ())) if name is not None]
         check_names(Header(opened.names, frozenset(given)))
         entries = _entries(opened, form, (user, issue, rating, time), issues, reading)
@@ -117,11 +117,11 @@ def read_ratings(
 
 
 def _entries(
-    source: Source,
+    source: TableSource,
     form: Form,
     parts: tuple[str | None, str | None, str | None, str | None],
     issues: Sequence[str] | None,
-    reading: Reading,
+    reading: ValueReading,
 ) -> Entries:
     _refuse_foreign(form, dict(zip(("user", "issue", "rating", "time", "issues"), (*parts, issues), strict=True)))
     user, issue, rating, time = parts

@@ -8,16 +8,16 @@ import numpy as np
 import polars as pl
 
 from sfumato.errors import InputError, SfumatoError
-from sfumato.table.columns import Reading, typed_column
+from sfumato.table.columns import ValueReading, typed_column
 from sfumato.table.distinct import distinct_of
 from sfumato.table.problems import raise_together
 from sfumato.table.ratings.assembly import Entries
 from sfumato.table.ratings.column import rating_column
 from sfumato.table.ratings.sensitive import select
-from sfumato.table.reading import Source
+from sfumato.table.reading import TableSource
 
 
-def read_wide(source: Source, user: str | None, issues: Sequence[str] | None, reading: Reading) -> Entries:
+def read_wide(source: TableSource, user: str | None, issues: Sequence[str] | None, reading: ValueReading) -> Entries:
     """Read one record per row.
 
     Parameters
@@ -58,7 +58,7 @@ def _issues(names: Sequence[str], user: str | None, issues: Sequence[str] | None
     return chosen
 
 
-def _rated(column: pl.Series, reading: Reading, errors: list[SfumatoError]) -> pl.Series:
+def _rated(column: pl.Series, reading: ValueReading, errors: list[SfumatoError]) -> pl.Series:
     try:
         return rating_column(column, reading).cast(pl.Float64)
     except SfumatoError as error:
@@ -66,7 +66,7 @@ def _rated(column: pl.Series, reading: Reading, errors: list[SfumatoError]) -> p
         return pl.Series(column.name, [], dtype=pl.Float64)
 
 
-def _refuse_repeated(users: pl.Series, reading: Reading, errors: list[SfumatoError]) -> None:
+def _refuse_repeated(users: pl.Series, reading: ValueReading, errors: list[SfumatoError]) -> None:
     try:
         known = typed_column(users, None, reading)[0]
     except SfumatoError as error:

@@ -19,7 +19,7 @@ import sfumato as sf
 from examples import examples
 from naive.ratings import Record
 from naive.surveys import surveys
-from sfumato.evaluation.attacks.ratings.known_ratings import IssueChoice, Knowledge, known_of, with_ratings
+from sfumato.evaluation.attacks.ratings.known_ratings import IssueChoice, RatingKnowledge, known_of, with_ratings
 
 DATA = pytest.mark.skipif(
     "SFUMATO_DATA" not in os.environ, reason="SFUMATO_DATA does not name the folder of public data"
@@ -33,7 +33,7 @@ def dictionaries(ratings: sf.Ratings) -> list[naive.Known]:
     return found
 
 
-def known_by(ratings: sf.Ratings, knowledge: Knowledge, seed: int) -> tuple[list[int], list[naive.Known]]:
+def known_by(ratings: sf.Ratings, knowledge: RatingKnowledge, seed: int) -> tuple[list[int], list[naive.Known]]:
     """What the attack draws when it tries everybody."""
     people = with_ratings(ratings, knowledge)
     if not len(people):
@@ -78,7 +78,7 @@ def test_as_defined(
     seed: int,
 ) -> None:
     ratings, _ = survey
-    knowledge = Knowledge(known, error, issues, with_sensitive)
+    knowledge = RatingKnowledge(known, error, issues, with_sensitive)
     people, told = known_by(ratings, knowledge, seed)
     options: dict[str, Any] = {"known": known, "error": error, "issues": issues, "threshold": threshold}
     if not people:
@@ -110,7 +110,7 @@ def test_what_is_known_is_what_they_gave(
     survey: tuple[sf.Ratings, list[Record]], known: int, error: float, issues: IssueChoice
 ) -> None:
     ratings, _ = survey
-    people, told = known_by(ratings, Knowledge(known, error, issues, False), 1)
+    people, told = known_by(ratings, RatingKnowledge(known, error, issues, False), 1)
     records, raters = dictionaries(ratings), dict(zip(ratings.names, ratings.raters.tolist(), strict=True))
     hidden = {name for name, is_hidden in zip(ratings.names, ratings.sensitive, strict=True) if is_hidden}
     for person, row in zip(people, told, strict=True):

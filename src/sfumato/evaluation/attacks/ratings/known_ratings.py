@@ -16,7 +16,7 @@ IssueChoice = Literal["any", "popular", "rare"]
 
 
 @dataclass(frozen=True)
-class Knowledge:
+class RatingKnowledge:
     """How much an attacker knows of everybody.
 
     Attributes
@@ -73,7 +73,7 @@ class KnownOfPeople:
         return KnownOfPeople(starts, self.issues[begin:end], self.codes[begin:end], self.names)
 
 
-def with_ratings(ratings: Ratings, knowledge: Knowledge) -> NDArray[np.int64]:
+def with_ratings(ratings: Ratings, knowledge: RatingKnowledge) -> NDArray[np.int64]:
     """Return the records of whom anything can be known; int64, rising."""
     counts = np.bincount(_records(ratings)[_open_ratings(ratings, knowledge)], minlength=ratings.height)
     return np.flatnonzero(counts).astype(np.int64)
@@ -83,7 +83,7 @@ def known_of(
     ratings: Ratings,
     people: NDArray[np.int64],
     raters: NDArray[np.int64],
-    knowledge: Knowledge,
+    knowledge: RatingKnowledge,
     random: np.random.Generator,
 ) -> KnownOfPeople:
     """Draw what is known of some records; each rating is off by up to the error, evenly, but stays on the scale.
@@ -112,7 +112,7 @@ def known_of(
     return KnownOfPeople(starts, theirs.issues[chosen].astype(np.int64), codes, ratings.names)
 
 
-def _open_ratings(ratings: Ratings, knowledge: Knowledge) -> NDArray[np.bool_]:
+def _open_ratings(ratings: Ratings, knowledge: RatingKnowledge) -> NDArray[np.bool_]:
     """Tell which ratings an attacker may know of; bool (z,)."""
     if knowledge.with_sensitive:
         return np.ones(len(ratings.issues), dtype=np.bool_)

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from sfumato.errors import PolicyError, raise_all
 from sfumato.evaluation.attacks.ratings.known_ratings import (
     IssueChoice,
-    Knowledge,
     KnownOfPeople,
+    RatingKnowledge,
     known_of,
     with_ratings,
 )
@@ -100,7 +100,7 @@ def attack_ratings(
     """
     problems = _problems(known, error, issues, threshold, with_sensitive, victims, seed)
     raise_all(PolicyError, [*problems, *_misfits(original, release, control)])
-    knowledge = Knowledge(known, float(error), issues, with_sensitive)
+    knowledge = RatingKnowledge(known, float(error), issues, with_sensitive)
     random = np.random.default_rng(seed)
     people = _drawn(with_ratings(original, knowledge), victims, random)
     raters = original.raters
@@ -126,7 +126,7 @@ def _drawn(candidates: NDArray[np.int64], most: int | None, random: np.random.Ge
 
 
 def _outsiders(
-    original: Ratings, control: Ratings, knowledge: Knowledge, most: int | None, random: np.random.Generator
+    original: Ratings, control: Ratings, knowledge: RatingKnowledge, most: int | None, random: np.random.Generator
 ) -> KnownOfPeople:
     """Draw what is known of people of the control group, with the popularity that issues have in the original."""
     count_of = dict(zip(original.names, original.raters.tolist(), strict=True))
@@ -149,7 +149,7 @@ def _rates(
     own: NDArray[np.int64],
     theirs: KnownOfPeople,
     others: KnownOfPeople | None,
-    knowledge: Knowledge,
+    knowledge: RatingKnowledge,
     threshold: float,
     threads: int,
 ) -> ScoringRates:

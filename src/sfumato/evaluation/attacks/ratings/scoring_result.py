@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from sfumato.evaluation.attacks.ratings.known_ratings import Knowledge
+from sfumato.evaluation.attacks.ratings.known_ratings import RatingKnowledge
 from sfumato.numbers import counted, figure
 from sfumato.rates import Rate
 
@@ -73,7 +73,7 @@ class RatingAttack:
         Who the control group is.
     """
 
-    knowledge: Knowledge
+    knowledge: RatingKnowledge
     threshold: float
     people: int
     before: ScoringRates

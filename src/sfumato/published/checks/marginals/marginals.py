@@ -26,7 +26,7 @@ _MOST = 1 << 31
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class _Part:
+class _CountTable:
     """One table: its cells over the quasi-identifying attributes, and the sensitive values in them."""
 
     statistics: ClassStatistics
@@ -97,7 +97,7 @@ def _agree(published: MarginalTables, one: int, other: int) -> bool:
     return sums[0].with_columns(pl.col(COUNT).cast(pl.Int64)).equals(sums[1].with_columns(pl.col(COUNT).cast(pl.Int64)))
 
 
-def _part(published: MarginalTables, place: int, sensitive: Mapping[str, Attribute]) -> _Part:
+def _part(published: MarginalTables, place: int, sensitive: Mapping[str, Attribute]) -> _CountTable:
     frame, columns = published.marginals[place], published.columns[place]
     quasi = [name for name in columns if name not in published.sensitive]
     texts = [pl.col(name).cast(pl.String).alias(str(number)) for number, name in enumerate(quasi)]
@@ -105,7 +105,7 @@ def _part(published: MarginalTables, place: int, sensitive: Mapping[str, Attribu
     cells = cells if quasi else np.zeros(frame.height, dtype=np.int32)
     counts = frame[COUNT].cast(pl.Int64).to_numpy()
     told = {name: sensitive[name] for name in columns if name in published.sensitive}
-    return _Part(_statistics(frame, cells, counts, told))
+    return _CountTable(_statistics(frame, cells, counts, told))
 
 
 def _numbered(keys: pl.DataFrame) -> NDArray[np.int32]:
@@ -128,7 +128,7 @@ def _statistics(
     return class_statistics(np.repeat(cells, counts), count, codes, encoded.attributes)
 
 
-def _check(model: PrivacyModel, parts: Sequence[_Part], reason: str) -> Check:
+def _check(model: PrivacyModel, parts: Sequence[_CountTable], reason: str) -> Check:
     words = promise_words(model)
     speaks_of = says(model).speaks_of
     if "marginals" not in speaks_of:

@@ -8,7 +8,7 @@ from sfumato.errors import PolicyError, raise_all
 from sfumato.models.k_epsilon_l_anonymity import RatingAnonymity
 from sfumato.progress import Progress, silent, thread_count
 from sfumato.published.checks.ratings.mask_search import by_masks
-from sfumato.published.checks.ratings.measures import Question, Search
+from sfumato.published.checks.ratings.measures import ProximityQuery, Search
 from sfumato.published.checks.ratings.satisfaction import Satisfaction
 from sfumato.published.checks.ratings.study_searches import pairwise, slicing
 from sfumato.table.ratings.ratings import Ratings
@@ -68,5 +68,5 @@ def check_ratings(
     raise_all(PolicyError, problems)
     if model.l > 0 and not ratings.sensitive.any():
         raise PolicyError("l asks how far sensitive ratings deviate, but no issue is sensitive; choose some, or drop l")
-    question = Question(ratings, model, threads=thread_count(threads), progress=progress or silent)
+    question = ProximityQuery(ratings, model, threads=thread_count(threads), progress=progress or silent)
     return Satisfaction(question, SEARCHES[search])

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from sfumato.kernels.ratings.masks import public_codes, public_counts
 from sfumato.kernels.ratings.proximate_tree import grow_trees, order_columns, packed_rows, tree_balls
 from sfumato.parallel import each
-from sfumato.published.checks.ratings.measures import Measures, Question, measured, sizes_alone, trimmed
+from sfumato.published.checks.ratings.measures import Measures, ProximityQuery, measured, sizes_alone, trimmed
 from sfumato.published.checks.ratings.vectors import Sums, Vectors, one_vector, sums_of, vectors_of
 
 _PART = 2048
@@ -29,7 +29,7 @@ _ALL = 1 << 62
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Forest:
+class VectorForest:
     """Trees over the vectors of every mask that has several; they are numbered anew, by leaves.
 
     Letters: v vectors here, b masks.
@@ -57,7 +57,7 @@ class Forest:
     largest: int
 
 
-def by_masks(question: Question) -> Measures:
+def by_masks(question: ProximityQuery) -> Measures:
     """Find what is around every record among those that rated the same issues.
 
     Cost O(z + n log n) where sets of rated issues tell most records apart; among v vectors of one set, a power of v
@@ -68,7 +68,7 @@ def by_masks(question: Question) -> Measures:
     return _around(question, vectors_of(question.ratings))
 
 
-def _around(question: Question, vectors: Vectors) -> Measures:
+def _around(question: ProximityQuery, vectors: Vectors) -> Measures:
     is_shared = np.bincount(vectors.mask_of)[vectors.mask_of] > 1
     sums = None
     if question.needs_spread:
@@ -82,7 +82,7 @@ def _around(question: Question, vectors: Vectors) -> Measures:
     return _joined(found, len(is_shared)).at(vectors.vector_of)
 
 
-def _grown(question: Question, vectors: Vectors, shared: NDArray[np.int64]) -> Forest:
+def _grown(question: ProximityQuery, vectors: Vectors, shared: NDArray[np.int64]) -> VectorForest:
     ratings, scale = question.ratings, question.ratings.scale
     rows = (ratings.starts, ratings.issues)
     starts_mask = np.flatnonzero(np.diff(vectors.mask_of[shared], prepend=-1))
@@ -98,11 +98,11 @@ def _grown(question: Question, vectors: Vectors, shared: NDArray[np.int64]) -> F
     words, places = packed_rows(codes, order, starts, widths, lane)
     numbers = shared[order]
     weights = vectors.weights[numbers]
-    return Forest(numbers, mask_of, words, places, lane, roots, nodes, weights, int(heights.max()))
+    return VectorForest(numbers, mask_of, words, places, lane, roots, nodes, weights, int(heights.max()))
 
 
 def _searched(
-    question: Question, vectors: Vectors, forest: Forest, sums: Sums | None
+    question: ProximityQuery, vectors: Vectors, forest: VectorForest, sums: Sums | None
 ) -> Iterator[tuple[NDArray[np.int64], Measures]]:
     """Look around all vectors of a forest, part by part, and report after each round of threads."""
     count = len(forest.vectors)
@@ -118,7 +118,9 @@ def _searched(
     question.progress("looking around records", count, count)
 
 
-def _part(question: Question, vectors: Vectors, forest: Forest, sums: Sums | None, first: int, last: int) -> Measures:
+def _part(
+    question: ProximityQuery, vectors: Vectors, forest: VectorForest, sums: Sums | None, first: int, last: int
+) -> Measures:
     enough = 0 if question.needs_members else _ALL if question.whole else question.model.k
     room = np.empty(0 if enough else max(_ROOM, forest.largest), dtype=np.int64)
     found = []
@@ -135,7 +137,7 @@ def _part(question: Question, vectors: Vectors, forest: Forest, sums: Sums | Non
 
 
 def _balls(
-    question: Question, forest: Forest, first: int, last: int, enough: int, room: NDArray[np.int64]
+    question: ProximityQuery, forest: VectorForest, first: int, last: int, enough: int, room: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], int]:
     rows = (forest.mask_of, forest.words, forest.places, forest.lane, question.null)
     trees = (forest.roots, forest.nodes, forest.weights)

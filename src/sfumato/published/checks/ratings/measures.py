@@ -23,7 +23,7 @@ CLOSE = 1e-12
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Question:
+class ProximityQuery:
     """What a search is asked.
 
     Attributes
@@ -117,7 +117,7 @@ class Measures:
         return self.spreads >= l - CLOSE
 
 
-Search = Callable[[Question], Measures]
+Search = Callable[[ProximityQuery], Measures]
 
 
 def sizes_alone(sizes: NDArray[np.int64], evaluations: int = 0) -> Measures:
@@ -126,7 +126,7 @@ def sizes_alone(sizes: NDArray[np.int64], evaluations: int = 0) -> Measures:
 
 
 def trimmed(
-    question: Question, starts: NDArray[np.int64], members: NDArray[np.int64], example: NDArray[np.int64]
+    question: ProximityQuery, starts: NDArray[np.int64], members: NDArray[np.int64], example: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return the groups that the model means, from balls: compressed rows of members."""
     if question.model.group == "ball" or question.covers_all:
@@ -136,7 +136,7 @@ def trimmed(
 
 
 def measured(
-    question: Question,
+    question: ProximityQuery,
     starts: NDArray[np.int64],
     members: NDArray[np.int64],
     weights: NDArray[np.int64],

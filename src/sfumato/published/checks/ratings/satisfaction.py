@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from sfumato.errors import PolicyError
 from sfumato.models.k_epsilon_l_anonymity import RatingAnonymity
 from sfumato.numbers import counted, figure, percent
-from sfumato.published.checks.ratings.measures import Measures, Question, Search, units
+from sfumato.published.checks.ratings.measures import Measures, ProximityQuery, Search, units
 
 KS = (2, 3, 5, 10, 20, 50, 100)
 """The k of a curve, where none are asked for."""
@@ -63,7 +63,7 @@ class Satisfaction:
         How it is answered.
     """
 
-    question: Question
+    question: ProximityQuery
     search: Search
 
     def __post_init__(self) -> None:

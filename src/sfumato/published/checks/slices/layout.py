@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from sfumato.classes.grouping import distinct_records
 from sfumato.errors import PolicyError
-from sfumato.kernels.slices.groups import Slicing
+from sfumato.kernels.slices.groups import SlicingArrays
 from sfumato.models.compiled import compile_rules
 from sfumato.models.protocol import Achieved, PrivacyModel
 from sfumato.models.rule_traits import mixing, shares
@@ -21,7 +21,7 @@ from sfumato.table.encoding import EncodedTable
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Layout:
+class SliceLayout:
     """What of a table slicing looks at.
 
     Letters: n records, w parts, V distinct vectors of parts, a sensitive attributes that some model looks at.
@@ -40,7 +40,7 @@ class Layout:
         int32 (n,): vector of each record.
     """
 
-    arrays: Slicing
+    arrays: SlicingArrays
     attributes: tuple[str, ...]
     vectors: NDArray[np.int32]
     weights: NDArray[np.int64]
@@ -58,7 +58,7 @@ def layout_of(
     columns: Columns,
     models: Sequence[PrivacyModel],
     recoded: Mapping[int, NDArray[np.int32]] | None = None,
-) -> Layout:
+) -> SliceLayout:
     """Lay out the columns of an encoded table.
 
     Parameters
@@ -97,10 +97,10 @@ def layout_of(
     homes = [part_of.get(column_of(columns, name), -1) for name in attributes]
     first = rules.arrays.first
     bounds = np.divide(1.0, first, out=first.copy(), where=shares(rules.arrays))
-    arrays = Slicing(
+    arrays = SlicingArrays(
         stacked, np.array(homes, np.int64), rules.codes.astype(np.int32), rules.arrays, bounds.astype(np.float64)
     )
-    return Layout(arrays, attributes, *_vectors(stacked))
+    return SliceLayout(arrays, attributes, *_vectors(stacked))
 
 
 def reached(model: SensitiveModel, worst: float, name: str) -> Achieved:

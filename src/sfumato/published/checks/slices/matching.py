@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.kernels.slices.groups import Slicing
+from sfumato.kernels.slices.groups import SlicingArrays
 from sfumato.kernels.slices.matching import SliceIndex, fill_bits, measure_matches
 from sfumato.parallel import each
 from sfumato.progress import Progress, silent
@@ -18,7 +18,7 @@ _PIECE = 1 << 12
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Measured:
+class VectorMeasures:
     """What is known about each vector of values.
 
     Attributes
@@ -34,7 +34,9 @@ class Measured:
     values: NDArray[np.float64]
 
 
-def slice_index(arrays: Slicing, bucket_of: NDArray[np.int64], count: int, part_sizes: NDArray[np.int64]) -> SliceIndex:
+def slice_index(
+    arrays: SlicingArrays, bucket_of: NDArray[np.int64], count: int, part_sizes: NDArray[np.int64]
+) -> SliceIndex:
     """Index a sliced table; O(w n log n).
 
     Parameters
@@ -78,7 +80,7 @@ def slice_index(arrays: Slicing, bucket_of: NDArray[np.int64], count: int, part_
 
 def measure_vectors(
     index: SliceIndex, vectors: NDArray[np.int32], progress: Progress = silent, threads: int = 1
-) -> Measured:
+) -> VectorMeasures:
     """Measure every vector, int32 (V, w), over all buckets that match it.
 
     Cost O(Σ buckets that have the rarest part of the vector); memory O(V r).
@@ -95,7 +97,7 @@ def measure_vectors(
         progress("matching buckets", done, len(vectors))
 
     each(run, pieces, threads)
-    return Measured(matches, values)
+    return VectorMeasures(matches, values)
 
 
 def matching_cost(index: SliceIndex, vectors: NDArray[np.int32]) -> NDArray[np.int64]:
@@ -122,7 +124,7 @@ def _column(
 
 
 def _groups(
-    arrays: Slicing, attribute: int, bucket_of: NDArray[np.int64], count: int
+    arrays: SlicingArrays, attribute: int, bucket_of: NDArray[np.int64], count: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
     """Return group starts of the buckets, parts of the groups, pair starts of the groups, values and their counts."""
     home = int(arrays.homes[attribute])

@@ -23,7 +23,7 @@ from sfumato.models.says import says
 from sfumato.models.sensitive import SensitiveModel
 from sfumato.numbers import counted
 from sfumato.published.checks.slices.candidates import Candidates, candidates_of
-from sfumato.published.checks.slices.layout import Layout, layout_of, number_rows, reached
+from sfumato.published.checks.slices.layout import SliceLayout, layout_of, number_rows, reached
 from sfumato.published.checks.slices.matching import measure_vectors, slice_index
 from sfumato.published.checks.slices.overlapping_slices import check_overlapping_slices
 from sfumato.published.checks.slices.sharing import shared_attributes
@@ -72,7 +72,7 @@ def check_slices(
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Verdict:
+class SliceVerdict:
     """What became of one model on one sensitive attribute.
 
     Attributes
@@ -91,8 +91,8 @@ class Verdict:
 
 
 def judge(
-    layout: Layout, rule: int, model: SensitiveModel, table: EncodedTable, bucket_of: NDArray[np.int64], count: int
-) -> Verdict:
+    layout: SliceLayout, rule: int, model: SensitiveModel, table: EncodedTable, bucket_of: NDArray[np.int64], count: int
+) -> SliceVerdict:
     """Decide one rule of a model for everybody who may be in a table.
 
     Parameters
@@ -121,7 +121,7 @@ def judge(
     failing = np.flatnonzero(measures > bound)
     worst = float(measures[measures <= bound].max(initial=0.0))
     if not len(failing):
-        return Verdict(worst, failing, False)
+        return SliceVerdict(worst, failing, False)
     index = slice_index(layout.arrays, bucket_of, count, layout.part_sizes)
     buckets = bucket_of[first[failing]]
     candidates = candidates_of(index, buckets, home, parts[first[failing]])
@@ -133,7 +133,7 @@ def judge(
     unsettled[candidates.group_of[fails]] = True
     everywhere = np.bincount(bucket_of[first], minlength=count)
     broken = _some_record_fails(index, candidates, fails, buckets, everywhere)
-    return Verdict(max(worst, float(measured.max(initial=0.0))), np.unique(buckets[unsettled]), broken)
+    return SliceVerdict(max(worst, float(measured.max(initial=0.0))), np.unique(buckets[unsettled]), broken)
 
 
 def _encoded(published: SlicedTable, sensitive: Mapping[str, Attribute]) -> EncodedTable:

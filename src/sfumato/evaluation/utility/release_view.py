@@ -28,7 +28,7 @@ from sfumato.table.table import Table
 
 
 @dataclass(frozen=True)
-class Told:
+class AttackerView:
     """What a release tells attackers of one sensitive attribute.
 
     Attributes
@@ -47,7 +47,7 @@ class Told:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Seen:
+class ReleaseView:
     """A release and its original, both read.
 
     Attributes
@@ -69,7 +69,7 @@ class Seen:
     @classmethod
     def of(
         cls, release: Release | Published | str | Path, original: Original, recoding: Recoding | None = None
-    ) -> Seen:
+    ) -> ReleaseView:
         """Read a release.
 
         Raises
@@ -113,7 +113,7 @@ class Seen:
             trained=trained,
         )
 
-    def told(self) -> tuple[list[Told], str]:
+    def told(self) -> tuple[list[AttackerView], str]:
         """Return what attackers gain who ask the release about every person, or why that cannot be said."""
         names = [name for name in sensitive_of(self.published) if name in self.domains]
         if not names:
@@ -125,14 +125,14 @@ class Seen:
         except InputError as error:
             return [], "; ".join(error.problems)
 
-    def _told(self, sensitive: str) -> Told:
+    def _told(self, sensitive: str) -> AttackerView:
         right, most, table = 0.0, 0.0, self.original.table
         for rows, beliefs in posterior_blocks(self.published, table, sensitive=sensitive, recoding=self.recoding):
             truth = beliefs.codes_of(table.frame[sensitive][rows])
             right += float(guessing_accuracy(beliefs.shares, truth).sum())
             most = max(most, float(privacy_losses(beliefs.shares, beliefs.prior).max()))
         frequent = int(np.bincount(self.domains[sensitive].codes).max())
-        return Told(sensitive, frequent / table.height, right / table.height, most)
+        return AttackerView(sensitive, frequent / table.height, right / table.height, most)
 
     def _usual_targets(self) -> list[str]:
         schema = self.original.table.schema

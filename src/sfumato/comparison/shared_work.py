@@ -23,7 +23,7 @@ Part = tuple[int | float, int]
 
 
 @dataclass(frozen=True, eq=False)
-class Ground:
+class SharedWork:
     """What all runs of a comparison share.
 
     Attributes
@@ -56,7 +56,7 @@ class Ground:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Prepared:
+class PreparedTable:
     """A table that runs use, with all that is worked out of it whatever the release.
 
     Attributes
@@ -73,7 +73,7 @@ class Prepared:
     trained: TrainedOnce = field(default_factory=Once)
 
 
-class Preparations:
+class PreparedTables:
     """Every table that runs use: read for the first run that needs it, forgotten after the last one.
 
     Parameters
@@ -84,14 +84,14 @@ class Preparations:
         Those that are still to be done.
     """
 
-    def __init__(self, plan: Plan, ground: Ground, runs: Iterable[Run]) -> None:
+    def __init__(self, plan: Plan, ground: SharedWork, runs: Iterable[Run]) -> None:
         self._plan = plan
         self._ground = ground
         self._lock = Lock()
         self._left = Counter(_part(plan, run) for run in runs)
-        self._prepared: Once[Part, Prepared] = Once()
+        self._prepared: Once[Part, PreparedTable] = Once()
 
-    def of(self, run: Run) -> Prepared:
+    def of(self, run: Run) -> PreparedTable:
         """Return the table of a run; while one thread reads it, others that need it wait.
 
         Raises
@@ -111,13 +111,13 @@ class Preparations:
                 self._prepared.forget(part)
 
 
-def prepared(table: Table, ground: Ground) -> Prepared:
+def prepared(table: Table, ground: SharedWork) -> PreparedTable:
     """Read a table, draw queries about it, and answer them."""
     original = Original.of(table)
     if not ground.queries:
-        return Prepared(original, None)
+        return PreparedTable(original, None)
     workload = drawn_workload(original, ground.queries, seed=ground.query_seed)
-    return Prepared(original, Questions.about(workload, original.domains))
+    return PreparedTable(original, Questions.about(workload, original.domains))
 
 
 def part_of(table: Table, vary: str, run: Run) -> Table:

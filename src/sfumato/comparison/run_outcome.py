@@ -7,23 +7,23 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from sfumato.comparison.ground import Ground, Prepared
 from sfumato.comparison.plan import Plan, Run
+from sfumato.comparison.shared_work import PreparedTable, SharedWork
 from sfumato.errors import PolicyError, UnsatisfiableError
 from sfumato.evaluation.utility.original import Original
-from sfumato.evaluation.utility.seen import Seen, error_figures
+from sfumato.evaluation.utility.release_view import ReleaseView, error_figures
 from sfumato.progress import Progress
 from sfumato.release.anonymize import made
 from sfumato.release.arguments import Arguments
+from sfumato.release.loss_report import Report
 from sfumato.release.release import Release
-from sfumato.release.report import Report
 from sfumato.release.task import Task
 
 DONE, IMPOSSIBLE, REFUSED = "done", "impossible", "refused"
 
 
 @dataclass(frozen=True)
-class Outcome:
+class RunOutcome:
     """What came of a run.
 
     Attributes
@@ -54,13 +54,13 @@ class Outcome:
         }
 
     @classmethod
-    def from_dict(cls, entry: Mapping[str, Any]) -> Outcome:
+    def from_dict(cls, entry: Mapping[str, Any]) -> RunOutcome:
         """Read what :meth:`to_dict` wrote."""
         run = Run(entry["anonymizer"], entry["value"], entry["repetition"])
         return cls(run, entry["status"], entry["reason"], entry["figures"])
 
 
-def outcome_of(run: Run, plan: Plan, ground: Ground, prepared: Prepared, progress: Progress) -> Outcome:
+def outcome_of(run: Run, plan: Plan, ground: SharedWork, prepared: PreparedTable, progress: Progress) -> RunOutcome:
     """Make one release and measure it.
 
     Notes
@@ -71,14 +71,14 @@ def outcome_of(run: Run, plan: Plan, ground: Ground, prepared: Prepared, progres
     try:
         release = released(run, plan, ground, prepared.original, progress)
     except UnsatisfiableError as error:
-        return Outcome(run, IMPOSSIBLE, "; ".join(error.problems))
+        return RunOutcome(run, IMPOSSIBLE, "; ".join(error.problems))
     except PolicyError as error:
-        return Outcome(run, REFUSED, "; ".join(error.problems))
+        return RunOutcome(run, REFUSED, "; ".join(error.problems))
     seconds = {"seconds": time.perf_counter() - began, "cpu_seconds": time.thread_time() - spent}
-    return Outcome(run, DONE, figures={**seconds, **_figures(release), **_utility(release, prepared, ground)})
+    return RunOutcome(run, DONE, figures={**seconds, **_figures(release), **_utility(release, prepared, ground)})
 
 
-def released(run: Run, plan: Plan, ground: Ground, original: Original, progress: Progress) -> Release:
+def released(run: Run, plan: Plan, ground: SharedWork, original: Original, progress: Progress) -> Release:
     """Make the release of a run, on this thread.
 
     Raises
@@ -110,10 +110,10 @@ def _figures(release: Release) -> dict[str, float]:
     return {name: float(figure) for name, figure in figures.items()}
 
 
-def _utility(release: Release, prepared: Prepared, ground: Ground) -> dict[str, float]:
+def _utility(release: Release, prepared: PreparedTable, ground: SharedWork) -> dict[str, float]:
     if prepared.questions is None:
         return {}
-    seen = Seen.of(release, prepared.original)
+    seen = ReleaseView.of(release, prepared.original)
     errors, _ = error_figures(prepared.questions, seen.after)
     figures = {f"{aggregate}_error": each.median for aggregate, each in errors.items()}
     if ground.holdout is not None:

@@ -13,7 +13,7 @@ MOST = 1 << 24
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Remembered:
+class ResultCache:
     """Results by what they were worked out from. It lives as long as the target that carries it."""
 
     _found: dict[tuple[str | int, ...], tuple[object, int, tuple[object, ...]]] = field(default_factory=dict)

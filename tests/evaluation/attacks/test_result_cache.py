@@ -6,22 +6,22 @@ import numpy as np
 import pytest
 
 from evaluation.attacks.attacked_tables import bucketized, patients
-from sfumato.evaluation.attacks import Homogeneity, Skewness, remembered
+from sfumato.evaluation.attacks import Homogeneity, Skewness, result_cache
 from sfumato.evaluation.attacks import posterior as posteriors
 from sfumato.evaluation.attacks.protocol import Target
-from sfumato.evaluation.attacks.remembered import Remembered
+from sfumato.evaluation.attacks.result_cache import ResultCache
 
 
 def test_the_very_same_values_are_asked_once() -> None:
-    kept, one, other, asked = Remembered(), [1], [1], []
+    kept, one, other, asked = ResultCache(), [1], [1], []
     for given in (one, one, other, one):
         assert kept.once("sum", (given,), lambda: asked.append(1) or len(asked), 1) == (2 if given is other else 1)
     assert kept.once("another", (one,), lambda: 9, 1) == 9
 
 
 def test_what_is_too_large_is_not_kept(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(remembered, "MOST", 10)
-    kept, given = Remembered(), object()
+    monkeypatch.setattr(result_cache, "MOST", 10)
+    kept, given = ResultCache(), object()
     answers = iter(range(10))
     assert [kept.once("large", (given,), lambda: next(answers), 11) for _ in range(2)] == [0, 1]
     assert [kept.once("small", (given,), lambda: next(answers), 6) for _ in range(2)] == [2, 2]

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 from sfumato.numbers import counted, figure, percent
 
 if TYPE_CHECKING:
-    from sfumato.evaluation.risk.adversaries import Above
+    from sfumato.evaluation.risk.adversaries import AboveThreshold
     from sfumato.evaluation.risk.combinations import Combination, Combinations
     from sfumato.evaluation.risk.population_uniqueness import PopulationUniqueness
-    from sfumato.evaluation.risk.report import RiskReport
+    from sfumato.evaluation.risk.risk_report import RiskReport
     from sfumato.evaluation.risk.special_uniques import SpecialUniques
 
 FIRST_ROWS = 10
@@ -88,7 +88,7 @@ def _plain_above(report: RiskReport, name: str) -> list[dict[str, Any]]:
     return found
 
 
-def _above(report: RiskReport, name: str, threshold: Any) -> Above:
+def _above(report: RiskReport, name: str, threshold: Any) -> AboveThreshold:
     if name == "household":
         return report.household_above(threshold)
     return next(one for one in report.adversaries if one.name == name).above(threshold)
@@ -145,7 +145,7 @@ def _risk_rows(report: RiskReport) -> list[list[str]]:
     return [*rows, ["  marketer", "", percent(report.marketer, DIGITS)]]
 
 
-def _records(above: Above) -> str:
+def _records(above: AboveThreshold) -> str:
     return f"{above.records:,} ({percent(above.share, DIGITS)})"
 
 

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.anonymizers.domain_levels import DomainLevels, full_domain_classes
-from sfumato.anonymizers.feasibility import Feasible
+from sfumato.anonymizers.feasibility import FeasibleProblem
 from sfumato.anonymizers.protocol import Problem
 from sfumato.anonymizers.selection import least_loss
 from sfumato.classes.partition import Partition
@@ -22,7 +22,7 @@ Outcome = tuple[LatticeSearch, Partition]
 """What a search found, and the solution that it chose."""
 
 
-def settled(start: Feasible, domains: Sequence[DomainLevels], levels: Levels, limit: int) -> Partition | None:
+def settled(start: FeasibleProblem, domains: Sequence[DomainLevels], levels: Levels, limit: int) -> Partition | None:
     """Generalize to a node and suppress the classes that break a model, or return None when that is not allowed.
 
     Models that compare with the whole table compare with the published one, which is another table whenever classes
@@ -57,7 +57,7 @@ def settled(start: Feasible, domains: Sequence[DomainLevels], levels: Levels, li
     return Partition(np.where(among, cover, np.int32(-1)), int(kept.sum()), cover, taken)
 
 
-def room_of(start: Feasible) -> int:
+def room_of(start: FeasibleProblem) -> int:
     """Return how many records may still be suppressed besides those that were left out beforehand."""
     left_out = 0 if start.kept is None else int(np.count_nonzero(~start.kept))
     return max(0, start.problem.suppression_limit - left_out)
@@ -91,7 +91,7 @@ def levels_in_words(search: LatticeSearch) -> str:
 
 
 def _lasting(
-    start: Feasible,
+    start: FeasibleProblem,
     class_of: NDArray[np.int32],
     among: NDArray[np.bool_],
     sizes: NDArray[np.int64],
@@ -114,7 +114,7 @@ def _lasting(
 
 
 def _failing(
-    start: Feasible, class_of: NDArray[np.int32], among: NDArray[np.bool_], kept: NDArray[np.bool_]
+    start: FeasibleProblem, class_of: NDArray[np.int32], among: NDArray[np.bool_], kept: NDArray[np.bool_]
 ) -> NDArray[np.bool_]:
     """Tell which of the kept classes break a model in the table of the kept classes; bool (kept classes,)."""
     table = start.problem.table

@@ -10,7 +10,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from sfumato.errors import PolicyError
-from sfumato.evaluation.risk.adversaries import Above, Adversary
+from sfumato.evaluation.risk.adversaries import AboveThreshold, Adversary
 from sfumato.evaluation.risk.combinations import Combinations
 from sfumato.evaluation.risk.keys import Keys
 from sfumato.evaluation.risk.population_uniqueness import PopulationUniqueness
@@ -66,7 +66,7 @@ class RiskReport:
 
     def __str__(self) -> str:
         """Write a short table for people."""
-        from sfumato.evaluation.risk.text import risk_text
+        from sfumato.evaluation.risk.risk_text import risk_text
 
         return risk_text(self)
 
@@ -130,20 +130,20 @@ class RiskReport:
 
     def draw(self, width: int = 50) -> str:
         """Draw as text how many records share their quasi-identifying values with how many others."""
-        from sfumato.evaluation.risk.text import size_picture
+        from sfumato.evaluation.risk.risk_text import size_picture
 
         return size_picture(self, width)
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values, for JSON: figures of the whole table, and the first rows above each threshold."""
-        from sfumato.evaluation.risk.text import plain_values
+        from sfumato.evaluation.risk.risk_text import plain_values
 
         return plain_values(self)
 
-    def household_above(self, threshold: Threshold) -> Above:
+    def household_above(self, threshold: Threshold) -> AboveThreshold:
         """Count the records whose household's risk is above a threshold."""
         rows = len(self.rows_above(threshold.value, "household"))
-        return Above(threshold, rows, 0, rows / max(1, self.keys.height))
+        return AboveThreshold(threshold, rows, 0, rows / max(1, self.keys.height))
 
     def _named(self, adversary: str) -> Adversary:
         for one in self.adversaries:

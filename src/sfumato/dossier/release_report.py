@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, get_args
 
-from sfumato.dossier.content import LEAST, Subject, Wishes, content_of, refuse_broken
+from sfumato.dossier.content import LEAST, ReportedRelease, ReportOptions, content_of, refuse_broken
 from sfumato.dossier.drawings import draw_report
 from sfumato.dossier.page import render
 from sfumato.dossier.public import public_edition
@@ -152,7 +152,7 @@ def report(
     )
     progress("verifying", 0, 5)
     subject = _subject(release, original, policy, control, tuple(earlier))
-    wishes = Wishes(attacks, bound, seed, thread_count(threads), progress)
+    wishes = ReportOptions(attacks, bound, seed, thread_count(threads), progress)
     return ReleaseReport(content_of(subject, wishes))
 
 
@@ -162,7 +162,7 @@ def _subject(
     policy: Policy | None,
     control: Table | None,
     earlier: Sequence[Release | str | Path],
-) -> Subject:
+) -> ReportedRelease:
     verification = verify(release)
     refuse_broken(verification)
     opened = open_release(release)
@@ -173,7 +173,7 @@ def _subject(
         raise_all(PolicyError, policy_contradictions(said, opened.policy.content))
     named = [one if isinstance(one, Release) else Path(one) for one in earlier]
     raise_all(InputError, [problem for one in named if isinstance(one, Path) and (problem := no_release(one))])
-    return Subject(
+    return ReportedRelease(
         release if isinstance(release, Release) else Path(release),
         opened.published,
         opened.description,
