@@ -209,26 +209,37 @@ def entry_for(
     return entry
 
 
-def entries_for(described: Mapping[str, type[Any]], *, tag: str) -> dict[str, type[PolicyPart]]:
-    """Make the entries of all `described`, by name."""
-    return {name: entry_for(value, tag=tag, name=name) for name, value in described.items()}
+class LazyEntries(Mapping[str, type[Any]]):
+    """Entries that are made when they are named, and a type for fields of a policy.
 
-
-class LazyEntries(Mapping[str, type[Entry]]):
-    """The entries of described values that are loaded when they are named, and a type for fields of a policy.
+    Described are values, or parts of a policy that are their own entry; `short` names, for some, the fields that files
+    may write in a short form.
 
     As an annotation it stands for any of its entries, told apart by the key `tag`: the one that is named is made and
     checked. Only where that fails, and for the JSON Schema, all are made, so that messages can list them.
     """
 
-    def __init__(self, described: Mapping[str, type[Any]], *, tag: str) -> None:
+    def __init__(
+        self,
+        described: Mapping[str, type[Any]],
+        *,
+        tag: str,
+        short: Mapping[str, Mapping[str, AlsoWritten]] | None = None,
+    ) -> None:
         self._described = described
         self._tag = tag
-        self._made: dict[str, type[Entry]] = {}
+        self._short = short or {}
+        self._made: dict[str, type[Any]] = {}
 
-    def __getitem__(self, name: str) -> type[Entry]:
+    __hash__ = object.__hash__  # annotations have one
+
+    def __getitem__(self, name: str) -> type[Any]:
         if name not in self._made:
-            self._made[name] = entry_for(self._described[name], tag=self._tag, name=name)
+            described = self._described[name]
+            is_made = isinstance(described, type) and issubclass(described, PolicyPart)
+            self._made[name] = (
+                described if is_made else entry_for(described, tag=self._tag, name=name, short=self._short.get(name))
+            )
         return self._made[name]
 
     def __contains__(self, name: object) -> bool:
@@ -254,7 +265,8 @@ class LazyEntries(Mapping[str, type[Entry]]):
         name = value.get(self._tag) if isinstance(value, Mapping) else None
         if isinstance(name, str) and name in self:
             with suppress(ValidationError):
-                return self[name].model_validate_json(as_json(value))
+                entry: PolicyPart = self[name].model_validate_json(as_json(value))
+                return entry
         return self._any_of_them.validate_json(as_json(value))
 
     @cached_property

@@ -9,8 +9,7 @@ from pydantic import Field, model_validator
 
 from sfumato.errors import PolicyError
 from sfumato.hierarchy import HIERARCHY_KINDS, HierarchySpecification, hierarchy_from_policy
-from sfumato.hierarchy.numeric_intervals import Intervals
-from sfumato.policy.entries import AlsoWritten, PolicyPart, entries_for, entry_for, problems_reported, union_of
+from sfumato.policy.entries import AlsoWritten, LazyEntries, PolicyPart, problems_reported
 
 RULES = ("intervals", "prefixes", "dates", "flat")
 """Kinds that are rules; every other kind lists original values."""
@@ -60,19 +59,17 @@ class WithheldHierarchy(PolicyPart):
         raise PolicyError("hierarchy was withheld from the published policy; name it again")
 
 
-_AnyKind: Any = union_of(
+_KINDS = LazyEntries(
     {
-        **entries_for({kind: built for kind, built in HIERARCHY_KINDS.items() if isinstance(built, type)}, tag="kind"),
-        "intervals": entry_for(
-            Intervals, tag="kind", name="intervals", short={"borders": AlsoWritten("array", "number")}
-        ),
+        **{kind: built for kind, built in HIERARCHY_KINDS.items() if isinstance(built, type)},
         "table": TableHierarchy,
         "file": FileHierarchy,
         "withheld": WithheldHierarchy,
     },
     tag="kind",
+    short={"intervals": {"borders": AlsoWritten("array", "number")}},
 )
-HierarchyEntry: Any = Annotated[_AnyKind, AlsoWritten("string")]
+HierarchyEntry: Any = Annotated[Any, _KINDS, AlsoWritten("string")]
 """Type of a hierarchy in a policy: a table with its ``kind``, or the path of a file."""
 
 

@@ -30,11 +30,9 @@ from sfumato.policy.entries import (
     complain,
     described_as_mapping,
     describing,
-    entries_for,
     entry_for,
     entry_of,
     json_schema,
-    union_of,
 )
 from sfumato.policy.file import read_policy
 from sfumato.policy.hierarchy_entries import moved_files, spelled_out
@@ -46,10 +44,15 @@ from sfumato.table.table import Table
 
 DEFAULT_ANONYMIZER = next(iter(ANONYMIZERS))
 _ANONYMIZERS = LazyEntries(ChainMap(ANONYMIZERS, PUBLISHERS), tag="name")  # type: ignore[arg-type]
-_MODELS = entries_for(MODELS, tag="name")
-ModelEntry: Any = union_of(_MODELS, tag="name")
+_MODELS = LazyEntries(MODELS, tag="name")
+ModelEntry: Any = Annotated[Any, _MODELS]
 AnonymizerEntry: Any = Annotated[Any, _ANONYMIZERS]
 RecodingEntry: Any = entry_for(Recoding)
+
+
+def _default_anonymizer() -> PolicyPart:
+    default: PolicyPart = _ANONYMIZERS[DEFAULT_ANONYMIZER].model_validate({"name": DEFAULT_ANONYMIZER})
+    return default
 
 
 class Policy(PolicyPart):
@@ -83,7 +86,7 @@ class Policy(PolicyPart):
     source: Source = Source()
     columns: Columns
     models: tuple[ModelEntry, ...] = ()
-    anonymizer: AnonymizerEntry = _ANONYMIZERS[DEFAULT_ANONYMIZER].model_validate({"name": DEFAULT_ANONYMIZER})
+    anonymizer: AnonymizerEntry = Field(default_factory=_default_anonymizer)
     recoding: RecodingEntry = RecodingEntry()
     output: Output = Output()
 

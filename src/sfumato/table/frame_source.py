@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
 from sfumato.errors import InputError, SfumatoError
 from sfumato.table.header import Header, repeated
 from sfumato.table.problems import raise_together
-
-if TYPE_CHECKING:
-    import narwhals as nw
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -23,11 +19,12 @@ class FrameSource:
 
     Attributes
     ----------
-    frame : narwhals.DataFrame
+    column : callable
+        Takes a name, returns the column as polars has it.
     names : tuple of str
     """
 
-    frame: nw.DataFrame[Any]
+    column: Callable[[str], pl.Series]
     names: tuple[str, ...]
 
     is_text = False
@@ -45,7 +42,7 @@ class FrameSource:
         for name in names:
             try:
                 # Not by selecting: a name like `*` would be taken for a pattern.
-                columns.append(self.frame.get_column(name).to_polars())
+                columns.append(self.column(name))
             except Exception:
                 # pandas and Arrow raise many things here, and most of their messages show values.
                 text = f"column {name!r} has values of mixed types; convert it to one type"
@@ -104,7 +101,9 @@ def frame_source(frame: object) -> FrameSource:
         # By number: a frame that was read from a file without header has a record for names.
         listed = Header(tuple(names), frozenset()).listed([i for i, name in enumerate(names) if name in several])
         raise InputError(f"several columns have the same name: {listed}; rename them")
-    import narwhals as nw
+    if isinstance(frame, pl.DataFrame):
+        return FrameSource(frame.get_column, tuple(names))
+    import narwhals as nw  # only where it is needed: importing it takes as long as importing half of numpy
 
     try:
         native = nw.from_native(frame, eager_only=True)  # type: ignore[call-overload]
@@ -112,7 +111,7 @@ def frame_source(frame: object) -> FrameSource:
         raise InputError(
             "not a table: give the path of a CSV or Parquet file, or a polars, pandas or Arrow frame"
         ) from None
-    return FrameSource(native, tuple(names))
+    return FrameSource(lambda name: native.get_column(name).to_polars(), tuple(names))
 
 
 def parquet_source(path: Path) -> ParquetSource:

@@ -101,7 +101,7 @@ class TestBadInput:
             "threads: must be",
             "seed: must be",
             "earlier: nowhere: no such release folder",
-            "register: there is no such file",
+            "register: there is no such file; check the path",
         ):
             assert part in said
 

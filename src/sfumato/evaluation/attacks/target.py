@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from collections import ChainMap
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any, TypeVar
 
-import narwhals as nw
 import polars as pl
 
 from sfumato.anonymizers import ANONYMIZERS, PUBLISHERS
@@ -20,9 +18,11 @@ from sfumato.randomness import seed_problems
 from sfumato.recoding import Recoding
 from sfumato.release.opening import open_release
 from sfumato.release.policy_text import PublishedPolicy
-from sfumato.table.reading import read_table
+from sfumato.table.csv_format import CsvFormat
+from sfumato.table.reading import open_source, read_table
 from sfumato.table.schema import Schema
 from sfumato.table.table import Table
+from sfumato.table.texts import clean
 
 Given = TypeVar("Given")
 Read = TypeVar("Read")
@@ -78,25 +78,18 @@ def target_of(
 
 
 def read_frame(source: object) -> pl.DataFrame:
-    """Read a file, every cell as text, or take a frame of polars, pandas or Arrow.
+    """Read a file, every cell of a CSV file as text, or take a frame of polars, pandas or Arrow.
 
     Raises
     ------
     InputError
         When it cannot be read.
     """
-    try:
-        if isinstance(source, (str, Path)):
-            path = Path(source)
-            if path.suffix.lower() in (".parquet", ".pq"):
-                return pl.read_parquet(path)
-            return pl.read_csv(path, infer_schema=False)
-        return nw.from_native(source, eager_only=True).to_polars()  # type: ignore[no-any-return, call-overload]
-    except FileNotFoundError:
-        raise InputError("there is no such file") from None
-    except (OSError, pl.exceptions.PolarsError, TypeError):
-        # Messages of readers show cells.
-        raise InputError("cannot be read; give a CSV or Parquet file, or a frame") from None
+    opened = open_source(source, CsvFormat())
+    columns = opened.read(opened.names)
+    if opened.is_text:
+        columns = [clean(column, strip=True).cast(pl.String).replace("", None) for column in columns]
+    return pl.DataFrame([column.alias(name) for column, name in zip(columns, opened.names, strict=True)])
 
 
 def _people(given: object, schema: Schema | None, what: str) -> Table:
