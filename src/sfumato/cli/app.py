@@ -66,8 +66,8 @@ Exit codes: 0 done; 1 a promise cannot be met or does not hold; 2 wrong input or
 """
 
 
-def app_of(commands: Iterable[str]) -> typer.Typer:
-    """Make the command line with some of its commands; ``ratings`` is one."""
+def app_of(commands: Iterable[str], *, listed: bool = False) -> typer.Typer:
+    """Make the command line with some of its commands, or with no more than a list of them; ``ratings`` is one."""
     made = typer.Typer(
         name="sfumato",
         cls=CommandGroup,
@@ -83,7 +83,7 @@ def app_of(commands: Iterable[str]) -> typer.Typer:
         if name == "ratings":
             made.add_typer(_on_ratings(), name=name)
         else:
-            _add(made, name, COMMANDS[name])
+            _add(made, name, COMMANDS[name], listed=listed)
     return made
 
 
@@ -96,10 +96,14 @@ def _on_ratings() -> typer.Typer:
     return made
 
 
-def _add(app: typer.Typer, name: str, module: str) -> None:
+def _add(app: typer.Typer, name: str, module: str, *, listed: bool = False) -> None:
     home = import_module(f"sfumato.cli.{module}")
     command = getattr(home, name)
-    app.command(help=_help(command), epilog=home.EXAMPLE)(spread(command))
+    app.command(name, help=_help(command), epilog=home.EXAMPLE)(_nothing if listed else spread(command))
+
+
+def _nothing() -> None:
+    """Stand for a command that is listed only."""
 
 
 def _help(command: Callable[..., None]) -> str:
@@ -145,6 +149,6 @@ def main() -> None:
     stop_compiling_at_interrupt()
     announce_compiling()
     # Taking in the options of all commands costs as much as many a command.
-    named = sys.argv[1:2]
-    known = named and (named[0] in COMMANDS or named[0] == "ratings")
-    app_of(named if known else [*COMMANDS, "ratings"])(prog_name="sfumato")
+    every = [*COMMANDS, "ratings"]
+    named = [word for word in sys.argv[1:2] if word in every]
+    app_of(named or every, listed=not set(every) & set(sys.argv[1:]))(prog_name="sfumato")
