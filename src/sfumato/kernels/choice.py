@@ -30,7 +30,9 @@ if TYPE_CHECKING:
 LOG = logging.getLogger("sfumato.kernels")
 
 STEP = 1.5e-6
-"""Seconds for one step of an interpreted kernel, until a call has shown better."""
+"""Seconds for one step of an interpreted kernel, until calls have shown better."""
+TRUST = 0.01
+"""Seconds of calls that weigh as much as that: what a few short calls took says little."""
 SLOW = 14.0
 """Steps for one element of an array, in a kernel that does not say how many it takes."""
 MANY = 2000
@@ -142,7 +144,7 @@ def run(kernel: Kernel, arguments: tuple[Any, ...]) -> Any:
 def _pays(kernel: Kernel, types: Description, arguments: tuple[Any, ...]) -> bool:
     """Tell whether calls so far and this one cost as much as compiled code does."""
     account = TAKEN.interpreted.get((kernel, types), Account())
-    step = account.seconds / account.steps if account.seconds > 1e-3 else STEP
+    step = (account.seconds + TRUST) / (account.steps + TRUST / STEP)
     due = account.seconds + step * _steps(kernel, arguments)
     loading = 0.0 if "numba" in sys.modules else LOADING
     everything = due + _spent() - account.seconds
@@ -163,6 +165,7 @@ def _watched(kernel: Kernel, types: Description, arguments: tuple[Any, ...]) -> 
     if account is None:
         account = TAKEN.interpreted.setdefault((kernel, types), Account())
     steps = _steps(kernel, arguments)  # before the call: it may change what it is handed
+    _ = kernel.plain  # making it is no part of what a call takes
     start = time.thread_time()
     result = kernel.interpreted(arguments)
     account.seconds += time.thread_time() - start

@@ -8,11 +8,12 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.kernels.jit import inlined, kernel
+from sfumato.kernels.jit import inlined, sized
 from sfumato.kernels.stars.starring import SLACK, Choices
 
 
-@kernel
+# Each of two or more patterns for every unit, until all nodes are spent.
+@sized(lambda choices, record_of, *_: 10.0 * len(choices.cost) * min(_[-1], 2.0 ** min(len(record_of), 60)))
 def cheapest_patterns(
     choices: Choices,
     record_of: NDArray[np.int32],

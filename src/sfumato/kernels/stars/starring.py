@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.kernels.jit import inlined, kernel
+from sfumato.kernels.jit import inlined, kernel, sized
 
 NEVER = 1e300
 SLACK = 1e-9
@@ -352,7 +352,7 @@ def descend(choices: Choices, assigned: Assigned, most_work: int) -> float:
     return total
 
 
-@kernel
+@sized(lambda choices, assigned, restless, hot, cold, most_work: 20.0 * (most_work - int(assigned.work[0])))
 def anneal(
     choices: Choices,
     assigned: Assigned,
