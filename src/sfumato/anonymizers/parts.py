@@ -1,4 +1,4 @@
-"""Large tables in blocks: a coarse Mondrian cut first, an algorithm inside each block, on several threads."""
+"""Large tables in parts: cut into blocks, have an algorithm solve each, join the solutions, and say what that cost."""
 
 from __future__ import annotations
 
@@ -7,14 +7,13 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import pairwise
-from threading import Lock
-from typing import Annotated, TypeVar
+from typing import Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.anonymizers.feasibility import FeasibleProblem, feasible
-from sfumato.anonymizers.protocol import Problem, silent
+from sfumato.anonymizers.protocol import Problem, Progress, SolvesParts, silent
 from sfumato.anonymizers.records import Records, records_of
 from sfumato.anonymizers.selection import least_loss
 from sfumato.anonymizers.space import space_of
@@ -23,18 +22,8 @@ from sfumato.kernels.mondrian.cuts import Options
 from sfumato.kernels.mondrian.mondrian import partition_range
 from sfumato.metrics import normalized_certainty_penalty
 from sfumato.numbers import figure
-from sfumato.options import Limit
-from sfumato.parallel import each
 from sfumato.randomness import permutation
 from sfumato.recoding import TIGHT, recode
-
-SolveOne = Callable[[FeasibleProblem], Partition]
-BlockSize = Annotated[int, Limit(2, besides=0, meaning="no blocks")]
-"""Partition all records of a problem in one piece, satisfying ``start.rules``, and end with ``start.partition``.
-
-Models that compare with the whole table are to be judged by ``start.rules.arrays`` alone: in a block these still hold
-the totals of the whole table, whatever ``start.problem.table`` has.
-"""
 
 UNLIMITED = 2**62
 
@@ -51,11 +40,20 @@ SMALL = 2_000
 """Records that are solved once more without anybody noticing."""
 
 Item = TypeVar("Item")
+EachSolved = Callable[["Sequence[Block]"], list[Partition]]
 
 
-def solve_in_blocks(
-    problem: Problem, block_size: int | None, solve_one: SolveOne, *, may_leave_out: bool = True
-) -> Partition:
+class Run(Protocol):
+    """Whoever solves parts: on threads, one after the other, in other processes, on other machines."""
+
+    def __call__(
+        self, solve: Callable[[FeasibleProblem], Partition], parts: Sequence[FeasibleProblem]
+    ) -> Iterable[tuple[int, Partition]]:
+        """Solve every part, in any order; return each solution with the place of its part."""
+        ...
+
+
+def solve_in_parts(solver: SolvesParts, problem: Problem, run: Run) -> Partition:
     """Solve a problem at once while it has at most `block_size` records, else block by block.
 
     Blocks come from Mondrian cuts that are only made when both sides satisfy every model and have at least half of
@@ -64,18 +62,13 @@ def solve_in_blocks(
 
     Parameters
     ----------
+    solver
+        The algorithm, which knows nothing of blocks.
     problem
-        Models, records, limit; blocks are spread over its threads. Inside a block ``threads`` is 1, nothing more may be
-        suppressed and no progress is reported.
-    block_size
-        Records of a block at most, 2 or more; 0 or None solves every table at once. (Options use 0: policy files know
-        no None.)
-    solve_one
-        The algorithm. It must not depend on the order of records, may run on several threads at a time, and its class
-        numbers must not depend on timing.
-    may_leave_out
-        Whether `solve_one` can deal with records that are not kept (see
-        :class:`~sfumato.anonymizers.feasibility.FeasibleProblem`): it covers them without counting them.
+        Models, records, limit. Inside a block ``threads`` is 1, nothing more may be suppressed and no progress is
+        reported.
+    run
+        What solves the blocks. Neither where it does so nor the order changes the result.
 
     Returns
     -------
@@ -90,13 +83,15 @@ def solve_in_blocks(
     UnsatisfiableError
         When not even all records as one class satisfy the models, see
         :func:`~sfumato.anonymizers.feasibility.feasible`.
+    PolicyError
+        When an option does not fit the columns.
 
     Notes
     -----
-    The cut costs O(q n log(n / block_size)). The result is the same on any number of threads.
+    The cut costs O(q n log(n / block_size)).
     """
-    starts = feasible(problem, may_leave_out=may_leave_out)
-    solutions = [_solved(start, block_size, solve_one) for start in starts]
+    solve = solver.part_solver(problem)
+    solutions = [_solved(start, solver.block_size, solve, run) for start in feasible(problem)]
     return solutions[0] if len(solutions) == 1 else least_loss(problem.table, solutions)
 
 
@@ -122,37 +117,35 @@ def blocks_of(start: FeasibleProblem, block_size: int) -> list[Block]:
     return [Block(rows, _part_of(start, rows, number)) for number, rows in enumerate(parts)]
 
 
-def _solved(start: FeasibleProblem, block_size: int | None, solve_one: SolveOne) -> Partition:
+def _solved(
+    start: FeasibleProblem, block_size: int | None, solve: Callable[[FeasibleProblem], Partition], run: Run
+) -> Partition:
     height = start.problem.table.height
     blocks = blocks_of(start, block_size) if block_size and height > block_size else []
     if len(blocks) < 2:
         if height >= LARGE:
             start.problem.progress(f"clustering {height:,} records in one piece, which can take long", 0, height)
-        return solve_one(start)
-    done = _Count(start.problem, height)
+        return solve(start)
 
-    def solved(block: Block) -> Partition:
-        solution = solve_one(block.start)
-        done.add(len(block.rows))
-        return solution
+    def each_solved(some: Sequence[Block], progress: Progress = silent) -> list[Partition]:
+        return _in_order(run(solve, [block.start for block in some]), some, progress)
 
-    solutions = each(solved, blocks, start.problem.threads)
+    solutions = each_solved(blocks, start.problem.progress)
     whole = _joined(height, blocks, solutions)
     total = normalized_certainty_penalty(recode(start.problem.table, whole, TIGHT, threads=start.problem.threads))
-    note = _note(blocks, _cost(start, blocks, solutions, solve_one), total)
+    note = _note(blocks, _cost(start, blocks, solutions, each_solved), total)
     return replace(whole, notes=(note, *_common_notes(solutions)))
 
 
-class _Count:
-    """Records done so far, for the progress of several threads."""
-
-    def __init__(self, problem: Problem, total: int) -> None:
-        self._problem, self._total, self._done, self._lock = problem, total, 0, Lock()
-
-    def add(self, records: int) -> None:
-        with self._lock:
-            self._done += records
-            self._problem.progress("clustering", self._done, self._total)
+def _in_order(solved: Iterable[tuple[int, Partition]], blocks: Sequence[Block], progress: Progress) -> list[Partition]:
+    """Gather the solutions of blocks as they come, and say how many records are done."""
+    solutions: dict[int, Partition] = {}
+    done, total = 0, sum(len(block.rows) for block in blocks)
+    for place, solution in solved:
+        solutions[place] = solution
+        done += len(blocks[place].rows)
+        progress("clustering", done, total)
+    return [solutions[place] for place in range(len(blocks))]
 
 
 def _part_of(start: FeasibleProblem, rows: NDArray[np.int64], number: int) -> FeasibleProblem:
@@ -242,7 +235,7 @@ def _note(blocks: Sequence[Block], cost: float | None, total: float) -> str:
 
 
 def _cost(
-    start: FeasibleProblem, blocks: Sequence[Block], solutions: Sequence[Partition], solve_one: SolveOne
+    start: FeasibleProblem, blocks: Sequence[Block], solutions: Sequence[Partition], each_solved: EachSolved
 ) -> float | None:
     """Estimate the loss that all cuts together have added, normalized NCP, from what the last ones added.
 
@@ -250,10 +243,10 @@ def _cost(
     factor with every level further up.
     """
     if len(blocks) >= MANY:
-        tried = _neighbours_together(start, blocks, solutions, solve_one)
+        tried = _neighbours_together(start, blocks, solutions, each_solved)
         nearest_level = 0
     else:
-        tried = _cut_once_more(blocks, solutions, solve_one)
+        tried = _cut_once_more(blocks, solutions, each_solved)
         nearest_level = 1
     if not tried:
         return None
@@ -272,32 +265,33 @@ class _Trial:
 
 
 def _neighbours_together(
-    start: FeasibleProblem, blocks: Sequence[Block], solutions: Sequence[Partition], solve_one: SolveOne
+    start: FeasibleProblem, blocks: Sequence[Block], solutions: Sequence[Partition], each_solved: EachSolved
 ) -> list[_Trial]:
     """Solve some pairs of neighbouring blocks as one, those of middle size."""
-    trials = []
-    pairs = [(number, number + 1) for number in range(0, len(blocks) - 1, 2)]
-    for number, pair in enumerate(
-        _middle(pairs, [len(blocks[one].rows) + len(blocks[two].rows) for one, two in pairs])
-    ):
-        parts = [blocks[place] for place in pair]
+    numbers = range(0, len(blocks) - 1, 2)
+    chosen = _middle(numbers, [len(blocks[number].rows) + len(blocks[number + 1].rows) for number in numbers])
+    together, apart = [], []
+    for count, number in enumerate(chosen):
+        parts = blocks[number : number + 2]
         rows = np.concatenate([block.rows for block in parts])
-        both = Block(rows, _part_of(start, rows, len(blocks) + number))
+        together.append(Block(rows, _part_of(start, rows, len(blocks) + count)))
         inner = np.split(np.arange(len(rows)), [len(parts[0].rows)])
         placed = [Block(places, block.start) for places, block in zip(inner, parts, strict=True)]
-        apart = _joined(len(rows), placed, [solutions[place] for place in pair])
-        trials.append(_Trial(_loss(both, apart) - _loss(both, solve_one(both.start)), float(len(rows))))
-    return trials
+        apart.append(_joined(len(rows), placed, solutions[number : number + 2]))
+    return [
+        _Trial(_loss(both, cut) - _loss(both, whole), float(len(both.rows)))
+        for both, cut, whole in zip(together, apart, each_solved(together), strict=True)
+    ]
 
 
-def _cut_once_more(blocks: Sequence[Block], solutions: Sequence[Partition], solve_one: SolveOne) -> list[_Trial]:
+def _cut_once_more(blocks: Sequence[Block], solutions: Sequence[Partition], each_solved: EachSolved) -> list[_Trial]:
     """Cut blocks of middle size further: together, neighbouring blocks would be most of the table."""
     trials = []
     for number in _middle(range(len(blocks)), [len(block.rows) for block in blocks]):
         block = blocks[number]
         parts = blocks_of(block.start, max(2, len(block.rows) // 2))
         if len(parts) > 1:
-            apart = _joined(len(block.rows), parts, [solve_one(part.start) for part in parts])
+            apart = _joined(len(block.rows), parts, each_solved(parts))
             cuts = math.log2(len(parts)) * len(block.rows)
             trials.append(_Trial(_loss(block, apart) - _loss(block, solutions[number]), cuts))
     return trials
