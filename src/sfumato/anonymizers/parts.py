@@ -114,7 +114,7 @@ class Block:
 def blocks_of(start: FeasibleProblem, block_size: int) -> list[Block]:
     """Cut a problem into blocks of at most `block_size` records where the models allow it."""
     parts = _cut(start, block_size)
-    return [Block(rows, _part_of(start, rows, number)) for number, rows in enumerate(parts)]
+    return [Block(rows, part_of(start, rows, number)) for number, rows in enumerate(parts)]
 
 
 def _solved(
@@ -148,7 +148,8 @@ def _in_order(solved: Iterable[tuple[int, Partition]], blocks: Sequence[Block], 
     return [solutions[place] for place in range(len(blocks))]
 
 
-def _part_of(start: FeasibleProblem, rows: NDArray[np.int64], number: int) -> FeasibleProblem:
+def part_of(start: FeasibleProblem, rows: NDArray[np.int64], number: int) -> FeasibleProblem:
+    """Return the problem of some records, int64 rows, with the rules of the whole one and a seed of its own."""
     problem, rules = start.problem, start.rules
     table = replace(problem.table, codes=problem.table.codes[rows], sensitive_codes=problem.table.sensitive_codes[rows])
     seed = None if problem.seed is None else problem.seed + number + 1
@@ -274,7 +275,7 @@ def _neighbours_together(
     for count, number in enumerate(chosen):
         parts = blocks[number : number + 2]
         rows = np.concatenate([block.rows for block in parts])
-        together.append(Block(rows, _part_of(start, rows, len(blocks) + count)))
+        together.append(Block(rows, part_of(start, rows, len(blocks) + count)))
         inner = np.split(np.arange(len(rows)), [len(parts[0].rows)])
         placed = [Block(places, block.start) for places, block in zip(inner, parts, strict=True)]
         apart.append(_joined(len(rows), placed, solutions[number : number + 2]))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import Annotated, ClassVar
+from typing import Annotated, ClassVar, final
 
 from sfumato.anonymizers.feasibility import FeasibleProblem
 from sfumato.anonymizers.parts import solve_in_parts
@@ -24,6 +24,7 @@ class Partwise(Checked):
     decides_regions: ClassVar[bool] = False
     block_size: int | None
 
+    @final
     def solve(self, problem: Problem) -> Partition:
         """Partition the records: large tables in parts, which are spread over the threads of the problem.
 

@@ -13,7 +13,7 @@ import pytest
 from sfumato.anonymizers.clustering.kaca import KACA
 from sfumato.anonymizers.clustering.mdav import MDAV
 from sfumato.anonymizers.feasibility import FeasibleProblem, feasible
-from sfumato.anonymizers.parts import blocks_of
+from sfumato.anonymizers.parts import blocks_of, solve_in_parts
 from sfumato.anonymizers.partwise import Partwise
 from sfumato.anonymizers.protocol import Problem
 from sfumato.classes.partition import Partition
@@ -119,6 +119,12 @@ def test_records_that_are_left_out_stay_covered():
     assert 0 < solution.suppressed <= 900
     assert solution.count > 1
     assert (solution.covered_by >= 0).all()
+    last_first = solve_in_parts(
+        OneClass(300), whole, lambda solve, parts: [(place, solve(parts[place])) for place in range(len(parts))[::-1]]
+    )
+    assert last_first.class_of.tolist() == solution.class_of.tolist()
+    assert last_first.covered_by.tolist() == solution.covered_by.tolist()
+    assert last_first.notes == solution.notes
 
 
 def test_progress_counts_records():
