@@ -15,8 +15,9 @@ import pytest
 
 import sfumato as sf
 from golden.runs import BLOCKS, TABLES
+from sfumato.anonymizers.blocks import blocks_of
 from sfumato.anonymizers.feasibility import FeasibleProblem, feasible
-from sfumato.anonymizers.parts import Run, blocks_of, solve_in_parts
+from sfumato.anonymizers.parts import RunsParts, solve_in_parts
 from sfumato.anonymizers.protocol import Anonymizer, Problem, SolvesParts
 from sfumato.classes.generalized import GeneralizedTable
 from sfumato.classes.partition import Partition
@@ -46,7 +47,7 @@ def elsewhere(solve: Solve, parts: Sequence[FeasibleProblem]) -> list[tuple[int,
 class OtherEngine:
     """Codes in a file, parts solved by a runner, columns written one after the other; it notes what it was asked."""
 
-    run: Run
+    run: RunsParts
     folder: Path
     asked: list[str] = field(default_factory=list)
 

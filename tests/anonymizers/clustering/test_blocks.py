@@ -10,10 +10,11 @@ import numpy as np
 import polars as pl
 import pytest
 
+from sfumato.anonymizers.blocks import blocks_of
 from sfumato.anonymizers.clustering.kaca import KACA
 from sfumato.anonymizers.clustering.mdav import MDAV
 from sfumato.anonymizers.feasibility import FeasibleProblem, feasible
-from sfumato.anonymizers.parts import blocks_of, solve_in_parts
+from sfumato.anonymizers.parts import solve_in_parts
 from sfumato.anonymizers.partwise import Partwise
 from sfumato.anonymizers.protocol import Problem
 from sfumato.classes.partition import Partition

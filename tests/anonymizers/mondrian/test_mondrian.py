@@ -14,9 +14,9 @@ import sfumato.anonymizers.mondrian.mondrian as module
 from examples import examples
 from golden.made_tables import TOWN, town
 from naive.mondrian import TOOLBOX_COUNTRIES, mondrian, mondrian_hierarchy, toolbox_columns
+from sfumato.anonymizers.blocks import part_of
 from sfumato.anonymizers.feasibility import feasible
 from sfumato.anonymizers.mondrian.mondrian import Mondrian
-from sfumato.anonymizers.parts import part_of
 from sfumato.anonymizers.protocol import Problem
 from sfumato.classes.partition import Partition
 from sfumato.errors import PolicyError, UnsatisfiableError
