@@ -3,16 +3,40 @@
 from __future__ import annotations
 
 import threading
+import time
 
 import pytest
 
-from sfumato.parallel import Once, both, each
+from sfumato.parallel import Once, as_done, both, each
 
 
 @pytest.mark.parametrize("threads", [1, 2, 5])
 def test_results_stand_in_the_order_of_the_parts(threads):
     assert each(lambda part: part * part, range(20), threads) == [part * part for part in range(20)]
     assert both(lambda: "one", lambda: 2, threads) == ("one", 2)
+
+
+@pytest.mark.parametrize("threads", [1, 2, 5])
+def test_results_come_with_the_place_of_their_part(threads):
+    assert sorted(as_done(lambda part: part * part, range(20), threads)) == [(part, part * part) for part in range(20)]
+
+
+def test_results_come_as_they_are_done():
+    second = threading.Event()
+
+    def wait_for_second(part: int) -> int:
+        assert second.wait(60) if part == 0 else second.set() is None
+        return part
+
+    assert [place for place, _ in as_done(wait_for_second, [0, 1], 2)] == [1, 0]
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_nothing_new_is_started_when_nobody_asks_for_more(threads):
+    begun = []
+    for _ in as_done(lambda part: (begun.append(part), time.sleep(0.01)), range(500), threads):
+        break
+    assert len(begun) < 100
 
 
 def test_two_functions_run_at_the_same_time():
@@ -37,6 +61,8 @@ def test_no_exception_is_lost(threads):
         both(failing(KeyError()), failing(IndexError()), threads)
     with pytest.raises(KeyError):
         each(lambda part: failing(KeyError())(), [1, 2], threads)
+    with pytest.raises(KeyError):
+        list(as_done(lambda part: failing(KeyError())(), [1, 2], threads))
 
 
 def test_whoever_asks_first_finds_it_and_the_others_get_the_same():

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Hashable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from contextlib import contextmanager
 from threading import Lock
 from typing import Generic, TypeVar
 
@@ -31,6 +32,31 @@ def each(function: Callable[[Part], Result], parts: Iterable[Part], threads: int
         return [function(part) for part in parts]
     with ThreadPoolExecutor(max_workers=threads, thread_name_prefix="sfumato") as pool:
         return list(pool.map(function, parts))
+
+
+def as_done(function: Callable[[Part], Result], parts: Iterable[Part], threads: int) -> Iterator[tuple[int, Result]]:
+    """Apply `function` to every part, on up to `threads` threads; each result comes with the place of its part.
+
+    Results come as they are done, in any order. After an exception, or when nobody asks for more, nothing new is
+    started, and what runs is waited for.
+    """
+    if threads <= 1:
+        yield from enumerate(map(function, parts))
+        return
+    with thread_pool(threads) as pool:
+        place_of = {pool.submit(function, part): place for place, part in enumerate(parts)}
+        for future in as_completed(place_of):
+            yield place_of[future], future.result()
+
+
+@contextmanager
+def thread_pool(threads: int) -> Iterator[ThreadPoolExecutor]:
+    """Make a pool that starts nothing new after an exception or an interruption, and waits for what runs."""
+    pool = ThreadPoolExecutor(max_workers=max(1, threads), thread_name_prefix="sfumato")
+    try:
+        yield pool
+    finally:
+        pool.shutdown(wait=True, cancel_futures=True)
 
 
 def both(one: Callable[[], Result], other: Callable[[], Other], threads: int) -> tuple[Result, Other]:

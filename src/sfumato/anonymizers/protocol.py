@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import ClassVar, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, ClassVar, Protocol, runtime_checkable
 
 from sfumato.classes.partition import Partition
 from sfumato.models.protocol import PrivacyModel
@@ -14,6 +14,9 @@ from sfumato.progress import silent as silent
 from sfumato.published import Published
 from sfumato.table.encoding import EncodedTable
 from sfumato.table.table import Table
+
+if TYPE_CHECKING:
+    from sfumato.anonymizers.feasibility import FeasibleProblem
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -63,6 +66,39 @@ class Anonymizer(Protocol):
 
     def solve(self, problem: Problem) -> Partition:
         """Partition the records so that every class satisfies every model, or raise ``UnsatisfiableError``."""
+        ...
+
+
+@runtime_checkable
+class SolvesParts(Anonymizer, Protocol):
+    """An anonymizer whose solution of a large table is that of its parts, side by side.
+
+    It neither splits nor joins: :func:`sfumato.anonymizers.parts.solve_in_parts` does, and whoever calls that says
+    where parts are solved. :class:`sfumato.anonymizers.partwise.Partwise` has all of it but `solve_part`.
+    """
+
+    @property
+    def block_size(self) -> int | None:
+        """Records of a part at most; 0 or None solves every table in one piece."""
+        ...
+
+    def part_solver(self, problem: Problem) -> Callable[[FeasibleProblem], Partition]:
+        """Return what solves every part, :meth:`solve_part` with what it must know of the whole; can be pickled.
+
+        Raises
+        ------
+        PolicyError
+            With what does not fit the columns.
+        """
+        ...
+
+    def solve_part(self, start: FeasibleProblem) -> Partition:
+        """Partition all records of a problem so that every class satisfies ``start.rules``.
+
+        Models that compare with the whole table are judged by ``start.rules.arrays`` alone: in a part these still hold
+        the totals of the whole table, whatever ``start.problem.table`` has. Records that are not kept are covered
+        without being counted. The order of records decides nothing, and class numbers do not depend on timing.
+        """
         ...
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -85,6 +85,7 @@ def class_statistics(
     count: int,
     sensitive_codes: NDArray[np.unsignedinteger],
     sensitive: Sequence[EncodedAttribute],
+    occurrences: Sequence[NDArray[np.int64]] | None = None,
 ) -> ClassStatistics:
     """Count classes and their sensitive values; suppressed records count nowhere, not even in the totals.
 
@@ -98,6 +99,9 @@ def class_statistics(
         Unsigned (n, s).
     sensitive
         What the codes mean, length s.
+    occurrences
+        For a part of a table, how often each code occurs in the whole one (:func:`value_occurrences`, added up over the
+        parts): totals and numbers of values are then those of the whole table, and :func:`joined` puts parts together.
 
     Returns
     -------
@@ -109,11 +113,52 @@ def class_statistics(
     Cost O(n + v + c) per sensitive attribute, by counting; nothing is sorted.
     """
     sizes = np.bincount(class_of[class_of >= 0], minlength=count).astype(np.int64, copy=False)
+    whole: Sequence[NDArray[np.int64] | None] = occurrences or [None] * len(sensitive)
     counted = {
-        attribute.name: _sensitive_counts(class_of, count, np.ascontiguousarray(sensitive_codes[:, column]), attribute)
-        for column, attribute in enumerate(sensitive)
+        attribute.name: _sensitive_counts(class_of, count, np.ascontiguousarray(codes), attribute, known)
+        for attribute, codes, known in zip(sensitive, sensitive_codes.T, whole, strict=True)
     }
     return ClassStatistics(sizes, counted)
+
+
+def value_occurrences(
+    class_of: NDArray[np.int32], sensitive_codes: NDArray[np.unsignedinteger], sensitive: Sequence[EncodedAttribute]
+) -> tuple[NDArray[np.int64], ...]:
+    """Count how often each code of each sensitive attribute occurs in a class; int64 (cardinality,) each."""
+    return tuple(
+        histogram(class_of, np.ascontiguousarray(sensitive_codes[:, column]), attribute.cardinality)
+        for column, attribute in enumerate(sensitive)
+    )
+
+
+def joined(parts: Sequence[ClassStatistics]) -> ClassStatistics:
+    """Put the statistics of parts of a table together: the classes of one part after those of the other.
+
+    Raises
+    ------
+    ValueError
+        When parts were counted without the totals of one whole table: a fault of the caller.
+    """
+    names = parts[0].sensitive
+    published = [part.published for part in parts if part.published is not None]
+    return ClassStatistics(
+        np.concatenate([part.sizes for part in parts]),
+        {name: _joined_counts([part.sensitive[name] for part in parts]) for name in names},
+        np.concatenate(published) if len(published) == len(parts) else None,
+    )
+
+
+def _joined_counts(parts: Sequence[SensitiveCounts]) -> SensitiveCounts:
+    totals = parts[0].totals
+    counted = sum(int(part.counts.sum()) for part in parts)
+    if counted != totals.sum() or not all(np.array_equal(part.totals, totals) for part in parts):
+        raise ValueError("parts must be all of a table, and be counted with its totals")
+    return replace(
+        parts[0],
+        starts=np.concatenate([[0], np.cumsum(np.concatenate([np.diff(part.starts) for part in parts]))]),
+        values=np.concatenate([part.values for part in parts]),
+        counts=np.concatenate([part.counts for part in parts]),
+    )
 
 
 def as_one_class(statistics: ClassStatistics) -> ClassStatistics:
@@ -161,12 +206,17 @@ def number_values(
 
 
 def _sensitive_counts(
-    class_of: NDArray[np.int32], count: int, codes: NDArray[np.unsignedinteger], attribute: EncodedAttribute
+    class_of: NDArray[np.int32],
+    count: int,
+    codes: NDArray[np.unsignedinteger],
+    attribute: EncodedAttribute,
+    whole: NDArray[np.int64] | None,
 ) -> SensitiveCounts:
-    occurrences = histogram(class_of, codes, attribute.cardinality)
-    value_of, code_of = number_values(attribute, occurrences)
-    totals = occurrences[code_of]
-    starts, values, counts = count_values(class_of, count, codes, value_of, totals)
+    own = histogram(class_of, codes, attribute.cardinality)
+    whole = own if whole is None else whole
+    value_of, code_of = number_values(attribute, whole)
+    totals = whole[code_of]
+    starts, values, counts = count_values(class_of, count, codes, value_of, own[code_of])
     leaf_of = None
     if attribute.hierarchy is not None:
         leaf_of = np.where(code_of < attribute.size, code_of, -1).astype(np.int32)

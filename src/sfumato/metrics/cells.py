@@ -16,18 +16,33 @@ CellLoss = Callable[[GeneralizedColumn], NDArray[np.float64]]
 """Loss of each generalized value, float64 (g,)."""
 
 
+UNIT = 2**62
+"""What a loss of 1 counts: sums are of whole numbers, so that no order and no split of the records changes them."""
+
+
 def records_with(column: GeneralizedColumn, sizes: NDArray[np.int64]) -> NDArray[np.int64]:
     """Count the records that publish each generalized value; int64 (g,). sizes : int64 (c,)."""
     # Sums of floats below 2**53 are exact, and half as dear as adding integers in place.
     return np.bincount(column.per_class, weights=sizes, minlength=column.count).astype(np.int64)
 
 
+def exact_sum(records: NDArray[np.int64], losses: NDArray[np.float64], suppressed: int = 0, charge: float = 0.0) -> int:
+    """Sum the losses of one attribute over all records, in units.
+
+    records : int64 (g,), losses : float64 (g,) in [0, 1]: how many records publish each generalized value, and what it
+    loses; every suppressed record is charged `charge`. Exact below 2**31 records, but for losses below 2**-10, which
+    are rounded to the unit.
+    """
+    units = np.rint(np.ldexp(losses, 62)).astype(np.int64)
+    upper, lower = int(records @ (units >> 31)), int(records @ (units & (2**31 - 1)))
+    return (upper << 31) + lower + suppressed * round(charge * UNIT)
+
+
 def column_sum(
     generalized: GeneralizedTable, column: GeneralizedColumn, losses: NDArray[np.float64], suppressed: float
 ) -> float:
     """Sum the losses of one attribute over all records, every suppressed one being charged `suppressed`."""
-    kept = float(records_with(column, generalized.sizes) @ losses)
-    return kept + suppressed * generalized.suppressed
+    return exact_sum(records_with(column, generalized.sizes), losses, generalized.suppressed, suppressed) / UNIT
 
 
 def values_covered(column: GeneralizedColumn) -> NDArray[np.int64]:

@@ -35,9 +35,10 @@ def precision(generalized: GeneralizedTable) -> float:
     -----
     Sweeney, "Achieving k-anonymity privacy protection using generalization and suppression", IJUFKS 2002.
     """
-    climbed = sum(column_sum(generalized, column, _climbed(column), 1.0) for column in generalized.columns)
+    climbed = sum(column_sum(generalized, column, climbed_cells(column), 1.0) for column in generalized.columns)
     return 1.0 - climbed / (generalized.height * len(generalized.columns))
 
 
-def _climbed(column: GeneralizedColumn) -> NDArray[np.float64]:
+def climbed_cells(column: GeneralizedColumn) -> NDArray[np.float64]:
+    """Return the share of its hierarchy that each generalized value climbed, float64 (g,)."""
     return column.level / max(column.height, 1)

@@ -22,7 +22,7 @@ def iloss(generalized: GeneralizedTable, rule: Rule = "auto") -> float:
     -----
     Xiao and Tao, "Personalized privacy preservation", SIGMOD 2006.
     """
-    return _weighted_sum(under_rule(generalized, rule), _iloss_cells, _iloss_suppressed)
+    return _weighted_sum(under_rule(generalized, rule), iloss_cells, iloss_suppressed)
 
 
 def loss_metric(generalized: GeneralizedTable, rule: Rule = "auto") -> float:
@@ -34,7 +34,7 @@ def loss_metric(generalized: GeneralizedTable, rule: Rule = "auto") -> float:
     -----
     Iyengar, "Transforming data to satisfy privacy constraints", KDD 2002.
     """
-    return _weighted_sum(under_rule(generalized, rule), _lm_cells, lambda column: 1.0)
+    return _weighted_sum(under_rule(generalized, rule), lm_cells, lambda column: 1.0)
 
 
 def _weighted_sum(
@@ -46,15 +46,18 @@ def _weighted_sum(
     )
 
 
-def _iloss_cells(column: GeneralizedColumn) -> NDArray[np.float64]:
+def iloss_cells(column: GeneralizedColumn) -> NDArray[np.float64]:
+    """Return the ILoss of each generalized value, float64 (g,)."""
     return (values_covered(column) - 1) / column.attribute.domain_size
 
 
-def _iloss_suppressed(column: GeneralizedColumn) -> float:
+def iloss_suppressed(column: GeneralizedColumn) -> float:
+    """Return the ILoss of a suppressed cell."""
     return (column.attribute.domain_size - 1) / column.attribute.domain_size
 
 
-def _lm_cells(column: GeneralizedColumn) -> NDArray[np.float64]:
+def lm_cells(column: GeneralizedColumn) -> NDArray[np.float64]:
+    """Return the LM of each generalized value, float64 (g,)."""
     if is_ranged(column):
         return width_shares(column)
     shares = (values_covered(column) - 1) / max(column.attribute.domain_size - 1, 1)

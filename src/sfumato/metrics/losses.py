@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 from sfumato.classes.generalized import Form, GeneralizedTable
 from sfumato.classes.statistics import SensitiveCounts
 from sfumato.errors import InputError, raise_all
-from sfumato.metrics.class_sizes import average_class_size, discernibility
+from sfumato.metrics.cells import UNIT
 from sfumato.metrics.classification import classification_metric
-from sfumato.metrics.distortion import changed_cells, precision
 from sfumato.metrics.entropy import normalized_entropy
-from sfumato.metrics.generalization_loss import iloss, loss_metric
-from sfumato.metrics.penalty import attribute_penalties, weighted_penalty
-from sfumato.metrics.rules import Rule, under_rule
+from sfumato.metrics.rules import Rule
 from sfumato.metrics.squared_error import squared_error
+from sfumato.metrics.sums import LossSums, loss_sums
 from sfumato.numbers import DIGITS, counted, figure, percent
 
 
@@ -153,29 +152,48 @@ def measure_losses(
     Cost O(n) for the entropy and the squared error of each attribute, O(c) per attribute for everything else.
     """
     raise_all(InputError, _unknown_ranges(generalized))
-    seen = under_rule(generalized, rule)
-    penalties = attribute_penalties(seen)
-    penalty = weighted_penalty(seen, penalties)
-    weights = sum(column.attribute.weight for column in seen.columns)
+    weights = {column.attribute.name: column.attribute.weight for column in generalized.columns}
     measured = generalized.aligned and any(column.attribute.is_numeric for column in generalized.columns)
-    return Losses(
-        records=generalized.height,
-        classes=len(generalized.sizes),
-        suppressed=generalized.suppressed,
-        k=k,
-        rule=rule,
-        discernibility=discernibility(generalized, k),
-        average_class_size=average_class_size(generalized, k),
-        changed=changed_cells(generalized),
-        attribute_ncp=penalties,
-        ncp=penalty,
-        normalized_ncp=penalty / (generalized.height * weights),
-        iloss=iloss(seen),
-        loss_metric=loss_metric(seen),
-        precision=precision(generalized),
+    return replace(
+        losses_of(loss_sums(generalized, k, rule), weights, k, rule=rule),
         entropy=normalized_entropy(generalized),
         squared_error=squared_error(generalized) if measured else None,
         classification=classification_metric(generalized, labels) if labels is not None else None,
+    )
+
+
+def losses_of(sums: LossSums, weights: Mapping[str, float], k: int, *, rule: Rule = "auto") -> Losses:
+    """Work out the losses that sums tell: all but the entropy, the squared error and CM.
+
+    Parameters
+    ----------
+    sums
+        Of the whole table: its own, or those of its parts added up.
+    weights
+        Of the attributes.
+    k, rule
+        What the sums were made with.
+    """
+    cells, records = sums.cells, sums.records
+    penalties = {name: cell.ncp / UNIT / records for name, cell in cells.items()}
+    penalty = records * sum(weights[name] * share for name, share in penalties.items())
+    kept = records - sums.suppressed
+    return Losses(
+        records=records,
+        classes=sums.classes,
+        suppressed=sums.suppressed,
+        k=k,
+        rule=rule,
+        discernibility=sums.squares + records * (records - sums.counted),
+        average_class_size=kept / sums.classes / k if sums.classes else math.inf,
+        changed={name: cell.changed for name, cell in cells.items()},
+        attribute_ncp=penalties,
+        ncp=penalty,
+        normalized_ncp=penalty / (records * sum(weights.values())),
+        iloss=sum(weights[name] * (cell.iloss / UNIT) for name, cell in cells.items()),
+        loss_metric=sum(weights[name] * (cell.loss_metric / UNIT) for name, cell in cells.items()),
+        precision=1.0 - sum(cell.climbed / UNIT for cell in cells.values()) / (records * len(cells)),
+        entropy=None,
     )
 
 

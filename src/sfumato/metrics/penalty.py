@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -49,13 +47,9 @@ def certainty_penalty(generalized: GeneralizedTable, rule: Rule = "auto") -> flo
     -----
     Xu, Wang, Pei, Wang, Shi and Fu, "Utility-based anonymization using local recoding", KDD 2006.
     """
-    return weighted_penalty(generalized, attribute_penalties(generalized, rule))
-
-
-def weighted_penalty(generalized: GeneralizedTable, penalties: Mapping[str, float]) -> float:
-    """Sum the weighted penalties of all cells, from the mean penalty of each attribute."""
-    weights = {column.attribute.name: column.attribute.weight for column in generalized.columns}
-    return generalized.height * sum(weights[name] * penalty for name, penalty in penalties.items())
+    penalties = attribute_penalties(generalized, rule)
+    weighted = (column.attribute.weight * penalties[column.attribute.name] for column in generalized.columns)
+    return generalized.height * sum(weighted)
 
 
 def normalized_certainty_penalty(generalized: GeneralizedTable, rule: Rule = "auto") -> float:

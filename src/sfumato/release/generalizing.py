@@ -14,11 +14,10 @@ from sfumato.errors import UnsatisfiableError
 from sfumato.metrics import Losses, measure_losses
 from sfumato.models.says import least_class_size, smallest_allowed
 from sfumato.parallel import both, worth_starting
-from sfumato.published import PublishedTable
 from sfumato.published.checks.generalized import Verification
 from sfumato.published.checks.recount import verified
 from sfumato.randomness import permutation
-from sfumato.recoding import Recoding, publish, recode_as_published
+from sfumato.recoding import Recoding, recode_as_published
 from sfumato.release.describing import describe
 from sfumato.release.loss_report import Report
 from sfumato.release.problem import problem_of
@@ -33,7 +32,7 @@ def generalized_release(task: Task, anonymizer: Anonymizer) -> Release:
     task.step("encoding", 1)
     encoded = task.encoded()
     problem = problem_of(task, anonymizer, encoded)
-    partition = _solution(anonymizer, problem, task)
+    partition = _solution(problem, task, anonymizer)
     task.step("recoding", 3)
     beside = worth_starting(problem.threads, encoded.height)
     generalized, order = both(
@@ -41,11 +40,7 @@ def generalized_release(task: Task, anonymizer: Anonymizer) -> Release:
         lambda: _order(partition, task.recoding, problem),
         beside,
     )
-    published = PublishedTable(
-        publish(generalized, task.table, order, threads=problem.threads),
-        tuple(task.table.schema.quasi_identifying),
-        tuple(task.table.schema.sensitive),
-    )
+    published = task.engine.write(generalized, task.table, order, threads=problem.threads)
     task.step("verifying", 4)
     verification, losses = both(
         lambda: verified(published, task.table, task.models),
@@ -65,35 +60,35 @@ def _least_loss(task: Task, problem: Problem) -> float | None:
     return lower_bound(problem.table, least_class_size(task.models) or 1, threads=problem.threads)
 
 
-def _solution(anonymizer: Anonymizer, problem: Problem, task: Task) -> Partition:
+def _solution(problem: Problem, task: Task, anonymizer: Anonymizer) -> Partition:
     """Solve with the records in an order that owes nothing to that of the input."""
-    rounds = task.policy.refine or 0
-    free = getattr(anonymizer, "order_free", False) and not problem.suppression_limit and not rounds
+    free = getattr(anonymizer, "order_free", False) and not problem.suppression_limit and not task.policy.refine
     if free:
-        return _allowed_solution(anonymizer, problem, task.recoding, rounds)
+        return _allowed_solution(problem, task, anonymizer)
     order = canonical_order(problem.table, task.table)
     ordered = replace(problem, table=in_order(problem.table, order))
-    return _allowed_solution(anonymizer, ordered, task.recoding, rounds).put_back(order)
+    return _allowed_solution(ordered, task, anonymizer).put_back(order)
 
 
-def _allowed_solution(anonymizer: Anonymizer, problem: Problem, recoding: Recoding, rounds: int) -> Partition:
+def _allowed_solution(problem: Problem, task: Task, anonymizer: Anonymizer) -> Partition:
     """Solve; where what is left out may not be published as the recoding says, solve without leaving anybody out.
 
     Anonymizers do not know whether suppressed records will stand in the table as one more class.
     """
-    partition = _solved(anonymizer, problem, rounds)
+    partition = _solved(problem, task, anonymizer)
     try:
-        return settle_suppression(partition, problem, recoding)
+        return settle_suppression(partition, problem, task.recoding)
     except UnsatisfiableError as error:
         strict = replace(problem, suppression_limit=0)
         try:
-            return settle_suppression(_solved(anonymizer, strict, rounds), strict, recoding)
+            return settle_suppression(_solved(strict, task, anonymizer), strict, task.recoding)
         except UnsatisfiableError:
             raise error from None
 
 
-def _solved(anonymizer: Anonymizer, problem: Problem, rounds: int) -> Partition:
-    partition = anonymizer.solve(problem)
+def _solved(problem: Problem, task: Task, anonymizer: Anonymizer) -> Partition:
+    partition = task.engine.solve(anonymizer, problem)
+    rounds = task.policy.refine
     if not rounds:
         return partition
     from sfumato.anonymizers.clustering.refinement import refine

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import polars as pl
 
@@ -18,9 +18,6 @@ from sfumato.release.loss_report import Report
 from sfumato.release.policy_text import FILE
 from sfumato.release.table_files import write_tables
 from sfumato.table.writing import Format
-
-if TYPE_CHECKING:
-    pass
 
 
 @dataclass(frozen=True, eq=False, repr=False)

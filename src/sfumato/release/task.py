@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 from sfumato.anonymizers.protocol import Anonymizer, Problem, Progress, Publisher, silent
+from sfumato.engines import Engine, LocalEngine
 from sfumato.errors import PolicyError, raise_all
 from sfumato.models.protocol import PrivacyModel
 from sfumato.policy.policy import Policy
@@ -14,7 +15,7 @@ from sfumato.progress import thread_count
 from sfumato.randomness import seed_problems
 from sfumato.recoding import Recoding
 from sfumato.release.arguments import setting_problems, table_problems
-from sfumato.table.encoding import EncodedTable, encode
+from sfumato.table.encoding import EncodedTable
 from sfumato.table.table import Table
 
 STEPS = 6
@@ -36,6 +37,8 @@ class Task:
     progress : callable
     read : EncodedTable or None
         The table's codes, where they are known already.
+    engine : Engine
+        Where the work runs.
 
     Raises
     ------
@@ -50,6 +53,7 @@ class Task:
     threads: int | None = None
     progress: Progress = silent
     read: EncodedTable | None = None
+    engine: Engine = field(default_factory=LocalEngine)
 
     def __post_init__(self) -> None:
         """Check everything that can be told without looking into the table."""
@@ -80,7 +84,7 @@ class Task:
         SfumatoError
             With the problems of all columns; see :func:`~sfumato.table.encoding.encode`.
         """
-        return self.read or encode(self.table)
+        return self.read or self.engine.encode(self.table)
 
     def problem(self, encoded: EncodedTable) -> Problem:
         """Return the problem that the algorithm is handed."""

@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from typing import ClassVar
 
 import numpy as np
 import polars as pl
 import pytest
 
+from sfumato.anonymizers.blocks import blocks_of
 from sfumato.anonymizers.clustering.kaca import KACA
 from sfumato.anonymizers.clustering.mdav import MDAV
 from sfumato.anonymizers.feasibility import FeasibleProblem, feasible
-from sfumato.anonymizers.parts import blocks_of, solve_in_blocks
+from sfumato.anonymizers.parts import solve_in_parts
+from sfumato.anonymizers.partwise import Partwise
 from sfumato.anonymizers.protocol import Problem
 from sfumato.classes.partition import Partition
 from sfumato.classes.statistics import class_statistics
-from sfumato.errors import PolicyError, UnsatisfiableError
+from sfumato.errors import PolicyError
 from sfumato.models import DistinctLDiversity, KAnonymity, ProbabilisticLDiversity, TCloseness
 from sfumato.models.protocol import PrivacyModel
 from sfumato.table.encoding import encode
@@ -41,16 +44,25 @@ def problem(rows: int, models: Sequence[PrivacyModel], threads: int = 1, limit: 
     return Problem(encode(table(rows, values=values)), models, limit, seed=3, threads=threads)
 
 
-def one_class(start: FeasibleProblem) -> Partition:
-    height = start.problem.table.height
-    return start.partition(np.zeros(height, dtype=np.int32), 1)
+@dataclass(frozen=True)
+class OneClass(Partwise):
+    """Each part is a class."""
+
+    name: ClassVar[str] = "one-class"
+    block_size: int | None
+
+    def solve_part(self, start: FeasibleProblem) -> Partition:
+        height = start.problem.table.height
+        return start.partition(np.zeros(height, dtype=np.int32), 1)
 
 
-def quarters(start: FeasibleProblem) -> Partition:
+class Quarters(OneClass):
     """Four classes by rank in the first attribute, which depend on no order of records."""
-    codes = start.problem.table.codes[:, 0].astype(np.int64)
-    class_of = np.searchsorted(np.quantile(codes, [0.25, 0.5, 0.75]), codes).astype(np.int32)
-    return start.partition(class_of, int(class_of.max()) + 1)
+
+    def solve_part(self, start: FeasibleProblem) -> Partition:
+        codes = start.problem.table.codes[:, 0].astype(np.int64)
+        class_of = np.searchsorted(np.quantile(codes, [0.25, 0.5, 0.75]), codes).astype(np.int32)
+        return start.partition(class_of, int(class_of.max()) + 1)
 
 
 def test_blocks_are_disjoint_cover_everything_and_are_at_most_as_large_as_asked():
@@ -70,7 +82,7 @@ def test_equal_records_are_halved_too():
 @pytest.mark.parametrize("models", [[TCloseness(0.05)], [DistinctLDiversity(3), KAnonymity(4)]])
 def test_every_block_satisfies_the_models_of_the_whole_table(models):
     whole = problem(3000, models)
-    solution = solve_in_blocks(whole, 200, one_class)
+    solution = OneClass(200).solve(whole)
     assert solution.count > 1
     codes, attributes = whole.table.sensitive_codes, whole.table.sensitive
     statistics = class_statistics(solution.class_of, solution.count, codes, attributes)
@@ -88,7 +100,7 @@ def test_rules_of_a_block_compare_with_the_whole_table():
 
 
 def test_the_result_is_the_same_on_any_number_of_threads():
-    one, two = (solve_in_blocks(problem(3000, [KAnonymity(3)], threads), 300, quarters) for threads in (1, 3))
+    one, two = (Quarters(300).solve(problem(3000, [KAnonymity(3)], threads)) for threads in (1, 3))
     assert one.class_of.tolist() == two.class_of.tolist()
     assert one.notes == two.notes
     assert "estimated" in one.notes[0]
@@ -96,7 +108,7 @@ def test_the_result_is_the_same_on_any_number_of_threads():
 
 @pytest.mark.parametrize("size", [None, 0, 3000])
 def test_tables_that_fit_are_solved_at_once(size):
-    solution = solve_in_blocks(problem(3000, [KAnonymity(3)]), size, one_class)
+    solution = OneClass(size).solve(problem(3000, [KAnonymity(3)]))
     assert solution.count == 1
     assert solution.notes == ()
 
@@ -104,22 +116,22 @@ def test_tables_that_fit_are_solved_at_once(size):
 def test_records_that_are_left_out_stay_covered():
     # Half of the records may have x, so that some of it has to go.
     whole = problem(2000, [ProbabilisticLDiversity(2)], limit=900)
-    solution = solve_in_blocks(whole, 300, one_class)
+    solution = OneClass(300).solve(whole)
     assert 0 < solution.suppressed <= 900
     assert solution.count > 1
     assert (solution.covered_by >= 0).all()
-
-
-def test_an_algorithm_that_covers_nobody_gets_no_left_out_records():
-    whole = problem(2000, [ProbabilisticLDiversity(2)], limit=900)
-    with pytest.raises(UnsatisfiableError):
-        solve_in_blocks(whole, 300, one_class, may_leave_out=False)
+    last_first = solve_in_parts(
+        OneClass(300), whole, lambda solve, parts: [(place, solve(parts[place])) for place in range(len(parts))[::-1]]
+    )
+    assert last_first.class_of.tolist() == solution.class_of.tolist()
+    assert last_first.covered_by.tolist() == solution.covered_by.tolist()
+    assert last_first.notes == solution.notes
 
 
 def test_progress_counts_records():
     seen: list[tuple[str, int, int]] = []
     encoded = encode(table(1000))
-    solve_in_blocks(Problem(encoded, [KAnonymity(2)], progress=lambda *step: seen.append(step)), 200, one_class)
+    OneClass(200).solve(Problem(encoded, [KAnonymity(2)], progress=lambda *step: seen.append(step)))
     assert seen[-1] == ("clustering", 1000, 1000)
     assert len(seen) > 4
 
@@ -128,10 +140,10 @@ def test_a_large_table_in_one_piece_is_announced(monkeypatch):
     calls: list[str] = []
     monkeypatch.setattr("sfumato.anonymizers.parts.LARGE", 100)
     whole = replace(problem(100, [KAnonymity(5)]), progress=lambda what, done, total: calls.append(what))
-    solve_in_blocks(whole, 0, one_class)
+    OneClass(0).solve(whole)
     assert [what for what in calls if "100 records in one piece" in what]
     calls.clear()
-    solve_in_blocks(whole, 30, one_class)
+    OneClass(30).solve(whole)
     assert not [what for what in calls if "in one piece" in what]
 
 

@@ -12,7 +12,10 @@ from hypothesis import strategies as st
 
 import sfumato.anonymizers.mondrian.mondrian as module
 from examples import examples
+from golden.made_tables import TOWN, town
 from naive.mondrian import TOOLBOX_COUNTRIES, mondrian, mondrian_hierarchy, toolbox_columns
+from sfumato.anonymizers.blocks import part_of
+from sfumato.anonymizers.feasibility import feasible
 from sfumato.anonymizers.mondrian.mondrian import Mondrian
 from sfumato.anonymizers.protocol import Problem
 from sfumato.classes.partition import Partition
@@ -22,6 +25,7 @@ from sfumato.models import DistinctLDiversity, EntropyLDiversity, KAnonymity, Pr
 from sfumato.models.protocol import PrivacyModel
 from sfumato.recoding import recode
 from sfumato.table.encoding import encode
+from sfumato.table.reading import read_table
 from sfumato.table.schema import Attribute, Kind, Schema
 from sfumato.table.table import Table
 
@@ -267,3 +271,37 @@ def test_options_that_contradict_are_all_named():
     ):
         with pytest.raises(PolicyError):
             Mondrian(**wrong)
+
+
+@pytest.mark.parametrize(
+    "anonymizer",
+    [
+        Mondrian(),
+        Mondrian(split_rule="anywhere"),
+        Mondrian(split_rule="median"),
+        Mondrian(attribute_choice="widest"),
+        Mondrian(hierarchy_cuts=True),
+    ],
+    ids=repr,
+)
+@pytest.mark.parametrize("models", [[KAnonymity(5)], [KAnonymity(3), TCloseness(0.4)]], ids=["k", "t"])
+def test_the_parts_of_the_first_cuts_are_solved_alike_by_themselves(anonymizer, models, monkeypatch):
+    # More records than a range is judged by, in every part.
+    problem = Problem(encode(read_table(town(6000), TOWN)), models)
+    (start,) = feasible(problem)
+    whole = anonymizer.solve_part(start)
+    some_cuts = module.partition_range
+
+    def three_cuts(*arguments):
+        return some_cuts(*arguments[:7], 3, *arguments[8:])
+
+    with monkeypatch.context() as patch:
+        patch.setattr(module, "partition_range", three_cuts)
+        top = anonymizer.solve_part(start)
+    assert 4 <= top.count < whole.count
+    together = []
+    for number in range(top.count):
+        rows = np.flatnonzero(top.class_of == number)
+        part = anonymizer.solve_part(part_of(start, rows, number))
+        together += [rows[members].tolist() for members in classes_of(part)]
+    assert sorted(together) == classes_of(whole)

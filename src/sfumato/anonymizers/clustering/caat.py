@@ -11,12 +11,10 @@ from numpy.typing import NDArray
 from sfumato.anonymizers.clustering.distances import HeightDistance
 from sfumato.anonymizers.clustering.distinct import DistinctRecords, distinct_of
 from sfumato.anonymizers.feasibility import FeasibleProblem
-from sfumato.anonymizers.parts import BlockSize, solve_in_blocks
-from sfumato.anonymizers.protocol import Problem
+from sfumato.anonymizers.partwise import BlockSize, Partwise
 from sfumato.classes.partition import Partition
 from sfumato.kernels.clustering.caat import CLASSES, ENDED, LEFT, LOOKED, begin, gaps_to_class, grow, join_nearest
 from sfumato.kernels.clustering.class_gap import MEAN, MIDPOINT, NEAREST, WIDEN
-from sfumato.options import Checked
 from sfumato.randomness import permutation
 
 Interval = Literal["widen", "midpoint", "nearest", "mean"]
@@ -30,7 +28,7 @@ STEP = 200
 
 
 @dataclass(frozen=True)
-class CAAT(Checked):
+class CAAT(Partwise):
     """Move the nearest records into a class until it has k; start the next with the record furthest from it.
 
     Parameters
@@ -71,25 +69,14 @@ class CAAT(Checked):
     """
 
     name: ClassVar[str] = "caat"
-    decides_regions: ClassVar[bool] = False
 
     interval: Interval = "widen"
     ties: Ties = "all"
     frozen: bool = False
     block_size: BlockSize | None = 50_000
 
-    def solve(self, problem: Problem) -> Partition:
-        """Partition the records.
-
-        Raises
-        ------
-        UnsatisfiableError
-            When not even all records together satisfy the models, and leaving some of the most frequent sensitive
-            values out within the suppression limit does not change that.
-        """
-        return solve_in_blocks(problem, self.block_size, self._solve)
-
-    def _solve(self, start: FeasibleProblem) -> Partition:
+    def solve_part(self, start: FeasibleProblem) -> Partition:
+        """Partition all records of a problem, in one piece."""
         records = distinct_of(start, HeightDistance())
         row = int(permutation(records.height, start.problem.seed)[0])
         clustering = cluster(records, int(records.record_of[row]), self.interval, self.ties, frozen=self.frozen)

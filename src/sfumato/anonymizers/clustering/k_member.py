@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from typing import Annotated, ClassVar, Literal
@@ -14,18 +16,18 @@ from sfumato.anonymizers.clustering.distinct import DistinctRecords, distinct_of
 from sfumato.anonymizers.clustering.neighbours import neighbours_of
 from sfumato.anonymizers.clustering.refinement import ROUNDS, Classes, RefinementLimit, refined
 from sfumato.anonymizers.feasibility import FeasibleProblem
-from sfumato.anonymizers.parts import BlockSize, solve_in_blocks
+from sfumato.anonymizers.partwise import BlockSize, Partwise
 from sfumato.anonymizers.protocol import Problem
 from sfumato.classes.partition import Partition
 from sfumato.kernels.clustering.k_member import grow_classes
-from sfumato.options import Checked, Limit
+from sfumato.options import Limit
 from sfumato.randomness import permutation
 
 Seeds = Literal["densest", "furthest"]
 
 
 @dataclass(frozen=True)
-class KMember(Checked):
+class KMember(Partwise):
     """Grow one class after the other: a seed, then always the record that costs the class least, until it has k.
 
     Parameters
@@ -68,7 +70,6 @@ class KMember(Checked):
     """
 
     name: ClassVar[str] = "k-member"
-    decides_regions: ClassVar[bool] = False
 
     seeds: Seeds = "densest"
     loss: Loss = "ncp"
@@ -76,29 +77,21 @@ class KMember(Checked):
     refine_seconds: Annotated[float, Limit(0, unit="seconds")] | None = None
     block_size: BlockSize = 50_000
 
-    def solve(self, problem: Problem) -> Partition:
-        """Partition the records.
+    def part_solver(self, problem: Problem) -> Callable[[FeasibleProblem], Partition]:
+        """Return what solves every part in its share of the time: as many at a time as there are threads."""
+        if self.refine_seconds is None:
+            return self.solve_part
+        return partial(self.solve_part, record_seconds=self.refine_seconds * problem.threads / problem.table.height)
 
-        Raises
-        ------
-        UnsatisfiableError
-            When not even all records together satisfy the models, and leaving some of the most frequent sensitive
-            values out within the suppression limit does not change that.
-        """
-        return solve_in_blocks(problem, self.block_size, partial(self._solve, problem))
-
-    def _solve(self, problem: Problem, start: FeasibleProblem) -> Partition:
+    def solve_part(self, start: FeasibleProblem, record_seconds: float = math.inf) -> Partition:
+        """Partition all records of a problem, in one piece; a time limit is at most so much for each record."""
         records = distinct_of(start, DISTANCES[self.loss])
         classes = Classes(*records.completed(*self.classes(records)))
-        better, notes = refined(records, classes, RefinementLimit(self.refine, self._seconds(problem, start)))
+        seconds = self.refine_seconds
+        if seconds is not None:
+            seconds = min(seconds, record_seconds * start.problem.table.height)
+        better, notes = refined(records, classes, RefinementLimit(self.refine, seconds))
         return records.partition(better.class_of, better.count, notes)
-
-    def _seconds(self, problem: Problem, start: FeasibleProblem) -> float | None:
-        """Share the time limit out among blocks, of which as many are solved at a time as there are threads."""
-        if self.refine_seconds is None:
-            return None
-        share = start.problem.table.height / problem.table.height
-        return self.refine_seconds * min(1.0, share * problem.threads)
 
     def classes(self, records: DistinctRecords) -> tuple[NDArray[np.int32], int]:
         """Return the class of each of the records' rows, int32 (n,), −1 for those left over; and how many there are."""

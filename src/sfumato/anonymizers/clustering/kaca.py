@@ -11,12 +11,11 @@ from numpy.typing import NDArray
 from sfumato.anonymizers.clustering.distances import WeightedHierarchyDistance
 from sfumato.anonymizers.clustering.distinct import DistinctRecords, distinct_of
 from sfumato.anonymizers.feasibility import FeasibleProblem
-from sfumato.anonymizers.parts import BlockSize, solve_in_blocks
-from sfumato.anonymizers.protocol import Problem
+from sfumato.anonymizers.partwise import BlockSize, Partwise
 from sfumato.classes.partition import Partition
 from sfumato.kernels.clustering.kaca import LOOKED, SMALL, STEPS, begin, box_distances, classes_of, settle
 from sfumato.kernels.clustering.record_tree import plant
-from sfumato.options import Checked, Limit
+from sfumato.options import Limit
 from sfumato.table.encoding import EncodedAttribute
 
 Weights = Literal["uniform", "height"]
@@ -26,7 +25,7 @@ STEP = 500
 
 
 @dataclass(frozen=True)
-class KACA(Checked):
+class KACA(Partwise):
     """Start with equal records as classes; while one has too few, join it with the nearest, or with a part of that.
 
     The distance of two classes is what all their records together are generalized by when they come to share a record:
@@ -70,7 +69,6 @@ class KACA(Checked):
     """
 
     name: ClassVar[str] = "kaca"
-    decides_regions: ClassVar[bool] = False
 
     weights: Weights = "uniform"
     beta: Annotated[float, Limit(0, 50)] = 1.0
@@ -82,18 +80,8 @@ class KACA(Checked):
         """What each step of a hierarchy costs."""
         return WeightedHierarchyDistance(self.beta if self.weights == "height" else 0.0)
 
-    def solve(self, problem: Problem) -> Partition:
-        """Partition the records.
-
-        Raises
-        ------
-        UnsatisfiableError
-            When not even all records together satisfy the models, and leaving some of the most frequent sensitive
-            values out within the suppression limit does not change that.
-        """
-        return solve_in_blocks(problem, self.block_size, self._solve)
-
-    def _solve(self, start: FeasibleProblem) -> Partition:
+    def solve_part(self, start: FeasibleProblem) -> Partition:
+        """Partition all records of a problem, in one piece."""
         records = distinct_of(start, self.distance)
         clustering = cluster(records, stub=self.stub)
         return records.partition(*records.completed(clustering.class_of, clustering.count), _notes(start))

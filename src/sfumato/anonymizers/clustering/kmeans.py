@@ -4,28 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import partial
 from typing import Annotated, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.anonymizers.clustering.numeric_records import NumericRecords, numeric_records
-from sfumato.anonymizers.clustering.numeric_space import (
-    Categories,
-    NumericSpace,
-    Scale,
-    numeric_space,
-)
-from sfumato.anonymizers.feasibility import FeasibleProblem
-from sfumato.anonymizers.parts import BlockSize, solve_in_blocks
-from sfumato.anonymizers.protocol import Problem
-from sfumato.classes.partition import Partition
+from sfumato.anonymizers.clustering.numeric_partwise import NumericPartwise
+from sfumato.anonymizers.clustering.numeric_records import NumericRecords
+from sfumato.anonymizers.clustering.numeric_space import Categories, NumericSpace, Scale, numeric_space
+from sfumato.anonymizers.partwise import BlockSize
 from sfumato.kernels.points.kmeans import assign_points, move_centres, spread_start
 from sfumato.kernels.points.point_tree import PointTree, plant_points
-from sfumato.options import Checked, Limit
+from sfumato.options import Limit
 from sfumato.parallel import each
 from sfumato.randomness import permutation
+from sfumato.table.encoding import EncodedTable
 
 Start = Literal["random", "k-means++"]
 
@@ -34,7 +27,7 @@ _CHUNK = 4096
 
 
 @dataclass(frozen=True)
-class KMeans(Checked):
+class KMeans(NumericPartwise):
     """Cluster into n / k clusters around moving means, then merge clusters that are too small into the nearest.
 
     A method for numbers and dates; other columns are encoded as numbers, or refused.
@@ -82,7 +75,6 @@ class KMeans(Checked):
     """
 
     name: ClassVar[str] = "k-means"
-    decides_regions: ClassVar[bool] = False
 
     start: Start = "random"
     starts: Annotated[int, Limit(1)] = 1
@@ -92,29 +84,17 @@ class KMeans(Checked):
     tolerance: Annotated[float, Limit(0)] = 1e-9
     block_size: BlockSize = 50_000
 
-    def solve(self, problem: Problem) -> Partition:
-        """Partition the records.
-
-        Raises
-        ------
-        UnsatisfiableError
-            When not even all records together satisfy the models, and leaving some of the most frequent sensitive
-            values out within the suppression limit does not change that.
-        PolicyError
-            When columns hold categories that are refused, or too many for one-hot coordinates.
-        """
-        space = numeric_space(problem.table, self.scale, self.categories, name=self.name)
-        return solve_in_blocks(problem, self.block_size, partial(self._solve, space))
-
-    def _solve(self, space: NumericSpace, start: FeasibleProblem) -> Partition:
-        records = numeric_records(start, space)
-        centres = list(self._beginnings(records))
+    def classes(self, records: NumericRecords) -> tuple[NDArray[np.int32], int]:
+        """Return the class of each record, int32 (n,), and how many there are, from the best beginning."""
         results = [
             classes_from(records, beginning, max_iterations=self.max_iterations, tolerance=self.tolerance)
-            for beginning in centres
+            for beginning in self._beginnings(records)
         ]
-        best = results[0] if len(results) == 1 else min(results, key=lambda result: records.squared_error(*result))
-        return records.partition(*best, space.notes)
+        return results[0] if len(results) == 1 else min(results, key=lambda result: records.squared_error(*result))
+
+    def space(self, table: EncodedTable) -> NumericSpace:
+        """Return the coordinates of every value of a table."""
+        return numeric_space(table, self.scale, self.categories, name=self.name)
 
     def _beginnings(self, records: NumericRecords) -> Iterator[NDArray[np.int64]]:
         count = len(records.rows) // records.class_size

@@ -3,25 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import partial
 from typing import ClassVar
 
-from sfumato.anonymizers.clustering.numeric_records import numeric_records
-from sfumato.anonymizers.clustering.numeric_space import (
-    Categories,
-    NumericSpace,
-    numeric_space,
-)
-from sfumato.anonymizers.feasibility import FeasibleProblem
-from sfumato.anonymizers.parts import BlockSize, solve_in_blocks
-from sfumato.anonymizers.protocol import Problem
-from sfumato.classes.partition import Partition
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.anonymizers.clustering.numeric_partwise import NumericPartwise
+from sfumato.anonymizers.clustering.numeric_records import NumericRecords
+from sfumato.anonymizers.clustering.numeric_space import Categories
+from sfumato.anonymizers.partwise import BlockSize
 from sfumato.kernels.points.mdav import mdav
-from sfumato.options import Checked
 
 
 @dataclass(frozen=True)
-class MDAV(Checked):
+class MDAV(NumericPartwise):
     """Make classes of k around the record farthest from the mean of all that are left, and around its opposite.
 
     A method for numbers and dates, on the scale of z-scores; other columns are encoded as numbers, or refused.
@@ -55,27 +50,10 @@ class MDAV(Checked):
     """
 
     name: ClassVar[str] = "mdav"
-    decides_regions: ClassVar[bool] = False
 
     categories: Categories = "ranks"
     block_size: BlockSize = 20_000
 
-    def solve(self, problem: Problem) -> Partition:
-        """Partition the records.
-
-        Raises
-        ------
-        UnsatisfiableError
-            When not even all records together satisfy the models, and leaving some of the most frequent sensitive
-            values out within the suppression limit does not change that.
-        PolicyError
-            When columns hold categories that are refused, or too many for one-hot coordinates.
-        """
-        space = numeric_space(problem.table, "zscore", self.categories, name=self.name)
-        return solve_in_blocks(problem, self.block_size, partial(_solve, space))
-
-
-def _solve(space: NumericSpace, start: FeasibleProblem) -> Partition:
-    records = numeric_records(start, space)
-    class_of, count = mdav(records.points, records.starts, records.class_size)
-    return records.partition(*records.merged(class_of, count), space.notes)
+    def classes(self, records: NumericRecords) -> tuple[NDArray[np.int32], int]:
+        """Return the class of each record, int32 (n,), and how many there are."""
+        return records.merged(*mdav(records.points, records.starts, records.class_size))

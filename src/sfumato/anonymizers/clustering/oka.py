@@ -12,12 +12,10 @@ from sfumato.anonymizers.clustering.distances import HeightDistance
 from sfumato.anonymizers.clustering.distinct import DistinctRecords, distinct_of
 from sfumato.anonymizers.clustering.sizes import least_size
 from sfumato.anonymizers.feasibility import FeasibleProblem
-from sfumato.anonymizers.parts import BlockSize, solve_in_blocks
-from sfumato.anonymizers.protocol import Problem
+from sfumato.anonymizers.partwise import BlockSize, Partwise
 from sfumato.classes.partition import Partition
 from sfumato.kernels.clustering.centroids import Centroids, centroids_of
 from sfumato.kernels.clustering.one_pass import join_nearest, linked, own_distances
-from sfumato.options import Checked
 from sfumato.randomness import permutation
 
 Centroid = Literal["ancestor", "mode"]
@@ -27,7 +25,7 @@ _STEP = 2048
 
 
 @dataclass(frozen=True)
-class OKA(Checked):
+class OKA(Partwise):
     """Draw n / k records as seeds, let every record join the nearest centroid, then even the sizes out.
 
     Parameters
@@ -67,23 +65,12 @@ class OKA(Checked):
     """
 
     name: ClassVar[str] = "oka"
-    decides_regions: ClassVar[bool] = False
 
     centroid: Centroid = "ancestor"
     block_size: BlockSize = 40_000
 
-    def solve(self, problem: Problem) -> Partition:
-        """Partition the records.
-
-        Raises
-        ------
-        UnsatisfiableError
-            When not even all records together satisfy the models, and leaving some of the most frequent sensitive
-            values out within the suppression limit does not change that.
-        """
-        return solve_in_blocks(problem, self.block_size, self._solve)
-
-    def _solve(self, start: FeasibleProblem) -> Partition:
+    def solve_part(self, start: FeasibleProblem) -> Partition:
+        """Partition all records of a problem, in one piece."""
         records = distinct_of(start, HeightDistance())
         size = min(least_size(start), records.height)
         seeds, pool_order = _drawn(records.height, start.problem.seed)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Annotated, ClassVar, Literal
 
@@ -19,7 +19,7 @@ from sfumato.anonymizers.clustering.similarity import (
     similarity_table,
 )
 from sfumato.anonymizers.feasibility import FeasibleProblem
-from sfumato.anonymizers.parts import BlockSize, solve_in_blocks
+from sfumato.anonymizers.partwise import BlockSize, Partwise
 from sfumato.anonymizers.protocol import Problem
 from sfumato.classes.partition import Partition
 from sfumato.classes.statistics import class_statistics
@@ -27,7 +27,7 @@ from sfumato.errors import PolicyError, raise_all
 from sfumato.kernels.boxes import class_boxes
 from sfumato.kernels.clustering.similarity import Progressed, grow_similar, nearest_classes
 from sfumato.numbers import counted
-from sfumato.options import Checked, ListOfNames
+from sfumato.options import ListOfNames
 from sfumato.table.encoding import EncodedTable
 
 Remainder = Literal["last", "nearest", "suppress"]
@@ -37,7 +37,7 @@ STEP = 500
 
 
 @dataclass(frozen=True)
-class SBC(Checked):
+class SBC(Partwise):
     """Take the first record left and the nearest others as a class, measured by how frequent values are together.
 
     Numbers are as far apart as their difference over the range of the table. Categories need no hierarchy: the values
@@ -90,7 +90,6 @@ class SBC(Checked):
     """
 
     name: ClassVar[str] = "sbc"
-    decides_regions: ClassVar[bool] = False
 
     chain: ChainRule = "previous"
     remainder: Remainder = "last"
@@ -103,27 +102,23 @@ class SBC(Checked):
         if self.sort_by and self.sort == "random":
             yield "sbc: sort_by has no say where sort is random; leave one of them out"
 
-    def solve(self, problem: Problem) -> Partition:
-        """Partition the records.
+    def part_solver(self, problem: Problem) -> Callable[[FeasibleProblem], Partition]:
+        """Return what solves every part of a problem.
 
         Raises
         ------
-        UnsatisfiableError
-            When not even all records together satisfy the models, and leaving some of the most frequent sensitive
-            values out within the suppression limit does not change that.
+        PolicyError
+            When attributes to sort by are not there.
         """
         known = {attribute.name for attribute in problem.table.attributes}
+        unknown = [name for name in self.sort_by if name not in known]
         raise_all(
-            PolicyError,
-            [
-                f"sbc: sort_by names {name!r}, which is no quasi-identifying column"
-                for name in self.sort_by
-                if name not in known
-            ],
+            PolicyError, (f"sbc: sort_by names {name!r}, which is no quasi-identifying column" for name in unknown)
         )
-        return solve_in_blocks(problem, self.block_size, self._solve)
+        return self.solve_part
 
-    def _solve(self, start: FeasibleProblem) -> Partition:
+    def solve_part(self, start: FeasibleProblem) -> Partition:
+        """Partition all records of a problem, in one piece."""
         table = start.problem.table
         rows = np.arange(table.height) if start.kept is None else np.flatnonzero(start.kept)
         laid = similarity_table(

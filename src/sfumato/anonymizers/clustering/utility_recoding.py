@@ -12,14 +12,12 @@ from sfumato.anonymizers.clustering.distances import PenaltyDistance
 from sfumato.anonymizers.clustering.distinct import DistinctRecords, distinct_of
 from sfumato.anonymizers.clustering.sizes import least_size
 from sfumato.anonymizers.feasibility import FeasibleProblem
-from sfumato.anonymizers.parts import BlockSize, solve_in_blocks
-from sfumato.anonymizers.protocol import Problem
+from sfumato.anonymizers.partwise import BlockSize, Partwise
 from sfumato.classes.partition import Partition
 from sfumato.kernels.clustering.bottom_up import join_undersized
 from sfumato.kernels.clustering.local_classes import boxes_of, single_rows
 from sfumato.kernels.clustering.top_down import halved
 from sfumato.kernels.clustering.undersized import help_undersized, listed
-from sfumato.options import Checked
 from sfumato.randomness import permutation
 
 Direction = Literal["bottom-up", "top-down"]
@@ -28,7 +26,7 @@ _STEP = 1024
 
 
 @dataclass(frozen=True)
-class UtilityRecoding(Checked):
+class UtilityRecoding(Partwise):
     """Form classes that lose little: small ones join the nearest, or large ones are halved around two far records.
 
     Parameters
@@ -70,23 +68,12 @@ class UtilityRecoding(Checked):
     """
 
     name: ClassVar[str] = "utility-recoding"
-    decides_regions: ClassVar[bool] = False
 
     direction: Direction = "bottom-up"
     block_size: BlockSize = 40_000
 
-    def solve(self, problem: Problem) -> Partition:
-        """Partition the records.
-
-        Raises
-        ------
-        UnsatisfiableError
-            When not even all records together satisfy the models, and leaving some of the most frequent sensitive
-            values out within the suppression limit does not change that.
-        """
-        return solve_in_blocks(problem, self.block_size, self._solve)
-
-    def _solve(self, start: FeasibleProblem) -> Partition:
+    def solve_part(self, start: FeasibleProblem) -> Partition:
+        """Partition all records of a problem, in one piece."""
         records = distinct_of(start, PenaltyDistance())
         size = min(least_size(start), records.height)
         order = permutation(records.height, start.problem.seed)

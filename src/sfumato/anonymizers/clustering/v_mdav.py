@@ -3,25 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import partial
 from typing import Annotated, ClassVar
 
-from sfumato.anonymizers.clustering.numeric_records import numeric_records
-from sfumato.anonymizers.clustering.numeric_space import (
-    Categories,
-    NumericSpace,
-    numeric_space,
-)
-from sfumato.anonymizers.feasibility import FeasibleProblem
-from sfumato.anonymizers.parts import BlockSize, solve_in_blocks
-from sfumato.anonymizers.protocol import Problem
-from sfumato.classes.partition import Partition
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.anonymizers.clustering.numeric_partwise import NumericPartwise
+from sfumato.anonymizers.clustering.numeric_records import NumericRecords
+from sfumato.anonymizers.clustering.numeric_space import Categories
+from sfumato.anonymizers.partwise import BlockSize
 from sfumato.kernels.points.mdav import v_mdav
-from sfumato.options import Checked, Limit
+from sfumato.options import Limit
 
 
 @dataclass(frozen=True)
-class VMDAV(Checked):
+class VMDAV(NumericPartwise):
     """Make classes of k from the outside in, and let each grow while a record is much closer to it than to others.
 
     A method for numbers and dates, on the scale of z-scores; other columns are encoded as numbers, or refused.
@@ -58,28 +54,11 @@ class VMDAV(Checked):
     """
 
     name: ClassVar[str] = "v-mdav"
-    decides_regions: ClassVar[bool] = False
 
     gamma: Annotated[float, Limit(0, 1e9, below=True)] = 0.2
     categories: Categories = "ranks"
     block_size: BlockSize = 20_000
 
-    def solve(self, problem: Problem) -> Partition:
-        """Partition the records.
-
-        Raises
-        ------
-        UnsatisfiableError
-            When not even all records together satisfy the models, and leaving some of the most frequent sensitive
-            values out within the suppression limit does not change that.
-        PolicyError
-            When columns hold categories that are refused, or too many for one-hot coordinates.
-        """
-        space = numeric_space(problem.table, "zscore", self.categories, name=self.name)
-        return solve_in_blocks(problem, self.block_size, partial(_solve, space, float(self.gamma)))
-
-
-def _solve(space: NumericSpace, gamma: float, start: FeasibleProblem) -> Partition:
-    records = numeric_records(start, space)
-    class_of, count = v_mdav(records.points, records.starts, records.class_size, gamma)
-    return records.partition(*records.merged(class_of, count), space.notes)
+    def classes(self, records: NumericRecords) -> tuple[NDArray[np.int32], int]:
+        """Return the class of each record, int32 (n,), and how many there are."""
+        return records.merged(*v_mdav(records.points, records.starts, records.class_size, float(self.gamma)))

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from contextlib import contextmanager
+from concurrent.futures import FIRST_COMPLETED, Future, wait
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Literal
 
@@ -25,6 +23,7 @@ from sfumato.kernels.mondrian.mondrian import partition_range
 from sfumato.kernels.mondrian.ranges import NOT_KEPT
 from sfumato.kernels.space import Space
 from sfumato.options import Checked
+from sfumato.parallel import thread_pool
 from sfumato.randomness import permutation
 from sfumato.table.encoding import EncodedTable
 
@@ -141,10 +140,15 @@ class Mondrian(Checked):
             that is left out is charged in full, which costs more than it saves.
         """
         starts = feasible(problem, may_leave_out=self.mode == "strict")
-        solutions = [self._solve(start) for start in starts]
+        solutions = [self.solve_part(start) for start in starts]
         return solutions[0] if len(solutions) == 1 else least_loss(problem.table, solutions)
 
-    def _solve(self, start: FeasibleProblem) -> Partition:
+    def solve_part(self, start: FeasibleProblem) -> Partition:
+        """Partition all records of a problem.
+
+        Cuts above a range decide nothing inside of it: with tight classes, and `widths` those of the data, the solution
+        of a table is that of the parts that its first cuts make, side by side.
+        """
         table = start.problem.table
         # Relaxed halves depend on the order of equal records, which is drawn.
         order = permutation(table.height, start.problem.seed) if self.mode == "relaxed" else None
@@ -220,7 +224,7 @@ def _partition(
         problem.progress("partitioning", records.height, records.height)
         return starts
     done = 0
-    with _pool(problem.threads) as pool:
+    with thread_pool(problem.threads) as pool:
         pending: set[Future[tuple[int, Any, Any]]] = {pool.submit(run, 0, records.height, region)}
         while pending:
             finished, pending = wait(pending, return_when=FIRST_COMPLETED)
@@ -232,16 +236,6 @@ def _partition(
                     pending.add(pool.submit(run, int(low), int(high), box))
             problem.progress("partitioning", done, records.height)
     return starts
-
-
-@contextmanager
-def _pool(threads: int) -> Iterator[ThreadPoolExecutor]:
-    pool = ThreadPoolExecutor(max_workers=max(1, threads), thread_name_prefix="sfumato")
-    try:
-        yield pool
-    finally:
-        # After an interruption nothing new is started; what runs ends with its range.
-        pool.shutdown(wait=True, cancel_futures=True)
 
 
 def _region(table: EncodedTable, space: Space) -> NDArray[np.float64]:

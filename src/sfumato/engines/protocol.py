@@ -1,0 +1,55 @@
+"""What an engine is: whoever encodes a table, has its parts solved, and writes what is published."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.anonymizers.protocol import Anonymizer, Problem
+from sfumato.classes.generalized import GeneralizedTable
+from sfumato.classes.partition import Partition
+from sfumato.published import PublishedTable
+from sfumato.table.encoding import EncodedTable
+from sfumato.table.table import Table
+
+
+class Engine(Protocol):
+    """Where the work on a table runs: in memory, on disk, on other machines.
+
+    An engine knows no algorithm and no model. It decides nothing: under the same seed every engine publishes the same
+    bytes. What it wrote is verified by others.
+    """
+
+    def encode(self, table: Table) -> EncodedTable:
+        """Return the table's codes, those of :func:`sfumato.table.encoding.encode`.
+
+        Raises
+        ------
+        SfumatoError
+            With the problems of all columns.
+        """
+        ...
+
+    def solve(self, anonymizer: Anonymizer, problem: Problem) -> Partition:
+        """Return the solution that ``anonymizer.solve(problem)`` returns.
+
+        One that is :class:`~sfumato.anonymizers.protocol.SolvesParts` is run by
+        :func:`~sfumato.anonymizers.parts.solve_in_parts`, which asks the engine for nothing but the solutions of parts.
+
+        Raises
+        ------
+        UnsatisfiableError
+            When there is none.
+        """
+        ...
+
+    def write(
+        self, classes: GeneralizedTable, table: Table, order: NDArray[np.integer], *, threads: int
+    ) -> PublishedTable:
+        """Return the records named by `order`, in this order, with what their classes publish.
+
+        See :func:`sfumato.recoding.publish`; the order was drawn by whoever calls.
+        """
+        ...
