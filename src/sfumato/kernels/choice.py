@@ -142,10 +142,10 @@ def run(kernel: Kernel, arguments: tuple[Any, ...]) -> Any:
 
 
 def _pays(kernel: Kernel, types: Description, arguments: tuple[Any, ...]) -> bool:
-    """Tell whether calls so far and this one cost as much as compiled code does."""
+    """Tell whether calls so far, this one and those announced cost as much as compiled code does."""
     account = TAKEN.interpreted.get((kernel, types), Account())
     step = (account.seconds + TRUST) / (account.steps + TRUST / STEP)
-    due = account.seconds + step * _steps(kernel, arguments)
+    due = account.seconds + step * kernel.times * _steps(kernel, arguments)
     loading = 0.0 if "numba" in sys.modules else LOADING
     everything = due + _spent() - account.seconds
     if due < READING or everything < READING + loading:

@@ -8,7 +8,8 @@ it for all calls; so does ``NUMBA_DISABLE_JIT=1``, for coverage and for debuggin
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import cached_property, update_wrapper
 from threading import RLock
 from types import FunctionType
@@ -68,6 +69,17 @@ def interpreted_as(kernel: Function) -> Callable[[Function], Function]:
     return take
 
 
+@contextmanager
+def repeated(kernel: Callable[..., object], times: int) -> Iterator[None]:
+    """Say that a kernel is about to be called so many times: compiling it may pay though no single call is long."""
+    known = cast(Kernel, kernel)
+    known.times = max(1, times)
+    try:
+        yield
+    finally:
+        known.times = 1
+
+
 class Plain:
     """Something that kernels call, with its form in Python and its type for numba.
 
@@ -89,8 +101,11 @@ class Kernel(Plain):
         As it is written.
     python : callable
         What runs where it is interpreted.
+    times : int
+        Calls like the next one that are to come, as far as is known.
     """
 
+    times: int = 1
     __name__: str
     __qualname__: str
 

@@ -17,6 +17,7 @@ from sfumato.anonymizers.feasibility import feasible
 from sfumato.anonymizers.protocol import Problem
 from sfumato.classes.partition import Partition
 from sfumato.kernels.clustering.refinement import Surroundings, anneal, total_loss
+from sfumato.kernels.jit import repeated
 from sfumato.options import Checked, Limit
 from sfumato.parallel import each
 
@@ -158,7 +159,8 @@ def refined(records: DistinctRecords, classes: Classes, effort: RefinementLimit)
     better = classes
     for number, (share, until) in enumerate(effort.stretches()):
         warm, cold = (HOT * (COLD / HOT) ** part * before / records.height for part in (share, until))
-        better = _stretch(records, better, near, number, warm, cold)
+        with repeated(anneal, round((1.0 - share) / (until - share)) if until > share else 1):
+            better = _stretch(records, better, near, number, warm, cold)
         problem.progress("refining", round(100 * until), 100)
     after = _loss(records, better)
     if after >= before:
