@@ -119,8 +119,12 @@ def _flat(losses: Mapping[str, Any], before: str = "") -> dict[str, str]:
 def outcome(run: Run, threads: int) -> dict[str, Any]:
     """Return what is kept of a run: hash of the tables, and losses; or which error refused it."""
     try:
-        release = run.release(threads=threads)
+        return kept_of(run.release(threads=threads))
     except sf.SfumatoError as error:
         return {"refused": type(error).__name__}
+
+
+def kept_of(release: sf.Release) -> dict[str, Any]:
+    """Return the hash of a release's tables, and its losses."""
     text = "\n".join(f"{name}\n" + "\n".join(rows) for name, rows in rows_of(release).items())
     return {"published": hashlib.sha256(text.encode()).hexdigest(), "losses": losses_of(release)}

@@ -1,7 +1,7 @@
 """Row order decides nothing: the same records in another order, and the same seed, publish the same records.
 
-Every anonymizer and publisher in every setting, on the tables of the golden script; small tables of every awkward kind;
-and a table that is so large that default Mondrian judges its cuts on samples.
+Every anonymizer and publisher in every setting on small tables of every awkward kind (on the tables of the golden
+script, the golden test tries it), and a table that is so large that default Mondrian judges its cuts on samples.
 """
 
 from __future__ import annotations
@@ -19,44 +19,14 @@ from hypothesis import strategies as st
 
 import sfumato as sf
 from golden.made_tables import TOWN, WARD, town, ward
-from golden.runs import ANONYMIZED, RUNS, TABLES, Run, rows_of
+from golden.runs import ANONYMIZED
+from golden.test_golden import NOT_YET, chunks_in_another_order, moved, published
 from guarantees.combinations import PUBLISHER_SETTINGS
 from guarantees.tables import Drawn, tables
 from sfumato.kernels.mondrian.least_loss import SAMPLE
 from sfumato.models.protocol import PrivacyModel
 
-NOT_YET: dict[str, str] = {}
-"""Settings whose releases still depend on the order of the input, with the reason."""
-
 EVERY = {**ANONYMIZED, **PUBLISHER_SETTINGS}
-
-
-def published(release: sf.Release) -> dict[str, Counter[str]]:
-    """The published rows of every table, whatever their order, and the report."""
-    return {name: Counter(rows) for name, rows in rows_of(release).items()} | {"report": Counter([str(release.report)])}
-
-
-def moved(frame: pl.DataFrame, seed: int) -> pl.DataFrame:
-    return frame[np.random.default_rng(seed).permutation(frame.height)]
-
-
-def chunks_in_another_order(frame: pl.DataFrame) -> pl.DataFrame:
-    third = frame.height // 3
-    return pl.concat([frame[2 * third :], frame[:third], frame[third : 2 * third]], rechunk=False)
-
-
-@pytest.mark.parametrize("run", RUNS, ids=lambda run: run.name)
-def test_the_order_of_the_input_decides_nothing(run: Run):
-    frame = TABLES[run.table][0]
-    other = moved(frame, 3) if run.table == "town" else chunks_in_another_order(frame)
-    try:
-        one = run.release()
-    except sf.SfumatoError as error:
-        with pytest.raises(type(error)):
-            run.release(other)
-        return
-    two = run.release(other, threads=2)
-    assert (published(one) == published(two)) == (run.setting not in NOT_YET)
 
 
 def release_of(drawn: Drawn, setting: Any, order: Sequence[int]) -> dict[str, Counter[str]] | str:
