@@ -105,7 +105,9 @@ def test_a_reader_that_goes_away_is_one_line(capfd, monkeypatch):
         monkeypatch.setattr("sys.stdout", gone)
         assert outcome(lambda: say("x" * 100_000)) == 2
         monkeypatch.undo()
-    assert capfd.readouterr().err.splitlines() == ["sfumato: the program that read the output has ended; stopped writing"]
+    assert capfd.readouterr().err.splitlines() == [
+        "sfumato: the program that read the output has ended; stopped writing"
+    ]
 
 
 def test_control_characters_of_a_name_do_not_reach_the_terminal(capsys):

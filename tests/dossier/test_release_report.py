@@ -193,7 +193,7 @@ def test_earlier_releases_are_intersected(release, table):
 
 
 def test_what_is_wrong_is_said(release, table, tmp_path):
-    with pytest.raises(sf.InputError, match="original: is no Table"):
+    with pytest.raises(sf.InputError, match="original: is not a Table"):
         sf.report(release, people(10))  # type: ignore[arg-type]
     with pytest.raises(sf.InputError, match="no such release folder"):
         sf.report(release, table, earlier=[tmp_path / "gone"])

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 _ARGUMENT = re.compile(
     r"^(population|sampling_fraction|weights|household|threshold|special_uniques|combinations|wildcards|threads)\b"
 )
-MEASURES, KNOWN = "What is measured", "What is known beside the table"
+MEASURES, KNOWN = "What is measured", "What is known besides the table"
 
 EXAMPLE = """\b
 Example:

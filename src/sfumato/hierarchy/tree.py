@@ -252,7 +252,7 @@ def _clash_problems(clashing: set[str], number: int) -> list[str]:
     problems = []
     if ROOT in clashing:
         problems.append(
-            f"level {number} has the label '{ROOT}', reserved for the whole domain; rename it, or treat it as missing"
+            f"level {number} has the label '{ROOT}', reserved for the whole domain; rename it, or read it as missing"
         )
     if clashing - {ROOT}:
         problems.append(

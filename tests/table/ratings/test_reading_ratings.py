@@ -268,9 +268,9 @@ def test_missing_users_and_issues_and_ratings_that_are_no_numbers() -> None:
     frame = pl.DataFrame({"u": [HIDDEN, None, ""], "i": ["x", "y", None], "r": ["1", HIDDEN, "inf"]})
     found = problems(frame)
     assert [text.split(";")[0] for text in found] == [
-        "2 row(s) name no user, first row 2",
-        "1 row(s) name no issue, first row 3",
-        "column 'r' is to hold ratings, but 1 row(s) hold no number, first in row 2",
+        "2 row(s) have no user, first row 2",
+        "1 row(s) have no issue, first row 3",
+        "column 'r' should hold ratings, but 1 row(s) hold no number, first in row 2",
     ]
 
 
@@ -286,7 +286,7 @@ def test_missing_users_and_issues_and_ratings_that_are_no_numbers() -> None:
         ({"form": "netflix"}, "form 'netflix' reads a text file"),
         ({"form": "wide", "user": "a"}, "user: there is no column 'a'"),
         ({"form": "wide", "issues": ["a*"]}, "no column fits the pattern 'a*'"),
-        ({"form": "wide", "user": "userId"}, "2 row(s) are of a user who has one already, first row 2"),
+        ({"form": "wide", "user": "userId"}, "2 row(s) belong to a user who already has one, first row 2"),
         ({"scale": (5, 1)}, "scale: high lies below low"),
         ({"scale": (1, 5, 0)}, "scale: step must be above 0"),
         ({"scale": (1, 5, 3)}, "scale: no whole number of steps"),
