@@ -55,7 +55,7 @@ def reproduce(
 ) -> None:
     """Repeat the experiments of a founding paper, and say of each of its claims whether it holds.
 
-    Figures have the axes of the paper's, with its printed values beside ours. Tables that are not public have synthetic
+    Figures have the axes of the paper's, with its printed values beside those measured here. Tables that are not public have synthetic
     stand-ins, which are labelled as such.
     """
     from sfumato.papers.reproduce import paper_problems

@@ -87,9 +87,7 @@ def risk(
     wildcards: Annotated[
         bool, typer.Option("--wildcards", help="Count '*' as any value, as sdcMicro does.", rich_help_panel=MEASURES)
     ] = False,
-    threads: Annotated[
-        int | None, typer.Option(help="Threads; all cores unless said.", rich_help_panel=MEASURES)
-    ] = None,
+    threads: Annotated[int | None, typer.Option(help="Threads; default all cores.", rich_help_panel=MEASURES)] = None,
     reading: Reading = Reading(),  # noqa: B008 - a frozen value
     records: Annotated[
         Path | None,

@@ -36,8 +36,8 @@ class BucketizedTables:
     promising: ClassVar[bool] = True
     publishes_chosen: ClassVar[bool] = False
     limits: ClassVar[tuple[str, ...]] = (
-        "Quasi-identifying values are published as they are: whoever knows them finds a person's row, and sees who is "
-        "in the table. Only which sensitive value of its bucket a row has is hidden.",
+        "Quasi-identifying values are published unchanged: somebody who knows them finds a person's row, and sees who "
+        "is in the table. Only which sensitive value of its bucket a row has is hidden.",
         "It does not stand up to a second release of the same people.",
     )
     quasi: pl.DataFrame

@@ -44,9 +44,9 @@ class SlicedTable:
     promising: ClassVar[bool] = True
     publishes_chosen: ClassVar[bool] = False
     limits: ClassVar[tuple[str, ...]] = (
-        "Values stand as they were: whoever knows values of one column that are rare finds the buckets where a person "
-        "may be, and often sees that he or she is in the table.",
-        "Rows are not records: values of different columns stand beside each other by chance.",
+        "Values are published unchanged: somebody who knows rare values of one column finds the buckets where a person "
+        "may be, and often sees that the person is in the table.",
+        "Rows are not records: values of different columns are combined at random.",
         "It does not stand up to a second release of the same people.",
     )
     data: pl.DataFrame

@@ -84,7 +84,7 @@ def roundable(attribute: EncodedAttribute) -> bool:
 
     They are not from 2⁵³ on. Nor are they if the whole domain (of the data, if none is declared) is `MOST_BINS` bins of
     the finest grid, such as grades from 1 to 5. These are categories in all but name: rounding would add half of the
-    column to most intervals, and tight ends disclose little more than value sets do.
+    column to most intervals, and which values occur discloses little more than the interval itself, as with value sets.
     """
     if not exactly_numbered(attribute) or attribute.size < 2:
         return False

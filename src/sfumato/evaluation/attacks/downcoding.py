@@ -55,8 +55,8 @@ class Downcoding(Checked):
     ----------
     tight
         Whether intervals end at values of the class, and nodes are the lowest that cover it. None infers it from the
-        algorithm and the recoding: nodes are tight unless the algorithm itself decides what is published; then the
-        recoding's `ends` say whether intervals are tight or rounded.
+        algorithm and the recoding: neither does if the algorithm itself decides what is published; otherwise nodes do,
+        and the recoding's `ends` say whether intervals do.
 
     Raises
     ------

@@ -13,8 +13,8 @@ def allowed_guess(models: Sequence[Mapping[str, Any]], sensitive: str) -> float 
     """Return the chance of guessing a sensitive value correctly that the promises of a release allow.
 
     Probabilistic l-diversity says that a class or bucket discloses nobody's value with a chance above 1/l,
-    alpha-k-anonymity not above alpha. Other models say nothing about that chance: distinct l-diversity counts values,
-    however rare.
+    alpha-k-anonymity with none above alpha. Other models say nothing about that chance: distinct l-diversity counts
+    values, however rare.
 
     Parameters
     ----------

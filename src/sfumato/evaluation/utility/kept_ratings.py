@@ -152,9 +152,9 @@ def rating_utility(
 def _problems(original: object, release: object, held_out: object, seed: object) -> list[str]:
     found = []
     if not isinstance(original, Ratings):
-        found.append("original is not a Ratings; read it with sfumato.read_ratings(...)")
+        found.append("original must be Ratings; read them with sfumato.read_ratings(...)")
     if not isinstance(release, RatingRelease):
-        found.append("release is not a RatingRelease; make one with sfumato.anonymize_ratings(...)")
+        found.append("release must be a RatingRelease; make one with sfumato.anonymize_ratings(...)")
     if not (is_finite_number(held_out) and 0 < held_out < 1):  # type: ignore[operator]
         found.append("held_out must be a number above 0 and below 1")
     if seed is not None and (isinstance(seed, bool) or not isinstance(seed, int) or seed < 0):

@@ -54,7 +54,7 @@ class Verification:
 
     @property
     def ok(self) -> bool:
-        """Tell whether every promise that can be recounted was recounted and holds."""
+        """Tell whether every required promise was recounted and holds, and nothing else is broken."""
         return all(
             check.outcome is Outcome.HOLDS or (check.outcome is Outcome.UNDECIDABLE and not check.required)
             for check in self.checks

@@ -37,7 +37,7 @@ def hold_out_ratings(ratings: Ratings, share: float, *, seed: int | None = None)
     if not (is_finite_number(share) and 0 < share < 1):
         problems.append("share: must be a number above 0 and below 1")
     if not isinstance(ratings, Ratings):
-        problems.append("ratings are not Ratings; read them with sfumato.read_ratings(...)")
+        problems.append("ratings must be Ratings; read them with sfumato.read_ratings(...)")
     elif ratings.height < 2:
         problems.append("there is a single record; give at least two, so that one can be held out")
     raise_all(PolicyError, problems)

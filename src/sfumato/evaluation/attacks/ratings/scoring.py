@@ -242,14 +242,14 @@ def _is_count(value: object, least: int) -> bool:
 def _misfits(original: object, release: object, control: object) -> list[str]:
     """Return a sentence for every argument that is not of ratings, or does not belong to the others."""
     if not isinstance(original, Ratings):
-        return ["original is not a Ratings; read it with sfumato.read_ratings(...)"]
+        return ["original must be Ratings; read them with sfumato.read_ratings(...)"]
     found = []
     if release is not None and not isinstance(release, RatingRelease):
-        found.append("release is not a RatingRelease; make one with sfumato.anonymize_ratings(...)")
+        found.append("release must be a RatingRelease; make one with sfumato.anonymize_ratings(...)")
     elif release is not None and not _made_from(original, release):
         found.append("the release was not made from these ratings; give those that it was made from")
     if control is not None and not isinstance(control, Ratings):
-        found.append("control is not a Ratings; take it from sfumato.hold_out_ratings(...)")
+        found.append("control must be Ratings; take them from sfumato.hold_out_ratings(...)")
     elif control is not None and control.scale != original.scale:
         found.append("control has another scale than original; read both with the same scale")
     return found

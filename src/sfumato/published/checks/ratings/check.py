@@ -60,9 +60,9 @@ def check_ratings(
     """
     problems = []
     if not isinstance(ratings, Ratings):
-        problems.append("ratings are not Ratings; read them with sfumato.read_ratings(...)")
+        problems.append("ratings must be Ratings; read them with sfumato.read_ratings(...)")
     if not isinstance(model, RatingAnonymity):
-        problems.append("model is not a RatingAnonymity; make one with sfumato.RatingAnonymity(k, epsilon, l)")
+        problems.append("model must be a RatingAnonymity; make one with sfumato.RatingAnonymity(k, epsilon, l)")
     if search not in SEARCHES:
         problems.append(f"search must be one of {', '.join(get_args(SearchName))}")
     raise_all(PolicyError, problems)
