@@ -201,7 +201,7 @@ def test_what_is_wrong_is_said(release, table, tmp_path):
     with pytest.raises(sf.PolicyError, match="edition"):
         made.html("secret")  # type: ignore[arg-type]
     target = made.save(tmp_path / "report.html")
-    with pytest.raises(sf.InputError, match="there already"):
+    with pytest.raises(sf.InputError, match="already exists"):
         made.save(target)
     assert made.save(target, overwrite=True) == target
     assert json.loads(made.save(tmp_path / "report.json", "public").read_text())["edition"] == "public"

@@ -55,8 +55,8 @@ def reproduce(
 ) -> None:
     """Repeat the experiments of a founding paper, and say of each of its claims whether it holds.
 
-    Figures have the axes of the paper's, with its printed values beside those measured here. Tables that are not public have synthetic
-    stand-ins, which are labelled as such.
+    Figures have the axes of the paper's, with its printed values beside those measured here. Tables that are not public
+    have synthetic stand-ins, which are labelled as such.
     """
     from sfumato.papers.reproduce import paper_problems
     from sfumato.papers.reproduce import reproduce as run
