@@ -71,8 +71,8 @@ def query_workload(
     -----
     A range reaches from one record to another in the order of their numbers, with the expected share of all records
     between them, and so covers ties as a whole. Of v values without order, the share of v, rounded up, is drawn (as in
-    Xiao and
-    Tao, Anatomy, VLDB 2006). A table without a sensitive attribute has queries on quasi-identifying ones alone.
+    Xiao and Tao, Anatomy, VLDB 2006). A table without a sensitive attribute has queries on quasi-identifying ones
+    alone.
 
     Examples
     --------
