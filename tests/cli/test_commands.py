@@ -461,7 +461,7 @@ def test_a_reader_that_has_gone_is_one_line_and_not_a_broken_promise(release, un
     done = subprocess.run(command, env=settings, stdout=write, stderr=subprocess.PIPE, timeout=300)
     os.close(write)
     assert done.returncode == 2
-    assert done.stderr == b"sfumato: whatever was reading the output has gone; stopped writing\n"
+    assert done.stderr == b"sfumato: the program that read the output has ended; stopped writing\n"
 
 
 @pytest.mark.skipif(os.name == "nt", reason="signals are different there")

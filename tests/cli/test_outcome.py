@@ -34,8 +34,8 @@ def test_done_is_0_and_a_returned_code_is_kept():
         (KeyboardInterrupt(), 130, ["sfumato: stopped; no release was written"]),
         (typer.Abort(), 130, ["sfumato: stopped; no release was written"]),
         (typer.BadParameter("no such thing."), 2, ["sfumato: Invalid value: no such thing (--help shows an example)"]),
-        (OSError(errno.ENOSPC, "x"), 2, ["sfumato: the disk is full; make room and start again"]),
-        (OSError(errno.EDQUOT, "x", "out"), 2, ["sfumato: out: the disk is full; make room and start again"]),
+        (OSError(errno.ENOSPC, "x"), 2, ["sfumato: the disk is full; free some space and start again"]),
+        (OSError(errno.EDQUOT, "x", "out"), 2, ["sfumato: out: the disk is full; free some space and start again"]),
         (PermissionError(errno.EACCES, "x", "out"), 2, ["sfumato: out: permission denied"]),
         (FileNotFoundError(errno.ENOENT, "x", "in.csv"), 2, ["sfumato: in.csv: no such file or directory"]),
     ],
@@ -105,7 +105,9 @@ def test_a_reader_that_goes_away_is_one_line(capfd, monkeypatch):
         monkeypatch.setattr("sys.stdout", gone)
         assert outcome(lambda: say("x" * 100_000)) == 2
         monkeypatch.undo()
-    assert capfd.readouterr().err.splitlines() == ["sfumato: whatever was reading the output has gone; stopped writing"]
+    assert capfd.readouterr().err.splitlines() == [
+        "sfumato: the program that read the output has ended; stopped writing"
+    ]
 
 
 def test_control_characters_of_a_name_do_not_reach_the_terminal(capsys):

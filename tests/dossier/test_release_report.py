@@ -193,7 +193,7 @@ def test_earlier_releases_are_intersected(release, table):
 
 
 def test_what_is_wrong_is_said(release, table, tmp_path):
-    with pytest.raises(sf.InputError, match="original: is no Table"):
+    with pytest.raises(sf.InputError, match="original: is not a Table"):
         sf.report(release, people(10))  # type: ignore[arg-type]
     with pytest.raises(sf.InputError, match="no such release folder"):
         sf.report(release, table, earlier=[tmp_path / "gone"])
@@ -201,7 +201,7 @@ def test_what_is_wrong_is_said(release, table, tmp_path):
     with pytest.raises(sf.PolicyError, match="edition"):
         made.html("secret")  # type: ignore[arg-type]
     target = made.save(tmp_path / "report.html")
-    with pytest.raises(sf.InputError, match="there already"):
+    with pytest.raises(sf.InputError, match="already exists"):
         made.save(target)
     assert made.save(target, overwrite=True) == target
     assert json.loads(made.save(tmp_path / "report.json", "public").read_text())["edition"] == "public"

@@ -49,7 +49,7 @@ def test_leaves_are_in_calendar_order_and_units_agree_with_the_calendar(days: li
     [
         (pl.Series(["1994-05-06", "1994-02-30", "06.05.1994", "1994-5-6"]), "3 value(s) are not dates"),
         (pl.Series([1994]), "need a column of dates"),
-        (pl.Series([None], dtype=pl.Date), "no values but missing ones"),
+        (pl.Series([None], dtype=pl.Date), "only missing values"),
     ],
 )
 def test_columns_that_do_not_fit_are_counted_never_shown(values: pl.Series, said: str) -> None:

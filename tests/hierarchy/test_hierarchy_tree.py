@@ -98,15 +98,15 @@ def test_what_is_accepted_is_what_the_definition_says(paths: list[tuple[str, ...
         ([()], "rows without levels"),
         (
             [("a", "x", "*"), ("b", "*"), ("c", "*")],
-            "2 row(s) have another number of levels than row 1, first in row 2",
+            "2 row(s) have a different number of levels than row 1, first in row 2",
         ),
         ([("a", "*"), ("b", "*"), ("a", "*")], "1 row(s) repeat an original value, first in row 3"),
-        ([("a", "x", "u", "*"), ("b", "x", "v", "*")], "1 value(s) of level 1 stand under two parents, first in row 2"),
+        ([("a", "x", "u", "*"), ("b", "x", "v", "*")], "1 value(s) of level 1 have two parents, first in row 2"),
         ([("a", "u"), ("b", "v")], "last level has more than one value"),
         ([("a", "", "*"), ("b", "", "*")], "2 label(s) of level 1 are empty, first in row 1"),
-        ([("a", "b", "*"), ("b", "b", "*")], "1 label(s) of level 1 stand on a lower level too"),
-        ([("a", "*", "All"), ("b", "x", "All")], "level 1 has a label '*', which is kept for the whole domain"),
-        ([("*", "All"), ("b", "All")], "level 0 has a label '*'"),
+        ([("a", "b", "*"), ("b", "b", "*")], "1 label(s) of level 1 are also on a lower level"),
+        ([("a", "*", "All"), ("b", "x", "All")], "level 1 has the label '*', reserved for the whole domain"),
+        ([("*", "All"), ("b", "All")], "level 0 has the label '*'"),
     ],
 )
 def test_defects_are_named_with_their_row(paths: list[tuple[str, ...]], said: str) -> None:

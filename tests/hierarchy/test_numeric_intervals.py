@@ -153,7 +153,7 @@ def test_contradictory_descriptions(make: Any, problems: int) -> None:
         (pl.Series(["7171"]), "need a column of numbers"),
         (pl.Series([True]), "need a column of numbers"),
         (pl.Series([float("inf"), 1.0, float("nan")]), "2 value(s) are not finite"),
-        (pl.Series([None, None], dtype=pl.Int64), "no values but missing ones"),
+        (pl.Series([None, None], dtype=pl.Int64), "only missing values"),
     ],
 )
 def test_columns_that_do_not_fit_are_counted_never_shown(values: pl.Series, said: str) -> None:

@@ -377,7 +377,7 @@ def test_a_model_of_sensitive_values_needs_a_sensitive_column():
 
 def test_a_form_for_a_column_that_is_not_there_is_found():
     mapping = {**SMALL, "recoding": {"forms": {"agee": "set"}}}
-    assert problems_of(mapping) == ["recoding.forms.agee: is the name of no quasi-identifying column"]
+    assert problems_of(mapping) == ["recoding.forms.agee: names no quasi-identifying column; name one, or leave it out"]
 
 
 def test_column_names_are_quoted_where_toml_quotes_them():

@@ -87,7 +87,7 @@ def test_a_weight_is_a_finite_number_above_zero(weight):
 
 @pytest.mark.parametrize("hierarchy", [5, "SECRET", {"SECRET": "x"}, Intervals, [intervals(5)]])
 def test_a_hierarchy_is_the_description_of_one(hierarchy):
-    with pytest.raises(SchemaError, match=r"^hierarchy must be the description of one"):
+    with pytest.raises(SchemaError, match=r"^hierarchy must be the description of a hierarchy"):
         Attribute(hierarchy=hierarchy)
 
 

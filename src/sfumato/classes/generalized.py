@@ -102,7 +102,7 @@ class GeneralizedColumn:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class GeneralizedTable:
-    """A recoded table beside the original one; internal to the steward, never published.
+    """A recoded table together with the original one; for the steward only, never published.
 
     Attributes
     ----------
@@ -110,8 +110,9 @@ class GeneralizedTable:
     columns : tuple of GeneralizedColumn
         One per quasi-identifying attribute, in declared order.
     class_of : numpy.ndarray
-        int32 (n,): class of each record; −1 where the record is suppressed. Read back from a published frame: the first
-        entries belong to the published rows, one −1 follows for every original record that is not among them.
+        int32 (n,): class of each record; −1 where the record is suppressed. If it was read back from a published frame,
+        the first entries belong to the published rows, and one −1 follows for every original record that is not among
+        them.
     sizes : numpy.ndarray
         int64 (c,): records in each class.
     aligned : bool
@@ -137,7 +138,7 @@ class GeneralizedTable:
 
     @cached_property
     def frequencies(self) -> tuple[NDArray[np.int64], ...]:
-        """How often each code occurs in each original column, the missing value's last; int64 (size + 1,) each.
+        """Count how often each code occurs in each original column, the missing value's last; int64 (size + 1,) each.
 
         Cost O(n · q), once.
         """

@@ -1,4 +1,4 @@
-"""Equal records: number them alike, or keep one of each with its weight."""
+"""Give equal records one number, or keep one of each with its weight."""
 
 from __future__ import annotations
 

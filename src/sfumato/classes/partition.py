@@ -20,10 +20,9 @@ class Partition:
         int32 (n,): class of each record, ``0 .. count-1``; −1 marks a suppressed record.
     count : int
         Number of classes c; every one has at least one record.
-    cover : numpy.ndarray or None
-        int32 (n,): the class whose published values cover each record, −1 for none. Differs from `class_of` only for
-        suppressed records: what a class publishes may cover records that are left out, so that nobody can tell from
-        what no class covers who they are. None: no suppressed record is covered on purpose.
+    int32 (n,): the class whose published values cover each record, −1 for none. It differs from `class_of` only for
+    suppressed records: what a class publishes may cover records that are left out, so that the values which no class
+    covers do not show who they are. None: no suppressed record is covered on purpose.
 
     Raises
     ------
@@ -38,7 +37,7 @@ class Partition:
     notes: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        """Check the class numbers: kernels write where they point. O(n)."""
+        """Check the class numbers, because kernels use them as places to write. O(n)."""
         if self.class_of.dtype != np.int32 or self.class_of.ndim != 1:
             raise ValueError("a partition needs one int32 class number for each record")
         for numbers in (self.class_of,) if self.cover is None else (self.class_of, self.cover):
@@ -55,8 +54,8 @@ class Partition:
         Parameters
         ----------
         number_of
-            int32 (c,): the new number of each class, −1 to suppress it. Classes that get one number must have equal
-            regions.
+            int32 (c,): the new number of each class, −1 to suppress it. Classes that get the same number must have
+            equal regions.
         count
             New number of classes; every number below it must be given.
         """
@@ -89,12 +88,12 @@ class Partition:
 
     @property
     def covered_by(self) -> NDArray[np.int32]:
-        """The class whose published values cover each record, int32 (n,)."""
+        """Return the class whose published values cover each record, int32 (n,)."""
         return self.class_of if self.cover is None else self.cover
 
     @property
     def covered_sizes(self) -> NDArray[np.int64]:
-        """Records that the published values of each class cover, int64 (c,)."""
+        """Count the records that the published values of each class cover, int64 (c,)."""
         return np.bincount(self.covered_by[self.covered_by >= 0], minlength=self.count)
 
     @property

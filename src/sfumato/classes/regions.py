@@ -1,4 +1,4 @@
-"""What the classes of a solution publish where an anonymizer decides it: nodes and ranges, not only record numbers."""
+"""What the classes of a solution publish if the anonymizer decides it: nodes and ranges, not only record numbers."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Regions:
         int32 (c, q): level of the node, for attributes with a hierarchy, 0 for the missing value, the height for ``*``;
         0 for the others.
     sets : mapping of int to numpy.ndarray
-        For attributes (by their place) without order whose classes cover any values, not a range of codes: bool
+        For unordered attributes (by their place) whose classes cover any values, not a range of codes: bool
         (c, size + 1), the missing value's last. Their `low` and `high` are not read.
     between : bool
         Whether intervals end between the values of the data and reach to the ends of the domain, so that no end is

@@ -52,7 +52,7 @@ class SensitiveCounts:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ClassStatistics:
-    """All that a privacy model may look at.
+    """Everything that a privacy model may use.
 
     Attributes
     ----------
@@ -61,8 +61,8 @@ class ClassStatistics:
     sensitive : mapping of str to SensitiveCounts
         One entry per sensitive attribute.
     published : numpy.ndarray or None
-        int32 (c, q): for models that look at single values, a number for what each class publishes for each
-        quasi-identifying attribute, −1 for ``*``. None: not known, or not asked for.
+        int32 (c, q): for models of single values, a number for what each class publishes for each
+        quasi-identifying attribute, −1 for ``*``. None: not known, or not needed.
     """
 
     sizes: NDArray[np.int64]
@@ -87,7 +87,7 @@ def class_statistics(
     sensitive: Sequence[EncodedAttribute],
     occurrences: Sequence[NDArray[np.int64]] | None = None,
 ) -> ClassStatistics:
-    """Count classes and their sensitive values; suppressed records count nowhere, not even in the totals.
+    """Count classes and their sensitive values; suppressed records do not count, not even in the totals.
 
     Parameters
     ----------
@@ -182,7 +182,7 @@ def as_one_class(statistics: ClassStatistics) -> ClassStatistics:
 def number_values(
     attribute: EncodedAttribute, occurrences: NDArray[np.int64]
 ) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
-    """Give values that occur a number: measured values in rising order, others in code order, the missing value last.
+    """Assign numbers to values that occur: measured values in rising order, others in code order, missing last.
 
     Parameters
     ----------

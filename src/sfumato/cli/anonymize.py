@@ -78,7 +78,7 @@ def anonymize(
         str | None,
         typer.Option(
             metavar="NAME",
-            help=f"Algorithm; mondrian unless said. One of {ANONYMIZERS}; for other kinds of release {PUBLISHERS}.",
+            help=f"Algorithm; default mondrian. One of {ANONYMIZERS}; for other kinds of release {PUBLISHERS}.",
             rich_help_panel=METHOD,
         ),
     ] = None,
@@ -90,17 +90,17 @@ def anonymize(
         int | None,
         typer.Option(
             metavar="N",
-            help="Then move records between near classes while the loss falls, with N tries a record, e.g. 100.",
+            help="Then move records between nearby classes while the loss falls, with N tries per record, e.g. 100.",
             rich_help_panel=METHOD,
         ),
     ] = None,
     bound: Annotated[
         bool,
         typer.Option(
-            "--bound", help="Also work out how little any release with this k must lose.", rich_help_panel=METHOD
+            "--bound", help="Also compute how little any release with this k must lose.", rich_help_panel=METHOD
         ),
     ] = False,
-    threads: Annotated[int | None, typer.Option(help="Threads; all cores unless said.", rich_help_panel=METHOD)] = None,
+    threads: Annotated[int | None, typer.Option(help="Threads; default all cores.", rich_help_panel=METHOD)] = None,
     seed: Annotated[
         int | None,
         typer.Option(help="For tests and studies only: makes the random order repeatable.", rich_help_panel=METHOD),
@@ -110,17 +110,17 @@ def anonymize(
         Path | None, typer.Option(metavar="FOLDER", help="Folder of the release.", rich_help_panel=OUTPUT)
     ] = None,
     format: Annotated[
-        Format | None, typer.Option(help="Of the published table; csv unless said.", rich_help_panel=OUTPUT)
+        Format | None, typer.Option(help="Format of the published table; default csv.", rich_help_panel=OUTPUT)
     ] = None,
     save_policy: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="Write the policy that these words mean.", rich_help_panel=OUTPUT),
+        typer.Option(metavar="FILE", help="Write the policy that these options mean.", rich_help_panel=OUTPUT),
     ] = None,
     overwrite: Overwrite = False,
-    quiet: Annotated[bool, typer.Option("--quiet", help="Print nothing but problems.", rich_help_panel=OUTPUT)] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", help="Print only problems.", rich_help_panel=OUTPUT)] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Publish a table so that every equivalence class satisfies every privacy model, or say why that cannot be.
+    """Publish a table so that every equivalence class satisfies every privacy model, or say why that is impossible.
 
     The release is verified before anything is written. Lists of columns are separated by commas. With --save-policy and
     without --out, only the policy is written.
@@ -149,12 +149,12 @@ def anonymize(
 
 
 def target_problems(out: Path | None, save_policy: Path | None, *, overwrite: bool) -> list[str]:
-    """Find out before the work whether its results could be written."""
+    """Check, before the work, whether its results can be written."""
     from sfumato.release.folder import check_target
 
     problems = [] if out or save_policy else ["--out: name a folder for the release"]
     if save_policy and save_policy.exists() and not overwrite:
-        problems.append(f"--save-policy: {save_policy} is there already; name another file or add --overwrite")
+        problems.append(f"--save-policy: {save_policy} already exists; name another file or add --overwrite")
     if out:
         try:
             check_target(out, overwrite=overwrite)

@@ -1,4 +1,4 @@
-"""The command ``sfumato``: its commands, its short tour, and the way in."""
+"""The command ``sfumato``: its commands, its short tour, and its entry point."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ COMMANDS = {
     "reproduce": "reproduce",
     "warm": "warm",
 }
-"""Command → its module, whose function of the same name it is."""
+"""Command → the module whose function of the same name it runs."""
 
 RATING_COMMANDS = {"check": "ratings", "anonymize": "rating_anonymize", "attack": "rating_attack"}
-"""The same of ``sfumato ratings``."""
+"""The same for ``sfumato ratings``."""
 
 TOUR = """
 Publish a table about people so that no single person can be picked out of it.
@@ -107,7 +107,7 @@ def _nothing() -> None:
 
 
 def _help(command: Callable[..., None]) -> str:
-    """Take a command's docstring, each paragraph as one line: the lines of a source file are not those of a screen."""
+    """Return a command's docstring with each paragraph as one line, so that the terminal can wrap it."""
     paragraphs = (inspect.getdoc(command) or "").split("\n\n")
     return "\n\n".join(" ".join(paragraph.split()) for paragraph in paragraphs)
 
@@ -128,11 +128,11 @@ def _settings(
         bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version and exit.")
     ] = False,
 ) -> None:
-    """Take the options that stand before a command."""
+    """Take the options before a command."""
 
 
 def __getattr__(name: str) -> typer.Typer:
-    """Make the whole command line where a program asks for ``app``."""
+    """Make the whole command line when a program asks for ``app``."""
     if name != "app":
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     globals()["app"] = whole = app_of([*COMMANDS, "ratings"])
@@ -141,7 +141,7 @@ def __getattr__(name: str) -> typer.Typer:
 
 def main() -> None:
     """Run the command line and leave with its exit code."""
-    # A library's warning may quote a value, and a report may hold letters that the terminal does not have.
+    # A library's warning may quote a value, and a report may hold letters that the terminal cannot show.
     warnings.simplefilter("ignore")
     for stream in (sys.stdout, sys.stderr):
         with contextlib.suppress(AttributeError, ValueError):

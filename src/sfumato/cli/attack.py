@@ -50,7 +50,7 @@ def attack(
     ],
     original: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="What the release was made from.", rich_help_panel=KNOWN),
+        typer.Option(metavar="FILE", help="The table that the release was made from.", rich_help_panel=KNOWN),
     ] = None,
     policy: PolicyFile = None,
     hold_out: Annotated[
@@ -63,7 +63,7 @@ def attack(
     ] = None,
     control: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="People who were not in the data, same columns.", rich_help_panel=KNOWN),
+        typer.Option(metavar="FILE", help="People who were not in the data; same columns.", rich_help_panel=KNOWN),
     ] = None,
     register: Annotated[
         Path | None,
@@ -78,7 +78,7 @@ def attack(
         typer.Option(
             "--attack",
             metavar="NAMES",
-            help="Which; all that can be played unless said.",
+            help="Which attacks; default all that can be played.",
             rich_help_panel=PLAYED,
         ),
     ] = None,
@@ -87,12 +87,12 @@ def attack(
         typer.Option(
             "--set",
             metavar="ATTACK.NAME=VALUE",
-            help="Options; without --attack, plays just these.",
+            help="Options; without --attack, plays only these.",
             rich_help_panel=PLAYED,
         ),
     ] = None,
     seed: Annotated[int | None, typer.Option(help="Makes the attacks repeatable.", rich_help_panel=PLAYED)] = None,
-    threads: Annotated[int | None, typer.Option(help="Threads; all cores unless said.", rich_help_panel=PLAYED)] = None,
+    threads: Annotated[int | None, typer.Option(help="Threads; default all cores.", rich_help_panel=PLAYED)] = None,
     roles: RoleOptions = RoleOptions(),  # noqa: B008 - a frozen value
     reading: Reading = Reading(),  # noqa: B008 - a frozen value
     fail_if_succeeds: Annotated[
@@ -105,11 +105,11 @@ def attack(
     ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Play attacks against a release, or against what a policy would publish, and say which ones work.
+    """Play attacks against a release, or against what a policy would publish, and say which ones succeed.
 
     For the data steward: success is judged by the original. Without --policy it is read as the release's own policy
     says, which withholds hierarchies that list original values. Lists are separated by commas. An attack that succeeds
-    is no error, unless --fail-if-succeeds is given.
+    is not an error unless --fail-if-succeeds is given.
     """
     from sfumato.cli.words import Words
 
@@ -146,7 +146,7 @@ def _usage_problems(
         if original is None:
             problems.append("--original: name the table that the release was made from")
         if hold_out is not None:
-            problems.append("--hold-out: is for a table; a release is made already, so give --control instead")
+            problems.append("--hold-out: is for a table; a release already exists, so give --control instead")
         return problems
     if not target.exists():
         problems.append(f"{target}: there is no such release or table")
@@ -160,7 +160,7 @@ def _usage_problems(
 
 
 def _chosen(names: Sequence[str] | None, settings: Sequence[str], problems: list[str]) -> list[Attack] | None:
-    """Build the attacks that are named, with their options; None for the default set with no option."""
+    """Build the named attacks with their options; None for the default set without options."""
     from sfumato.cli.words import all_names
     from sfumato.evaluation.attacks import ATTACKS, DEFAULT
 
@@ -241,7 +241,7 @@ def _on_policy(table: Path, words: Words, hold_out: float, register: Path | None
 def _table(
     meant: Policy, path: Path, errors: list[SfumatoError], what: str, *, named: bool, drop: bool = False
 ) -> Table | None:
-    """Read people as a policy says; with their names where a register will be compared with them."""
+    """Read people as a policy says; with their names if a register will be compared with them."""
     from sfumato.table.reading import read_table
     from sfumato.table.table import Table
 

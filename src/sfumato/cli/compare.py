@@ -46,7 +46,7 @@ def compare(
         str,
         typer.Option(
             metavar="NAMES",
-            help=f"Whom to compare, separated by commas: {ANONYMIZERS}, {PUBLISHERS}.",
+            help=f"Which anonymizers, separated by commas: {ANONYMIZERS}, {PUBLISHERS}.",
             rich_help_panel=METHOD,
         ),
     ] = "mondrian,k-member,datafly",
@@ -67,20 +67,20 @@ def compare(
     ] = None,
     model: Annotated[
         list[str] | None,
-        typer.Option(metavar="NAME:P=V", help="Any privacy model besides; repeatable.", rich_help_panel=PRIVACY),
+        typer.Option(metavar="NAME:P=V", help="Any other privacy model; repeatable.", rich_help_panel=PRIVACY),
     ] = None,
     records: Annotated[
         str | None,
-        typer.Option(metavar="LIST", help="So many random records, e.g. 1000,10000.", rich_help_panel=METHOD),
+        typer.Option(metavar="LIST", help="Numbers of random records, e.g. 1000,10000.", rich_help_panel=METHOD),
     ] = None,
     attributes: Annotated[
-        str | None, typer.Option(metavar="LIST", help="So many attributes, e.g. 2,4,8.", rich_help_panel=METHOD)
+        str | None, typer.Option(metavar="LIST", help="Numbers of attributes, e.g. 2,4,8.", rich_help_panel=METHOD)
     ] = None,
     suppression: Annotated[
         float | None,
         typer.Option(help="Fraction of the records that may be suppressed, e.g. 0.02.", rich_help_panel=PRIVACY),
     ] = None,
-    repetitions: Annotated[int, typer.Option(help="Times that everything is done.", rich_help_panel=METHOD)] = 1,
+    repetitions: Annotated[int, typer.Option(help="How often everything is repeated.", rich_help_panel=METHOD)] = 1,
     queries: Annotated[
         int, typer.Option(help="Random counts that releases have to answer; 0 for none.", rich_help_panel=METHOD)
     ] = 200,
@@ -88,12 +88,12 @@ def compare(
         bool,
         typer.Option(
             "--classifiers",
-            help="Also train classifiers on releases; test on a third kept back.",
+            help="Also train classifiers on releases; test on a held-out third.",
             rich_help_panel=METHOD,
         ),
     ] = False,
     threads: Annotated[
-        int | None, typer.Option(help="Runs at a time; all cores unless said.", rich_help_panel=METHOD)
+        int | None, typer.Option(help="Runs at a time; default all cores.", rich_help_panel=METHOD)
     ] = None,
     seed: Annotated[int | None, typer.Option(help="Makes the figures repeatable.", rich_help_panel=METHOD)] = None,
     reading: Reading = Reading(),  # noqa: B008 - a frozen value
@@ -101,18 +101,18 @@ def compare(
         Path | None,
         typer.Option(
             metavar="FOLDER",
-            help="Folder of tables and drawings; what is finished in it is not done again.",
+            help="Folder of tables and drawings; runs that are finished there are not repeated.",
             rich_help_panel=OUTPUT,
         ),
     ] = None,
     no_drawings: Annotated[bool, typer.Option("--no-drawings", help="Tables only.", rich_help_panel=OUTPUT)] = False,
-    quiet: Annotated[bool, typer.Option("--quiet", help="Print nothing but problems.", rich_help_panel=OUTPUT)] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", help="Print only problems.", rich_help_panel=OUTPUT)] = False,
     as_json: AsJson = False,
 ) -> None:
     """Make releases with several anonymizers, and put losses, risks, utility and times side by side.
 
-    One of the lists -k, -l, -t, --records, --attributes may have several values: that is what varies. An interrupted
-    comparison goes on where it stopped when the same command is given again. What it writes is for the data steward.
+    One of the lists -k, -l, -t, --records, --attributes may have several values: that parameter varies. An interrupted
+    comparison continues when the same command is given again. What it writes is for the data steward.
     """
     from sfumato.cli.words import Words, model_words, names_in, policy_of
 
@@ -213,7 +213,7 @@ def _name_problems(names: Sequence[str]) -> list[str]:
 
 
 def _drawing_problems(out: Path | None, *, no_drawings: bool) -> list[str]:
-    """Find out before the work whether drawings can be made."""
+    """Check, before the work, whether drawings can be made."""
     from importlib.util import find_spec
 
     if out is None or no_drawings or find_spec("matplotlib"):

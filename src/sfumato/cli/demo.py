@@ -1,4 +1,4 @@
-"""``sfumato demo``: the product at work on a synthetic hospital."""
+"""``sfumato demo``: an attack on a synthetic hospital's table, before and after publishing."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ Example:
 """
 
 MARK = "sfumato-demo.txt"
-"""The file by which a demo's own folder is known."""
+"""The file that marks a demo's own folder."""
 
 MARK_TEXT = """\
 This folder was made by `sfumato demo`, which replaces its files when it runs again.
@@ -61,7 +61,7 @@ def demo(
     ),
     patients: Annotated[int, typer.Option(metavar="NUMBER", help="Patients of the synthetic hospital.")] = 20_000,
     seed: Annotated[
-        int | None, typer.Option(min=0, help="Repeat a demo exactly; without it every demo is another town.")
+        int | None, typer.Option(min=0, help="Repeat a demo exactly; without it, each has another town.")
     ] = None,
 ) -> None:
     """Play a linking attack on a synthetic hospital table, publish it safely, and play the attack again."""
@@ -82,7 +82,7 @@ def demo(
 
 
 def plain_console() -> Console:
-    """Return a console of at most 80 columns that colors nothing by itself."""
+    """Return a console of at most 80 columns that adds no colors of its own."""
     from rich.console import Console
 
     console = Console(highlight=False)
@@ -101,7 +101,7 @@ def check_folder(folder: Path) -> None:
 
 
 def write_folder(folder: Path, study: LinkingStudy) -> Verification:
-    """Write the tables and the release, replacing those of an earlier demo alone, and verify what was written."""
+    """Write the tables and the release, replacing only those of an earlier demo, and verify what was written."""
     from sfumato.release.verify import verify
 
     folder.mkdir(exist_ok=True)
@@ -121,7 +121,7 @@ def _write_text(path: Path, text: str) -> None:
 
 @contextmanager
 def _patience() -> Iterator[None]:
-    """Say on stderr why it takes so long, when it does."""
+    """Say on stderr why it takes long, if it does."""
     text = "still working; the first run after installing compiles the program, which takes up to a minute"
     timer = threading.Timer(PATIENCE_SECONDS, complain, [[text]])
     timer.daemon = True
@@ -241,7 +241,7 @@ def _close(console: Console, verification: Verification, out: Path) -> None:
 
 
 def _next_steps(out: Path) -> list[tuple[str, list[str]]]:
-    """Return what to do next, and the pieces of the command that does it."""
+    """Return suggestions for what to do next, with the pieces of each command."""
     program = _program()
     release, report, patients, policy = (
         shlex.quote(str(out / name)) for name in ("release", "release/report.txt", "patients.csv", "policy.toml")
@@ -259,7 +259,7 @@ def _next_steps(out: Path) -> list[tuple[str, list[str]]]:
 
 
 def _program() -> str:
-    """Say how this program can be started again from here."""
+    """Return how to start this program again from here."""
     if shutil.which("sfumato"):
         return "sfumato"
     own = sys.argv[0]
@@ -267,7 +267,7 @@ def _program() -> str:
 
 
 def _command_lines(pieces: Sequence[str], width: int) -> list[str]:
-    """Write a command that can be copied, broken between pieces where it is too long for the screen."""
+    """Write a command that can be copied, broken between pieces if it is too long for the screen."""
     lines = [pieces[0]]
     for piece in pieces[1:]:
         if len(lines[-1]) + len(piece) + 3 > width:

@@ -28,15 +28,15 @@ Example:
 def hierarchy(
     table: Original,
     column: Annotated[str, typer.Argument(metavar="COLUMN", show_default=False, help="Its name.")],
-    out: Annotated[Path | None, typer.Option(metavar="FILE", help="File to write; stdout when left out.")] = None,
+    out: Annotated[Path | None, typer.Option(metavar="FILE", help="File to write; default stdout.")] = None,
     overwrite: Overwrite = False,
     categorical: Categorical = None,
     reading: Reading = Reading(),  # noqa: B008 - a frozen value
 ) -> None:
     """Draft a hierarchy for a column: one line per value, level 0 first, ever coarser to the right.
 
-    Numbers get intervals of round widths, dates calendar units, codes prefixes; other values are listed one by one, to
-    be grouped by writing the same label over several. The file holds original values: it is yours, not for release.
+    Numbers get intervals of round widths, dates calendar units, and codes prefixes. Other values are listed one by one;
+    group them by writing the same label over several. The file holds original values: it is yours, not for release.
     """
     from sfumato.cli.words import all_names
     from sfumato.hierarchy import draft_hierarchy, hierarchy_text, write_hierarchy
@@ -47,10 +47,10 @@ def hierarchy(
     from sfumato.table.schema import Attribute, Kind, Schema
 
     if out is not None and out.exists() and not overwrite:
-        raise InputError(f"{out}: is there already; name another file or add --overwrite")
+        raise InputError(f"{out}: already exists; name another file or add --overwrite")
     codes = all_names(categorical)
     if not {column}.issuperset(codes):
-        raise InputError(f"--categorical: names a column other than {column!r}, which is the only one that is read")
+        raise InputError(f"--categorical: names a column other than {column!r}, the only one that is read")
     source = reading.source
     names: dict[KeyPath, str] = {(key,): f"--{key}" for key in source}
     attribute = Attribute(kind=Kind.CATEGORICAL if codes else None)

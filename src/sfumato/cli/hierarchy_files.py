@@ -1,4 +1,4 @@
-"""Which file of a folder is the hierarchy of which column."""
+"""Match the files of a folder with the columns whose hierarchies they hold."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from sfumato.errors import InputError
 def hierarchy_files(folder: Path, columns: Sequence[str]) -> tuple[dict[str, Path], list[str]]:
     """Find the CSV of each column: named after it, or ending in ``_COLUMN``.
 
-    A file that fits several columns belongs to the longest name; one named exactly after a column goes before others.
+    A file that fits several columns belongs to the longest name; one named exactly after a column takes precedence.
 
     Returns
     -------

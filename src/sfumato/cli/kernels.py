@@ -24,13 +24,13 @@ def say_result(result: dict[str, Any], text: str, *, as_json: bool) -> None:
 
 
 def announce_compiling() -> None:
-    """Say once on stderr, before the first compilation that takes a while, why the command takes longer."""
+    """Say once on stderr, before the first long compilation, why the command takes longer."""
     said: list[str] = []
 
     def listen(kernel: str, seconds: float) -> None:
         if not said:
             said.append(kernel)
-            complain(["compiling, once on this machine, for a job of this size; sfumato warm does it ahead"])
+            complain(["compiling, once on this machine, for a job of this size; sfumato warm does it in advance"])
 
     from sfumato.kernels.announcing import listeners
 

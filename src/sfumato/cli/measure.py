@@ -32,8 +32,8 @@ def measure(
 ) -> None:
     """Print the information losses of a release. Needs the original table, so it is for the data steward.
 
-    The policy is the release's own unless --policy names the one that made it, which is needed where hierarchies or
-    domains of quasi-identifying columns were withheld from the release.
+    The policy is the release's own unless --policy names the one that made it. Name it if hierarchies or domains of
+    quasi-identifying columns were withheld from the release.
     """
     from sfumato.cli.words import Words, policy_of
     from sfumato.evaluation.losses import measure as compare

@@ -22,12 +22,12 @@ PUBLISHERS = (
     "bucketization, slicing, overlapping-slicing, marginals, swapping, rank-swapping, noise, pram, rounding, "
     "top-bottom-coding, sampling"
 )
-"""Those whose releases are no generalized tables."""
+"""Those whose releases are not generalized tables."""
 
 Original = Annotated[Path, typer.Argument(metavar="TABLE", show_default=False, help="CSV or Parquet file.")]
 ReleaseFolder = Annotated[Path, typer.Argument(metavar="RELEASE", show_default=False, help="Folder of a release.")]
 PolicyFile = Annotated[
-    Path | None, typer.Option("--policy", metavar="FILE", help="Policy file (TOML); other words go before it.")
+    Path | None, typer.Option("--policy", metavar="FILE", help="Policy file (TOML); other options override it.")
 ]
 
 Separator = Annotated[
@@ -40,7 +40,7 @@ Missing = Annotated[
     list[str] | None,
     typer.Option(help="Text that stands for a missing value, e.g. '?'; repeatable.", rich_help_panel=READING),
 ]
-NoHeader = Annotated[bool, typer.Option("--no-header", help="The file has no line of names.", rich_help_panel=READING)]
+NoHeader = Annotated[bool, typer.Option("--no-header", help="The file has no header line.", rich_help_panel=READING)]
 ColumnNames = Annotated[
     str | None,
     typer.Option("--columns", metavar="NAMES", help="Names for the columns, in order.", rich_help_panel=READING),
@@ -58,7 +58,7 @@ Sensitive = Annotated[
     typer.Option(metavar="NAMES", help="Columns whose link to a person must stay hidden.", rich_help_panel=COLUMNS),
 ]
 Insensitive = Annotated[
-    list[str] | None, typer.Option(metavar="NAMES", help="Columns to publish as they are.", rich_help_panel=COLUMNS)
+    list[str] | None, typer.Option(metavar="NAMES", help="Columns to publish unchanged.", rich_help_panel=COLUMNS)
 ]
 Others = Annotated[
     str | None,
@@ -93,7 +93,7 @@ class Reading:
 
     @property
     def source(self) -> dict[str, Any]:
-        """What the words say, as a policy writes it."""
+        """Return the options as a policy writes them."""
         from sfumato.cli.words import source_words
 
         return source_words(
@@ -107,7 +107,7 @@ class Reading:
 
 @dataclass(frozen=True)
 class RoleOptions:
-    """Which columns there are."""
+    """The roles of the columns."""
 
     identifying: Identifying = None
     quasi: Quasi = None
@@ -119,7 +119,7 @@ class RoleOptions:
 
     @property
     def words(self) -> dict[str, Any]:
-        """What the words say, as :class:`sfumato.cli.words.Words` takes it."""
+        """Return the options as :class:`sfumato.cli.words.Words` takes them."""
         from sfumato.cli.words import ROLES
 
         return {
@@ -131,7 +131,7 @@ class RoleOptions:
 
 
 def spread(command: Callable[..., None]) -> Callable[..., None]:
-    """Return a command whose bundles are spread out: each of their options stands where the bundle stood."""
+    """Return a command in which each bundle is replaced by its options."""
     hints = get_type_hints(command, include_extras=True)
     bundles: dict[str, Any] = {name: kind for name, kind in hints.items() if is_dataclass(kind)}
     options: list[inspect.Parameter] = []

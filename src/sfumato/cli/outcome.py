@@ -37,7 +37,7 @@ def outcome(work: Callable[[], Any]) -> int:
         code = work()
         sys.stdout.flush()
     except BaseException as error:
-        # The command line library leaves by itself, silently and with code 1, when a pipe breaks.
+        # When a pipe breaks, the command line library exits silently with code 1.
         if isinstance(error, SystemExit) and isinstance(error.__context__, BrokenPipeError):
             error = error.__context__
         if isinstance(error, SystemExit):
@@ -69,11 +69,11 @@ def explained(error: BaseException) -> tuple[list[str], int]:
         return ["not enough memory; close other programs, or take fewer columns or records at a time"], INPUT
     if isinstance(error, BrokenPipeError):
         _leave_stdout()
-        return ["whatever was reading the output has gone; stopped writing"], INPUT
+        return ["the program that read the output has ended; stopped writing"], INPUT
     if isinstance(error, OSError) and error.errno:
         return [_about_system(error, error.errno)], INPUT
     hint = "set SFUMATO_DEBUG=1 to see where in the program"
-    return [f"unexpected {type(error).__name__}, a fault of this program; {hint}"], INPUT
+    return [f"unexpected {type(error).__name__}, a fault in this program; {hint}"], INPUT
 
 
 def complain(lines: Sequence[str]) -> None:
@@ -97,7 +97,7 @@ def printable(line: str) -> str:
 def _about_system(error: OSError, number: int) -> str:
     where = f"{os.fspath(error.filename)}: " if isinstance(error.filename, (str, os.PathLike)) else ""
     if number in (errno.ENOSPC, errno.EDQUOT):
-        return f"{where}the disk is full; make room and start again"
+        return f"{where}the disk is full; free some space and start again"
     if number in (errno.EACCES, errno.EPERM):
         return f"{where}permission denied"
     reason = os.strerror(number)

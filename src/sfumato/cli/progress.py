@@ -1,4 +1,4 @@
-"""A progress bar on stderr, where stderr is a terminal."""
+"""A progress bar on stderr, if stderr is a terminal."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from contextlib import contextmanager
 
 @contextmanager
 def progress_bar(*, quiet: bool = False) -> Iterator[Callable[[str, int, int], None]]:
-    """Give a callback (what, done, total) that draws a bar; it draws nothing when `quiet` or not on a terminal."""
+    """Return a callback (what, done, total) that draws a bar; it draws nothing if `quiet` or not on a terminal."""
     if quiet or not sys.stderr.isatty():
         yield lambda what, done, total: None
         return

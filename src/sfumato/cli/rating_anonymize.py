@@ -1,4 +1,4 @@
-"""``sfumato ratings anonymize``: from ratings and a policy to a release that was decided on."""
+"""``sfumato ratings anonymize``: from ratings and a policy to a verified release."""
 
 from __future__ import annotations
 
@@ -84,20 +84,21 @@ def anonymize(
         Path | None, typer.Option(metavar="FOLDER", help="Folder of the release.", rich_help_panel=OUTPUT)
     ] = None,
     format: Annotated[
-        Literal["csv", "parquet"] | None, typer.Option(help="Of the ratings; csv unless said.", rich_help_panel=OUTPUT)
+        Literal["csv", "parquet"] | None,
+        typer.Option(help="Format of the ratings; default csv.", rich_help_panel=OUTPUT),
     ] = None,
     save_policy: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="Write the policy that these words mean.", rich_help_panel=OUTPUT),
+        typer.Option(metavar="FILE", help="Write the policy that these options mean.", rich_help_panel=OUTPUT),
     ] = None,
     overwrite: Overwrite = False,
-    quiet: Annotated[bool, typer.Option("--quiet", help="Print nothing but problems.", rich_help_panel=OUTPUT)] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", help="Print only problems.", rich_help_panel=OUTPUT)] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Change ratings as little as possible so that (k, epsilon, l)-anonymity holds, or say why that cannot be.
+    """Change ratings as little as possible so that (k, epsilon, l)-anonymity holds, or say why that is impossible.
 
-    Ratings are removed and moved, and invented only with --invent; those of sensitive issues stay as they are. The
-    result is decided on before it is written. With --save-policy and without --out, only the policy is written.
+    Ratings are removed and moved, and invented only with --invent; those of sensitive issues stay unchanged. The result
+    is verified before it is written. With --save-policy and without --out, only the policy is written.
     """
     from sfumato.cli.anonymize import target_problems
     from sfumato.cli.rating_words import rating_policy_of
@@ -155,7 +156,7 @@ def words_of(said: dict[str, Any], problems: list[str], **parts: dict[str, Any])
 
 
 def seed_problem(seed: int | None) -> list[str]:
-    """Say what is wrong with a seed, if anything is."""
+    """Return what is wrong with a seed, if anything."""
     return ["--seed: must be 0 or above"] if seed is not None and seed < 0 else []
 
 

@@ -1,4 +1,4 @@
-"""``sfumato ratings attack``: the scoring attack, on ratings as they are and on what would be published of them."""
+"""``sfumato ratings attack``: the scoring attack, on ratings as they are and on a release of them."""
 
 from __future__ import annotations
 
@@ -47,19 +47,19 @@ Example:
 def attack(
     ratings: RatingsFile,
     policy: PolicyFile = None,
-    known: Annotated[int, typer.Option(metavar="COUNT", help="Ratings of each victim.", rich_help_panel=KNOWN)] = 8,
+    known: Annotated[int, typer.Option(metavar="COUNT", help="Known ratings per victim.", rich_help_panel=KNOWN)] = 8,
     error: Annotated[
         float, typer.Option(help="By how much each may be off, in units of the scale.", rich_help_panel=KNOWN)
     ] = 0,
     about: Annotated[
         Literal["any", "popular", "rare"],
-        typer.Option(metavar="KIND", help="Of which issues of a victim: any, popular or rare.", rich_help_panel=KNOWN),
+        typer.Option(metavar="KIND", help="Which issues they are about: any, popular or rare.", rich_help_panel=KNOWN),
     ] = "any",
     with_sensitive: Annotated[
-        bool, typer.Option("--with-sensitive", help="Of sensitive issues, too.", rich_help_panel=KNOWN)
+        bool, typer.Option("--with-sensitive", help="Also about sensitive issues.", rich_help_panel=KNOWN)
     ] = False,
     threshold: Annotated[
-        float, typer.Option(help="From which eccentricity on a record stands out.", rich_help_panel=KNOWN)
+        float, typer.Option(help="Eccentricity from which on a record stands out.", rich_help_panel=KNOWN)
     ] = 1.5,
     victims: Annotated[
         int, typer.Option(metavar="COUNT", help="People to try; 0 for all.", rich_help_panel=KNOWN)
@@ -99,8 +99,8 @@ def attack(
 ) -> None:
     """Try to find people by a few roughly known ratings, in ratings as they are and in what is published of them.
 
-    For the steward: who is right is judged by the original. With a policy, or -k and --epsilon, a release is made
-    (never written) and attacked, too; without, the original alone is.
+    For the steward: the original decides who is right. With a policy, or -k and --epsilon, a release is made (never
+    written) and attacked, too; otherwise the original alone is.
     """
     from sfumato.cli.rating_anonymize import seed_problem, words_of
     from sfumato.cli.rating_words import rating_policy_of
@@ -113,7 +113,7 @@ def attack(
     problems = seed_problem(seed)
     if is_bare:
         problems += _meaningless(l, suppression, keep, method, invent=invent)
-    # Nothing is promised where the original alone is attacked; the model is only there to make a policy.
+    # If only the original is attacked, nothing is promised; the model is only there to make a policy.
     said = {**locals(), "invent": invent or None, **({"k": 1, "epsilon": 0.0} if is_bare else {})}
     meant = rating_policy_of(words_of(said, [*problems, *_mistakes(known, error, threshold, victims, hold_out)]))
     with progress_bar(quiet=quiet or as_json) as progress:
@@ -146,7 +146,7 @@ def _meaningless(
     *,
     invent: bool,
 ) -> list[str]:
-    """Name the options that say how a release is made, where none is."""
+    """Name the options that say how a release is made, if none is made."""
     given = {"-l": l, "--suppression": suppression, "--keep": keep, "--method": method, "--invent": invent or None}
     return [
         f"{option}: says how a release is made; add -k and --epsilon, or --policy"

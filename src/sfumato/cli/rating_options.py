@@ -1,4 +1,4 @@
-"""Options that the commands on ratings share, and reading ratings as they say."""
+"""Options that the commands on ratings share, and reading ratings by them."""
 
 from __future__ import annotations
 
@@ -28,23 +28,21 @@ Form = Annotated[
 ]
 User = Annotated[
     str | None,
-    typer.Option(
-        metavar="NAME", help="Column of users; the first of the long form unless said.", rich_help_panel=COLUMNS
-    ),
+    typer.Option(metavar="NAME", help="Column of users; in the long form, default the first.", rich_help_panel=COLUMNS),
 ]
 Issue = Annotated[
     str | None,
-    typer.Option(metavar="NAME", help="Column of issues; the second unless said.", rich_help_panel=COLUMNS),
+    typer.Option(metavar="NAME", help="Column of issues; default the second.", rich_help_panel=COLUMNS),
 ]
 Rating = Annotated[
     str | None,
-    typer.Option(metavar="NAME", help="Column of ratings; the third unless said.", rich_help_panel=COLUMNS),
+    typer.Option(metavar="NAME", help="Column of ratings; default the third.", rich_help_panel=COLUMNS),
 ]
 Issues = Annotated[
     list[str] | None,
     typer.Option(
         metavar="NAMES",
-        help="Columns of the wide form that are issues, or patterns; all unless said.",
+        help="Columns of the wide form that are issues, or patterns; default all.",
         rich_help_panel=COLUMNS,
     ),
 ]
@@ -53,7 +51,7 @@ RatingScale = Annotated[
     typer.Option(
         "--scale",
         metavar="LOW,HIGH[,STEP]",
-        help="The ratings there can be; found unless said.",
+        help="The possible ratings; default found in the data.",
         rich_help_panel=READING,
     ),
 ]
@@ -63,7 +61,7 @@ SensitiveNames = Annotated[
 ]
 SensitiveFile = Annotated[
     Path | None,
-    typer.Option(metavar="FILE", help="A file with one of them per line.", rich_help_panel=SENSITIVE),
+    typer.Option(metavar="FILE", help="A file with one issue or pattern per line.", rich_help_panel=SENSITIVE),
 ]
 SensitiveShare = Annotated[
     float | None, typer.Option(metavar="FRACTION", help="A share of all issues.", rich_help_panel=SENSITIVE)
@@ -76,8 +74,8 @@ Seed = Annotated[
     int | None, typer.Option(help="For tests and studies: draws the same share.", rich_help_panel=SENSITIVE)
 ]
 
-# What check demands may also stand in a policy file; None says nothing.
-K = Annotated[int | None, typer.Option("-k", help="Records around each, itself counted.", rich_help_panel=PRIVACY)]
+# What check requires may also be in a policy file; None says nothing.
+K = Annotated[int | None, typer.Option("-k", help="Records around each, itself included.", rich_help_panel=PRIVACY)]
 Epsilon = Annotated[
     float | None, typer.Option(help="Largest difference of ratings that are alike.", rich_help_panel=PRIVACY)
 ]
@@ -87,7 +85,7 @@ L = Annotated[
 ]
 GroupKind = Annotated[
     Literal["ball", "trimmed"] | None,
-    typer.Option(metavar="KIND", help="Who is around a record: ball or trimmed.", rich_help_panel=PRIVACY),
+    typer.Option(metavar="KIND", help="Which records are around one: ball or trimmed.", rich_help_panel=PRIVACY),
 ]
 NullsKind = Annotated[
     Literal["skip", "g", "literal"] | None,
@@ -103,13 +101,13 @@ Method = Annotated[
 ]
 Invent = Annotated[
     bool,
-    typer.Option("--invent", help="Allow ratings that nobody gave, where that costs less.", rich_help_panel=METHOD),
+    typer.Option("--invent", help="Allow ratings that nobody gave if that costs less.", rich_help_panel=METHOD),
 ]
 Keep = Annotated[
     int | None,
-    typer.Option(metavar="COUNT", help="So many of the most rated issues are to stay.", rich_help_panel=METHOD),
+    typer.Option(metavar="COUNT", help="Keep this many of the most rated issues.", rich_help_panel=METHOD),
 ]
-Threads = Annotated[int | None, typer.Option(help="Threads; all cores unless said.", rich_help_panel=METHOD)]
+Threads = Annotated[int | None, typer.Option(help="Threads; default all cores.", rich_help_panel=METHOD)]
 FormOrNone = Annotated[
     Literal["long", "wide", "netflix"] | None,
     typer.Option(
@@ -135,7 +133,7 @@ RepeatSeed = Annotated[
 
 @dataclass(frozen=True)
 class SensitiveWords:
-    """What the command line says about sensitive issues."""
+    """The options about sensitive issues."""
 
     names: Sequence[str] | None
     file: Path | None
@@ -156,12 +154,12 @@ def ratings_of(
     scale: str | None,
     layout: Reading,
 ) -> Ratings:
-    """Read ratings as the words say.
+    """Read ratings as the options say.
 
     Raises
     ------
     SfumatoError
-        With everything that is wrong in the words or the file.
+        With everything that is wrong in the options or the file.
     """
     from sfumato.cli.words import all_names
     from sfumato.policy.entries import checked

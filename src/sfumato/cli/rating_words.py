@@ -1,4 +1,4 @@
-"""From the words of the commands on ratings to a policy. Words go before what a policy file says."""
+"""From the options of the commands on ratings to a policy. Options override a policy file."""
 
 from __future__ import annotations
 
@@ -29,17 +29,17 @@ OPTIONS: dict[tuple[str | int, ...], str] = {
     **{("model", key): f"--{key}" for key in ("group", "nulls")},
     **{("ratings", key): f"--{key}" for key in ("form", "user", "issue", "rating", "issues", "scale")},
 }
-"""What messages call a key that an option said."""
+"""What messages call a key that an option set."""
 
 ADVICE = {
-    "-k: is missing": "-k: say how many records must be around each, e.g. -k 3",
-    "--epsilon: is missing": "--epsilon: say how far ratings that are alike may differ, e.g. --epsilon 1",
+    "-k: is missing": "-k: give the number of records that must be around each, e.g. -k 3",
+    "--epsilon: is missing": "--epsilon: give the largest difference of ratings that are alike, e.g. --epsilon 1",
 }
 
 
 @dataclass(frozen=True)
 class RatingWords:
-    """What the command line says; None means that it says nothing.
+    """What the options say; None means that they say nothing.
 
     Attributes
     ----------
@@ -50,7 +50,7 @@ class RatingWords:
     parts : mapping of str to mapping
         Keys of its other parts.
     problems : sequence of str
-        Already found in the words.
+        Already found in the options.
     """
 
     policy: Path | None
@@ -60,14 +60,14 @@ class RatingWords:
 
 
 def rating_policy_of(words: RatingWords) -> RatingPolicy:
-    """Make the policy that the words mean.
+    """Make the policy that the options mean.
 
     Raises
     ------
     InputError
         When the policy file cannot be read.
     PolicyError
-        With every mistake in the words and in the file.
+        With every mistake in the options and in the file.
     """
     from sfumato.policy.rating_policy import RatingPolicy, read_rating_policy
 
@@ -100,7 +100,7 @@ def scale_words(text: str | None, problems: list[str]) -> list[float] | None:
 
 
 def _names(words: RatingWords) -> dict[KeyPath, str]:
-    """Call what an option said by its option; without a policy file, also what no option said."""
+    """Call each key by its option if an option set it; without a policy file, always."""
     if words.policy is None:
         return dict(OPTIONS)
     given: set[tuple[str | int, ...]] = {(key,) for key, value in words.top.items() if value is not None}
@@ -109,7 +109,7 @@ def _names(words: RatingWords) -> dict[KeyPath, str]:
 
 
 def _update(mapping: dict[str, Any], part: str, keys: Mapping[str, Any]) -> None:
-    """Put what was said into a part; a part of a wrong type is left for the check to complain about."""
+    """Put settings into a part; the check reports a part of a wrong type."""
     said = {key: value for key, value in keys.items() if value is not None}
     given = mapping.get(part, {})
     if said and isinstance(given, Mapping):

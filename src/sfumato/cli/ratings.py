@@ -42,7 +42,7 @@ Example:
 
 def check(
     ratings: RatingsFile,
-    k: Annotated[int, typer.Option("-k", help="Records around each, itself counted.", rich_help_panel=PRIVACY)],
+    k: Annotated[int, typer.Option("-k", help="Records around each, itself included.", rich_help_panel=PRIVACY)],
     epsilon: Annotated[
         float, typer.Option(help="Largest difference of ratings that are alike.", rich_help_panel=PRIVACY)
     ],
@@ -51,7 +51,7 @@ def check(
     ] = 0,
     group: Annotated[
         Literal["ball", "trimmed"],
-        typer.Option(metavar="KIND", help="Who is around a record: ball or trimmed.", rich_help_panel=PRIVACY),
+        typer.Option(metavar="KIND", help="Which records are around one: ball or trimmed.", rich_help_panel=PRIVACY),
     ] = "ball",
     nulls: Annotated[
         Literal["skip", "g", "literal"],
@@ -77,11 +77,11 @@ def check(
             metavar="NAME", help="masks; or the paper's, for study: slicing, pairwise.", rich_help_panel=METHOD
         ),
     ] = "masks",
-    threads: Annotated[int | None, typer.Option(help="Threads; all cores unless said.", rich_help_panel=METHOD)] = None,
+    threads: Annotated[int | None, typer.Option(help="Threads; default all cores.", rich_help_panel=METHOD)] = None,
     how_far: Annotated[
         bool,
         typer.Option(
-            "--how-far", help="Find the largest k, smallest epsilon and largest l too.", rich_help_panel=OUTPUT
+            "--how-far", help="Also find the largest k, smallest epsilon and largest l.", rich_help_panel=OUTPUT
         ),
     ] = False,
     as_json: AsJson = False,

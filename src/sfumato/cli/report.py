@@ -58,13 +58,11 @@ def report(
     ] = False,
     bound: Annotated[
         bool,
-        typer.Option("--bound", help="Also work out how little any release must lose.", rich_help_panel=MEASURED),
+        typer.Option("--bound", help="Also compute how little any release must lose.", rich_help_panel=MEASURED),
     ] = False,
     hierarchies: Hierarchies = None,
     reading: Reading = Reading(),  # noqa: B008 - a frozen value
-    threads: Annotated[
-        int | None, typer.Option(help="Threads; all cores unless said.", rich_help_panel=MEASURED)
-    ] = None,
+    threads: Annotated[int | None, typer.Option(help="Threads; default all cores.", rich_help_panel=MEASURED)] = None,
     seed: Annotated[int | None, typer.Option(help="Makes the figures repeatable.", rich_help_panel=MEASURED)] = None,
     edition: Annotated[
         Edition,
@@ -79,13 +77,13 @@ def report(
         typer.Option(metavar="FILE", help="Page to write, .html, or .json for machines.", rich_help_panel=OUTPUT),
     ] = None,
     overwrite: Overwrite = False,
-    quiet: Annotated[bool, typer.Option("--quiet", help="Print nothing but problems.", rich_help_panel=OUTPUT)] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", help="Print only problems.", rich_help_panel=OUTPUT)] = False,
     as_json: AsJson = False,
 ) -> None:
     """Recount a release, measure risk before and after, play attacks, and write it all on one page that can be signed.
 
-    A release that breaks a promise or was changed is refused. Without --original only what the release itself shows is
-    told. The policy is the release's own unless --policy names the one that made it.
+    A release that breaks a promise or was changed is refused. Without --original, the page says only what the release
+    itself shows. The policy is the release's own unless --policy names the one that made it.
     """
     from sfumato.cli.words import Words, policy_of
     from sfumato.dossier.release_report import report as make_report
@@ -132,10 +130,10 @@ def _read(policy: Policy, file: Path | None) -> Table | None:
 def _problems(
     folder: str | None, original: Path | None, control: Path | None, out: Path | None, *, overwrite: bool
 ) -> list[str]:
-    """Find out before the work whether it could be done, and its result be written."""
+    """Check, before the work, whether it can be done and its result be written."""
     problems = [folder] if folder else []
     if control is not None and original is None:
-        problems.append("--control: is of use only with --original")
+        problems.append("--control: is used only with --original; give both, or leave it out")
     if out is None:
         return problems
     if out.suffix not in (".html", ".json"):
@@ -143,7 +141,7 @@ def _problems(
     if not out.parent.is_dir():
         problems.append(f"--out: {out.parent}: there is no such folder; make it first")
     elif out.exists() and not overwrite:
-        problems.append(f"--out: {out} is there already; name another file or add --overwrite")
+        problems.append(f"--out: {out} already exists; name another file or add --overwrite")
     return [*problems, *_missing_libraries(out)]
 
 

@@ -1,4 +1,4 @@
-"""``sfumato reproduce``: the experiments of the founding papers, done again."""
+"""``sfumato reproduce``: repeat the experiments of the founding papers."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def reproduce(
         Path | None,
         typer.Option(
             metavar="FOLDER",
-            help="Public tables; SFUMATO_DATA unless said. Adult is fetched where neither names a folder that has it.",
+            help="Public tables; default SFUMATO_DATA. Adult is fetched if neither names a folder that has it.",
             rich_help_panel=METHOD,
         ),
     ] = None,
@@ -41,22 +41,22 @@ def reproduce(
         bool, typer.Option("--quick", help="A few records and values, to see that it works.", rich_help_panel=METHOD)
     ] = False,
     seed: Annotated[
-        int, typer.Option(help="Of synthetic tables, and of what draws at random.", rich_help_panel=METHOD)
+        int, typer.Option(help="Seed of synthetic tables and random algorithms.", rich_help_panel=METHOD)
     ] = 1,
     threads: Annotated[
-        int | None, typer.Option(help="Runs at a time; all cores unless said.", rich_help_panel=METHOD)
+        int | None, typer.Option(help="Runs at a time; default all cores.", rich_help_panel=METHOD)
     ] = None,
     out: Annotated[
         Path | None, typer.Option(metavar="FOLDER", help="Folder of tables and drawings.", rich_help_panel=OUTPUT)
     ] = None,
     no_drawings: Annotated[bool, typer.Option("--no-drawings", help="Tables only.", rich_help_panel=OUTPUT)] = False,
-    quiet: Annotated[bool, typer.Option("--quiet", help="Print nothing but problems.", rich_help_panel=OUTPUT)] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", help="Print only problems.", rich_help_panel=OUTPUT)] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Do the experiments of a founding paper again, and say of each of its claims whether it holds.
+    """Repeat the experiments of a founding paper, and say of each of its claims whether it holds.
 
-    Figures have the axes of the paper's, with what it prints beside ours. Tables that are not public have synthetic
-    stand-ins, which are labelled so.
+    Figures have the axes of the paper's, with its printed values beside those measured here. Tables that are not public
+    have synthetic stand-ins, which are labelled as such.
     """
     from sfumato.papers.reproduce import paper_problems
     from sfumato.papers.reproduce import reproduce as run
@@ -73,7 +73,7 @@ def reproduce(
 
 
 def _check_out(out: Path) -> None:
-    """Find out before the work whether the folder can be written."""
+    """Check, before the work, whether the folder can be written."""
     from sfumato.papers.reproduction import check_folder
 
     try:

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 _ARGUMENT = re.compile(
     r"^(population|sampling_fraction|weights|household|threshold|special_uniques|combinations|wildcards|threads)\b"
 )
-MEASURES, KNOWN = "What is measured", "What is known beside the table"
+MEASURES, KNOWN = "What is measured", "What is known besides the table"
 
 EXAMPLE = """\b
 Example:
@@ -68,7 +68,7 @@ def risk(
         list[str] | None,
         typer.Option(
             metavar="NAME|NUMBER",
-            help="Risk not to exceed: ema, health-canada, cms, five or a number; repeatable.",
+            help="Risk that must not be exceeded: ema, health-canada, cms, five or a number; repeatable.",
             rich_help_panel=MEASURES,
         ),
     ] = None,
@@ -87,9 +87,7 @@ def risk(
     wildcards: Annotated[
         bool, typer.Option("--wildcards", help="Count '*' as any value, as sdcMicro does.", rich_help_panel=MEASURES)
     ] = False,
-    threads: Annotated[
-        int | None, typer.Option(help="Threads; all cores unless said.", rich_help_panel=MEASURES)
-    ] = None,
+    threads: Annotated[int | None, typer.Option(help="Threads; default all cores.", rich_help_panel=MEASURES)] = None,
     reading: Reading = Reading(),  # noqa: B008 - a frozen value
     records: Annotated[
         Path | None,
@@ -100,11 +98,11 @@ def risk(
     overwrite: Overwrite = False,
     as_json: AsJson = False,
 ) -> None:
-    """Measure how easily people are found in a table or a release. It is for the data steward: rows are named.
+    """Measure how easily people are found in a table or a release. It is for the data steward: it names rows.
 
-    Only the quasi-identifying columns are looked at; those of a release are known. The population of a release holds
-    original values; --policy names the policy that made the release where its own withholds hierarchies. Lists of
-    columns are separated by commas.
+    It reads only the quasi-identifying columns; a release names its own. The population of a release holds original
+    values; --policy names the policy that made the release if its own withholds hierarchies. Lists of columns are
+    separated by commas.
     """
     from sfumato.cli.words import Words, all_names
     from sfumato.evaluation.risk.measure import risk as measure
@@ -132,12 +130,12 @@ def risk(
     say_result(report.to_dict(), str(report), as_json=as_json)
     if records is not None:
         write_data(report.to_frame(), records, "csv")
-        complain([f"{records}: one line for each record, for you alone; rows are counted without the header"])
+        complain([f"{records}: one line for each record, for you alone; row numbers do not count the header"])
 
 
 @contextmanager
 def _said_as_options() -> Iterator[None]:
-    """Name options, where a problem begins with the argument that they are in Python."""
+    """Name options in problems that begin with the name of a Python argument."""
     try:
         yield
     except SfumatoError as error:
@@ -151,11 +149,11 @@ def _option(argument: re.Match[str]) -> str:
 def _target_problems(records: Path | None, *, overwrite: bool) -> list[str]:
     if records is None or overwrite or not records.exists():
         return []
-    return [f"--records: {records} is there already; name another file or add --overwrite"]
+    return [f"--records: {records} already exists; name another file or add --overwrite"]
 
 
 def _read(table: Path, population: Path | None, words: Words, beside: Sequence[str]) -> tuple[Any, Any]:
-    """Return what to measure and the population: a table that is read as the words say, or a release as it is."""
+    """Return what to measure and the population: a table that is read as the options say, or a release."""
     if table.is_dir():
         raise_all(PolicyError, _useless(words, population))
         return table, None if population is None else _original_people(table, population, words)
@@ -178,11 +176,11 @@ def _table(meant: Policy, path: Path | None, errors: list[SfumatoError]) -> Tabl
 
 
 def _only_quasi(words: Words, beside: Sequence[str]) -> Policy:
-    """Make the policy that reads the quasi-identifying columns, and those that are needed beside them."""
+    """Make the policy that reads the quasi-identifying columns, and others that are needed."""
     from sfumato.cli.words import ModelWord, policy_of
     from sfumato.policy.parts import Columns
 
-    # A policy promises something; of that nothing is looked at here.
+    # A policy needs a promise; it plays no part here.
     models = () if words.policy else (ModelWord("-k", "k-anonymity", {"k": 1}),)
     policy = policy_of(replace(words, models=models))
     quasi = policy.columns.quasi_identifying
@@ -192,7 +190,7 @@ def _only_quasi(words: Words, beside: Sequence[str]) -> Policy:
 
 
 def _original_people(release: Path, population: Path, words: Words) -> Table:
-    """Read a population of original values as the policy says that made the release."""
+    """Read a population of original values by the policy that made the release."""
     from sfumato.cli.words import Words, policy_of
     from sfumato.release.folder import no_release
     from sfumato.table.reading import read_table
@@ -205,7 +203,7 @@ def _original_people(release: Path, population: Path, words: Words) -> Table:
 
 
 def _useless(words: Words, population: Path | None) -> list[str]:
-    """Name the words that say what a release says by itself."""
+    """Name the options that say what a release says itself."""
     said: dict[str, object] = {
         **{f"--{role}": words.roles.get(role) for role in ("identifying", "sensitive", "insensitive")},
         "--categorical": words.categorical,
@@ -213,4 +211,4 @@ def _useless(words: Words, population: Path | None) -> list[str]:
     if population is None:
         read = {f"--{key}": value is not None for key, value in words.source.items()}
         said |= {"--policy": words.policy, "--hierarchies": words.hierarchies, **read}
-    return [f"{option}: a release folder says it itself; leave it out" for option, value in said.items() if value]
+    return [f"{option}: the release folder already says it; leave it out" for option, value in said.items() if value]

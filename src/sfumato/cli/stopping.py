@@ -13,14 +13,14 @@ from sfumato.cli.outcome import STOPPED, complain, explained
 from sfumato.kernels.announcing import compiling
 
 PATIENCE = 0.5
-"""Seconds for the program to end by itself, as it does where nothing is compiled in another thread."""
+"""Seconds for the program to end by itself, as it does if no other thread compiles."""
 
 
 def stop_compiling_at_interrupt() -> None:
     """Watch for interruptions; call it from the main thread.
 
-    The interpreter hands an interruption to the main thread alone, once that runs Python again. It may be waiting for
-    another thread, or be inside the compiler for many seconds.
+    The interpreter passes an interruption to the main thread alone, once that runs Python again. The main thread may be
+    waiting for another thread, or be inside the compiler for many seconds.
     """
     with suppress(ValueError, OSError):
         heard, told = socket.socketpair()

@@ -73,7 +73,7 @@ def utility(
     encoding_of_cells: Annotated[
         str,
         typer.Option(
-            "--cells", metavar="midpoint|bounds|expand", help="What a generalized cell is.", rich_help_panel=LEARNING
+            "--cells", metavar="midpoint|bounds|expand", help="How to read generalized cells.", rich_help_panel=LEARNING
         ),
     ] = "midpoint",
     policy: PolicyFile = None,
@@ -84,11 +84,11 @@ def utility(
 ) -> None:
     """Print how useful a release is. Needs the original table, so it is for the data steward.
 
-    Random queries are answered from the release and from the original, distributions and associations compared, and
-    classifiers trained on the release where there are records to test them on.
+    Random queries are answered from the release and from the original, distributions and associations are compared, and
+    classifiers are trained on the release if there are records to test them on.
 
-    The policy is the release's own unless --policy names the one that made it, which is needed where hierarchies or
-    domains of quasi-identifying columns were withheld from the release.
+    The policy is the release's own unless --policy names the one that made it. Name it if hierarchies or domains of
+    quasi-identifying columns were withheld from the release.
     """
     from sfumato.cli.words import Words, policy_of
     from sfumato.evaluation.utility.learners import LEARNERS
@@ -121,7 +121,7 @@ def _workload(
     aggregate: list[str] | None,
     seed: int | None,
 ) -> Workload:
-    """Draw the queries, and name options where one is wrong."""
+    """Draw the queries; name the options in errors."""
     from sfumato.evaluation.utility.workload import query_workload
 
     try:

@@ -1,4 +1,4 @@
-"""From the words of a command line to a policy. Words go before what a policy file says."""
+"""From the options of a command line to a policy. Options override a policy file."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ ADVICE = {
     "--quasi: is missing": "name the columns that an attacker may know, e.g. --quasi age,sex,zip",
     f"{ANY_MODEL}: is missing": "ask for at least one, e.g. -k 5",
 }
-"""What to do where nothing was said; for a policy file the key says enough."""
+"""What to do if nothing was given; for a policy file the key says enough."""
 
 
 @dataclass(frozen=True)
 class ModelWord:
-    """A privacy model that an option asks for.
+    """A privacy model that an option names.
 
     Attributes
     ----------
@@ -51,7 +51,7 @@ class ModelWord:
 
 @dataclass(frozen=True)
 class Words:
-    """What the command line says about the policy; None and empty mean that it says nothing.
+    """What the options say about the policy; None and empty mean that they say nothing.
 
     Attributes
     ----------
@@ -61,7 +61,7 @@ class Words:
         For each role, the lists of names as they were typed.
     others : str or None
     categorical : sequence of str
-        Lists of names, as they were typed, of columns that are categories whatever they look like.
+        Lists of names, as they were typed, of columns that are always categorical.
     hierarchies : Path or None
     models : sequence of ModelWord
     anonymizer : str or None
@@ -73,7 +73,7 @@ class Words:
         Keys of the policy's top level.
     format : str or None
     problems : sequence of str
-        Already found in the words.
+        Already found in the options.
     """
 
     policy: Path | None = None
@@ -91,14 +91,14 @@ class Words:
 
 
 def policy_of(words: Words) -> Policy:
-    """Make the policy that the words mean.
+    """Make the policy that the options mean.
 
     Raises
     ------
     InputError
         When the policy file or the folder of hierarchies cannot be read.
     PolicyError
-        With every mistake in the words and in the file.
+        With every mistake in the options and in the file.
     """
     mapping = spelled_out(read_policy(words.policy)) if words.policy else {}
     problems = list(words.problems)
@@ -122,7 +122,7 @@ def source_words(
     header: bool,
     columns: str | None,
 ) -> dict[str, Any]:
-    """Return what the words say about reading a file, as a policy writes it."""
+    """Return what the options say about reading a file, as a policy writes it."""
     said = {
         "separator": SEPARATORS.get(separator, separator) if separator else separator,
         "encoding": encoding,
@@ -142,7 +142,7 @@ def model_words(
     t: float | None,
     others: Sequence[str],
 ) -> tuple[list[ModelWord], list[str]]:
-    """Return the privacy models that the words ask for, and the problems with those words."""
+    """Return the privacy models that the options name, and the problems with these options."""
     found: list[ModelWord] = []
     problems: list[str] = []
     if k is not None:
@@ -162,16 +162,18 @@ def model_words(
 
 
 def all_names(texts: Sequence[str] | None) -> list[str]:
-    """Return the names in several lists of names; none where nothing was said."""
+    """Return the names in several lists of names; empty if nothing was given."""
     return [name for text in texts or () for name in names_in(text)]
 
 
 def names_in(text: str) -> list[str]:
-    """Split names at commas; a name with a comma is put in double quotes."""
+    """Split names at commas; a name that holds a comma is in double quotes."""
     try:
         names = next(csv.reader([text], skipinitialspace=True), [])
     except csv.Error:
-        raise PolicyError("a list of names has a line break outside double quotes; put that name in them") from None
+        raise PolicyError(
+            "a list of names has a line break outside double quotes; put that name in double quotes"
+        ) from None
     return [name.strip() for name in names if name.strip()]
 
 
@@ -190,7 +192,7 @@ def _with_advice(problem: str) -> str:
 
 
 def _update(mapping: dict[str, Any], part: str, said: Mapping[str, Any]) -> None:
-    """Put what was said into a part of the policy; a part of a wrong type is left for the check to complain about."""
+    """Put settings into a part of the policy; the check reports a part of a wrong type."""
     said = {key: value for key, value in said.items() if value is not None}
     given = mapping.get(part, {})
     if said and isinstance(given, Mapping):
@@ -216,7 +218,7 @@ def _say_columns(mapping: dict[str, Any], words: Words, names: dict[KeyPath, str
 
 
 def _moved_roles(columns: Mapping[str, Any], said: Mapping[str, Sequence[str]]) -> dict[str, Any]:
-    """Give every column that was named its new role; it keeps its settings."""
+    """Give every named column its new role; it keeps its settings."""
     named = {name for listed in said.values() for name in listed}
     settings = {name: setting for given in _settled(columns).values() for name, setting in given.items()}
     moved: dict[str, Any] = {}
@@ -231,7 +233,7 @@ def _moved_roles(columns: Mapping[str, Any], said: Mapping[str, Sequence[str]]) 
 
 
 def _settled(columns: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
-    """Return the columns with settings, by role; a role of a wrong type is left for the check to complain about."""
+    """Return the columns with settings, by role; the check reports a role of a wrong type."""
     return {role: columns[role] for role in ROLES_WITH_SETTINGS if isinstance(columns.get(role), Mapping)}
 
 
@@ -305,7 +307,7 @@ def settings_in(texts: Sequence[str], option: str, problems: list[str]) -> dict[
 
 
 def _value(text: str) -> Any:
-    """Read a value as TOML does; what is no TOML value is text."""
+    """Read a value as TOML does; anything else is text."""
     try:
         return tomllib.loads(f"value = {text}")["value"]
     except (tomllib.TOMLDecodeError, RecursionError):

@@ -1,4 +1,4 @@
-"""Which run comes next: long and short ones beside each other."""
+"""Choose which run comes next: long and short runs go on at the same time."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from sfumato.comparison.plan import Run
 
 
 class Agenda:
-    """Runs that wait, and what is known of how long each anonymizer takes.
+    """Runs that wait, and how long each anonymizer is known to take.
 
-    A run that takes long spends most of its time in kernels, a short one in the interpreter, which only one thread can
-    use at a time: two short ones would wait for each other. So as many long runs go on as short ones; and since each
-    kind starts from its own end, what is left for the end is of middle length.
+    A long run spends most of its time in kernels, a short one in the interpreter, which only one thread can use at a
+    time, so two short runs would wait for each other. Therefore as many long runs go on as short ones. Each kind starts
+    from its own end of the list, so the runs of medium length are left for the end.
 
     Parameters
     ----------
@@ -29,7 +29,7 @@ class Agenda:
         self._lock = Lock()
 
     def begin(self) -> Run:
-        """Take a run: of an anonymizer that nothing is known of, else a long or a short one, whichever are fewer now.
+        """Take a run of an anonymizer with unknown times, else a long or a short run, whichever are fewer now.
 
         Raises
         ------
@@ -46,7 +46,7 @@ class Agenda:
             return chosen
 
     def end(self, run: Run, seconds: float) -> None:
-        """Say how long a run took."""
+        """Note how long a run took."""
         with self._lock:
             self._seconds[run.anonymizer] = seconds
             self._balance -= self._is_long.pop(run, 0)

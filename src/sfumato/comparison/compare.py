@@ -59,27 +59,27 @@ def compare(
     table
         From :func:`sfumato.read_table`.
     models
-        What every release has to satisfy besides the parameter that varies; with ``vary="k"`` k-anonymity need not be
-        named.
+        What every release has to satisfy besides the parameter that varies; with ``vary="k"``, k-anonymity may be left
+        out.
     anonymizers
         Names or values, or labels with values: ``{"strict": sf.Mondrian(), "relaxed": sf.Mondrian(mode="relaxed")}``.
     vary
-        A parameter that exactly one of the models has, such as ``"k"``, ``"l"`` or ``"t"``; or ``"records"`` (so many
-        random ones) or ``"attributes"`` (so many quasi-identifying ones, the first that are declared).
+        A parameter that exactly one of the models has, such as ``"k"``, ``"l"`` or ``"t"``; or ``"records"`` (that many
+        random ones) or ``"attributes"`` (that many quasi-identifying ones, the first that are declared).
     values
         Its values.
     repetitions
-        Times that everything is done, for algorithms that draw at random; with a seed each time with another one.
+        How often everything is repeated, for random algorithms; if a seed is given, each repetition has another one.
     recoding, suppression_limit
         As for :func:`sfumato.anonymize`.
     queries
         Random counts that every release has to answer; 0 measures no utility beyond information loss.
     classifiers
-        Keep a third of the records back, train classifiers on every release, and test them on those. Needs
+        Hold out a third of the records, train classifiers on every release, and test them on those. Needs
         scikit-learn.
     folder
-        Where finished runs are written as they come; the same call goes on with what it finds there. It is for the data
-        steward alone.
+        Where finished runs are written as they come; the same call continues with what it finds there. It is for the
+        data steward alone.
     seed
         None draws from the operating system.
     threads
@@ -120,7 +120,7 @@ def compare(
 
 @dataclass(eq=False)
 class _Runs:
-    """The runs of a plan on their way."""
+    """The runs of a plan while they are made."""
 
     plan: Plan
     ground: SharedWork
@@ -128,7 +128,7 @@ class _Runs:
     progress: Progress
 
     def all(self, threads: int) -> list[RunOutcome]:
-        """Do what is not done yet, several runs at a time; when stopped, what is finished stays written."""
+        """Do all unfinished runs, several at a time; if it is stopped, finished runs stay written."""
         runs = list(self.plan.runs())
         written = self.store.finished() if self.store else {}
         found = {run.key: written[run.key] for run in runs if run.key in written}
@@ -169,7 +169,7 @@ class _Worker:
     stopped: Event = field(default_factory=Event)
 
     def next(self) -> RunOutcome:
-        """Do the next run, and write down what came of it."""
+        """Do the next run, and record its outcome."""
         run = self.agenda.begin()
         self.warmed.of(run.anonymizer, lambda: self._warm_up(run))
         prepared, began = self.tables.of(run), time.perf_counter()
@@ -181,10 +181,10 @@ class _Worker:
         return outcome
 
     def _warm_up(self, run: Run) -> None:
-        """Let the anonymizer run on a few records: what is compiled at first use must not count as its time."""
+        """Run the anonymizer on a few records, so that compiling at first use does not count as its time."""
         table = self.ground.table
         few = Table(table.frame.head(WARM), table.schema, table.kinds, table.source)
-        # Whatever is wrong with so few records, the run itself says what is wrong with the table.
+        # Errors with so few records do not matter: the run itself reports what is wrong with the table.
         with suppress(SfumatoError):
             original = Original.of(part_of(few, self.plan.vary, run))
             released(run, self.plan, self.ground, original, self._watch)
@@ -201,7 +201,7 @@ class _Stopped(Exception):
 def _setting_problems(table: object, queries: object, seed: object, limit: object) -> list[str]:
     problems = []
     if not isinstance(table, Table):
-        problems.append("table: is no Table; read it with sfumato.read_table")
+        problems.append("table: is not a Table; read it with sfumato.read_table")
     if not isinstance(queries, int) or isinstance(queries, bool) or queries < 0:
         problems.append("queries: must be a whole number, 0 or above")
     problems += seed_problems(seed)
@@ -222,7 +222,7 @@ def _size_problems(table: Table, laid: Plan) -> list[str]:
 def _identity(
     table: Table, laid: Plan, recoding: Recoding | None, limit: float, queries: int, classifiers: bool, seed: int | None
 ) -> dict[str, Any]:
-    """Say what tells this comparison from others; more values and repetitions may be added to it later."""
+    """Return what distinguishes this comparison from others; values and repetitions may be added later."""
     return {
         "table": fingerprint(table.frame),
         "schema": repr(table.schema),

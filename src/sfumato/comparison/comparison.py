@@ -55,7 +55,7 @@ class Comparison:
 
     @property
     def figures(self) -> tuple[str, ...]:
-        """Names of the figures that were measured."""
+        """Return the names of the figures that were measured."""
         return tuple(self.frame.columns[5:])
 
     def means(self) -> pl.DataFrame:
@@ -65,7 +65,7 @@ class Comparison:
         return done.group_by(keys, maintain_order=True).agg(pl.col(self.figures).mean())
 
     def frontier(self, risk: str, utility: str) -> pl.DataFrame:
-        """Return the releases that no other one beats, at lower risk with no more loss.
+        """Return the releases that no other release beats by lower risk at no more loss.
 
         Parameters
         ----------
@@ -81,7 +81,7 @@ class Comparison:
 
     @property
     def recommendation(self) -> str:
-        """One sentence: which anonymizer to take, and why."""
+        """Recommend an anonymizer in one sentence, with reasons."""
         return recommend(self.means(), self.vary)
 
     def save(self, folder: str | Path, *, drawings: bool = True) -> Path:
@@ -90,7 +90,7 @@ class Comparison:
         Parameters
         ----------
         folder
-            Made when it is not there.
+            Created if it does not exist.
         drawings
             Draw curves, as SVG; needs matplotlib.
 
@@ -120,12 +120,12 @@ class Comparison:
         return f"Comparison({self.frame.height} runs over {self.vary})"
 
     def __str__(self) -> str:
-        """Write a table of the most telling figure for each anonymizer and value, and the recommendation."""
+        """Write a table of the most important figure for each anonymizer and value, and the recommendation."""
         parts = [self._table(name) for name in ("loss", "count_error", "seconds") if name in self.figures]
         return "\n".join([*parts, *self._failures(), self.recommendation])
 
     def _failures(self) -> list[str]:
-        """Say why some have no release; what is the same at several values is said once."""
+        """Say why some have no release; a reason that holds for several values is said once."""
         failed = self.frame.filter(pl.col("status") != DONE)
         alike = failed.group_by(["anonymizer", "reason"], maintain_order=True).agg(pl.col(self.vary).unique().sort())
         return [

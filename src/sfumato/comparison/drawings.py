@@ -1,4 +1,4 @@
-"""What a comparison looks like: every figure against what varies, and risk against loss."""
+"""Drawings of a comparison: every figure against what varies, and risk against loss."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The efficient frontier: what nobody beats."""
+"""The efficient frontier: the releases that no other release beats."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import polars as pl
 
 
 def frontier_of(rows: pl.DataFrame, risk: str, loss: str) -> pl.DataFrame:
-    """Return the rows that no other one beats, at lower risk with no more loss, by rising risk.
+    """Return the rows that no other row beats by lower risk at no more loss, by rising risk.
 
     Parameters
     ----------

@@ -14,7 +14,7 @@ from sfumato.models import KAnonymity
 from sfumato.models.protocol import PrivacyModel
 
 RECORDS, ATTRIBUTES = "records", "attributes"
-"""What may vary beside parameters of models: how much of the table is used."""
+"""What may vary besides parameters of models: how much of the table is used."""
 
 Way = Anonymizer | Publisher
 Value = int | float
@@ -40,7 +40,7 @@ class Run:
 
     @property
     def key(self) -> str:
-        """Name it, unlike every other run of the same plan."""
+        """Return a name that is unique among the runs of a plan."""
         return f"{self.anonymizer}|{self.value!r}|{self.repetition}"
 
 
@@ -68,16 +68,16 @@ class Plan:
     repetitions: int = 1
 
     def runs(self) -> Iterator[Run]:
-        """Give the runs: one repetition of everything after the other, so that an early end leaves whole curves."""
+        """Return the runs, one repetition after the other, so that an early end leaves whole curves."""
         for repetition in range(self.repetitions):
             for value in self.values:
                 for label in self.anonymizers:
                     yield Run(label, value, repetition)
 
     def longest_first(self, runs: Sequence[Run]) -> list[Run]:
-        """Order runs so that none that takes long is left for the end, where others have nothing to do beside it.
+        """Order runs so that no long run is left for the end, when other threads would be idle.
 
-        One repetition after the other. Small classes take longest, which is the plan's own order; so do many records
+        One repetition comes after the other. Small classes take longest, and come first in the plan; so do many records
         and many attributes.
         """
         if self.vary not in (RECORDS, ATTRIBUTES):
@@ -96,7 +96,7 @@ def plan(
     values: Sequence[Value],
     repetitions: int,
 ) -> Plan:
-    """Check what was asked for, and lay out the runs.
+    """Check the settings, and list the runs.
 
     Raises
     ------

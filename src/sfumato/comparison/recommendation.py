@@ -7,10 +7,10 @@ import polars as pl
 from sfumato.numbers import figure, percent
 
 CRITERIA = {"count_error": "median error of counts", "loss": "information loss"}
-"""What decides, the first that was measured for all; less is better."""
+"""The criteria: the first that was measured for all decides; less is better."""
 
 CLOSE = 1.05
-"""Anonymizers within 5 % of the best are as good; the fastest of them is taken."""
+"""Anonymizers within 5 % of the best count as equally good; the fastest of them is taken."""
 
 
 def recommend(means: pl.DataFrame, vary: str) -> str:
@@ -31,7 +31,7 @@ def recommend(means: pl.DataFrame, vary: str) -> str:
     reached = means.group_by("anonymizer", maintain_order=True).agg(pl.len(), pl.col(criterion, "seconds").mean())
     complete = reached.filter(pl.col("len") == reached["len"].max())
     best = complete[criterion].min()
-    assert isinstance(best, float)  # the column is of floats without nulls
+    assert isinstance(best, float)  # a column of floats without nulls
     close = complete.filter(pl.col(criterion) <= best * CLOSE).sort("seconds", criterion)
     chosen = close.row(0, named=True)
     words = CRITERIA[criterion]

@@ -1,4 +1,4 @@
-"""One run: make the release, measure it, and say in figures what came of it."""
+"""One run: make the release, measure it, and return its figures."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ DONE, IMPOSSIBLE, REFUSED = "done", "impossible", "refused"
 
 @dataclass(frozen=True)
 class RunOutcome:
-    """What came of a run.
+    """The outcome of a run.
 
     Attributes
     ----------
@@ -34,7 +34,7 @@ class RunOutcome:
     reason : str
         Why there is no release.
     figures : mapping of str to number
-        Empty where there is no release.
+        Empty if there is no release.
     """
 
     run: Run
@@ -95,7 +95,7 @@ def released(run: Run, plan: Plan, ground: SharedWork, original: Original, progr
 
 
 def _figures(release: Release) -> dict[str, float]:
-    """Figures of a release's report that a comparison can use, under the report's own names."""
+    """Return the figures of a release's report that a comparison can use, under the report's own names."""
     report = release.report
     figures: dict[str, float] = {"records": report.original, "suppressed": report.suppressed}
     if isinstance(report, Report):

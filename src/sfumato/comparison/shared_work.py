@@ -19,7 +19,7 @@ from sfumato.table.schema import Schema
 from sfumato.table.table import Table
 
 Part = tuple[int | float, int]
-"""What tells parts of a table apart: a number of records and a repetition, or a number of attributes."""
+"""What distinguishes parts of a table: a number of records and a repetition, or a number of attributes."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,13 +57,13 @@ class SharedWork:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class PreparedTable:
-    """A table that runs use, with all that is worked out of it whatever the release.
+    """A table that runs use, with everything that is computed from it independently of the release.
 
     Attributes
     ----------
     original : Original
     questions : Questions or None
-        The queries and their exact answers; None where no utility is measured.
+        The queries and their exact answers; None if no utility is measured.
     trained : Once
         Accuracies of classifiers that were trained on the original, tested on the records that were held out.
     """
@@ -74,7 +74,7 @@ class PreparedTable:
 
 
 class PreparedTables:
-    """Every table that runs use: read for the first run that needs it, forgotten after the last one.
+    """Every table that runs use: read for the first run that needs it, dropped after the last one.
 
     Parameters
     ----------
@@ -103,7 +103,7 @@ class PreparedTables:
         return self._prepared.of(_part(self._plan, run), lambda: prepared(part_of(table, vary, run), self._ground))
 
     def ended(self, run: Run) -> None:
-        """Forget the table of a run after the last that used it."""
+        """Drop the table of a run after the last run that used it."""
         part = _part(self._plan, run)
         with self._lock:
             self._left[part] -= 1

@@ -1,4 +1,4 @@
-"""Finished runs on disk, so that a comparison that was interrupted goes on where it stopped."""
+"""Finished runs on disk, so that an interrupted comparison continues where it stopped."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ class RunStore:
     Parameters
     ----------
     folder
-        Made when it is not there; its parent must be.
+        Created if it does not exist; its parent must exist.
     identity
-        What tells this comparison from every other: settings, and a fingerprint of the table.
+        What distinguishes this comparison from every other: settings, and a fingerprint of the table.
 
     Raises
     ------
@@ -42,7 +42,7 @@ class RunStore:
         _said_plainly(folder, self._open)
 
     def finished(self) -> dict[str, RunOutcome]:
-        """Return the runs that were finished before, by their keys; a line that was cut off is forgotten."""
+        """Return the runs that were finished before, by their keys; a line that was cut off is ignored."""
         path = self._folder / RUNS
         if not path.is_file():
             return {}
@@ -56,7 +56,7 @@ class RunStore:
         return found
 
     def add(self, outcome: RunOutcome) -> None:
-        """Write down a finished run, for good."""
+        """Record a finished run on disk."""
         _said_plainly(self._folder, lambda: self._append(json.dumps(outcome.to_dict())))
 
     def _append(self, line: str) -> None:
@@ -70,11 +70,11 @@ class RunStore:
             raise InputError(f"{self._folder.parent}: there is no such folder; make it first")
         mark = self._folder / MARK
         if self._folder.exists() and not mark.is_file() and _holds_something(self._folder):
-            raise InputError(f"{self._folder}: is there already and holds no comparison; name another folder")
+            raise InputError(f"{self._folder}: already exists and holds no comparison; name another folder")
         if mark.is_file() and _read(mark) != self._identity:
             raise InputError(
-                f"{self._folder}: holds a comparison of other settings or another table; name another folder, or "
-                "repeat the settings to go on with it"
+                f"{self._folder}: holds a comparison with other settings or of another table; name another folder, or "
+                "repeat the settings to continue it"
             )
         self._folder.mkdir(exist_ok=True)
         if not mark.is_file():
@@ -90,7 +90,7 @@ class RunStore:
 
 
 def fingerprint(frame: pl.DataFrame) -> str:
-    """Return what tells one table from another: the sha256 of its columns. It stays with the data steward."""
+    """Return what distinguishes one table from another: the sha256 of its columns. It stays with the data steward."""
     digest = hashlib.sha256()
     for name in frame.columns:
         digest.update(name.encode())

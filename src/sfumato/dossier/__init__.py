@@ -1,1 +1,1 @@
-"""The page about a release that is signed."""
+"""The page about a release that a steward signs."""

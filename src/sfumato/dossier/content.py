@@ -1,4 +1,4 @@
-"""What stands in the report: every figure as plain values, measured once."""
+"""The content of the report: every figure as plain values, measured once."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ from sfumato.table.table import Table
 
 DIGITS = 6
 LEAST = 10
-"""Original records that a subgroup must have to be told."""
+"""Original records that a subgroup must have to be reported."""
 
 QUERIES = 500
 
@@ -97,7 +97,7 @@ def content_of(subject: ReportedRelease, wishes: ReportOptions) -> dict[str, Any
     Raises
     ------
     VerificationError
-        When the release does not keep what it promises, or was changed: nobody is to sign that.
+        When the release does not keep its promises, or was changed: nobody should sign that.
     """
     refuse_broken(subject.verification)
     wishes.progress("risk", 1, 5)
@@ -132,7 +132,7 @@ def content_of(subject: ReportedRelease, wishes: ReportOptions) -> dict[str, Any
 
 
 def refuse_broken(verification: Verification) -> None:
-    """Raise VerificationError with every check that a report must not be written over."""
+    """Raise VerificationError with every check that forbids writing a report."""
     wrong = [check for check in verification.checks if check.outcome is Outcome.BROKEN]
     if wrong:
         raise VerificationError(
@@ -152,7 +152,7 @@ def _records(subject: ReportedRelease) -> dict[str, Any]:
 
 
 def _columns(subject: ReportedRelease) -> list[dict[str, Any]]:
-    """List every column with its role and what its hierarchy is."""
+    """List every column with its role and its hierarchy."""
     table = subject.original
     if table is None:
         published = [name for frame in subject.published.tables.values() for name in frame.columns]
@@ -199,7 +199,7 @@ def _promises(subject: ReportedRelease) -> list[dict[str, Any]]:
 
 
 def _risks(subject: ReportedRelease) -> dict[str, Any] | None:
-    """Measure risk before and after, for kinds whose records can be grouped by what is published of them."""
+    """Measure risk before and after, for kinds of release whose records can be grouped by their published values."""
     found: dict[str, Any] = {}
     if subject.original is not None:
         found["before"] = _risk_figures(risk(subject.original, combinations=1))
@@ -279,7 +279,7 @@ def _attacks(subject: ReportedRelease, wishes: ReportOptions) -> dict[str, Any] 
 
 
 def _by_weight(results: Sequence[AttackResult]) -> list[AttackResult]:
-    """Put what works first, and of that what no promise allows."""
+    """Sort attacks that succeed first, and among them those that no promise allows."""
     return sorted(results, key=lambda result: (not result.succeeds, result.is_allowed))
 
 
@@ -299,7 +299,7 @@ def _suppression(subject: ReportedRelease) -> dict[str, Any] | None:
 
 
 def _earlier(subject: ReportedRelease, wishes: ReportOptions) -> list[dict[str, Any]]:
-    """Play the intersection of each earlier release with this one, where there is an original to judge by."""
+    """Play the intersection of each earlier release with this one, if there is an original to judge by."""
     found = []
     for release in subject.earlier:
         name = release.name if isinstance(release, Path) else repr(release)

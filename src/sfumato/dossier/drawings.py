@@ -14,7 +14,7 @@ _NAMES = re.compile(r'(\bid="|url\(#|xlink:href="#)')
 
 
 def draw_report(content: Mapping[str, Any]) -> dict[str, str]:
-    """Draw what the content has; name → inline SVG.
+    """Draw the figures of the content; name → inline SVG.
 
     Raises
     ------
@@ -136,5 +136,5 @@ def _associations(utility: Mapping[str, Any] | None) -> str:
 
 
 def _inline(figure: Any, name: str) -> str:
-    """Return the drawing without what only a file of its own needs, its inner names unlike those of other drawings."""
+    """Return the drawing without what only a separate file needs, and with inner names of its own."""
     return _NAMES.sub(rf"\g<1>{name}-", _HEAD.sub("", svg_of(figure, name), count=1))

@@ -1,4 +1,4 @@
-"""The report as one HTML page that needs nothing else: no script, no network."""
+"""The report as one self-contained HTML page: no script, no network."""
 
 from __future__ import annotations
 

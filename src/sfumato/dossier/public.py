@@ -1,4 +1,4 @@
-"""The edition for others: nothing that was counted on the original, and no small count."""
+"""The edition for others: no figure that was counted on the original, and no small count."""
 
 from __future__ import annotations
 
@@ -6,15 +6,15 @@ from collections.abc import Mapping
 from typing import Any
 
 MASKED = 10
-"""Counts below this are not told."""
+"""Counts below this are masked."""
 
 
 def public_edition(content: Mapping[str, Any]) -> dict[str, Any]:
     """Return what may be given to others.
 
-    Left out: risks, losses, answers and subgroups, which were measured on the original; an attacker who knows all
-    records but one could try every value for that one and see which gives the same figures. Of attacks only the verdict
-    is kept. What remains can be worked out from the release, or is no figure of the data.
+    Left out: risks, losses, answers and subgroups, which were measured on the original. An attacker who knows all
+    records but one could try every value for that one and see which gives the same figures. Of attacks, only the
+    verdict is kept. What remains can be computed from the release, or is not a figure of the data.
     """
     return {
         **content,
@@ -32,7 +32,7 @@ def public_edition(content: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _published_risk(risk: Mapping[str, Any] | None) -> dict[str, Any] | None:
-    """Keep what any recipient can count."""
+    """Keep the risks that any recipient can count."""
     if not risk or "after" not in risk:
         return None
     after = {**risk["after"], "unique": _masked(risk["after"]["unique"]), "above": []}

@@ -1,4 +1,4 @@
-"""The verb: from a release and its original to a report that somebody can sign."""
+"""Make a report that somebody can sign from a release and its original."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class ReleaseReport:
         return {**told, "summary": summary_of(told), "doubts": doubts_of(told)}
 
     def html(self, edition: Edition = "internal") -> str:
-        """Return the page: one file, no script, nothing loaded from elsewhere. Needs Jinja and matplotlib."""
+        """Return the page: one file without scripts or anything loaded from elsewhere. Needs Jinja and matplotlib."""
         told = self.to_dict(edition)
         return render(told, draw_report(told) if edition == "internal" else {})
 
@@ -66,11 +66,11 @@ class ReleaseReport:
         Raises
         ------
         InputError
-            When the file is there already, or cannot be written.
+            When the file already exists, or cannot be written.
         """
         target = Path(path)
         if target.exists() and not overwrite:
-            raise InputError(f"{target}: is there already; name another file, or overwrite it")
+            raise InputError(f"{target}: already exists; name another file, or overwrite it")
         as_json = target.suffix == ".json"
         text = json.dumps(self.to_dict(edition), indent=2, ensure_ascii=False) if as_json else self.html(edition)
         part = target.with_name(f".{target.name}.part")
@@ -116,9 +116,9 @@ def report(
     release
         A release folder, or a release in memory. It is recounted first.
     original
-        The table it was made from. Without it nothing is said of risk before, attacks, and what was lost.
+        The table it was made from. Without it, the report says nothing about risk before, attacks, and loss.
     policy
-        The steward's own, for purpose and recipient, and to repeat the release.
+        The steward's own policy, for purpose and recipient, and to repeat the release.
     control
         People who were not in the data, for the attacks.
     earlier
@@ -126,7 +126,7 @@ def report(
     attacks
         Play the default set of attacks.
     bound
-        Work out how little any release of the table must lose; takes a while.
+        Compute how little any release of the table must lose; takes a while.
     seed
         For tests and studies; None draws from the operating system.
     threads
@@ -141,14 +141,14 @@ def report(
     Raises
     ------
     VerificationError
-        When the release breaks a promise or was changed: nobody is to sign that.
+        When the release breaks a promise or was changed: nobody should sign that.
     InputError, PolicyError
-        With everything that is wrong with what was handed in.
+        With everything that is wrong with the arguments.
     """
     given = {"original": original, "control": control}
     raise_all(
         InputError,
-        [f"{name}: is no Table; read it first" for name, one in given.items() if not isinstance(one, Table | None)],
+        [f"{name}: is not a Table; use read_table" for name, one in given.items() if not isinstance(one, Table | None)],
     )
     progress("verifying", 0, 5)
     subject = _subject(release, original, policy, control, tuple(earlier))
@@ -167,7 +167,7 @@ def _subject(
     refuse_broken(verification)
     opened = open_release(release)
     if opened.description is None:
-        raise InputError("release: is none; give a release, or the folder of one")
+        raise InputError("release: is not a release; give a release, or the folder of one")
     if policy is not None and opened.policy.text is not None:
         said = PublishedPolicy(policy.published()).content
         raise_all(PolicyError, policy_contradictions(said, opened.policy.content))

@@ -1,4 +1,4 @@
-"""Whom suppression hits: by attribute, and by subgroup of people."""
+"""Who was suppressed: by attribute, and by subgroup of people."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ from sfumato.table.table import Table
 
 STAR = "*"
 GROUPS = 6
-"""Subgroups of an attribute that are told apart at most."""
+"""Most subgroups of an attribute that are distinguished."""
 
 
 @dataclass(frozen=True)
 class Subgroup:
-    """Some people, and how many of them are left.
+    """A subgroup of people, and how many of them were left out.
 
     Attributes
     ----------
@@ -63,12 +63,12 @@ def starred_shares(published: PublishedTable) -> dict[str, float]:
 def suppressed_subgroups(
     published: PublishedTable, original: Table, recoding: Recoding, least: int
 ) -> tuple[Subgroup, ...]:
-    """Find out how many people of each subgroup were left out for sure, where any were.
+    """Count how many people of each subgroup were certainly left out, if any were.
 
-    Somebody whom no published record covers was left out; records whose quasi-identifying values are all ``*`` cover
-    nobody. Whoever is covered by the records of others is not counted, so that the shares are lower bounds; with one
-    vocabulary for the whole table they are exact. Nothing is told of class means, which cover nobody for sure, nor of
-    groups of fewer than `least` original records.
+    A person whom no published record covers was left out; records whose quasi-identifying values are all ``*`` cover
+    nobody. A person who is covered by the records of others does not count, so the shares are lower bounds; with one
+    vocabulary for the whole table they are exact. Nothing is said about class means, which cover nobody with certainty,
+    nor about groups of fewer than `least` original records.
     """
     starred = [(text_of(published.data[name]) == STAR).fill_null(False) for name in published.quasi_identifying]
     everywhere = pl.Series(np.logical_and.reduce([column.to_numpy() for column in starred]))
@@ -98,7 +98,7 @@ def _of_attribute(name: str, domain: Domain, left_out: NDArray[np.bool_], least:
 
 
 def _labels(domain: Domain, bins: Bins) -> list[str]:
-    """Name each bin by the values it holds, and the last one, of missing values."""
+    """Name each bin by its values, and the last bin as that of missing values."""
     texts = domain.attribute.labels.to_list()
     named = []
     for number in range(bins.count):

@@ -1,4 +1,4 @@
-"""The first lines of the report: what a reader must know who reads nothing else."""
+"""The first lines of the report, for a reader who reads nothing else."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What promises, kinds of releases and roles mean, for somebody who never heard of k-anonymity."""
+"""What promises, kinds of releases and roles mean, for a reader who has never heard of k-anonymity."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from sfumato.models.says import says
 
 KINDS = {
     "generalized-table": "one row for each person, with values made coarser so that several people share them",
-    "sliced-table": "groups of attributes whose values stand beside each other by chance within buckets of people; a "
+    "sliced-table": "groups of attributes whose values are combined at random within buckets of people; a "
     "row is not a person",
     "bucketized-tables": "two tables that share only a bucket number: exact values that may identify people in one, "
     "counts of sensitive values in the other",
@@ -26,14 +26,14 @@ ROLES = {
 }
 
 LIMITS = (
-    "The promises hold against somebody who knows the quasi-identifying columns of people, and nothing more. Whoever "
-    "knows more may learn more.",
+    "The promises hold against somebody who knows the quasi-identifying columns of people, and nothing more. Somebody "
+    "who knows more may learn more.",
     "A second release of the same people can break what each release alone keeps.",
     "Attacks that were not played, or fail today, may work tomorrow. An attack that does not succeed here is no proof.",
 )
 
 
 def promise_in_words(entry: Mapping[str, Any]) -> str:
-    """Say what a privacy model promises, from its name and parameters; its name where it is not known here."""
+    """Say what a privacy model promises, from its name and parameters; its name if it is unknown."""
     model = known_model(entry)
     return str(entry.get("name")) if model is None else says(model).sentence()

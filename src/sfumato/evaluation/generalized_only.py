@@ -1,4 +1,4 @@
-"""Releases that must be generalized tables, for what only those have: classes, and values to be read back."""
+"""Require a generalized table, for what only such a release has: classes, and values that can be read back."""
 
 from __future__ import annotations
 

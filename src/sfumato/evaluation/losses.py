@@ -37,7 +37,7 @@ def measure(
     published
         A release, a release folder, a CSV or Parquet file in the notation of releases, or a frame.
     recoding
-        How it was published; None reads it off a release folder's policy, else takes the defaults.
+        How it was published; None reads it from a release folder's policy, else takes the defaults.
     k
         The class size that DM and C_avg refer to; None takes the release's k, else 1.
 
@@ -45,12 +45,12 @@ def measure(
     -------
     Losses
         Records that are missing from the published table count as suppressed. The squared error is left out: published
-        rows are shuffled, so that nobody knows which original record is which.
+        rows are shuffled, so nobody knows which record they come from.
 
     Raises
     ------
     InputError
-        When the two do not fit together: other columns, labels that cannot be read, more records than the original.
+        When the two do not fit together: different columns, unreadable labels, more records than the original.
     """
     if k is not None and (not isinstance(k, int) or k < 1):
         raise PolicyError("k: must be a whole number, 1 or above")
@@ -77,7 +77,7 @@ def _opened(published: Release | str | Path | pl.DataFrame) -> tuple[pl.DataFram
         )
     path = Path(published)
     if len(path.name) > LONGEST_NAME or "\0" in str(path):
-        raise InputError("the name of the release folder is none that a folder can have")
+        raise InputError("the name of the release folder is not a valid folder name")
     if path.is_file():
         return str(path), None, 1
     if problem := no_release(path):

@@ -1,4 +1,4 @@
-"""Compiling ahead: the kernels of named jobs, by doing the jobs on small tables of nobody."""
+"""Compile the kernels of named jobs in advance, by doing the jobs on small made-up tables."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ from sfumato.table.schema import Schema
 from sfumato.table.table import Table
 
 USUAL = ("mondrian", "measure", "risk")
-"""What is compiled unless something is named; verifying is part of every anonymizer."""
+"""The jobs that are compiled by default; verifying is part of every anonymizer."""
 
 WIDTHS = (60, 600)
-"""Values of the widest attribute of a table: codes of one byte and of two."""
+"""Values of the widest attribute of a table: codes of one byte and of two bytes."""
 
 _RECORDS = 900
 
@@ -34,14 +34,14 @@ def warm(names: Sequence[str] = USUAL, *, progress: Progress = silent) -> dict[s
     Parameters
     ----------
     names
-        Anonymizers and publishers as policies call them; ``verify``, ``measure``, ``risk``.
+        Anonymizers and publishers as policies name them; ``verify``, ``measure``, ``risk``.
     progress
         Called with (what, done, total).
 
     Returns
     -------
     dict
-        Name of each kernel that was compiled → seconds; empty where all were there.
+        Name of each kernel that was compiled → seconds; empty if all were compiled before.
 
     Raises
     ------
@@ -77,7 +77,7 @@ def _do(name: str, table: Table) -> None:
         try:
             anonymize(table, models, anonymizer=make(), seed=1, threads=1)
         except (SfumatoError, TypeError):
-            # Not every algorithm takes every model, or can be made without settings; what it reached is compiled.
+            # Not every algorithm takes every model, or can be built without settings; what it reached is compiled.
             continue
 
 
@@ -111,7 +111,7 @@ _OTHERS: dict[str, Callable[[Table], None]] = {"verify": _verify, "measure": _me
 
 
 def _table(values: int) -> Table:
-    """Make up a table; nobody is in it."""
+    """Make up a table of invented records."""
     numbers = np.random.default_rng(1)
     columns: dict[str, Any] = {"number": numbers.integers(0, values, _RECORDS)}
     for name, distinct in (("group", 5), ("town", 12), ("illness", 6)):

@@ -25,14 +25,13 @@ def prefixes(*keep: int) -> HierarchySpecification:
 
     Parameters
     ----------
-    *keep
-        Numbers of characters kept, falling. The last level is always ``*``, as if 0 had been given.
+    Numbers of characters kept, falling. The last level is always ``*``, as if 0 had been given.
 
     Returns
     -------
     HierarchySpecification
-        To be given to a schema as the hierarchy of a categorical or whole-number attribute. Read codes as text where a
-        leading zero counts.
+        For a schema, as the hierarchy of a categorical or whole-number attribute. Read codes as text if a
+        leading zero matters.
 
     Raises
     ------

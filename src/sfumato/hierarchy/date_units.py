@@ -42,7 +42,7 @@ def dates(*units: str) -> HierarchySpecification:
     Returns
     -------
     HierarchySpecification
-        To be given to a schema as the hierarchy of a date attribute, or of texts such as ``1994-05-06``.
+        For a schema, as the hierarchy of a date attribute, or of texts such as ``1994-05-06``.
 
     Raises
     ------
@@ -105,7 +105,7 @@ def _days(distinct: pl.Series, what: str) -> list[str]:
         raise HierarchyError(f"{what}: calendar units need a column of dates; declare its kind as date")
     bad = int((~is_iso_day(distinct)).sum())
     if bad:
-        raise HierarchyError(f"{what}: {bad} value(s) are not dates such as 1994-05-06; write them so")
+        raise HierarchyError(f"{what}: {bad} value(s) are not dates such as 1994-05-06; write them in this form")
     return distinct.to_list()
 
 

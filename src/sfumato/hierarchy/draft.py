@@ -30,8 +30,8 @@ def draft_hierarchy(values: pl.Series) -> Hierarchy:
 
     Numbers get nested intervals of round widths, at most 20 on level 1; dates (also as ISO text) months, years and
     decades; codes (texts of one length with a digit in each) ever shorter prefixes, at most four. Other categories are
-    listed by falling frequency, each as its own group on level 1: writing the same label over several of them forms a
-    group, and what is left alone stays as it is.
+    listed by falling frequency, each as its own group on level 1. To form a group, write the same label over several of
+    them; a category that is left alone stays unchanged.
 
     Parameters
     ----------
@@ -62,7 +62,7 @@ def draft_hierarchy(values: pl.Series) -> Hierarchy:
 
 
 def _description(distinct: pl.Series) -> HierarchySpecification | None:
-    """Describe the hierarchy of a column whose values speak for themselves; None for categories."""
+    """Describe the hierarchy of a column whose values suggest one; None for categories."""
     if distinct.dtype.is_integer() or distinct.dtype.is_float():
         return _round_intervals(distinct.to_list(), whole=distinct.dtype.is_integer())
     if distinct.dtype == pl.Date:
@@ -75,10 +75,10 @@ def _description(distinct: pl.Series) -> HierarchySpecification | None:
 
 
 def _round_intervals(numbers: Sequence[Number], *, whole: bool) -> HierarchySpecification:
-    """Nested widths for sorted numbers: the first at least a twentieth of their span, the last at most half of it."""
+    """Choose nested widths for sorted numbers: at least a twentieth of their span, and at most half of it."""
     span = numbers[-1] - numbers[0]
     rough = span / MOST_INTERVALS
-    if rough == 0 or not math.isfinite(rough):  # constant, or further apart than a float can say
+    if rough == 0 or not math.isfinite(rough):  # constant, or further apart than a float can express
         return flat()
     digit, exponent = _round_up(rough)
     widths = [_power_of_ten(digit * multiple, exponent) for multiple in _MULTIPLES[digit]]

@@ -1,4 +1,4 @@
-"""The hierarchy of an attribute that has none: a value, or everything."""
+"""The hierarchy of an attribute without one: the value, or `*`."""
 
 from __future__ import annotations
 

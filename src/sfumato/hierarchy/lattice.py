@@ -59,7 +59,7 @@ class Lattice:
 
     @cached_property
     def places(self) -> tuple[int, ...]:
-        """Worth of one level of each attribute in a node's number."""
+        """Return the value of one level of each attribute in a node's number."""
         worth = [1]
         for height in self.heights[:0:-1]:
             worth.append(worth[-1] * (height + 1))

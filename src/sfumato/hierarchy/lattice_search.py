@@ -1,4 +1,4 @@
-"""What a search of the lattice found, as a value: what is known of every node, and which one was chosen."""
+"""The result of a search of the lattice: what is known of every node, and which one was chosen."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class NodeState(IntEnum):
     """What is known of a node, and how."""
 
     UNKNOWN = 0
-    """Never looked at, and nothing follows for it from other nodes."""
+    """Never evaluated, and nothing follows for it from other nodes."""
     SATISFIES = 1
     """Counted: satisfies the models within the suppression limit."""
     FAILS = 2
@@ -39,7 +39,7 @@ class NodeState(IntEnum):
 
     @property
     def words(self) -> str:
-        """The state as it is printed."""
+        """Return the state as it is printed."""
         return _WORDS[self]
 
 
@@ -78,7 +78,7 @@ class LatticeSearch:
         Satisfying nodes none of whose specializations is known to satisfy, in the order of their numbers. Empty for a
         search that does not look for them.
     path : tuple of tuple of int
-        Nodes by which the search came to the chosen one, the chosen one last.
+        Nodes that led the search to the chosen one, the chosen one last.
     evaluated : int
         Nodes of the full lattice whose classes were counted.
     projections : int
@@ -110,7 +110,7 @@ class LatticeSearch:
     loss_bound: float | None = None
 
     def __post_init__(self) -> None:
-        """Check that everything speaks of one lattice."""
+        """Check that everything belongs to one lattice."""
         if len(self.attributes) != len(self.lattice.heights):
             raise ValueError("a search needs one attribute name for each height of its lattice")
         if not isinstance(self.states, dict) and self.states.shape != (self.lattice.size,):
@@ -142,7 +142,7 @@ class LatticeSearch:
 
     @property
     def loss(self) -> float | None:
-        """Information loss of the chosen node, None where it was not measured."""
+        """Return the information loss of the chosen node, or None if it was not measured."""
         return None if self.chosen is None else self.losses.get(self.lattice.number(self.chosen))
 
     def to_frame(self) -> pl.DataFrame:

@@ -27,7 +27,7 @@ class HierarchyTable:
         The file that the rows were read from, as a policy names it; None for rows given in the program. Does not count
         for equality.
     separator
-        The separator that was asked for, or None. Does not count for equality.
+        The separator that was requested, or None. Does not count for equality.
 
     Raises
     ------

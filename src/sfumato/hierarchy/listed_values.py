@@ -1,4 +1,4 @@
-"""Hierarchies that list their values: matching the list with the values that a column really has."""
+"""Hierarchies that list their values: match the list with the values that a column has."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def hierarchy_of_listed(paths: Sequence[Path], values: pl.Series, *, name: str) 
     """Build the hierarchy of `paths` with leaves written like the values of the column.
 
     Values match by meaning: ``39`` and ``39.0`` are one number where the column is numeric. Listed values that the
-    column does not have stay leaves, since the list is the domain. Leaves are taken in rising order when all are
+    column does not have stay leaves, since the list is the domain. Leaves are in rising order when all are
     numbers, else in the order of the list, and then depth first.
 
     Raises
@@ -34,7 +34,7 @@ def hierarchy_of_listed(paths: Sequence[Path], values: pl.Series, *, name: str) 
 
 
 def _canonical(distinct: pl.Series) -> Callable[[str], str]:
-    """How a listed leaf is rewritten so that it equals the text of the column's value."""
+    """Map each listed leaf to the text of the column's value."""
     if distinct.dtype.is_numeric():
         return _number_text
     return str.lower if distinct.dtype == pl.Boolean else str

@@ -1,4 +1,4 @@
-"""Intervals of numbers: equal width, given borders, and several of either nested in each other."""
+"""Intervals of numbers: of equal width or with given borders, on one or more nested levels."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def intervals(
         The same as a single width: ``intervals(width=10)``.
     start
         A border of the equal-width intervals; borders lie at ``start + i · width`` for every whole ``i``. They do not
-        depend on the data, so that they give nothing away about the smallest and largest value.
+        depend on the data, so they disclose nothing about the smallest and largest value.
     open_ends
         With borders: add an interval below the first border (``<18``) and one from the last on (``>=65``). Without it,
         values outside the borders are an error.
@@ -42,7 +42,7 @@ def intervals(
     Returns
     -------
     HierarchySpecification
-        To be given to a schema as the hierarchy of a numeric attribute.
+        For a schema, as the hierarchy of a numeric attribute.
 
     Raises
     ------
@@ -86,7 +86,7 @@ class Intervals:
     open_ends: bool = False
 
     def __post_init__(self) -> None:
-        """Bring the numbers into one form and check them against each other; one list of borders may stand alone."""
+        """Normalize the numbers and check them against each other; one list of borders may be given alone."""
         if isinstance(self.borders, (list, tuple)) and any(_is_number(border) for border in self.borders):
             object.__setattr__(self, "borders", (self.borders,))
         raise_all(HierarchyError, _type_problems(self))
@@ -195,9 +195,9 @@ def _choice_problems(given: Intervals) -> list[str]:
     if bool(given.widths) == bool(given.borders):
         return ["intervals: give either widths, such as 5, 10, 20, or lists of borders, such as [18, 30, 65]"]
     if given.widths and given.open_ends:
-        return ["intervals: open_ends goes with borders; equal widths reach every value"]
+        return ["intervals: open_ends is for borders only; equal widths cover every value"]
     if given.borders and given.start != 0:
-        return ["intervals: start goes with widths; borders say where they start"]
+        return ["intervals: start is for widths only; leave it out with borders"]
     return []
 
 

@@ -45,7 +45,8 @@ def hierarchy_from_policy(
         Plain values with a ``kind`` among the keys of ``HIERARCHY_KINDS``; keys of several words have hyphens, as
         everywhere in policies, and are also known with underscores.
     folder
-        Where relative paths of hierarchy files start, usually the folder of the policy. None: the current one.
+        Folder that relative paths of hierarchy files start from, usually the folder of the policy. None: the current
+        one.
 
     Raises
     ------
@@ -59,7 +60,7 @@ def hierarchy_from_policy(
         raise PolicyError(f"kind: must be one of {', '.join(HIERARCHY_KINDS)}")
     constructor = HIERARCHY_KINDS[kind]
     settings = {key.replace("-", "_"): value for key, value in mapping.items() if key != "kind"}
-    # The folder is the caller's to name, never the policy's.
+    # Only the caller may name the folder, never the policy.
     known = {key: value for key, value in inspect.signature(constructor).parameters.items() if key != "folder"}
     raise_all(PolicyError, _key_problems(kind, settings, known))
     place = {"folder": folder} if kind == "file" else {}

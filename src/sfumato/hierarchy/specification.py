@@ -1,4 +1,4 @@
-"""What every description of a hierarchy can do: be built for the values that a column really has."""
+"""The protocol of all descriptions of hierarchies: build one for the values of a column."""
 
 from __future__ import annotations
 

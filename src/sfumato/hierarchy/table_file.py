@@ -30,7 +30,7 @@ def read_hierarchy(
         The file.
     separator
         One character. None takes the one among ``;``, ``,`` and tab that gives every line the same number of cells,
-        more than one; the first of them, and rather one whose lines all end in ``*``.
+        more than one; of several, one whose lines all end in ``*``, then the first.
     folder
         Where a relative `path` starts; the policy's folder. None: the current one.
 
@@ -103,7 +103,7 @@ def _split(text: str, separator: str, name: str) -> Rows:
                 rows.append(tuple(row))
     except csv.Error:
         raise HierarchyError(
-            f"hierarchy file {name}: row {len(rows) + 1} has broken quotes or a cell that is too long; mend it"
+            f"hierarchy file {name}: row {len(rows) + 1} has broken quotes or a cell that is too long; correct it"
         ) from None
     return rows
 

@@ -32,7 +32,7 @@ def text_of(values: pl.Series) -> pl.Series:
 
 
 def number_of(text: str) -> int | float | None:
-    """Read a plain decimal number; None where the text is anything else. Whole numbers stay exact."""
+    """Read a plain decimal number; None for any other text. Whole numbers stay exact."""
     plain = text.strip()
     if len(plain) > _LONGEST_NUMBER or not _NUMBER.fullmatch(plain):
         return None
@@ -51,5 +51,5 @@ def distinct_values(values: pl.Series, name: str) -> pl.Series:
         values = values.cast(pl.String)
     distinct = values.drop_nulls().unique().sort()
     if distinct.is_empty():
-        raise HierarchyError(f"{name}: the column has no values but missing ones; leave it out of the hierarchies")
+        raise HierarchyError(f"{name}: the column has only missing values; leave it out of the hierarchies")
     return distinct

@@ -154,7 +154,7 @@ def _named(name: str, problems: Sequence[str]) -> list[str]:
 
 
 def _first_seen(column: Sequence[str]) -> NDArray[np.int64]:
-    """Give each label of one level the rank of its first appearance; under one parent only, a label names its node."""
+    """Give each label of one level the rank of its first appearance; under one parent, a label names one node."""
     numbers: dict[str, int] = {}
     return np.fromiter((numbers.setdefault(label, len(numbers)) for label in column), np.int64, len(column))
 
@@ -170,8 +170,8 @@ def _shape_problems(paths: Sequence[Sequence[str]]) -> list[str]:
     odd = [row for row, path in enumerate(paths, 1) if len(path) != len(paths[0])]
     if odd:
         return [
-            f"{len(odd)} row(s) have another number of levels than row 1, first in row {odd[0]}; "
-            "every row needs the same number"
+            f"{len(odd)} row(s) have a different number of levels than row 1, first in row {odd[0]}; "
+            "give every row the same number"
         ]
     return [] if paths[0] else ["rows without levels; give one row per original value, level 0 first"]
 
@@ -205,11 +205,11 @@ def _torn_nodes(below: Sequence[str], above: Sequence[str], level: int) -> list[
         for row, (label, parent) in enumerate(zip(below, above, strict=True), 1)
         if parents.setdefault(label, parent) != parent
     ]
-    # Level 0 repeats only where an original value is given twice, which has its own message.
+    # Level 0 repeats only if an original value is given twice, which has its own message.
     if not torn or level == 0:
         return []
     return [
-        f"{len({label for _, label in torn})} value(s) of level {level} stand under two parents, first in row "
+        f"{len({label for _, label in torn})} value(s) of level {level} have two parents, first in row "
         f"{torn[0][0]}; every level must be coarser than the one before it"
     ]
 
@@ -252,11 +252,11 @@ def _clash_problems(clashing: set[str], number: int) -> list[str]:
     problems = []
     if ROOT in clashing:
         problems.append(
-            f"level {number} has a label '{ROOT}', which is kept for the whole domain; rename it, or read it as missing"
+            f"level {number} has the label '{ROOT}', reserved for the whole domain; rename it, or read it as missing"
         )
     if clashing - {ROOT}:
         problems.append(
-            f"{len(clashing - {ROOT})} label(s) of level {number} stand on a lower level too, for other original "
-            "values, so that a published label would be ambiguous; rename them"
+            f"{len(clashing - {ROOT})} label(s) of level {number} are also on a lower level, for other original "
+            "values, which makes a published label ambiguous; rename them"
         )
     return problems

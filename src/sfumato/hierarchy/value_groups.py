@@ -25,20 +25,20 @@ def groups(members: Mapping[str, Any]) -> HierarchySpecification:
     ----------
     members
         From the label of a group to the list of its values, or to a mapping of smaller groups. Branches may differ in
-        depth: the smallest group of a shallow branch then stands on several levels, so that every value has the same
-        number of levels and level 1 is always the smallest group. A value that is its own group is listed under its own
-        name.
+        depth: the smallest group of a shallow branch is then repeated on several levels, so that every value has the
+        same number of levels and level 1 is always the smallest group. A value that is its own group is listed under
+        its own name.
 
     Returns
     -------
     HierarchySpecification
-        To be given to a schema as the hierarchy of an attribute. All listed values are leaves, also those that the
+        For a schema, as the hierarchy of an attribute. All listed values are leaves, even those that the
         column does not have.
 
     Raises
     ------
     HierarchyError
-        When a group is empty, a value or label stands in two places, or the mapping is of another shape.
+        When a group is empty, a value or label appears in two places, or the mapping is of another shape.
 
     Examples
     --------
@@ -93,7 +93,7 @@ class Groups:
 
 
 def _branches(members: Mapping[str, Any], above: tuple[str, ...]) -> Iterator[tuple[str, tuple[str, ...]]]:
-    """Each leaf with the groups that hold it, the smallest first."""
+    """Yield each leaf with the groups that hold it, the smallest first."""
     for label, inside in members.items():
         if isinstance(inside, Mapping):
             yield from _branches(inside, (label, *above))
@@ -115,7 +115,7 @@ def _listed(members: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _shape_problems(members: object, place: tuple[int, ...]) -> list[str]:
-    """Problems of a mapping, whose place is told by numbers, since its labels may be values."""
+    """Return the problems of a mapping, with places as numbers, since its labels may be values."""
     where = f"group {'.'.join(map(str, place))}" if place else "the mapping"
     if len(place) > MOST_LEVELS:
         return [f"groups: more than {MOST_LEVELS} levels are nested in each other"]

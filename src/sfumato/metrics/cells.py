@@ -1,4 +1,4 @@
-"""From losses of generalized values to sums over records: what every metric of cells shares.
+"""Sum the losses of generalized values over records, as every metric of cells does.
 
 Letters: n records, c classes, g distinct generalized values of an attribute.
 """
@@ -22,7 +22,7 @@ UNIT = 2**62
 
 def records_with(column: GeneralizedColumn, sizes: NDArray[np.int64]) -> NDArray[np.int64]:
     """Count the records that publish each generalized value; int64 (g,). sizes : int64 (c,)."""
-    # Sums of floats below 2**53 are exact, and half as dear as adding integers in place.
+    # Sums of floats below 2**53 are exact, and cost half as much as adding integers in place.
     return np.bincount(column.per_class, weights=sizes, minlength=column.count).astype(np.int64)
 
 
@@ -41,15 +41,15 @@ def exact_sum(records: NDArray[np.int64], losses: NDArray[np.float64], suppresse
 def column_sum(
     generalized: GeneralizedTable, column: GeneralizedColumn, losses: NDArray[np.float64], suppressed: float
 ) -> float:
-    """Sum the losses of one attribute over all records, every suppressed one being charged `suppressed`."""
+    """Sum the losses of one attribute over all records, and charge `suppressed` for each suppressed one."""
     return exact_sum(records_with(column, generalized.sizes), losses, generalized.suppressed, suppressed) / UNIT
 
 
 def values_covered(column: GeneralizedColumn) -> NDArray[np.int64]:
     """Count the original values that each generalized value stands for, int64 (g,).
 
-    Value sets of an attribute with a hierarchy count the leaves under their common ancestor: losses with a hierarchy go
-    by its tree, however the attribute is published.
+    Value sets of an attribute with a hierarchy count the leaves under their common ancestor: losses with a hierarchy
+    follow its tree, however the attribute is published.
     """
     hierarchy = column.attribute.hierarchy
     if column.form is not Form.SET or hierarchy is None:
@@ -67,7 +67,7 @@ def width_shares(column: GeneralizedColumn) -> NDArray[np.float64]:
     """Divide the width of each range by that of the domain, float64 (g,); 0 in a constant domain, 1 for ``*``."""
     attribute = column.attribute
     assert attribute.numbers is not None
-    # The missing value lies nowhere on the line; alone it is as narrow as one value.
+    # The missing value has no place on the line; alone it is as narrow as one value.
     numbers = np.append(attribute.numbers, 0.0)
     widths = numbers[column.high] - numbers[column.low]
     shares = widths / attribute.domain_width if attribute.domain_width else np.zeros(column.count)
@@ -75,5 +75,5 @@ def width_shares(column: GeneralizedColumn) -> NDArray[np.float64]:
 
 
 def is_ranged(column: GeneralizedColumn) -> bool:
-    """Tell whether losses go by the width of a range: intervals and means."""
+    """Tell whether losses depend on the width of a range, as for intervals and means."""
     return column.form in (Form.INTERVAL, Form.MEAN)

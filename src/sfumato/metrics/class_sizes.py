@@ -10,7 +10,7 @@ from sfumato.classes.generalized import GeneralizedTable
 
 
 def discernibility(generalized: GeneralizedTable, k: int = 1) -> int:
-    """Charge every record the number of records that it cannot be told from (DM); lower is better.
+    """Charge every record the number of records that look like it (DM); lower is better.
 
     Parameters
     ----------
@@ -36,7 +36,7 @@ def discernibility(generalized: GeneralizedTable, k: int = 1) -> int:
 def average_class_size(generalized: GeneralizedTable, k: int = 1) -> float:
     """Divide the mean class size by k (C_avg); 1 is ideal.
 
-    Suppressed records do not count. Infinite when no class is left.
+    Suppressed records do not count. The result is infinite when no class is left.
 
     Notes
     -----

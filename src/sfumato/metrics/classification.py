@@ -20,8 +20,8 @@ def classification_metric(generalized: GeneralizedTable, labels: SensitiveCounts
 
     Notes
     -----
-    Iyengar, "Transforming data to satisfy privacy constraints", KDD 2002. Which of several most frequent labels is
-    taken makes no difference. Cost O(class and label pairs).
+    Iyengar, "Transforming data to satisfy privacy constraints", KDD 2002. If several labels are equally frequent, the
+    choice makes no difference. Cost O(class and label pairs).
     """
     if not len(generalized.sizes):
         return 1.0

@@ -1,4 +1,4 @@
-"""Metrics of how many cells were changed, and how far they climbed."""
+"""Metrics of how many cells were changed, and by how many levels."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ def minimal_distortion(generalized: GeneralizedTable) -> int:
 
 
 def precision(generalized: GeneralizedTable) -> float:
-    """Return 1 minus the mean share of its hierarchy that a cell climbed (Prec); higher is better.
+    """Return 1 minus the mean share of the hierarchy's levels that cells climbed (Prec); higher is better.
 
-    Without a hierarchy the only step leads to "anything", and every changed cell has taken it. Suppressed cells have
-    climbed to the top. Weights do not count.
+    Without a hierarchy the only step leads to `*`, and every changed cell has taken it. Suppressed cells have climbed
+    to the top. Weights do not count.
 
     Notes
     -----

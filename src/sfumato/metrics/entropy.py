@@ -1,4 +1,4 @@
-"""Non-uniform entropy: the bits that are missing to know the original value of every cell."""
+"""Non-uniform entropy: the bits that a reader lacks to know every original value."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def entropy_loss(generalized: GeneralizedTable) -> float:
 
 
 def normalized_entropy(generalized: GeneralizedTable) -> float:
-    """Divide the entropy by that of the fully suppressed table; in [0, 1], 0 when that has nothing to lose."""
+    """Divide the entropy by that of the fully suppressed table; in [0, 1], and 0 if that table loses nothing."""
     lost, most = map(sum, _column_entropies(generalized))
     return lost / most if most else 0.0
 

@@ -1,4 +1,4 @@
-"""ILoss and the loss metric LM: how many values a cell might be."""
+"""ILoss and the loss metric LM: how many values a cell may stand for."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Everything that a recoding lost, in one value."""
+"""All losses of a recoding in one value."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ class Losses:
 
     @property
     def utility(self) -> float:
-        """1 minus the normalized NCP."""
+        """Return 1 minus the normalized NCP."""
         return 1.0 - self.normalized_ncp
 
     def __str__(self) -> str:
@@ -97,8 +97,7 @@ class Losses:
 
         Parameters
         ----------
-        digits
-            Significant digits; counts stay whole. Losses that lie between 0 and 1 are written as percentages.
+        Significant digits; counts stay whole. Losses between 0 and 1 are written as percentages.
         """
         rows = self._rows(digits)
         width = max(len(name) for name, _ in rows)
@@ -144,8 +143,8 @@ def measure_losses(
     Raises
     ------
     PolicyError, InputError
-        When the rule does not fit the table, and for class means that were read back from a published frame: they do
-        not show the ranges of their classes, so that every loss taken from them would be far too low.
+        When the rule does not fit the table, and for class means that were read back from a published frame. They do
+        not show the ranges of their classes, so every loss computed from them would be far too low.
 
     Notes
     -----
@@ -199,8 +198,8 @@ def losses_of(sums: LossSums, weights: Mapping[str, float], k: int, *, rule: Rul
 
 def _unknown_ranges(generalized: GeneralizedTable) -> list[str]:
     return [
-        f"column {column.attribute.name!r} is published as class means, whose losses cannot be told from the published "
-        "table; they are in the report that was made with it"
+        f"column {column.attribute.name!r} is published as class means, whose losses cannot be computed from the "
+        "published table; read them in the report that was made with it"
         for column in generalized.columns
         if column.form is Form.MEAN and not generalized.aligned
     ]

@@ -14,7 +14,7 @@ def cell_penalties(column: GeneralizedColumn) -> NDArray[np.float64]:
     """Return the penalty of each generalized value, float64 (g,) in [0, 1].
 
     A range: its width over that of the domain. A category: 0 for one value, else the values covered over those of the
-    domain. ``*``: 1. A mean has the penalty of its class's range, having no width itself.
+    domain. ``*``: 1. A mean has no width, so it has the penalty of its class's range.
     """
     if is_ranged(column):
         return width_shares(column)
@@ -57,13 +57,13 @@ def normalized_certainty_penalty(generalized: GeneralizedTable, rule: Rule = "au
 
     Notes
     -----
-    Ghinita, Karras, Kalnis and Mamoulis (VLDB 2007) call it GCP; their division by the number of attributes with
-    weights that already sum to 1 would stop at a fraction, so the sum of the weights is the divisor here.
+    Ghinita, Karras, Kalnis and Mamoulis (VLDB 2007) call it GCP. They divide by the number of attributes, with weights
+    that already sum to 1, so their figure never reaches 1. Here the divisor is the sum of the weights.
     """
     weights = sum(column.attribute.weight for column in generalized.columns)
     return certainty_penalty(generalized, rule) / (generalized.height * weights)
 
 
 def utility(generalized: GeneralizedTable, rule: Rule = "auto") -> float:
-    """Return 1 minus the normalized NCP; higher is better, a suppressed table has 0."""
+    """Return 1 minus the normalized NCP; higher is better, 0 for a suppressed table."""
     return 1.0 - normalized_certainty_penalty(generalized, rule)

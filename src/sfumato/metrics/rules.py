@@ -1,4 +1,4 @@
-"""How categories are counted: by the leaves of their hierarchy, or by the values that really meet in a class."""
+"""How categories are counted: by the leaves of their hierarchy, or by the values that occur in a class."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def under_rule(generalized: GeneralizedTable, rule: Rule = "auto") -> Generalize
         ``"auto"`` counts leaves under the common ancestor where an attribute has a hierarchy, members of the value set
         where it has none. ``"tree"`` does the same but insists that every category has a hierarchy. ``"set"`` counts
         the distinct values of a class everywhere, over the distinct values of the column, as if there were no
-        hierarchy. Numbers and dates without a hierarchy go by their range under every rule.
+        hierarchy. Numbers and dates without a hierarchy are measured by their range under every rule.
 
     Raises
     ------

@@ -12,8 +12,8 @@ from sfumato.kernels.boxes import class_sums
 def squared_error(generalized: GeneralizedTable) -> float:
     """Return 100 · SSE / SST over the numbers and dates without a hierarchy, each on the scale of z-scores.
 
-    A suppressed record, and a class that mixes missing and present values, is taken to publish the mean of the whole
-    column; missing values have no error. 0 when every column is constant.
+    A suppressed record, and a class that mixes missing and present values, counts as if the mean of the whole column
+    were published; missing values have no error. 0 when every column is constant.
 
     Raises
     ------
@@ -28,7 +28,7 @@ def squared_error(generalized: GeneralizedTable) -> float:
     own ratios, whatever the divisor of the variance. Cost O(n) per attribute.
     """
     if not generalized.aligned:
-        raise InputError("the squared error cannot be told from a published table, whose rows are shuffled")
+        raise InputError("the squared error cannot be computed from a published table, because its rows are shuffled")
     measured = [index for index, column in enumerate(generalized.columns) if column.attribute.is_numeric]
     if not measured:
         raise InputError("the squared error needs a number or date without a hierarchy; there is none")

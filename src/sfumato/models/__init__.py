@@ -43,7 +43,7 @@ def promisable(subject: Subject) -> tuple[str, ...]:
 
 
 def known_model(entry: Mapping[str, Any]) -> PrivacyModel | None:
-    """Return the model that a name and parameters describe; None where either is not known here."""
+    """Return the model that a name and parameters describe, or None if this version does not know them."""
     try:
         return MODELS[str(entry.get("name"))](**{key: value for key, value in entry.items() if key != "name"})
     except (KeyError, TypeError, PolicyError):
@@ -51,7 +51,7 @@ def known_model(entry: Mapping[str, Any]) -> PrivacyModel | None:
 
 
 def known_models(entries: Iterable[Mapping[str, Any]]) -> list[PrivacyModel]:
-    """Return the models that entries describe, without those that are not known here."""
+    """Return the models that entries describe, without those that this version does not know."""
     return [model for entry in entries if (model := known_model(entry)) is not None]
 
 

@@ -23,8 +23,9 @@ from sfumato.options import Limit
 class AlphaKAnonymity(SensitiveModel):
     """Every class has at least `k` records, and no sensitive value has a share above `alpha` in it.
 
-    Guarantee: k-anonymity, and whoever finds a person's class guesses the sensitive value rightly with probability
-    `alpha` at most. Departure from the paper: it bounds chosen sensitive values; here every value is bounded alike.
+    Guarantee: k-anonymity; and an attacker who finds a person's class guesses the sensitive value correctly with
+    probability `alpha` at most. Departure from the paper: it bounds chosen sensitive values; here every value has the
+    same bound.
 
     Parameters
     ----------

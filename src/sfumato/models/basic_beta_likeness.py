@@ -1,4 +1,4 @@
-"""Basic β-likeness: no sensitive value gains much by looking at a class."""
+"""Basic β-likeness: no sensitive value becomes much more likely inside a class."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What became of a promise, however it was recounted."""
+"""The outcome of checking a promise, for every kind of release."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Promised(Protocol):
 
 
 class Outcome(StrEnum):
-    """What a check came to."""
+    """Result of a check."""
 
     HOLDS = "holds"
     BROKEN = "broken"
@@ -30,7 +30,7 @@ class Outcome(StrEnum):
 
 @dataclass(frozen=True)
 class Check:
-    """One promise and what became of it.
+    """One promise and the outcome of its check.
 
     Attributes
     ----------
@@ -42,7 +42,7 @@ class Check:
     detail : str
         What was found, without any value of the table.
     required : bool
-        Whether a release is not in order while this is undecided. The suppression limit never can be decided.
+        Whether verification fails while this is undecided. The suppression limit can never be decided.
     """
 
     promise: str

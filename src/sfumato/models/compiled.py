@@ -1,4 +1,4 @@
-"""From models to the arrays that kernels decide classes with."""
+"""Compile models to the arrays with which kernels judge classes."""
 
 from __future__ import annotations
 
@@ -40,13 +40,13 @@ class CompiledRules:
 def compile_rules(models: Sequence[PrivacyModel], table: EncodedTable) -> CompiledRules:
     """Compile `models` for the records of `table`, the whole table being all of them.
 
-    Records that are suppressed later still count in the whole table here, so distances to it may differ from those of
-    the published table: a release is judged by its own statistics in the end.
+    Records that are suppressed later still count in the whole table here, so distances to it may differ from those in
+    the published table. The release is finally judged by its own statistics.
 
     Raises
     ------
-    PolicyError
-        When a model names an attribute that does not exist or a distance that the attribute does not have, or when no
+    When a model names an attribute that does not exist or a distance that the attribute does not have, or when no
+    search can use it.
         search can go by it.
     """
     everybody = np.zeros(table.height, dtype=np.int32)
@@ -60,9 +60,9 @@ def compile_rules(models: Sequence[PrivacyModel], table: EncodedTable) -> Compil
 
 
 def _searchable(models: Sequence[PrivacyModel], names: Sequence[str]) -> list[Rule]:
-    """Return all rules; a model without any, or one that merging may break, would be searched for in vain."""
+    """Return all rules, or refuse a model that has none or that merging may break: no search could satisfy it."""
     problems = [
-        f"{model.name}: merging classes may break it, and every search here goes by merging"
+        f"{model.name}: merging classes may break it, and every search relies on merging; leave the model out"
         for model in models
         if not says(model).survives_merging
     ]
@@ -70,7 +70,7 @@ def _searchable(models: Sequence[PrivacyModel], names: Sequence[str]) -> list[Ru
     for model in models:
         rules = model.rules(names)
         if not rules:
-            problems.append(f"{model.name}: has no rules that a search could go by; give it some that imply it")
+            problems.append(f"{model.name}: has no rules for a search to use; give it rules that imply it")
         found.extend(rules)
     raise_all(PolicyError, problems)
     return found

@@ -57,8 +57,8 @@ def hierarchical_distance(counts: SensitiveCounts, sizes: NDArray[np.int64]) -> 
     """Return the distance when two leaves are ``level(lowest common ancestor) / H`` apart; float64 (c,).
 
     Level by level from the leaves, each node moves what its children have too much to those that have too little. A
-    node of which a class has no value has no surplus and moves nothing, so only nodes above the pairs count. What the
-    children lack is what they have too much less what the node has too much. Cost O(z log z + H · z).
+    node without a value of the class has no surplus and moves nothing, so only nodes above the pairs count. The
+    children's deficit is their surplus less the surplus of the node. Cost O(z log z + H · z).
     """
     paths = value_paths(counts)
     height = len(paths) - 1

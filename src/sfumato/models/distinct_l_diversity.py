@@ -38,14 +38,14 @@ class DistinctLDiversity(SensitiveModel):
     attribute: str | None = None
 
     name: ClassVar[str] = "distinct-l-diversity"
-    in_words: ClassVar[str] = "among the people who look alike there are at least {l} sensitive values"
+    in_words: ClassVar[str] = "among the people who look alike, there are at least {l} sensitive values"
     code: ClassVar[int] = DISTINCT
     bounded: ClassVar[str] = "l"
     at_least: ClassVar[bool] = True
     remedy: ClassVar[str] = "lower l: the attribute has no more distinct values"
 
     def least_class_size(self) -> int:
-        """Return `l`: a class has so many different values."""
+        """Return `l`: a class has at least this many distinct values."""
         return self.l
 
     def measure(self, counts: SensitiveCounts, sizes: NDArray[np.int64]) -> NDArray[np.float64]:

@@ -1,4 +1,4 @@
-"""Enhanced β-likeness: the gain of frequent values is bounded by their rarity too."""
+"""Enhanced β-likeness: frequent values have a tighter bound."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Entropy l-diversity: sensitive values as uncertain as l equally frequent ones."""
+"""Entropy l-diversity: sensitive values are as uncertain as l equally frequent ones."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class EntropyLDiversity(SensitiveModel):
 
     name: ClassVar[str] = "entropy-l-diversity"
     in_words: ClassVar[str] = (
-        "among the people who look alike sensitive values are as mixed as {l} equally frequent ones"
+        "among the people who look alike, sensitive values are as mixed as {l} equally frequent ones"
     )
     code: ClassVar[int] = ENTROPY
     bounded: ClassVar[str] = "l"
@@ -49,7 +49,7 @@ class EntropyLDiversity(SensitiveModel):
     remedy: ClassVar[str] = "lower l, or allow some records of the most frequent values to be suppressed"
 
     def least_class_size(self) -> int:
-        """Return `l`: a class has so many different values."""
+        """Return `l`: a class has at least this many distinct values."""
         return at_least(self.l)
 
     def measure(self, counts: SensitiveCounts, sizes: NDArray[np.int64]) -> NDArray[np.float64]:

@@ -1,4 +1,4 @@
-"""k-anonymity: nobody is told apart from k − 1 others."""
+"""k-anonymity: nobody can be distinguished from k − 1 others."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class KAnonymity(CheckedModel):
 
     @property
     def survives_suppression(self) -> bool:
-        """A class keeps its size, whatever else is left out."""
+        """Return True: a class keeps its size, whatever else is left out."""
         return True
 
     def least_class_size(self) -> int:
@@ -58,7 +58,7 @@ class KAnonymity(CheckedModel):
         return self.k
 
     def rules(self, attributes: Sequence[str]) -> Sequence[Rule]:
-        """Return the one compiled rule."""
+        """Return the only compiled rule."""
         return [Rule(K_ANONYMITY, None, self.k)]
 
     def explain(self, statistics: ClassStatistics) -> str | None:

@@ -1,4 +1,4 @@
-"""(k, ε, l)-anonymity of survey ratings: nobody stands alone, and what is sensitive varies around everybody."""
+"""(k, ε, l)-anonymity of survey ratings: every record has similar ones, whose sensitive ratings differ."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ class RatingAnonymity(CheckedModel):
     """Around every record there are `k` records within `epsilon`, and their sensitive ratings deviate by `l`.
 
     Two records are ε-proximate when their ratings of every non-sensitive issue differ by at most ε, where a missing and
-    a given rating differ by r (:attr:`Scale.span <sfumato.table.ratings.scale.Scale.span>`). For ε < r that takes the
-    same set of rated issues.
+    a given rating differ by r (:attr:`Scale.span <sfumato.table.ratings.scale.Scale.span>`). For ε < r, proximate
+    records have rated the same set of issues.
 
     Guarantee: an attacker who knows, to within ε, how a person rated the non-sensitive issues finds at least `k`
     records that fit, and their ratings of each sensitive issue have a standard deviation of at least `l`. An attacker
@@ -27,11 +27,11 @@ class RatingAnonymity(CheckedModel):
     Parameters
     ----------
     k
-        Records around each, itself counted: a whole number ≥ 1.
+        Records around each record, itself included: a whole number ≥ 1.
     epsilon
         Largest difference of proximate ratings, ≥ 0, in the units of the scale.
     l
-        Smallest standard deviation of each sensitive issue around each record, ≥ 0; 0 asks for nothing, which is the
+        Smallest standard deviation of each sensitive issue around each record, ≥ 0; 0 is no requirement, which is the
         paper's (k, ε)-anonymity.
     group
         Which records are around a record: ``"ball"`` all that are proximate to it (the paper's definition 2);
@@ -39,8 +39,8 @@ class RatingAnonymity(CheckedModel):
     nulls
         Standard deviation where some of g records have not rated a sensitive issue. ``"skip"``: of the given ratings
         alone. ``"g"``: squares of the given ones ÷ g, which is never more. ``"literal"``: a missing rating adds the
-        squared mean, as the paper's "s ± null = s" says word for word; it makes much of ratings that nobody gave. Where
-        nobody has rated, the deviation is 0.
+        squared mean, as the paper's "s ± null = s" literally says; it gives great weight to ratings that nobody gave.
+        Where nobody has rated, the deviation is 0.
 
     References
     ----------

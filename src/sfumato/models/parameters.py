@@ -1,4 +1,4 @@
-"""What every model of the library does with its parameters: check them, keep them plain, hand them back."""
+"""Parameters of models: checked, kept as plain numbers, and returned."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from sfumato.options import Checked
 
 @dataclass(frozen=True)
 class CheckedModel(Checked, Says):
-    """Base of the models: parameters are checked at construction and kept as plain numbers, whole ones as int."""
+    """Base of models that checks parameters at construction and keeps them as plain numbers, whole ones as int."""
 
     def __post_init__(self) -> None:
         """Check all parameters at once."""
@@ -23,7 +23,7 @@ class CheckedModel(Checked, Says):
                 object.__setattr__(self, name, _plain(value))
 
     def parameters(self) -> Mapping[str, Any]:
-        """Return the parameters as plain values; those left out stay out."""
+        """Return the parameters as plain values, without those that were left out."""
         values = {field.name: getattr(self, field.name) for field in fields(self)}
         return {name: value for name, value in values.items() if value is not None}
 

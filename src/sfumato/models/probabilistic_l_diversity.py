@@ -21,8 +21,8 @@ from sfumato.options import Limit
 class ProbabilisticLDiversity(SensitiveModel):
     """No sensitive value has a share above ``1/l`` in a class.
 
-    Guarantee: whoever finds a person's class guesses the sensitive value rightly with probability ``1/l`` at most. Also
-    called frequency l-diversity; the form that bucketization and slicing rest on.
+    Guarantee: an attacker who finds a person's class guesses the sensitive value correctly with probability ``1/l`` at
+    most. Also called frequency l-diversity; bucketization and slicing rest on this form.
 
     Parameters
     ----------
@@ -41,18 +41,18 @@ class ProbabilisticLDiversity(SensitiveModel):
 
     name: ClassVar[str] = "probabilistic-l-diversity"
     speaks_of: ClassVar = frozenset({"classes", "buckets", "slices", "joins", "marginals"})
-    in_words: ClassVar[str] = "among the people who look alike no sensitive value has a larger share than 1 in {l}"
+    in_words: ClassVar[str] = "among the people who look alike, no sensitive value has a larger share than 1 in {l}"
     code: ClassVar[int] = PROBABILISTIC
     bounded: ClassVar[str] = "l"
     at_least: ClassVar[bool] = True
     remedy: ClassVar[str] = "lower l, or allow some records of the most frequent value to be suppressed"
 
     def allowed_guess(self, attribute: str) -> float | None:
-        """Return ``1/l`` where it protects the attribute."""
+        """Return ``1/l`` if the model protects the attribute."""
         return 1 / self.l if self.attribute in (None, attribute) else None
 
     def least_class_size(self) -> int:
-        """Return `l`: a class has so many different values."""
+        """Return `l`: a class has at least this many distinct values."""
         return at_least(self.l)
 
     def measure(self, counts: SensitiveCounts, sizes: NDArray[np.int64]) -> NDArray[np.float64]:

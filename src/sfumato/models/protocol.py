@@ -30,7 +30,7 @@ class Rule:
     first, second : float
         Parameters of the predicate.
     settle : callable, optional
-        Returns the code for the attribute once its values are known, where the kind of the attribute decides.
+        Returns the code for the attribute once its values are known, if the kind of the attribute decides.
     """
 
     code: int
@@ -64,7 +64,7 @@ class Achieved:
         return f"{self.parameter}={value}" + (f" on {self.attribute}" if self.attribute else "")
 
     def __repr__(self) -> str:
-        """Write the value as it is shown elsewhere, without the last digits of a float."""
+        """Write the value as everywhere else, without the last digits of a float."""
         value = figure(self.value, grouped=False)
         return f"Achieved(parameter={self.parameter!r}, value={value}, attribute={self.attribute!r})"
 

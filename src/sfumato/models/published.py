@@ -1,4 +1,4 @@
-"""What models need that look at single published values and not only at classes."""
+"""Base of models about single published values."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ STARRED = -1
 class PublishedModel(CheckedModel):
     """Base of the models about published values, which classes of `k` records satisfy whatever they publish.
 
-    Where the published values are not known yet, that sufficient condition is what is asked for: so every anonymizer
-    can be asked for the model, and the verifier, which reads the published table, tells what it really reaches.
+    While the published values are not known yet, searches enforce that sufficient condition. So every anonymizer can
+    enforce the model, and the verifier, which reads the published table, counts what it really achieves.
     """
 
     k: int
@@ -32,7 +32,7 @@ class PublishedModel(CheckedModel):
 
     @abstractmethod
     def support(self, published: NDArray[np.int32], sizes: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Return how many records share what matters of each class, the least where there is more than one count.
+        """Return how many records share the relevant values of each class: the least, if there are several counts.
 
         published : int32 (c, q), −1 for ``*``. sizes : int64 (c,). Returns float64 (c,), infinite where nothing is
         counted.

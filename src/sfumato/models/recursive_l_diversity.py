@@ -18,7 +18,7 @@ from sfumato.options import Limit
 
 @dataclass(frozen=True)
 class RecursiveLDiversity(SensitiveModel):
-    """In every class, with its counts falling, ``r_1 < c · (r_l + r_{l+1} + ... + r_m)``.
+    """In every class, with counts in falling order, ``r_1 < c · (r_l + r_{l+1} + ... + r_m)``.
 
     Guarantee: after ruling out l − 2 values, an attacker still faces a class in which the most frequent value is not
     overwhelming. A class with fewer than `l` distinct values never qualifies. The inequality is strict, so the achieved
@@ -44,7 +44,7 @@ class RecursiveLDiversity(SensitiveModel):
 
     name: ClassVar[str] = "recursive-l-diversity"
     in_words: ClassVar[str] = (
-        "among the people who look alike no sensitive value stands out against the rarer ones (c = {c}, l = {l})"
+        "among the people who look alike, no sensitive value stands out against the rarer ones (c = {c}, l = {l})"
     )
     code: ClassVar[int] = RECURSIVE
     bounded: ClassVar[str] = "c"
@@ -52,7 +52,7 @@ class RecursiveLDiversity(SensitiveModel):
     remedy: ClassVar[str] = "raise c or lower l"
 
     def least_class_size(self) -> int:
-        """Return `l`: a class has so many different values."""
+        """Return `l`: a class has at least this many distinct values."""
         return self.l
 
     def measure(self, counts: SensitiveCounts, sizes: NDArray[np.int64]) -> NDArray[np.float64]:

@@ -1,4 +1,4 @@
-"""What a search may rely on when it goes by compiled rules, beyond their verdict: one line for each predicate."""
+"""What a search may assume about compiled rules, beyond their verdict: one line for each predicate."""
 
 from __future__ import annotations
 
@@ -35,9 +35,9 @@ class Traits:
     Attributes
     ----------
     lasting : bool
-        A class that satisfies it does so with whatever is added; so every part of a class that breaks it does, too.
+        A class that satisfies it still does after any addition; so every part of a class that breaks it breaks it, too.
     relative : bool
-        It compares with the whole table, which is another one when records are left out.
+        It compares with the whole table, which changes when records are left out.
     share : bool
         It bounds the share of every value, by 1 over its parameter.
     mixing : bool
@@ -74,7 +74,7 @@ TRAITS: Mapping[int, Traits] = {
 
 
 def lasting(rules: RuleArrays) -> RuleArrays:
-    """Return the rules that a class keeps whatever is added to it, and that its parts break when it does."""
+    """Return the rules that a class keeps whatever is added to it; if a class breaks one, so do its parts."""
     chosen = np.array([TRAITS[code].lasting for code in rules.codes.tolist()], dtype=np.bool_)
     return rules._replace(
         codes=rules.codes[chosen],
@@ -100,7 +100,7 @@ def relative(rules: RuleArrays) -> bool:
 
 
 def ruled(rules: RuleArrays) -> bool:
-    """Tell whether some rule looks at more than the class size."""
+    """Tell whether some rule concerns more than the class size."""
     return bool(np.any(rules.codes != K_ANONYMITY))
 
 

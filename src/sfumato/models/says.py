@@ -10,7 +10,7 @@ from sfumato.models.protocol import PrivacyModel
 from sfumato.numbers import figure
 
 Subject = Literal["classes", "sizes", "values", "buckets", "slices", "joins", "marginals"]
-"""What a model may speak of.
+"""What a model may be about.
 
 ``"classes"``: equivalence classes of a generalized table. ``"sizes"``: nothing of a class but how many records it has.
 ``"values"``: single published values, not only classes. ``"buckets"``: the counts of sensitive values of a bucket.
@@ -22,18 +22,18 @@ slices whose columns are joined; all that it asks is that no share is above :met
 
 
 class Says:
-    """What a model says of itself; the defaults claim nothing.
+    """What a model says about itself; the defaults claim nothing.
 
-    A model of one's own takes this as a base and says what is true of it; one that does not is taken by the defaults.
+    Derive your own model from this class and state what is true of it; for any other model the defaults hold.
     """
 
     name: ClassVar[str]
     speaks_of: ClassVar[frozenset[Subject]] = frozenset({"classes"})
-    """Where it means something, and so can be promised and recounted."""
+    """The subjects for which the model can be promised and recounted."""
     survives_merging: ClassVar[bool] = True
-    """Whether merging two classes that satisfy it gives one that does. Every search here relies on that."""
+    """Whether merging two classes that satisfy it gives one that does. Every search relies on that."""
     in_words: ClassVar[str] = ""
-    """What it promises, for somebody who never heard of it; parameters in braces. Empty: its name has to do."""
+    """What it promises, for a newcomer; parameters in braces. If empty, the name is used."""
 
     def parameters(self) -> Mapping[str, Any]:
         """Return the parameters as plain values, for policies and reports."""
@@ -46,15 +46,15 @@ class Says:
 
     @property
     def class_size(self) -> int:
-        """Fewest records that it asks for by number: its `k`, or 1."""
+        """Fewest records that it explicitly requires: its `k`, or 1."""
         return int(self.parameters().get("k", 1))
 
     def least_class_size(self) -> int | None:
-        """Return the fewest records of any class that satisfies it, or None where it says nothing of sizes."""
+        """Return the fewest records of any class that satisfies it, or None if it says nothing about sizes."""
         return None
 
     def allowed_guess(self, attribute: str) -> float | None:
-        """Return the largest chance that it allows of naming a value of `attribute` rightly, or None."""
+        """Return the largest chance that it allows of guessing a value of `attribute` correctly, or None."""
         return None
 
     def sentence(self) -> str:
@@ -65,7 +65,7 @@ class Says:
 
 
 class _Silent(Says):
-    """A model that only judges."""
+    """A model that only judges classes."""
 
     def __init__(self, model: PrivacyModel) -> None:
         self.name = model.name  # type: ignore[misc]
@@ -73,25 +73,25 @@ class _Silent(Says):
 
 
 def says(model: PrivacyModel) -> Says:
-    """Return what `model` says of itself: it does so itself, or it is taken by the defaults."""
+    """Return what `model` says about itself, or the defaults."""
     return model if isinstance(model, Says) else _Silent(model)
 
 
 def speak_of(subject: Subject, models: Sequence[PrivacyModel]) -> list[PrivacyModel]:
-    """Return those of `models` that speak of `subject`."""
+    """Return those of `models` that are about `subject`."""
     return [model for model in models if subject in says(model).speaks_of]
 
 
 def smallest_allowed(models: Sequence[PrivacyModel]) -> int:
-    """Return the largest class size that some model asks for, at least 1: as few records as may be suppressed."""
+    """Return the largest class size that a model requires, at least 1: the fewest records that may be suppressed."""
     return max([1, *(says(model).class_size for model in models)])
 
 
 def least_class_size(models: Sequence[PrivacyModel]) -> int | None:
-    """Return the fewest records of any class that satisfies all models; None where none of them says so."""
+    """Return the fewest records of any class that satisfies all models; None if none of them says so."""
     return max((size for model in models if (size := says(model).least_class_size()) is not None), default=None)
 
 
 def at_least(bound: float) -> int:
-    """Round a bound on a class size up, but for what rounding of floats may have added to it."""
+    """Round a bound on a class size up, after removing what the rounding of floats may have added."""
     return math.ceil(bound - 1e-9)

@@ -1,4 +1,4 @@
-"""What the models of sensitive attributes share: which attributes they look at, and how classes add up to a verdict."""
+"""Base of models of sensitive attributes: which attributes they protect, and how classes give a verdict."""
 
 from __future__ import annotations
 
@@ -34,11 +34,11 @@ class SensitiveModel(CheckedModel, ABC):
     at_least: ClassVar[bool]
     """Whether the measure must reach the bound (diversity) or stay within it (distances, shares)."""
     remedy: ClassVar[str]
-    """What to relax when even the whole table fails."""
+    """What to relax if even the whole table fails."""
 
     @property
     def survives_suppression(self) -> bool:
-        """Whether classes are judged by themselves, and not held against the whole table."""
+        """Tell whether classes are judged alone, and not compared with the whole table."""
         return not TRAITS[self.code].relative
 
     @abstractmethod
@@ -64,7 +64,7 @@ class SensitiveModel(CheckedModel, ABC):
     def achieved(self, statistics: ClassStatistics) -> Sequence[Achieved]:
         """Return the value of the worst class for each protected attribute.
 
-        Without classes nothing is bounded: infinite where more is better, else 0.
+        Without classes nothing is bounded: infinite if more is better, else 0.
         """
         return [
             Achieved(self.bounded, self._worst(self.measure(counts, statistics.sizes)), counts.name)

@@ -1,4 +1,4 @@
-"""Subset k-anonymity: what can be read about a few keys at a time is shared by k records."""
+"""Subset k-anonymity: every combination of a few published values is shared by k records."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from sfumato.options import Limit
 
 @dataclass(frozen=True)
 class SubsetKAnonymity(PublishedModel):
-    """Every combination of up to `m` published values without ``*`` is had by at least `k` records.
+    """Every combination of up to `m` published values without ``*`` occurs in at least `k` records.
 
     Guarantee: an attacker who knows up to `m` quasi-identifying values of a person, and looks for records that show
-    them all, finds none or at least `k`. A suppressed cell counts not at all: it matches no value, and combinations
-    with it are not looked for. So the model is weaker than k-anonymity, also where `m` is the number of attributes:
-    who finds no record that shows a person's values may find fewer than `k` whose stars could hide them.
+    them all, finds none or at least `k`. A suppressed cell does not count: it matches no value, and combinations with
+    it are ignored. So the model is weaker than k-anonymity, even if `m` is the number of attributes: an attacker who
+    finds no record with a person's values may find fewer than `k` whose stars could hide them.
 
     Parameters
     ----------
@@ -46,17 +46,17 @@ class SubsetKAnonymity(PublishedModel):
 
     name: ClassVar[str] = "subset-k-anonymity"
     in_words: ClassVar[str] = (
-        "whichever columns are known, every combination of published values is that of at least {k} people"
+        "whichever columns are known, every combination of published values belongs to at least {k} people"
     )
 
     def support(self, published: NDArray[np.int32], sizes: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Return the records that share the rarest combination of each class; infinite where all is starred."""
+        """Return the records that share the rarest combination of each class; infinite if all are stars."""
         least = np.full(len(sizes), math.inf)
         shown = published != STARRED
         most = min(self.m, published.shape[1])
         for size in range(1, most + 1):
             for chosen in combinations(range(published.shape[1]), size):
-                # Where more is shown, a larger combination tells more; it is counted in its turn.
+                # A row that shows more has a larger combination, which is counted separately.
                 asked = shown[:, chosen].all(axis=1) & ((size == most) | (shown.sum(axis=1) == size))
                 if asked.any():
                     least[asked] = np.minimum(
@@ -66,7 +66,7 @@ class SubsetKAnonymity(PublishedModel):
 
 
 def _shared(values: NDArray[np.int32], shown: NDArray[np.bool_], sizes: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Count the records that show what each class does; float64 (c,), 0 where it shows not all."""
+    """Count the records that show the same values as each class; float64 (c,), 0 where the class shows not all."""
     complete = shown.all(axis=1)
     groups, count = group_records(np.ascontiguousarray(values[complete]))
     shared = np.zeros(len(sizes))

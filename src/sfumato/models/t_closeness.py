@@ -34,7 +34,7 @@ class TCloseness(SensitiveModel):
     """The earth mover's distance from the values of every class to those of the table is at most `t`.
 
     Guarantee: finding a person's class moves the belief about the sensitive value by `t` at most, as a share of
-    probability times how far it moves. The whole table is that of the published records.
+    probability times the distance that it moves. The whole table consists of the published records.
 
     Parameters
     ----------
@@ -94,7 +94,7 @@ def distance_code(code: int, counts: SensitiveCounts) -> int:
     Raises
     ------
     PolicyError
-        When ranks were asked for and the attribute has no order. A missing hierarchy is found when its tree is read.
+        When ranks were requested and the attribute has no order. A missing hierarchy is found when its tree is read.
     """
     ordered = is_measured(counts.kind)
     if code == T_ORDERED and not ordered:

@@ -19,8 +19,8 @@ class WildcardKAnonymity(PublishedModel):
 
     Guarantee: an attacker who compares a published record with the others, and does not think about why cells were
     suppressed, finds at least `k` that may be the same. It is not k-anonymity: beside four records (30, male), one
-    record (30, ``*``) is compatible with five, but whoever knows a woman of 30 in the table knows that it is hers.
-    Offered to compare with programs that count so.
+    record (30, ``*``) is compatible with five, but somebody who knows of a woman of 30 in the table knows that it is
+    hers. It serves to compare with programs that count like this.
 
     Parameters
     ----------

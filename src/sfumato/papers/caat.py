@@ -1,4 +1,4 @@
-"""The paper on CAAT: its time and KACA's against the number of quasi-identifying attributes, for two k."""
+"""The paper on CAAT: its time and KACA's by the number of quasi-identifying attributes, for two k."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ NOTES = (
 
 
 def caat(setting: Setting) -> Reproduction:
-    """Run both from several starts for 2 to 8 attributes, and judge what the paper says."""
+    """Run both from several starts for 2 to 8 attributes, and judge the paper's claims."""
     records, starts = (300, 2) if setting.quick else (RECORDS, STARTS)
     counts = COUNTS[::3] if setting.quick else COUNTS
     adult, source = complete_adult(setting.data, records)
@@ -76,7 +76,7 @@ def caat(setting: Setting) -> Reproduction:
 
 
 def claims_of(results: pl.DataFrame) -> tuple[Claim, ...]:
-    """Judge what the paper claims; `results` has method, k, attributes, seconds, looked, plain counts, loss."""
+    """Judge the paper's claims; `results` has method, k, attributes, seconds, looked, plain counts, loss."""
     return tuple(_claims(results))
 
 
@@ -212,10 +212,11 @@ def _figures(
 
 
 def plain_caat(class_of: NDArray[np.int32], record_of: NDArray[np.int32], count: int) -> tuple[int, int]:
-    """Count what CAAT as printed evaluates: the least and the most that classes in the order of making allow.
+    """Count distances that the printed CAAT evaluates: least and most that the order of classes allows.
 
-    A record joins after a look at all that are left, with all others that are as near: each distinct record by itself
-    at most, all of a class at once at least. Each class but the first starts with the furthest of all that are left.
+    A record joins after a look at all that are left, together with all that are equally near. At most, each distinct
+    record joins alone; at least, all of a class join at once. Each class except the first starts with the furthest of
+    all that are left.
     """
     sizes = np.bincount(class_of, minlength=count)
     distinct = np.bincount(np.unique(np.stack([class_of, record_of]), axis=1)[0], minlength=count)
@@ -228,10 +229,10 @@ def plain_caat(class_of: NDArray[np.int32], record_of: NDArray[np.int32], count:
 
 
 def plain_kaca(distinct: int, count: int, picks: int) -> tuple[int, int]:
-    """Count what KACA as printed evaluates: the least and the most that its number of picks allows.
+    """Count distances that the printed KACA evaluates: the least and the most that its number of picks allows.
 
-    Each class that is taken up is compared with all others. There are `distinct` classes first and `count` last; when
-    those in between were joined is not known.
+    Each class that is picked is compared with all others. There are `distinct` classes first and `count` last; when
+    those in between were joined is unknown.
     """
     joined = max(distinct - count, 0)
     late = [distinct] * max(picks - joined, 0) + list(range(distinct, count, -1))

@@ -1,4 +1,4 @@
-"""Public tables: taken from a folder, or fetched from their publisher once."""
+"""Public tables: read from a folder, or fetched once from their publisher."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def complete_adult(folder: Path | None, records: int | None = None) -> tuple[pl.
     Raises
     ------
     InputError
-        When it is not in the folder, cannot be fetched, or is no such file.
+        When it is not in the folder, cannot be fetched, or is another file.
     PolicyError
         When it has to be fetched and pooch is not installed.
     """
@@ -59,24 +59,24 @@ def complete_adult(folder: Path | None, records: int | None = None) -> tuple[pl.
 
 
 def movie_ratings(folder: Path | None) -> Path | None:
-    """Find the ratings of MovieLens ml-latest-small; None where they are not there."""
+    """Find the ratings of MovieLens ml-latest-small; None if they are not there."""
     found = find_file(folder, "ml-latest-small", "ratings.csv.gz")
     return found or find_file(folder, "ml-latest-small", "ratings.csv")
 
 
 def find_file(folder: Path | None, inner: str, name: str) -> Path | None:
-    """Look for a file in a folder that was named, or in the one that ``SFUMATO_DATA`` names.
+    """Look for a file in the named folder, or in the one that ``SFUMATO_DATA`` names.
 
     Raises
     ------
     InputError
-        When the folder that was named is none.
+        When the named folder does not exist.
     """
     named = folder or (Path(os.environ["SFUMATO_DATA"]) if os.environ.get("SFUMATO_DATA") else None)
     if named is None:
         return None
     if not named.is_dir():
-        raise InputError(f"{named}: there is no such folder of data")
+        raise InputError(f"{named}: there is no such folder of data; check the path")
     return next((path for path in (named / inner / name, named / name) if path.is_file()), None)
 
 
@@ -92,8 +92,8 @@ def _fetched() -> Path:
         fetched = pooch.retrieve(
             ADULT_URL, known_hash=f"sha256:{ADULT_SHA256}", fname=ADULT, path=pooch.os_cache("sfumato")
         )
-    except Exception:  # whatever the network, the disk or the checksum came to
-        raise InputError(f"Adult: it is not here and cannot be fetched; {HOW_TO_GET}") from None
+    except Exception:  # any fault of the network, the disk or the checksum
+        raise InputError(f"Adult: it was not found and cannot be fetched; {HOW_TO_GET}") from None
     return Path(fetched)
 
 

@@ -1,7 +1,7 @@
 """A synthetic hospital and a synthetic public register of the same town. Nobody in them exists.
 
-Ages, places, occupations and diseases follow invented but lifelike marginals and depend on each other, so that the
-tables behave like real ones under attack: most people are alone with their combination of ordinary facts.
+Ages, places, occupations and diseases follow invented but lifelike distributions and depend on each other, so that the
+tables behave like real ones under attack: most people are unique in their combination of ordinary facts.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from sfumato.papers.synthetic_names import LARGEST_TOWN, synthetic_names
 from sfumato.table.schema import Attribute, Kind, Schema
 
 IN_REGISTER = 0.6
-"""Share of the patients who are in the public register too; children never are."""
+"""Share of the patients who are also in the public register; children never are."""
 
 OTHERS = 0.4
 """People in the register who are not patients, per patient."""
@@ -55,7 +55,7 @@ HOSPITAL_SCHEMA = Schema(
     sensitive={"disease": Attribute(kind=Kind.CATEGORICAL)},
     insensitive=["visit_count"],
 )
-"""Roles and hierarchies that suit the hospital."""
+"""Roles and hierarchies for the hospital."""
 
 # Disease, frequency at its peak, age of the peak, spread in years, frequency among women ÷ among men.
 _DISEASES = (
@@ -91,10 +91,10 @@ class Hospital(NamedTuple):
     Attributes
     ----------
     patients : polars.DataFrame
-        What the hospital holds: name, age (years), sex, zip (five digits as text), marital_status, occupation, disease,
+        The hospital's table: name, age (years), sex, zip (five digits as text), marital_status, occupation, disease,
         visit_count.
     register : polars.DataFrame
-        What anybody can look up: name, age, sex, zip, marital_status, occupation of the town's voters.
+        The public register: name, age, sex, zip, marital_status, occupation of the town's voters.
     """
 
     patients: pl.DataFrame
@@ -104,9 +104,9 @@ class Hospital(NamedTuple):
 def hospital(patients: int = 20_000, *, seed: int | None = None) -> Hospital:
     """Make a synthetic hospital table and a public register that overlaps it.
 
-    Six in ten patients are in the register, with the same values; so are people who never were patients, so that it has
-    as many rows as the hospital table (a few less where many patients are children, who are in no register). Names are
-    invented and nobody shares one. Rows are in random order.
+    Six in ten patients are in the register, with the same values; so are people who never were patients. The register
+    has as many rows as the hospital table (a few less if many patients are children, who are in no register). Names are
+    invented and unique. Rows are in random order.
 
     Parameters
     ----------
@@ -123,7 +123,7 @@ def hospital(patients: int = 20_000, *, seed: int | None = None) -> Hospital:
     Raises
     ------
     InputError
-        When `patients` is not a whole number that the town has names for.
+        When `patients` is not a whole number for which there are enough names.
 
     Notes
     -----
@@ -147,7 +147,7 @@ def _others(patients: int) -> int:
 
 
 def _people(patients: int, others: int, generator: np.random.Generator) -> pl.DataFrame:
-    """Patients first, then voters who are not patients."""
+    """Make patients first, then voters who are not patients."""
     count = patients + others
     sex = (generator.random(count) < np.repeat([0.47, 0.49], [patients, others])).astype(np.int64)
     age = np.concatenate([_patient_ages(patients, generator), _voter_ages(others, generator)])
@@ -171,7 +171,7 @@ def _register(town: pl.DataFrame, patients: int, generator: np.random.Generator)
 
 
 def _patient_ages(count: int, generator: np.random.Generator) -> NDArray[np.int64]:
-    """Few children, many people past middle age."""
+    """Draw ages: few children, many people past middle age."""
     stage = generator.choice(4, size=count, p=[0.09, 0.29, 0.3, 0.32])
     middle = np.array([4.0, 33.0, 55.0, 74.0])[stage]
     spread = np.array([6.0, 9.0, 8.0, 9.0])[stage]
@@ -184,7 +184,7 @@ def _voter_ages(count: int, generator: np.random.Generator) -> NDArray[np.int64]
 
 
 def _places(age: NDArray[np.int64], generator: np.random.Generator) -> pl.Series:
-    """Zip codes of very unequal size; the young live in the first districts more often, the old in the last."""
+    """Draw zip codes of very unequal size: the young are more often in the first districts, the old in the last."""
     crowd = 1.0 / np.arange(1.0, len(_DISTRICTS) + 1) ** 0.7
     lean = np.linspace(-1.0, 1.0, len(_DISTRICTS))
     district = _drawn(crowd * np.exp(np.outer((age - 45.0) / 60.0, lean)), generator)
@@ -204,7 +204,7 @@ def _marital(age: NDArray[np.int64], generator: np.random.Generator) -> NDArray[
 
 
 def _occupations(age: NDArray[np.int64], sex: NDArray[np.int64], generator: np.random.Generator) -> NDArray[np.int64]:
-    """Paid work for most between 18 and 66, with a lean by sex; school before, retirement after."""
+    """Draw occupations: paid work for most between 18 and 66, by sex; school before, retirement after."""
     common = np.array([9, 2, 2, 7, 8, 7, 4, 2, 6, 4, 10, 6, 9], dtype=float)
     lean = np.array([0.8, 0, 0, 0.6, -1.2, -0.9, -1.2, -0.4, -1.2, 0.1, 0.5, -0.6, 0.5])
     work = _drawn(common * np.exp(np.outer(0.5 - sex, lean)), generator)

@@ -1,4 +1,4 @@
-"""What claims have in common: whether a curve rises, whether one lies below another."""
+"""Judge curves for claims: whether one rises, whether one lies below another."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ def curve_of(frame: pl.DataFrame, across: str, up: str, **only: Any) -> Curve:
 
 
 def rises(curve: Mapping[float, float], *, slack: float = 0.0) -> bool | None:
-    """Whether a curve never falls, by more than `slack` of its whole rise, and ends above its start.
+    """Tell whether a curve never falls by more than `slack` of its whole rise, and ends above its start.
 
-    None where it has fewer than two points.
+    None if it has fewer than two points.
     """
     heights = np.array([curve[place] for place in sorted(curve)])
     if len(heights) < 2:
@@ -34,7 +34,7 @@ def rises(curve: Mapping[float, float], *, slack: float = 0.0) -> bool | None:
 
 
 def lies_below(one: Mapping[float, float], others: Sequence[Mapping[float, float]]) -> bool | None:
-    """Whether a curve is below all others wherever both have a point; None where there is no such place."""
+    """Tell whether a curve is below all others wherever both have a point; None if there is no such place."""
     shared = [(one[place], other[place]) for other in others for place in one if place in other]
     return all(low < high for low, high in shared) if shared else None
 
@@ -56,7 +56,7 @@ def beside(one: Mapping[float, float], other: Mapping[float, float], places: str
 
 
 def agreed(verdicts: Sequence[bool | None]) -> bool | None:
-    """Whether all hold; None where one is open and none fails."""
+    """Tell whether all hold; None if one is open and none fails."""
     if any(verdict is False for verdict in verdicts):
         return False
     return None if not verdicts or any(verdict is None for verdict in verdicts) else True

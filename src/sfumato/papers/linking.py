@@ -21,28 +21,28 @@ from sfumato.release.release import Release
 from sfumato.table.reading import read_table
 
 MODELS: tuple[PrivacyModel, ...] = (KAnonymity(5), EntropyLDiversity(3))
-"""Five records alike at least, whose diseases are as uncertain as three that are equally frequent."""
+"""At least five equal records, whose diseases are as uncertain as three equally frequent ones."""
 
 ANONYMIZER = Mondrian()
-"""The defaults, as somebody who just got it would run it."""
+"""The defaults, as a new user would run it."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class LinkingStudy:
-    """A hospital that is attacked before and after publishing safely.
+    """A hospital's table, attacked before and after publishing.
 
     Attributes
     ----------
     town : Hospital
     policy : Policy
-        What `release` was made with.
+        The policy that `release` was made with.
     release : Release
     before, after : LinkageResult
         The attack on the patients without their names, and on the release.
     person : polars.DataFrame
-        One row of the register: somebody whose disease is given away before.
+        One row of the register: somebody whose disease is disclosed before.
     records_before, records_after : polars.DataFrame
-        What fits this person.
+        Records that fit this person.
     """
 
     town: Hospital

@@ -1,4 +1,4 @@
-"""Runs of anonymizers that are timed by themselves: encoded table in, published classes out."""
+"""Runs of anonymizers that are timed alone: encoded table in, published classes out."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ from sfumato.table.encoding import EncodedTable
 
 @dataclass(frozen=True, eq=False)
 class Method:
-    """A way to publish, with the table as it sees it.
+    """A method of publishing, with its view of the table.
 
     Attributes
     ----------
     label : str
-        On curves and in tables.
+        Its name on curves and in tables.
     anonymizer : Anonymizer
     table : EncodedTable
-        What it solves.
+        The table that it solves.
     published : EncodedTable
-        What its losses are counted on; the same records in the same order.
+        The table on which its losses are counted; the same records in the same order.
     rule : str
         How categories count in losses.
     suppressible : bool
@@ -46,7 +46,7 @@ class Method:
     suppressible: bool = False
 
     def run(self, k: int, seed: int) -> dict[str, Any]:
-        """Publish with k-anonymity; figures of it, ``seconds`` being the time of this thread alone."""
+        """Publish with k-anonymity and return figures; ``seconds`` is the time of this thread alone."""
         limit = k if self.suppressible else 0
         began = time.thread_time()
         solved = self.anonymizer.solve(Problem(self.table, [KAnonymity(k)], suppression_limit=limit, seed=seed))
@@ -64,12 +64,12 @@ class Method:
 
 
 def distinct_published(recoded: GeneralizedTable) -> int:
-    """Count how many different published records there are, suppressed ones left out."""
+    """Count how many different published records there are, without suppressed ones."""
     return pl.DataFrame({str(place): column.per_class for place, column in enumerate(recoded.columns)}).n_unique()
 
 
 def run_all(jobs: Sequence[Callable[[], dict[str, Any]]], setting: Setting, what: str) -> pl.DataFrame:
-    """Do jobs, several at a time, and put what they return into a table, in the order of the jobs."""
+    """Run jobs, several at a time, and put their results into a table, in the order of the jobs."""
     done = 0
 
     def one(job: Callable[[], dict[str, Any]]) -> dict[str, Any]:

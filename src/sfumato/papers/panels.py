@@ -25,7 +25,7 @@ class Panel:
     Attributes
     ----------
     name : str
-        Of the drawing's file, without ending.
+        Name of the drawing's file, without ending.
     title : str
         What is shown, and which figure of the paper shows it.
     frame : str
@@ -33,13 +33,13 @@ class Panel:
     across, up : str
         Columns for the two axes.
     axes : tuple of str
-        What stands on the axes, with units.
+        Labels of the axes, with units.
     only : mapping
         Columns that must have these values.
     curves : str
-        Column of what each curve stands for.
+        Column that distinguishes the curves.
     logarithmic : bool
-        Whether the upright axis is.
+        Whether the vertical axis is logarithmic.
     """
 
     name: str
@@ -53,7 +53,7 @@ class Panel:
     logarithmic: bool = False
 
     def rows(self, frame: pl.DataFrame) -> pl.DataFrame:
-        """Return what is drawn of a table; nothing of one that lacks the columns."""
+        """Return the rows of a table that are drawn; none if it lacks the columns."""
         needed = {self.curves, self.across, self.up, *self.only}
         if not needed <= {*frame.columns}:
             return pl.DataFrame(schema={self.curves: pl.String, self.across: pl.Float64, self.up: pl.Float64})
@@ -62,7 +62,7 @@ class Panel:
 
 
 def draw_panel(panel: Panel, frame: pl.DataFrame, printed: pl.DataFrame) -> str:
-    """Draw the curves of a panel as SVG; what the paper prints are hollow black marks.
+    """Draw the curves of a panel as SVG; hollow black marks are the paper's printed figures.
 
     Raises
     ------
@@ -90,7 +90,7 @@ def _points(panel: Panel, rows: pl.DataFrame, label: str) -> tuple[list[float], 
 
 
 def _style(label: str, labels: list[str]) -> dict[str, Any]:
-    """Take the colour of the method; variants of one method (``mondrian (relaxed)``) have lines of their own."""
+    """Return the style of a method: one colour for each method, one line for each variant (``mondrian (relaxed)``)."""
     method = _method(label)
     alike = [other for other in labels if _method(other) == method]
     style = style_of(method)

@@ -25,7 +25,7 @@ MEASUREMENTS = tuple(name for name, *_ in _MEASUREMENTS)
 
 
 def players(count: int = PLAYERS, *, seed: int) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """Make five quarters of fitness data with 12 attributes, and what a public page tells of the players.
+    """Make five quarters of fitness data with 12 attributes, and a public page about the players.
 
     Parameters
     ----------

@@ -90,7 +90,7 @@ def ratings(setting: Setting) -> Reproduction:
 
 
 def claims_of(by_size: pl.DataFrame, by_epsilon: pl.DataFrame, groups: pl.DataFrame) -> tuple[Claim, ...]:
-    """Judge what the paper claims; tables have data, method, percent, epsilon, evaluations."""
+    """Judge the paper's claims; tables have data, method, percent, epsilon, evaluations."""
     return (
         *_about_table_1(groups),
         *(claim for data in (SPARSE, DENSE) for claim in _on(by_size, by_epsilon, data)),
@@ -175,7 +175,7 @@ def _about_table_1(groups: pl.DataFrame) -> Iterator[Claim]:
 
 
 def _table_1() -> Iterator[dict[str, Any]]:
-    """Measure the groups of table 1; asking for more than there can be makes every record a failure that is told."""
+    """Measure the groups of table 1; an impossible model makes every record a reported failure."""
     rated = read_ratings(TABLE_1, form="wide", user="who", sensitive=["issue 4"], scale=(1, 6))
     answer = check_ratings(rated, RatingAnonymity(9, 1, 9), threads=1)
     for row in answer.failures().to_dicts():
@@ -204,7 +204,7 @@ def _warm_up(part: Ratings) -> None:
 
 
 def _part(frame: pl.DataFrame, percent: int, scale: Sequence[float], seed: int) -> Ratings:
-    """Take so many percent of the people at random."""
+    """Draw a percentage of the people at random."""
     people = frame["user"].unique(maintain_order=True)
     kept = people.gather(np.sort(permutation(len(people), seed)[: max(2, len(people) * percent // 100)]))
     chosen = SensitiveIssues(share=SENSITIVE_SHARE, seed=seed)
@@ -231,7 +231,7 @@ def _sizes(frame: pl.DataFrame) -> str:
 
 
 def _made_up_films(seed: int, people: int = 200, issues: int = 1000) -> pl.DataFrame:
-    """Make ratings of which few issues have most, from half a star to five."""
+    """Make ratings, most of them of a few issues, from half a star to five."""
     drawn = np.random.default_rng(seed)
     chance = 1 / (np.arange(issues) + issues / 40)
     counts = drawn.lognormal(3.4, 0.8, people).astype(int) + 5
@@ -242,7 +242,7 @@ def _made_up_films(seed: int, people: int = 200, issues: int = 1000) -> pl.DataF
 
 
 def _survey(people: int, seed: int, issues: int = 8) -> pl.DataFrame:
-    """Make a survey in which everybody rates everything, and opinions hang together."""
+    """Make a survey in which everybody rates everything, and opinions are correlated."""
     drawn = np.random.default_rng(seed)
     taste = drawn.normal(3.5, 1.2, (people, 1))
     rating = np.clip(np.round(taste + drawn.normal(0, 1.2, (people, issues))), 1, 6).astype(np.int64)

@@ -1,4 +1,4 @@
-"""Doing the experiments of the founding papers again."""
+"""Repeat the experiments of the founding papers."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ PAPERS: Mapping[str, Callable[[Setting], Reproduction]] = {
     "ratings": ratings,
     "similarity": similarity,
 }
-"""What can be reproduced, by name."""
+"""The papers that can be reproduced, by name."""
 
 
 def reproduce(
@@ -35,17 +35,17 @@ def reproduce(
     threads: int | None = None,
     progress: Progress = silent,
 ) -> Reproduction:
-    """Do the experiments of a founding paper again, and say of each of its claims whether it holds.
+    """Repeat the experiments of a founding paper, and say of each of its claims whether it holds.
 
     Parameters
     ----------
     paper
         ``"soccer"``, ``"caat"``, ``"slicing"``, ``"ratings"`` or ``"similarity"``.
     data
-        Folder of public tables; None reads ``SFUMATO_DATA``, and where that is not set either, Adult is fetched from
-        its publisher, checked and kept. Tables that are not public have synthetic stand-ins, which are labelled so.
+        Folder of public tables; None reads ``SFUMATO_DATA``. If that is not set either, Adult is fetched from its
+        publisher, checked and kept. Tables that are not public have synthetic stand-ins, which are labelled as such.
     seed
-        For stand-ins, and for algorithms that draw at random. The same seed gives the same figures, but for times.
+        For stand-ins, and for algorithms that draw at random. The same seed gives the same figures, except times.
     quick
         A few records and values only, to see that it works; its verdicts mean little.
     threads
@@ -60,9 +60,9 @@ def reproduce(
     Raises
     ------
     PolicyError
-        When there is no such paper, with those there are; for other wrong settings, and for packages that are missing.
+        When the paper is unknown, with a list of papers; for other wrong settings, and for missing packages.
     InputError
-        When a public table is not there and cannot be fetched, with how to get it.
+        When a public table is not there and cannot be fetched; the message says how to get it.
 
     Examples
     --------
@@ -76,7 +76,7 @@ def reproduce(
 
 
 def paper_problems(paper: object) -> list[str]:
-    """Say what is wrong with the name of a paper."""
+    """Return what is wrong with the name of a paper."""
     if isinstance(paper, str) and paper in PAPERS:
         return []
     return [f"paper: {str(paper)!r} is not one of {', '.join(PAPERS)}"]

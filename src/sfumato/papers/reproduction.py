@@ -1,4 +1,4 @@
-"""What reproducing a paper's experiments found: tables, claims with their verdicts, drawings."""
+"""The result of repeating a paper's experiments: tables, claims with their verdicts, drawings."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ from sfumato.numbers import figure
 from sfumato.papers.panels import Panel, draw_panel
 
 MARK = "reproduction.json"
-"""The file by which a reproduction's own folder is known."""
+"""The file that marks a reproduction's own folder."""
 
 CELL = 11
-"""Characters of a column of a page's tables."""
+"""Width of a column of a page's tables, in characters."""
 
 PRINTED = "printed"
-"""Name of the table of figures that the paper prints."""
+"""Name of the table with the paper's printed figures."""
 
 
 class Verdict(StrEnum):
-    """What became of a claim."""
+    """The outcome of a claim."""
 
     HOLDS = "holds"
     FAILS = "does not hold"
@@ -48,7 +48,7 @@ class Claim:
         Its place in the paper.
     verdict : Verdict
     numbers : str
-        What decides it, or why nothing does.
+        The figures that decide it, or why nothing does.
     """
 
     text: str
@@ -69,23 +69,23 @@ class Claim:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Reproduction:
-    """The experiments of a paper, done again; made by :func:`sfumato.reproduce`.
+    """The repeated experiments of a paper; made by :func:`sfumato.reproduce`.
 
     Attributes
     ----------
     paper : str
         Its name here.
     title : str
-        Whose it is.
+        Its author and title.
     data : tuple of str
-        Which tables were used, and whether they are the paper's.
+        The tables that were used, and whether they are the paper's.
     frames : mapping of str to polars.DataFrame
-        Tidy tables. ``"printed"``, where there is one, has what the paper prints, under the same names of columns.
+        Tidy tables. ``"printed"``, if there is one, has the paper's printed figures, under the same column names.
     claims : tuple of Claim
     panels : tuple of Panel
-        What is drawn.
+        The drawings.
     notes : tuple of str
-        What else a reader should know: departures from the paper, above all.
+        What else a reader should know, above all departures from the paper.
     """
 
     paper: str
@@ -108,7 +108,7 @@ class Reproduction:
         }
 
     def drawings(self) -> dict[str, str]:
-        """Draw every panel, with what the paper prints as hollow marks.
+        """Draw every panel, with the paper's printed figures as hollow marks.
 
         Returns
         -------
@@ -129,7 +129,7 @@ class Reproduction:
         Parameters
         ----------
         folder
-            Made when it is not there; one that an earlier reproduction has made is replaced.
+            Created if it does not exist; a folder of an earlier reproduction is replaced.
         drawings
             Draw the panels; needs matplotlib.
 
@@ -183,7 +183,7 @@ class Reproduction:
 
 
 def headline(text: str) -> str:
-    """Begin a text with a capital, leaving the rest of it as it is."""
+    """Capitalize the first letter of a text and leave the rest unchanged."""
     return text[:1].upper() + text[1:]
 
 
@@ -198,7 +198,7 @@ def check_folder(folder: Path) -> None:
 
 
 def _replace_folder(target: Path, texts: Mapping[str, str]) -> None:
-    """Write a folder beside the target, and put it there when it is whole."""
+    """Write a folder beside the target, and move it there when it is complete."""
     part = Path(tempfile.mkdtemp(prefix=".sfumato-", dir=target.absolute().parent))
     try:
         part.chmod(0o755)
@@ -213,7 +213,7 @@ def _replace_folder(target: Path, texts: Mapping[str, str]) -> None:
 
 
 def _table(panel: Panel, rows: pl.DataFrame, printed: pl.DataFrame) -> Iterator[str]:
-    """Write a line for each curve, and one for what the paper prints of it."""
+    """Write a line for each curve, and one for the paper's printed figures."""
     places = sorted({*rows[panel.across].to_list(), *printed[panel.across].to_list()})
     labels = list(dict.fromkeys([*rows[panel.curves].to_list(), *printed[panel.curves].to_list()]))
     lines = [(label, _cells(panel, rows, label)) for label in labels]

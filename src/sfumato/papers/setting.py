@@ -1,4 +1,4 @@
-"""What every reproduction is told."""
+"""The settings of every reproduction."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from sfumato.progress import Progress, silent
 
 @dataclass(frozen=True)
 class Setting:
-    """How experiments are done again.
+    """How experiments are repeated.
 
     Attributes
     ----------

@@ -32,7 +32,7 @@ ADULT, ISP = "Adult", "subscribers (synthetic)"
 MEDIAN, FALLBACK = "mondrian (median)", "mondrian (median+fallback)"
 SBC_LABEL, DATAFLY, INCOGNITO = "sbc", "datafly", "incognito"
 OTHERS = (MEDIAN, DATAFLY, INCOGNITO)
-"""What the thesis compares with."""
+"""The methods that the thesis compares with."""
 
 HIGHEST = 0.2
 """Loss below which the thesis says that SBC stays."""
@@ -61,7 +61,7 @@ NOTES = (
 
 
 def similarity(setting: Setting) -> Reproduction:
-    """Publish Adult and the subscribers with every method at every k, and judge what the thesis says of it."""
+    """Publish Adult and the subscribers with every method at every k, and judge the thesis's claims."""
     count = 500 if setting.quick else RECORDS
     adult, source = complete_adult(setting.data, count)
     people = subscribers(count if setting.quick else 5750, seed=setting.seed)
@@ -71,7 +71,7 @@ def similarity(setting: Setting) -> Reproduction:
     }
     ks = KS[:3] if setting.quick else KS
     _warm_up(methods[ADULT], setting)
-    # The slowest first, so that no thread is left with a long one in the end.
+    # The slowest come first, so that no thread is left with a long one at the end.
     jobs = [
         partial(_run, data, method, k, setting.seed)
         for place in range(len(methods[ADULT]))
@@ -95,7 +95,7 @@ def printed() -> pl.DataFrame:
 
 
 def claims_of(results: pl.DataFrame) -> tuple[Claim, ...]:
-    """Judge what the thesis claims; `results` has data, method, k, loss, classes."""
+    """Judge the thesis's claims; `results` has data, method, k, loss, classes."""
     return tuple(claim for data in (ADULT, ISP) for claim in _claims_on(results.filter(pl.col("data") == data), data))
 
 
@@ -139,7 +139,7 @@ def _stays_low(own: Curve, data: str) -> Claim:
 
 
 def _not_beaten_by(own: Curve, other: Curve, data: str) -> Claim:
-    """Judge what the thesis leaves out: its Mondrian could not cut skewed attributes, another can."""
+    """Judge what the thesis leaves out: its Mondrian could not cut skewed attributes, but another can."""
     worse = sum(own[k] >= other[k] for k in own if k in other)
     return Claim.judged(
         f"{data}: SBC also loses less than a Mondrian that may cut below the median (the thesis says it of Mondrian)",
@@ -175,7 +175,7 @@ def _dips(incognito: Curve) -> Claim:
 
 
 def _printed_counts(classes: Mapping[str, Curve], data: str) -> Iterator[Claim]:
-    """Hold our numbers of classes against the printed ones, one claim for each method."""
+    """Compare numbers of classes with the printed ones, one claim for each method."""
     for method, counts in PRINTED_CLASSES[data].items():
         pairs = [(k, classes[method].get(k), count) for k, count in counts.items()]
         told = "; ".join(
@@ -222,7 +222,7 @@ def _run(data: str, method: Method, k: int, seed: int) -> dict[str, object]:
 
 
 def _warm_up(methods: Sequence[Method], setting: Setting) -> None:
-    """Let every method run once: what is compiled at first use must not count as its time."""
+    """Run every method once, so that compiling at first use does not count as its time."""
     for place, method in enumerate(methods):
         setting.progress("similarity: warming up", place, len(methods))
         method.run(100, setting.seed)

@@ -44,7 +44,7 @@ RECORDS = 6000
 SENSITIVE, QUASI_TARGET = "occupation", "education"
 LEARNERS: tuple[Learner, ...] = ("decision-tree", "naive-bayes")
 NEGLIGIBLE = 0.01
-"""Accuracy by which two may differ by chance: the standard error of a share of some 2,000 test records."""
+"""Accuracy by which two methods may differ by chance: the standard error of a share of some 2,000 test records."""
 
 NOTES = (
     "The paper at hand has no experiments; it repeats claims of the TKDE paper and expects that overlapping slicing "
@@ -67,7 +67,7 @@ def slicing(setting: Setting) -> Reproduction:
     schema = Schema(quasi_identifying=[name for name in EIGHT if name != SENSITIVE], sensitive=[SENSITIVE])
     table, kept_back = hold_out(read_table(adult.select(EIGHT), schema), seed=setting.seed)
     diversities = DIVERSITIES[::4] if setting.quick else DIVERSITIES
-    # The papers speak of Anatomy's buckets, and of sliced ones as small as the check allows.
+    # The papers are about Anatomy's buckets, and of sliced ones as small as the check allows.
     known = {
         **ANONYMIZERS,
         **PUBLISHERS,
@@ -126,7 +126,7 @@ def _claims(results: pl.DataFrame) -> Iterator[Claim]:
 def _above(
     text: str, where: str, curves: Mapping[str, Curve], one: str, other: str, *, slack: float = NEGLIGIBLE
 ) -> Claim:
-    """Judge whether a curve lies above another on average; what differs by less than `slack` cannot be decided."""
+    """Judge whether a curve lies above another on average; a difference below `slack` cannot be decided."""
     shared = [l for l in curves[one] if l in curves[other]]  # noqa: E741
     if not shared:
         return Claim.judged(text, where, None, "no l was reached by both")
@@ -199,7 +199,7 @@ def _run(label: str, way: Any, table: Table, kept_back: Table, l: int, setting: 
 
 
 def in_one_row(release: Release, table: Table) -> float:
-    """Share of original records all of whose quasi-identifying values stand exactly in one published row."""
+    """Return the share of original records whose quasi-identifying values are all exact in one published row."""
     names = list(table.schema.quasi_identifying)
     published = release.published
     if isinstance(published, BucketizedTables):

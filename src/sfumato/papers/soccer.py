@@ -1,4 +1,4 @@
-"""The soccer paper: DM and NCP of Mondrian and k-means against k, and the linking attack that they are for."""
+"""The soccer paper: DM and NCP of Mondrian and k-means by k, and the linking attack that they prevent."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def soccer(setting: Setting) -> Reproduction:
 
 
 def claims_of(results: pl.DataFrame, attacks: pl.DataFrame) -> tuple[Claim, ...]:
-    """Judge what the paper claims; `results` has method, k, loss, discernibility, `attacks` published and shares."""
+    """Judge the paper's claims; `results` has method, k, loss, discernibility, `attacks` published and shares."""
     dm = {label: curve_of(results, "k", "discernibility", method=label) for label in METHODS}
     ncp = {label: curve_of(results, "k", "loss", method=label) for label in METHODS}
     return (
@@ -182,7 +182,7 @@ def _run(method: Method, k: int, seed: int) -> dict[str, Any]:
 
 
 def _attacks(fitness: pl.DataFrame, page: pl.DataFrame, setting: Setting) -> Iterator[dict[str, Any]]:
-    """Attack the last quarter, whose heights and weights the page tells, before and after publishing."""
+    """Attack the last quarter, whose heights and weights are on the page, before and after publishing."""
     last = fitness.filter(pl.col("quarter") == QUARTERS[-1]).drop("quarter")
     rest: Sequence[str] = ["position", *(name for name in MEASUREMENTS if name != TARGET)]
     schema = Schema(identifying=[NAME], quasi_identifying=list(QUASI), sensitive=[TARGET], insensitive=list(rest))

@@ -54,11 +54,11 @@ def subscribers(records: int = SUBSCRIBERS, *, seed: int) -> pl.DataFrame:
 
 
 def _ages(records: int, drawn: np.random.Generator) -> NDArray[np.int64]:
-    """Most around 45; a long tail to the old, and the few children that the thesis wonders about."""
+    """Draw ages: most around 45, a long tail to the old, and the few children that the thesis wonders about."""
     ages = np.clip(drawn.gamma(12.0, 3.9, records), YOUNGEST, OLDEST)
     odd = drawn.random(records) < 0.004
     ages[odd] = drawn.uniform(YOUNGEST, OLDEST + 1, int(odd.sum()))
-    # The two ends are there, whatever was drawn.
+    # Both ends always occur, whatever was drawn.
     ends = drawn.permutation(records)[:2]
     ages[ends] = (YOUNGEST, OLDEST)[: len(ends)]
     return ages.astype(np.int64)

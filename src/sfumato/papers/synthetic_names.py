@@ -1,4 +1,4 @@
-"""Invented names: ordinary first names before surnames that are put together from syllables."""
+"""Invented names: ordinary first names, and surnames made of syllables."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _SYLLABLES = tuple(tuple(part.split()) for part in (_STARTS, _MIDDLES, _ENDS))
 _INITIALS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 LARGEST_TOWN = len(_INITIALS) * int(np.prod([len(part) for part in _SYLLABLES]))
-"""People who can have a name of their own."""
+"""Most people who can have a name of their own."""
 
 
 def synthetic_names(sexes: NDArray[np.integer], generator: np.random.Generator) -> pl.Series:

@@ -11,7 +11,7 @@ SEXES = ("Female", "Male")
 # An age on a border belongs to the interval on its right; the last one holds 100.
 _AGES = (tuple(range(0, 101, 10)), (0, 20, 50, 70, 100), (0, 50, 100), (0, 100))
 
-# Each line is a node of the lowest level; stars part the nodes of the level above.
+# Each line is a node of the lowest level; stars separate the nodes of the level above.
 _COUNTRIES = (
     ("United-States", "Outlying-US(Guam-USVI-etc)", "Canada"),
     ("Mexico", "Honduras", "Guatemala", "Nicaragua", "El-Salvador"),
@@ -52,7 +52,7 @@ PREFECTURES = tuple(name for regions in REGIONS.values() for names in regions.va
 
 
 def age_tree() -> HierarchyTable:
-    """Put ages 0 to 100 into tens, four intervals, two, one."""
+    """Group ages 0 to 100 into tens, four intervals, two, one."""
     return HierarchyTable(tuple((str(age), *(_interval(age, ends) for ends in _AGES)) for age in range(101)))
 
 

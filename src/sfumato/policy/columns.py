@@ -1,4 +1,4 @@
-"""Whether the columns of a policy are those that a table was read with."""
+"""Compare the columns of a policy with those that a table was read with."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def columns_of(schema: Schema) -> Columns:
 
 
 def column_contradictions(said: Columns, schema: Schema) -> Iterator[str]:
-    """Name every role, and every column with settings, that a table was read with otherwise than a policy says.
+    """Name every role and every column's settings that differ between a policy and the table that was read.
 
     The order of quasi-identifying columns counts, as it breaks ties. Columns that were not read make no difference.
     """
@@ -44,8 +44,8 @@ def column_contradictions(said: Columns, schema: Schema) -> Iterator[str]:
         if list(named) != list(found) and (role == "quasi_identifying" or set(named) != set(found)):
             yield _other_names(role, list(named), list(found))
         yield from (
-            f"columns.{role.replace('_', '-')}, column {name!r}: the policy gives other settings than the table was "
-            f"read with; {ADVICE}"
+            f"columns.{role.replace('_', '-')}, column {name!r}: the policy has other settings than those that the "
+            f"table was read with; {ADVICE}"
             for name in named
             if name in found and not _alike(named[name], found[name])
         )
@@ -70,7 +70,7 @@ def _other_names(role: str, said: list[str], read: list[str]) -> str:
 
 
 def _alike(said: Column, read: Column) -> bool:
-    """Tell whether a column was read as a policy says, as far as it says it; some of it may be withheld."""
+    """Tell whether a column was read as a policy says; settings that were withheld do not count."""
     if (said.kind, said.weight) != (read.kind, read.weight):
         return False
     if said.domain != read.domain and not (said.domain_withheld and read.domain is not None):
@@ -79,7 +79,7 @@ def _alike(said: Column, read: Column) -> bool:
 
 
 def _same_values(said: Any, read: Any) -> bool:
-    """Compare two hierarchies that list values, each perhaps in a file."""
+    """Compare two hierarchies that list values; either may be in a file."""
     if said is None or read is None or not (lists_values(said) and lists_values(read)):
         return False
     try:

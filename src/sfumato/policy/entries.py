@@ -1,6 +1,6 @@
 """Entries of a policy: one pydantic model for every value that can be described, made from its dataclass.
 
-So a new privacy model, anonymizer or hierarchy is known to policies as soon as it stands in its folder's dictionary.
+So policies know a new privacy model, anonymizer or hierarchy as soon as it is in the dictionary of its folder.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from sfumato.policy.mistakes import BUILT, KeyPath, Mistake, mistakes_of, spell
 
 
 def hyphenated(name: str) -> str:
-    """Write a name of Python the way policies do."""
+    """Write a Python name as policies do, with hyphens."""
     return name.replace("_", "-")
 
 
@@ -61,7 +61,7 @@ PartType = TypeVar("PartType", bound=PolicyPart)
 
 @dataclasses.dataclass(frozen=True)
 class AlsoWritten:
-    """Annotation: files may also write this value in a short form, which is spelled out before it is checked."""
+    """Annotation: files may also write this value in a short form, which is expanded before it is checked."""
 
     short: str
     items: str | None = None
@@ -69,7 +69,7 @@ class AlsoWritten:
     def __get_pydantic_json_schema__(self, core: Any, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
         """Allow both forms in the JSON Schema."""
         short = {"type": self.short} if self.items is None else {"type": self.short, "items": {"type": self.items}}
-        # The long form first: places of mistakes are looked up in it.
+        # The long form comes first, because places of mistakes are looked up in it.
         return {"anyOf": [handler(core), short]}
 
 
@@ -86,15 +86,16 @@ class Entry(PolicyPart):
     def _can_be_built(self) -> Self:
         with problems_reported(self.keys()):
             built = self.build()
-            # A value may settle what was left open, and write numbers in one way; equal values have equal entries.
+            # A value may fill in what was left open and normalize numbers; equal values have equal entries.
             self.__dict__.update({name: value for name, value in vars(built).items() if isinstance(value, _SETTLED)})
         return self
 
 
 class ForeignEntry(PolicyPart):
-    """A described value that is not one of the library's own: a policy carries it, and its text only names it.
+    """A described value from outside the library: a policy carries it, and its text only names it.
 
-    Where the name is one of the library's, the text also has the parameters: others take it for that one.
+    If the library has a value of the same name, the text also has the parameters, since readers will take it for that
+    one.
     """
 
     model_config = ConfigDict(extra="allow")
@@ -104,7 +105,7 @@ class ForeignEntry(PolicyPart):
 
     @classmethod
     def of(cls, value: Any, *, is_known: bool) -> Self:
-        """Carry a value; `is_known`: the library has another of the same name."""
+        """Carry a value; `is_known`: the library has another value of the same name."""
         parameters = value.parameters() if is_known and hasattr(value, "parameters") else {}
         settings = {hyphenated(name): setting for name, setting in parameters.items() if setting is not None}
         entry = cls.model_validate_json(as_json({"name": value.name, **settings}))
@@ -112,7 +113,7 @@ class ForeignEntry(PolicyPart):
         return entry
 
     def build(self) -> Any:
-        """Return the value, or refuse where only the name is known."""
+        """Return the value, or refuse if only the name is known."""
         if self._value is None:
             raise PolicyError(f"{self.name}: is not part of this library; pass it in a program")
         return self._value
@@ -136,7 +137,7 @@ def checked(
     names
         What messages call certain keys.
     mistakes
-        Those that are known already.
+        Mistakes that were found before.
 
     Raises
     ------
@@ -167,7 +168,7 @@ def json_schema(part: type[PolicyPart]) -> dict[str, Any]:
 
 @contextmanager
 def problems_reported(keys: Sequence[str]) -> Iterator[None]:
-    """Hand the problems that a described value finds in itself to pydantic, which goes on to the other keys.
+    """Pass the problems that a described value finds in itself to pydantic, which goes on to the other keys.
 
     A problem that starts with one of the `keys` is reported at that key.
     """
@@ -180,11 +181,11 @@ def problems_reported(keys: Sequence[str]) -> Iterator[None]:
 
 @contextmanager
 def describing(what: str) -> Iterator[None]:
-    """Raise PolicyError where arguments of a call hold something that no policy can, without showing it."""
+    """Raise PolicyError if arguments of a call hold something that no policy can hold, without showing it."""
     try:
         yield
     except (TypeError, ValueError, RecursionError):
-        # Messages of pydantic, whose errors are ValueErrors, show what they complain about.
+        # Errors of pydantic are ValueErrors, and their messages show the values.
         raise PolicyError(
             f"{what}: cannot be written as a policy; settings may hold text, finite numbers, dates, true, false, "
             "lists and tables"
@@ -194,7 +195,7 @@ def describing(what: str) -> Iterator[None]:
 def entry_for(
     described: type[Any], *, tag: str | None = None, name: str = "", short: Mapping[str, AlsoWritten] | None = None
 ) -> type[Entry]:
-    """Make the entry of the dataclass `described`; its key `tag` says `name` where there are several to choose from.
+    """Make the entry of the dataclass `described`; its key `tag` is `name` if there are several to choose from.
 
     `short` names the fields that files may write in a short form.
     """
@@ -215,8 +216,8 @@ class LazyEntries(Mapping[str, type[Any]]):
     Described are values, or parts of a policy that are their own entry; `short` names, for some, the fields that files
     may write in a short form.
 
-    As an annotation it stands for any of its entries, told apart by the key `tag`: the one that is named is made and
-    checked. Only where that fails, and for the JSON Schema, all are made, so that messages can list them.
+    As an annotation it stands for any of its entries, distinguished by the key `tag`: only the named entry is made and
+    checked. If that fails, and for the JSON Schema, all are made, so that messages can list them.
     """
 
     def __init__(
@@ -275,7 +276,7 @@ class LazyEntries(Mapping[str, type[Any]]):
 
 
 def union_of(entries: Mapping[str, type[PolicyPart]], *, tag: str) -> Any:
-    """Return the type of a part that may be any of `entries`, told apart by its key `tag`."""
+    """Return the type of a part that may be any of `entries`, distinguished by its key `tag`."""
     if len(entries) == 1:
         return next(iter(entries.values()))
     return Annotated[Union[tuple(entries.values())], Field(discriminator=tag)]  # noqa: UP007 - built at run time
@@ -297,7 +298,7 @@ def described_as_mapping(value: Any) -> dict[str, Any]:
 
 
 def as_json(mapping: Mapping[str, Any]) -> str:
-    """Write plain values as JSON, where strict means what it means in TOML: a list may be a tuple, but text no number.
+    """Write plain values as JSON, for which strict means what it does for TOML: lists may be tuples, text no number.
 
     Raises
     ------

@@ -32,12 +32,12 @@ def read_policy(path: str | os.PathLike[str]) -> dict[str, Any]:
     except tomllib.TOMLDecodeError as error:
         raise PolicyError(f"{path.name}: {_syntax_problem(str(error))}") from None
     except RecursionError:
-        raise PolicyError(f"{path.name}: is nested too deeply") from None
+        raise PolicyError(f"{path.name}: is nested too deeply; use fewer levels") from None
     return moved_files(mapping, lambda file: str(path.parent / file))
 
 
 def _syntax_problem(message: str) -> str:
-    # The parser may quote a key, and keys of groups are values: keep what stands before any quotation.
+    # The parser may quote a key, and keys of groups are values: keep only the text before any quotation.
     reason = re.split(r"['\"(]", message, maxsplit=1)[0].strip() or "a mistake"
     where = re.search(r"\(at (.*)\)$", message)
     return f"is not valid TOML at {where[1] if where else 'an unknown place'}: {reason}"

@@ -49,14 +49,14 @@ class FileHierarchy(PolicyPart):
 
 
 class WithheldHierarchy(PolicyPart):
-    """What a published policy says of a hierarchy that lists original values: that there was one, of which kind."""
+    """What a published policy says about a hierarchy that lists original values: that there was one, and its kind."""
 
     kind: Literal["withheld"]
     was: str | None = None
 
     def build(self) -> HierarchySpecification:
         """Refuse; there is nothing to build it from."""
-        raise PolicyError("hierarchy was withheld from the published policy; name it again")
+        raise PolicyError("hierarchy was withheld from the published policy; give it again")
 
 
 _KINDS = LazyEntries(
@@ -74,7 +74,7 @@ HierarchyEntry: Any = Annotated[Any, _KINDS, AlsoWritten("string")]
 
 
 def described_hierarchy(hierarchy: HierarchySpecification) -> dict[str, Any]:
-    """Write the description of a hierarchy as plain values; one that this library does not know is withheld."""
+    """Write the description of a hierarchy as plain values; a kind that this library does not know is withheld."""
     described = dict(hierarchy.to_policy())
     return described if described.get("kind") in HIERARCHY_KINDS else {"kind": "withheld"}
 
@@ -85,7 +85,7 @@ def lists_values(entry: Any) -> bool:
 
 
 def published_hierarchy(entry: Any) -> Any:
-    """Return what a release says of a hierarchy: a rule as it is, of any other only that it was there."""
+    """Return what a release says about a hierarchy: a rule unchanged, of any other only that it existed."""
     if entry is None or entry.kind == "withheld" or not lists_values(entry):
         return entry
     return WithheldHierarchy(kind="withheld", was=entry.kind)
@@ -94,7 +94,7 @@ def published_hierarchy(entry: Any) -> Any:
 def moved_files(mapping: Mapping[str, Any], move: Callable[[str], str]) -> dict[str, Any]:
     """Return a policy's plain values with `move` applied to the path of every hierarchy file.
 
-    Values of a wrong type stay as they are.
+    Values of a wrong type stay unchanged.
     """
     return _with_hierarchies(mapping, lambda hierarchy: _moved(hierarchy, move))
 
@@ -104,7 +104,7 @@ def spelled_out(mapping: Mapping[str, Any]) -> dict[str, Any]:
 
     These are lists of columns, hierarchies that are just a path, and intervals with a single list of borders.
 
-    Values of a wrong type stay as they are.
+    Values of a wrong type stay unchanged.
     """
     columns = mapping.get("columns")
     if not isinstance(columns, Mapping):

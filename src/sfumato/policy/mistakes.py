@@ -41,7 +41,7 @@ _TEXTS = {
     "less_than": "must be below {lt:g}",
     "too_short": "is empty; name at least one",
     "string_too_short": "is empty",
-    "string_too_long": "must be {max_length} character(s) long at most",
+    "string_too_long": "must be at most {max_length} character(s) long",
 }
 
 
@@ -61,14 +61,14 @@ def suggestion(word: object, allowed: Sequence[str]) -> str:
 
 
 def spell(path: KeyPath, names: Mapping[KeyPath, str] | None = None) -> str:
-    """Write a path the way a policy file does, e.g. ``models[1].k``.
+    """Write a path as a policy file does, e.g. ``models[1].k``.
 
     Parameters
     ----------
     path
         Keys and list positions, from the top.
     names
-        Other names for the beginnings of paths, e.g. the option of the command line that said it.
+        Other names for the beginnings of paths, e.g. the option of the command line that set it.
     """
     names = names or {}
     length = next((end for end in range(len(path), 0, -1) if path[:end] in names), 0)
@@ -86,7 +86,7 @@ def mistakes_of(error: ValidationError, schema: Node) -> list[Mistake]:
     error
         Raised by a model whose JSON Schema is `schema`.
     schema
-        Tells which keys are allowed where, and which steps of a location are no keys.
+        Tells which keys are allowed where, and which steps of a location are not keys.
     """
     found: dict[KeyPath, list[str]] = {}
     for detail in _causes(error):
@@ -98,7 +98,7 @@ def mistakes_of(error: ValidationError, schema: Node) -> list[Mistake]:
 
 
 def _causes(error: ValidationError) -> list[Any]:
-    """Leave out that a list is too short where that only comes from its wrong entries."""
+    """Leave out that a list is too short if that only follows from its wrong entries."""
     details = error.errors(include_url=False)
     wrong = {detail["loc"][:length] for detail in details for length in range(len(detail["loc"]))}
     return [detail for detail in details if detail["type"] != "too_short" or detail["loc"] not in wrong]
@@ -150,8 +150,8 @@ def _built(path: KeyPath, problem: str, keys: Sequence[str]) -> Mistake:
 def _place(location: Sequence[Key], schema: Node) -> tuple[KeyPath, list[str]]:
     """Return the path as the policy writes it, and the keys or names allowed at its last step.
 
-    A location also holds the tags of the unions it went through, and labels of alternatives: those are no keys. The
-    keys of tables inside a hierarchy may be values of the attribute: the path stops before them.
+    A location also holds the tags of the unions it went through, and labels of alternatives, which are not keys. The
+    keys of tables inside a hierarchy may be values of the attribute, so the path stops before them.
     """
     path: list[Key] = []
     node: Node = schema

@@ -1,4 +1,4 @@
-"""The parts of a policy: how the table is read, who is who among its columns, how the release is written."""
+"""The parts of a policy: how the table is read, which roles its columns have, and how the release is written."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from sfumato.table.schema import Attribute, Kind, Others
 
 
 class Source(PolicyPart):
-    """How a text file is read; an empty `quote` means that quotes mean nothing."""
+    """How a text file is read; an empty `quote` means that quotes are ordinary text."""
 
     separator: str = ","
     encoding: str = "utf-8"
@@ -56,7 +56,7 @@ class Column(PolicyPart):
         return domain
 
     def to_attribute(self) -> Attribute:
-        """Return the settings for a schema; reads the hierarchy where it is a file.
+        """Return the settings for a schema; reads the hierarchy if it is a file.
 
         Raises
         ------
@@ -65,7 +65,7 @@ class Column(PolicyPart):
         """
         hierarchy = self.hierarchy.build() if self.hierarchy else None
         if self.domain_withheld:
-            raise PolicyError("domain was withheld from the published policy; name it again, or leave it out")
+            raise PolicyError("domain was withheld from the published policy; give it again, or leave it out")
         kind = None if self.kind is None else Kind(self.kind)
         domain: Any = self.domain
         return Attribute(kind=kind, hierarchy=hierarchy, domain=domain, weight=self.weight)
@@ -90,7 +90,7 @@ class Columns(PolicyPart):
     others: Others = "error"
 
     def to_mapping(self) -> dict[str, Any]:
-        """Return plain values, in the short form where columns have no settings."""
+        """Return plain values, in the short form if columns have no settings."""
         return {
             "identifying": list(self.identifying),
             "quasi-identifying": _short(self.quasi_identifying),

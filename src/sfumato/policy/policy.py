@@ -56,7 +56,7 @@ def _default_anonymizer() -> PolicyPart:
 
 
 class Policy(PolicyPart):
-    """What a release is made from: how to read the table, who is who, what is promised, and how to get there.
+    """What a release is made from: how to read the table, the roles, the models, and the anonymizer.
 
     Make it with :meth:`from_file`, :meth:`from_mapping` or :meth:`of`; equal by value.
 
@@ -67,12 +67,12 @@ class Policy(PolicyPart):
     source : Source
     columns : Columns
     models : tuple
-        At least one privacy model; none where the anonymizer can promise none.
+        At least one privacy model; none if the anonymizer can promise none.
     anonymizer, recoding : Entry
     suppression_limit : float
         Fraction of the records that may be suppressed, 0 to 1.
     refine : int or None
-        Small changes that are proposed for each record once the anonymizer is done; None: none.
+        Small changes that are tried for each record after the anonymizer; None: none.
     threads : int or None
         None: all cores. It never changes the result.
     output : Output
@@ -99,13 +99,13 @@ class Policy(PolicyPart):
         InputError
             When the file cannot be read.
         PolicyError
-            With every mistake in it, or the line and column where it is no TOML.
+            With every mistake in it, or the line and column where it is not TOML.
         """
         return cls.from_mapping(read_policy(path))
 
     @classmethod
     def from_mapping(cls, mapping: Mapping[str, Any], *, names: Mapping[KeyPath, str] | None = None) -> Policy:
-        """Check plain values, laid out as in a TOML file.
+        """Check plain values in the layout of a TOML file.
 
         Parameters
         ----------
@@ -133,9 +133,9 @@ class Policy(PolicyPart):
         suppression_limit: float,
         refine: int = 0,
     ) -> Policy:
-        """Make the policy that the arguments of a call say, of which its release is then made like any other.
+        """Make a policy from the arguments of a call; the release is then made from it like any other.
 
-        Models and anonymizers that are not the library's own are carried as they are; the text only names them.
+        Models and anonymizers from outside the library are carried unchanged; the text only names them.
 
         Raises
         ------
@@ -169,7 +169,7 @@ class Policy(PolicyPart):
         parts = {"columns": self.columns.to_mapping(), "recoding": mapping["recoding"]}
         filled = {part: {key: value for key, value in keys.items() if value} for part, keys in parts.items()}
         if self.anonymizer.name in PUBLISHERS and self.recoding == RecodingEntry():
-            # There are no classes that could be published one way or another.
+            # There are no classes for which a recoding could be chosen.
             del mapping["recoding"], filled["recoding"]
         return {**mapping, **filled}
 
@@ -220,7 +220,7 @@ class Policy(PolicyPart):
         )
 
     def without_sensitive(self) -> Policy:
-        """Return the policy that reads the quasi-identifying columns alone, which is all that losses depend on."""
+        """Return the policy that reads only the quasi-identifying columns, on which all losses depend."""
         columns = Columns.model_construct(quasi_identifying=self.columns.quasi_identifying, others="drop")
         return self.model_copy(update={"columns": columns})
 
@@ -260,7 +260,7 @@ def _attributes(columns: Mapping[str, Column], role: str, problems: list[str]) -
 
 
 def _contradictions(mapping: Mapping[str, Any]) -> Iterator[Mistake]:
-    """Find columns that are named twice, and models where there must be none or some, whatever else is wrong."""
+    """Find columns that are named twice, and missing or superfluous models, whatever else is wrong."""
     yield from _named_twice(mapping)
     yield from _model_contradictions(mapping)
 
@@ -301,4 +301,4 @@ def _misfits(policy: Policy) -> Iterator[Mistake]:
             yield from (Mistake(("models", place), problem) for problem in error.problems)
     for name in policy.to_recoding().forms:
         if name not in policy.columns.quasi_identifying:
-            yield Mistake(("recoding", "forms", name), "is the name of no quasi-identifying column")
+            yield Mistake(("recoding", "forms", name), "names no quasi-identifying column; name one, or leave it out")

@@ -41,7 +41,7 @@ ModelPart: Any = entry_for(RatingAnonymity)
 
 
 class RatingColumns(PolicyPart):
-    """How ratings stand in the source; see :func:`sfumato.read_ratings`."""
+    """The layout of ratings in the source; see :func:`sfumato.read_ratings`."""
 
     form: Form = "long"
     user: str | None = None
@@ -99,7 +99,7 @@ class RatingPolicy(PolicyPart):
     ratings : RatingColumns
     sensitive : SensitivePart
     model : Entry
-        Of a :class:`sfumato.RatingAnonymity`.
+        A :class:`sfumato.RatingAnonymity`.
     change : Change
     output : Output
     """
@@ -120,7 +120,7 @@ class RatingPolicy(PolicyPart):
     def _strips(cls, source: Source) -> Source:
         with problems_reported(["source"]):
             if not source.strip:
-                raise PolicyError("source: blanks around users, issues and ratings never count; leave strip out")
+                raise PolicyError("source: blanks around users, issues and ratings are always dropped; leave strip out")
         return source
 
     @classmethod
@@ -132,13 +132,13 @@ class RatingPolicy(PolicyPart):
         InputError
             When the file cannot be read.
         PolicyError
-            With every mistake in it, or the line and column where it is no TOML.
+            With every mistake in it, or the line and column where it is not TOML.
         """
         return cls.from_mapping(read_rating_policy(path))
 
     @classmethod
     def from_mapping(cls, mapping: Mapping[str, Any], *, names: Mapping[KeyPath, str] | None = None) -> RatingPolicy:
-        """Check plain values, laid out as in a TOML file.
+        """Check plain values in the layout of a TOML file.
 
         Parameters
         ----------
@@ -165,7 +165,7 @@ class RatingPolicy(PolicyPart):
         suppression_limit: float,
         times: bool,
     ) -> RatingPolicy:
-        """Make the policy that the arguments of a call say; how the ratings were read stays open."""
+        """Make a policy from the arguments of a call; it does not say how the ratings were read."""
         change = {"method": method, "invent": invent, "keep": keep, "times": times}
         with describing("model"):
             mapping = {
@@ -197,8 +197,8 @@ class RatingPolicy(PolicyPart):
     def published(self) -> str:
         """Return the edition that goes into a release, as the text of a policy file.
 
-        It says what was promised and how it was reached, and nothing of the steward's files, columns or machine. Which
-        issues are sensitive stands in ``release.json``, for those that somebody has a published rating of.
+        It says what was promised and how it was reached, and nothing about the steward's files, columns or machine. The
+        sensitive issues are in ``release.json``, if somebody has a published rating of them.
         """
         mapping = self.model_copy(update={"threads": None}).to_mapping()
         for part in ("source", "sensitive", "ratings"):
@@ -229,7 +229,7 @@ class RatingPolicy(PolicyPart):
 
     def anonymize(self, ratings: Ratings, **run: Any) -> Any:
         """Make ratings anonymous: the old way to write ``sfumato.anonymize_ratings(ratings, policy)``."""
-        # By name, as a policy stands below what is made of it.
+        # By name, because a policy is in a lower layer than what is made from it.
         return import_module("sfumato.release.ratings.anonymize").anonymize_ratings(ratings, self, **run)
 
 
@@ -248,7 +248,7 @@ def read_rating_policy(path: str | os.PathLike[str]) -> dict[str, Any]:
 
 
 def _moved(mapping: Mapping[str, Any], move: Any) -> dict[str, Any]:
-    """Return plain values with `move` applied to the list of sensitive issues; what is of a wrong type stays."""
+    """Return plain values with `move` applied to the list of sensitive issues; other types stay unchanged."""
     sensitive = mapping.get("sensitive")
     if not isinstance(sensitive, Mapping) or not isinstance(sensitive.get("file"), str):
         return dict(mapping)

@@ -1,4 +1,4 @@
-"""What a recipient holds: one value for each kind of release. Attacks, metrics and the verifier see nothing else."""
+"""Published data: one class for each kind of release. Attacks, metrics and the verifier see nothing else."""
 
 from __future__ import annotations
 

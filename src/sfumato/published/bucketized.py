@@ -1,4 +1,4 @@
-"""Bucketized tables (Anatomy): quasi-identifying values as they are, sensitive ones as counts for each bucket."""
+"""Bucketized tables (Anatomy): quasi-identifying values unchanged, sensitive ones as counts for each bucket."""
 
 from __future__ import annotations
 
@@ -36,8 +36,8 @@ class BucketizedTables:
     promising: ClassVar[bool] = True
     publishes_chosen: ClassVar[bool] = False
     limits: ClassVar[tuple[str, ...]] = (
-        "Quasi-identifying values are published as they are: whoever knows them finds a person's row, and sees who is "
-        "in the table. Only which sensitive value of its bucket a row has is hidden.",
+        "Quasi-identifying values are published unchanged: somebody who knows them finds a person's row, and sees who "
+        "is in the table. Only which sensitive value of its bucket a row has is hidden.",
         "It does not stand up to a second release of the same people.",
     )
     quasi: pl.DataFrame
@@ -71,7 +71,7 @@ class BucketizedTables:
         if any(column.has_nulls() for column in (self.quasi[BUCKET], self.counts[BUCKET], self.counts[COUNT])):
             return ["bucketized tables: every row needs its bucket, and its count in the sensitive table"]
         if not self.counts[COUNT].is_between(1, self.records).all():
-            return ["sensitive table: counts must be 1 or more, and no more than there are records"]
+            return ["sensitive table: counts must be 1 or more, and at most the number of records"]
         held, told = distinct_of(self.quasi[BUCKET]), distinct_of(self.counts[BUCKET])
         sums = np.bincount(told.rank_of[told.raw], weights=self.counts[COUNT].to_numpy())
         if np.array_equal(held.values, told.values) and np.array_equal(held.counts, sums):
@@ -80,17 +80,17 @@ class BucketizedTables:
 
     @property
     def tables(self) -> dict[str, pl.DataFrame]:
-        """Both tables."""
+        """Return both tables."""
         return {"quasi_identifying": self.quasi, "sensitive": self.counts}
 
     @property
     def structure(self) -> dict[str, Any]:
-        """Attributes of both tables."""
+        """Return the attributes of both tables."""
         return {"quasi_identifying": list(self.quasi_identifying), "sensitive": self.sensitive}
 
     @classmethod
     def assemble(cls, tables: Mapping[str, pl.DataFrame], structure: Mapping[str, Any]) -> Self:
-        """Put together what was written."""
+        """Rebuild the value from what was written."""
         try:
             quasi, sensitive = structure_names(structure, "quasi_identifying"), structure_text(structure, "sensitive")
         except ValueError as error:

@@ -39,7 +39,7 @@ class PublishedTable:
     sensitive: tuple[str, ...]
 
     def __post_init__(self) -> None:
-        """Check that the table has the columns that are named, and each in one role."""
+        """Check that the table has the named columns, each in one role."""
         named = (*self.quasi_identifying, *self.sensitive)
         problems = column_problems("generalized table", self.data, named, alone=False)
         if not self.quasi_identifying:
@@ -48,17 +48,17 @@ class PublishedTable:
 
     @property
     def tables(self) -> dict[str, pl.DataFrame]:
-        """The one table."""
+        """Return the only table."""
         return {"data": self.data}
 
     @property
     def structure(self) -> dict[str, Any]:
-        """Roles of the columns."""
+        """Return the roles of the columns."""
         return {"quasi_identifying": list(self.quasi_identifying), "sensitive": list(self.sensitive)}
 
     @classmethod
     def assemble(cls, tables: Mapping[str, pl.DataFrame], structure: Mapping[str, Any]) -> Self:
-        """Put together what was written."""
+        """Rebuild the value from what was written."""
         try:
             names = structure_names(structure, "quasi_identifying"), structure_names(structure, "sensitive")
         except ValueError as error:

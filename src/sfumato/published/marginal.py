@@ -54,21 +54,21 @@ class MarginalTables:
 
     @property
     def tables(self) -> dict[str, pl.DataFrame]:
-        """Every count table."""
+        """Return every count table."""
         return {f"marginal_{place}": frame for place, frame in enumerate(self.marginals, start=1)}
 
     @property
     def structure(self) -> dict[str, Any]:
-        """Sets of attributes."""
+        """Return the sets of attributes."""
         return {"columns": [list(column) for column in self.columns], "sensitive": list(self.sensitive)}
 
     @classmethod
     def assemble(cls, tables: Mapping[str, pl.DataFrame], structure: Mapping[str, Any]) -> Self:
-        """Put together what was written."""
+        """Rebuild the value from what was written."""
         entries = structure.get("columns")
         try:
             if not isinstance(entries, list):
-                raise ValueError("columns is no list")
+                raise ValueError("columns is not a list")
             columns = tuple(structure_names({"columns": entry}, "columns") for entry in entries)
             sensitive = structure_names(structure, "sensitive")
         except ValueError as error:

@@ -12,36 +12,36 @@ from sfumato.numbers import counted
 
 @runtime_checkable
 class Published(Protocol):
-    """Tables that a recipient holds, and how they hang together.
+    """Tables that a recipient holds, and how they belong together.
 
     Implementations are frozen dataclasses that check themselves when they are built, and raise ``InputError`` with
     every contradiction between tables and structure: what is read may have been tampered with.
     """
 
     kind: ClassVar[str]
-    """As ``release.json`` says it, e.g. ``"sliced-table"``."""
+    """The name in ``release.json``, e.g. ``"sliced-table"``."""
     whole_numbers: ClassVar[tuple[str, ...]]
-    """Columns of the kind itself, which hold whole numbers; no attribute may have their names."""
+    """Columns that the kind itself adds, which hold whole numbers; no attribute may have their names."""
     promising: ClassVar[bool]
-    """Whether privacy models can be promised of it; what promises none is published without any."""
+    """Whether this kind can promise privacy models; if not, it is published without any."""
     publishes_chosen: ClassVar[bool]
-    """Whether such a release may hold some of the quasi-identifying and sensitive columns only."""
+    """Whether such a release may hold only some of the quasi-identifying and sensitive columns."""
     limits: ClassVar[tuple[str, ...]]
     """What this kind of data does not hide, in sentences for reports."""
 
     @property
     def tables(self) -> dict[str, pl.DataFrame]:
-        """Every table under the name of its file, without ending."""
+        """Return every table under the name of its file, without ending."""
         ...
 
     @property
     def structure(self) -> dict[str, Any]:
-        """What a reader must know beside the tables, as plain values for ``release.json``."""
+        """Return what a reader must know besides the tables, as plain values for ``release.json``."""
         ...
 
     @classmethod
     def assemble(cls, tables: Mapping[str, pl.DataFrame], structure: Mapping[str, Any]) -> Self:
-        """Put together what was written; raises ``InputError`` when the parts do not fit each other."""
+        """Rebuild the value from what was written; raise ``InputError`` when the parts do not fit each other."""
         ...
 
 
@@ -55,7 +55,7 @@ def structure_text(structure: Mapping[str, Any], name: str) -> str:
     """Return one text of a structure, or raise ValueError."""
     value = structure.get(name)
     if not isinstance(value, str) or not value:
-        raise ValueError(f"{name} is no text")
+        raise ValueError(f"{name} is not a text")
     return value
 
 
@@ -63,7 +63,7 @@ def structure_names(structure: Mapping[str, Any], name: str) -> tuple[str, ...]:
     """Return one list of names of a structure, or raise ValueError."""
     value = structure.get(name)
     if not isinstance(value, list) or not all(isinstance(entry, str) for entry in value):
-        raise ValueError(f"{name} is no list of names")
+        raise ValueError(f"{name} is not a list of names")
     return tuple(value)
 
 
@@ -71,15 +71,15 @@ def structure_columns(structure: Mapping[str, Any]) -> tuple[tuple[str, ...], ..
     """Return the lists of names under ``columns`` of a structure, or raise ValueError."""
     entries = structure.get("columns")
     if not isinstance(entries, list):
-        raise ValueError("columns is no list")
+        raise ValueError("columns is not a list")
     return tuple(structure_names({"columns": entry}, "columns") for entry in entries)
 
 
 def column_problems(what: str, frame: pl.DataFrame, names: Sequence[str], *, alone: bool = True) -> list[str]:
-    """Say which of `names` a table lacks or has twice; and, where they stand `alone`, what else it has."""
+    """Say which of `names` a table lacks or has twice, and, if they are `alone`, what else it has."""
     if len(set(names)) < len(names):
         return [f"{what}: a column is named twice"]
     missing = [f"{what}: has no column {name!r}" for name in names if name not in frame.columns]
-    # Not by name: where a file lost its header, the names are values.
+    # Not by name: if a file lost its header, the names are values.
     more = len(set(frame.columns) - set(names)) if alone else 0
     return [*missing, *([f"{what}: has {counted(more, 'column')} too many"] if more else [])]

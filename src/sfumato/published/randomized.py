@@ -15,7 +15,7 @@ from sfumato.published.protocol import column_problems, structure_names
 
 @dataclass(frozen=True, eq=False)
 class RandomizedTable:
-    """A table whose values were randomized; no syntactic model is promised of it.
+    """A table whose values were randomized; it promises no syntactic model.
 
     Attributes
     ----------
@@ -40,29 +40,29 @@ class RandomizedTable:
     weight: float = 1.0
 
     def __post_init__(self) -> None:
-        """Check that the table has the columns that are named, and each in one role."""
+        """Check that the table has the named columns, each in one role."""
         named = (*self.quasi_identifying, *self.sensitive)
         problems = column_problems("randomized table", self.data, named, alone=False)
         if not self.quasi_identifying:
             problems.append("randomized table: names no quasi-identifying column")
         if not _is_weight(self.weight):
-            problems.append("randomized table: weight is no number of 1 or above")
+            problems.append("randomized table: weight must be a number of 1 or above")
         raise_all(InputError, problems)
 
     @property
     def tables(self) -> dict[str, pl.DataFrame]:
-        """The one table."""
+        """Return the only table."""
         return {"data": self.data}
 
     @property
     def structure(self) -> dict[str, Any]:
-        """Roles of the columns, and what a row stands for."""
+        """Return the roles of the columns, and what a row stands for."""
         roles = {"quasi_identifying": list(self.quasi_identifying), "sensitive": list(self.sensitive)}
         return {**roles, "weight": self.weight}
 
     @classmethod
     def assemble(cls, tables: Mapping[str, pl.DataFrame], structure: Mapping[str, Any]) -> Self:
-        """Put together what was written."""
+        """Rebuild the value from what was written."""
         try:
             names = structure_names(structure, "quasi_identifying"), structure_names(structure, "sensitive")
         except ValueError as error:

@@ -1,4 +1,4 @@
-"""The roles that published columns have, as the release itself says them."""
+"""The roles of published columns, as the release itself gives them."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from sfumato.published.protocol import Published, sensitive_names
 
 MOST_NAMES = 30
-"""Columns of one role that are named in a line of text; the others are counted."""
+"""Most columns of one role that a line of text names; the others are counted."""
 
 
 @dataclass(frozen=True)
 class Roles:
-    """Which columns a recount took for what.
+    """The roles that a recount used.
 
     Attributes
     ----------
@@ -22,7 +22,7 @@ class Roles:
     sensitive : tuple of str
         What must stay hidden.
     unprotected : tuple of str
-        Insensitive columns that are published as they are: no model looks at them.
+        Insensitive columns, which are published unchanged: no model protects them.
     """
 
     quasi_identifying: tuple[str, ...] = ()
@@ -45,7 +45,7 @@ class Roles:
 
 
 def roles_of(published: Published) -> Roles:
-    """Read the roles of all attributes off published tables and their structure, of any kind."""
+    """Return the roles of all attributes from published tables of any kind and their structure."""
     structure, sensitive = published.structure, sensitive_names(published)
     if "columns" in structure:
         attributes = list(dict.fromkeys(name for column in structure["columns"] for name in column))
@@ -59,7 +59,7 @@ def roles_of(published: Published) -> Roles:
 
 
 def named(names: Iterable[str]) -> str:
-    """List names in a line of text; a name that could pass for more than one, or for a line of its own, is quoted."""
+    """List names in a line of text; names that could be misread as several names or lines are quoted."""
     listed = [_plain(name) for name in names]
     more = len(listed) - MOST_NAMES
     return ", ".join(listed[:MOST_NAMES]) + (f" and {more} more" if more > 0 else "")

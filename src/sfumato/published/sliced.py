@@ -1,4 +1,4 @@
-"""A sliced table: values of a column of attributes stand together, and are permuted inside each bucket."""
+"""A sliced table: values of a column of attributes stay together, and are permuted inside each bucket."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ BUCKET = "bucket"
 class SlicedTable:
     """A sliced table, overlapping or not.
 
-    A row is *not* a record: values of different columns stand beside each other by chance.
+    A row is *not* a record: values of different columns are combined at random.
 
     Attributes
     ----------
@@ -36,7 +36,7 @@ class SlicedTable:
     sensitive : tuple of str
         Sensitive attributes among them.
     insensitive : tuple of str
-        Attributes among them that an attacker is not thought to know.
+        Attributes among them that an attacker is assumed not to know.
     """
 
     kind: ClassVar[str] = "sliced-table"
@@ -44,9 +44,9 @@ class SlicedTable:
     promising: ClassVar[bool] = True
     publishes_chosen: ClassVar[bool] = False
     limits: ClassVar[tuple[str, ...]] = (
-        "Values stand as they were: whoever knows values of one column that are rare finds the buckets where a person "
-        "may be, and often sees that he or she is in the table.",
-        "Rows are not records: values of different columns stand beside each other by chance.",
+        "Values are published unchanged: somebody who knows rare values of one column finds the buckets where a person "
+        "may be, and often sees that the person is in the table.",
+        "Rows are not records: values of different columns are combined at random.",
         "It does not stand up to a second release of the same people.",
     )
     data: pl.DataFrame
@@ -55,12 +55,12 @@ class SlicedTable:
     insensitive: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        """Check that the table has the columns that are named and no other, and each attribute in one role."""
+        """Check that the table has the named columns and no other, and each attribute in one role."""
         problems = []
         if not self.columns or not all(self.columns):
             problems.append("sliced table: every column needs at least one attribute")
         labels = [label for column in labels_of(self.columns) for label in column]
-        # A column that no check looks at could stand beside anything.
+        # A column that no check covers could hold anything.
         problems += column_problems("sliced table", self.data, [BUCKET, *labels])
         if not problems and (not self.data.schema[BUCKET].is_integer() or self.data[BUCKET].null_count()):
             problems.append(f"sliced table: column {BUCKET!r} must hold whole numbers")
@@ -79,12 +79,12 @@ class SlicedTable:
 
     @property
     def tables(self) -> dict[str, pl.DataFrame]:
-        """The one table."""
+        """Return the only table."""
         return {"data": self.data}
 
     @property
     def structure(self) -> dict[str, Any]:
-        """Columns and sensitive attributes."""
+        """Return the columns and sensitive attributes."""
         return {
             "columns": [list(column) for column in self.columns],
             "sensitive": list(self.sensitive),
@@ -93,7 +93,7 @@ class SlicedTable:
 
     @classmethod
     def assemble(cls, tables: Mapping[str, pl.DataFrame], structure: Mapping[str, Any]) -> Self:
-        """Put together what was written."""
+        """Rebuild the value from what was written."""
         try:
             columns = structure_columns(structure)
             sensitive = structure_names(structure, "sensitive")
@@ -106,8 +106,8 @@ class SlicedTable:
 def labels_of(columns: tuple[tuple[str, ...], ...]) -> tuple[tuple[str, ...], ...]:
     """Name the attributes of every column in the published table.
 
-    The first copy of an attribute keeps its name; further ones are ``"age (2)"``, ``"age (3)"``, passing over what is
-    the name of another attribute.
+    The first copy of an attribute keeps its name; further ones are ``"age (2)"``, ``"age (3)"``, skipping names of
+    other attributes.
     """
     taken = {name for column in columns for name in column}
     seen: set[str] = set()

@@ -18,7 +18,7 @@ _DIGITS = 17
 
 
 def border_texts(attribute: EncodedAttribute, low: NDArray[np.int32], high: NDArray[np.int32]) -> pl.Series:
-    """Write ranges of codes of a number or date as intervals that meet.
+    """Write ranges of codes of a number or date as adjacent intervals.
 
     Between two neighbouring values the border is the roundest number above the lower one, up to the higher one; between
     dates the day in the middle. Whole numbers and dates are written closed, ``[a..b]``, the next interval beginning at
@@ -30,8 +30,8 @@ def border_texts(attribute: EncodedAttribute, low: NDArray[np.int32], high: NDAr
     attribute
         A number or date without a hierarchy.
     low, high
-        int32 (g,): first and last code of each range; one code is written exactly, ``*`` where `high` is the missing
-        value's. From 2⁵³ on, where numbers are not exact, the ends stay values of the data.
+        int32 (g,): first and last code of each range; one code is written exactly, and as ``*`` if `high` is the
+        missing value's. From 2⁵³ on, where numbers are not exact, the ends stay values of the data.
     """
     assert attribute.numbers is not None
     texts = exact_texts(attribute, low)
@@ -78,7 +78,7 @@ def _middles(days: Numbers) -> Numbers:
 
 
 def _ends(attribute: EncodedAttribute) -> tuple[float, float]:
-    """Return the ends of the domain, outward to a digit of its width where a value of the data is there."""
+    """Return the ends of the domain, rounded outward to a digit of its width if a value of the data is there."""
     numbers = attribute.numbers
     assert numbers is not None
     low, high = attribute.domain_low, attribute.domain_low + attribute.domain_width

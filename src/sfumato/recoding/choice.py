@@ -27,12 +27,12 @@ class Recoding:
         Form of numbers and dates without a hierarchy: ``"interval"`` or ``"mean"``. Attributes with a hierarchy are
         published as the common ancestor, all others as value sets.
     forms
-        The form of single attributes, which goes before these defaults. ``"interval"`` and ``"mean"`` need a number or
+        The form of single attributes, which overrides these defaults. ``"interval"`` and ``"mean"`` need a number or
         date without a hierarchy, ``"ancestor"`` needs a hierarchy, ``"set"`` always works.
     ends
         Where intervals end. ``"rounded"``: at round numbers around the values of the class, so that no end is anybody's
-        value (decision record 9). ``"tight"``: at its smallest and largest value, which loses less and shows both to
-        everybody. Anonymizers that decide themselves what is published also decide this.
+        value (decision record 9). ``"tight"``: at its smallest and largest value, which loses less but discloses both
+        to everybody. Anonymizers that decide themselves what is published also decide this.
     suppressed
         What happens to suppressed records: ``"remove"`` leaves them out, ``"star"`` publishes them as one class with
         ``*`` in every quasi-identifying column.
@@ -49,16 +49,16 @@ class Recoding:
     suppressed: Suppressed = "remove"
 
     def __post_init__(self) -> None:
-        """Check every setting by itself; what needs the attributes is checked by :meth:`forms_of`."""
+        """Check every setting alone; :meth:`forms_of` checks what depends on the attributes."""
         problems: list[str] = []
         if self.numeric not in (Form.INTERVAL, Form.MEAN):
-            problems.append("recoding, numeric: give 'interval' or 'mean'")
+            problems.append("recoding, numeric: must be 'interval' or 'mean'")
         else:
             object.__setattr__(self, "numeric", Form(self.numeric))
         if self.ends not in ("rounded", "tight"):
-            problems.append("recoding, ends: give 'rounded' or 'tight'")
+            problems.append("recoding, ends: must be 'rounded' or 'tight'")
         if self.suppressed not in ("remove", "star"):
-            problems.append("recoding, suppressed: give 'remove' or 'star'")
+            problems.append("recoding, suppressed: must be 'remove' or 'star'")
         object.__setattr__(self, "forms", MappingProxyType(_checked_forms(self.forms, problems)))
         raise_all(PolicyError, problems)
 
@@ -112,7 +112,7 @@ class Recoding:
 
 def _checked_forms(forms: object, problems: list[str]) -> dict[str, Form]:
     if not isinstance(forms, Mapping):
-        problems.append("recoding, forms: give a table of column name = form")
+        problems.append("recoding, forms: must be a table of column name = form")
         return {}
     checked = {}
     for name, form in forms.items():
@@ -133,4 +133,4 @@ def _misfit(attribute: EncodedAttribute, form: Form) -> str | None:
 
 
 TIGHT = Recoding(ends="tight")
-"""What classes have and no more: for losses that solutions are compared by, and for the papers' figures."""
+"""Publishes exactly what classes have: for losses by which solutions are compared, and for the papers' figures."""

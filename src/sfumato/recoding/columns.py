@@ -74,7 +74,7 @@ def ancestor_column(attribute: EncodedAttribute, low: Codes, high: Codes) -> Gen
     """
     ranges, low, high = _distinct_ranges(attribute, *_widened(attribute, low, high))
     low, high, level, labels = _nodes(attribute, low, high)
-    # Several ranges may climb to one node: number the nodes.
+    # Several ranges may climb to the same node, so the nodes are numbered.
     nodes, low, high = _distinct_ranges(attribute, low, high)
     one_range = np.empty(len(low), dtype=np.int64)
     one_range[nodes] = np.arange(len(nodes))
@@ -96,14 +96,14 @@ def _nodes(attribute: EncodedAttribute, low: Indices, high: Indices) -> tuple[In
         nodes = hierarchy.node_of[step, low[climbed]]
         first[climbed], last[climbed] = starts[nodes], starts[nodes + 1] - 1
         labels = labels.scatter(climbed, pl.Series(hierarchy.levels[step].labels).gather(nodes))
-    # A root called `*` cannot be told from a cell that mixes missing and present values, so it stands for both.
+    # A root called `*` looks like a cell that mixes missing and present values, so it stands for both.
     whole = (low < high) & ((high == attribute.size) | labels.eq_missing(STAR).to_numpy())
     first[whole], last[whole], level[whole] = 0, attribute.size, hierarchy.height
     return first, last, level, labels.scatter(np.flatnonzero(whole), STAR)
 
 
 def set_column(attribute: EncodedAttribute, per_class: Indices, members: ValueSets) -> GeneralizedColumn:
-    """Publish each class as the set of its values, the missing value being one of them.
+    """Publish each class as the set of its values; the missing value may be one of them.
 
     Parameters
     ----------
@@ -125,7 +125,7 @@ def set_column(attribute: EncodedAttribute, per_class: Indices, members: ValueSe
 def set_levels(attribute: EncodedAttribute, low: Indices, high: Indices) -> Indices:
     """Return the hierarchy steps from the members of value sets to their common ancestor, int32 (g,).
 
-    Without a hierarchy 1 for every set of several values. The missing value has only the top in common with others.
+    Without a hierarchy it is 1 for every set of several values. The missing value shares only the top with others.
     """
     level = _changed(low, high)
     if attribute.hierarchy is not None:
@@ -148,7 +148,7 @@ def mean_column(attribute: EncodedAttribute, low: Codes, high: Codes, means: NDA
     low, high
         Unsigned (c,): smallest and largest code of each class.
     means
-        float64 (c,): mean of each class; not read where the missing value is in the class.
+        float64 (c,): mean of each class; not read if the missing value is in the class.
     """
     ranges, low, high = _distinct_ranges(attribute, *_widened(attribute, low, high))
     plain = ((low == high) | (high == attribute.size))[ranges]

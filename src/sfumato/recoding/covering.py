@@ -27,7 +27,7 @@ def covers(column: GeneralizedColumn, codes: NDArray[np.integer]) -> NDArray[np.
 
     Notes
     -----
-    Memory g · m bytes; hand in few codes, or distinct ones.
+    Memory g · m bytes; pass few codes, or distinct ones.
     """
     wanted = np.asarray(codes, dtype=np.int64)
     if column.members is None:

@@ -27,15 +27,15 @@ Codes = NDArray[np.integer]
 Indices = NDArray[np.int32]
 
 MOST_BINS = 4
-"""Bins of an interval at most: finer ends tell more of the values beside them, coarser ones lose more."""
+"""Most bins of an interval: finer ends disclose more about the values near them, coarser ends lose more."""
 
 _EPOCH = date(1970, 1, 1).toordinal()
 _EXACT = 2.0**53
-"""From it on neighbouring whole numbers are one number to a computer."""
+"""From this number on, floats do not distinguish neighbouring whole numbers."""
 _FINEST = 12
-"""Decimal places below the width of the data that are worth telling apart."""
+"""Decimal places below the width of the data that are worth distinguishing."""
 _DIGITS = 15
-"""Significant digits that a computer's numbers keep, whatever they are."""
+"""Significant digits that a float always keeps."""
 _MANTISSAS = (1, 2, 5)
 FIRST_DAY, LAST_DAY = date(1, 1, 1).toordinal() - _EPOCH, date(9999, 12, 31).toordinal() - _EPOCH
 """The days that can be written, counted from 1970-01-01."""
@@ -48,7 +48,7 @@ class Grid:
     Attributes
     ----------
     width : float
-        Of the widest bin, at least.
+        At least that of the widest bin.
     bin_of : callable
         Number of the bin that each value is in, float64 whole numbers.
     start : callable
@@ -66,15 +66,15 @@ class RoundedIntervals(NamedTuple):
     first: Numbers
     """Where it begins."""
     second: Numbers
-    """Where its second bin begins, or would."""
+    """Where its second bin begins, or would begin."""
     last: Numbers
     """Where its last bin begins."""
     stop: Numbers
-    """What comes right after it."""
+    """Where what follows it begins."""
 
 
 def exactly_numbered(attribute: EncodedAttribute) -> bool:
-    """Tell whether there are numbers behind the codes, and each is exact: below 2⁵³."""
+    """Tell whether the codes stand for numbers that are all exact, that is, below 2⁵³."""
     numbers = attribute.numbers
     return numbers is not None and bool(len(numbers)) and float(np.abs(numbers).max()) < _EXACT
 
@@ -82,9 +82,9 @@ def exactly_numbered(attribute: EncodedAttribute) -> bool:
 def roundable(attribute: EncodedAttribute) -> bool:
     """Tell whether intervals of the attribute are rounded.
 
-    They are not from 2⁵³ on. Nor where the whole domain (of the data, if none is declared) is `MOST_BINS` bins of the
-    finest grid, such as grades from 1 to 5: these are categories in all but name, rounding would add half of the column
-    to most intervals, and which values occur tells little more than the interval does, as with value sets.
+    They are not from 2⁵³ on. Nor are they if the whole domain (of the data, if none is declared) is `MOST_BINS` bins of
+    the finest grid, such as grades from 1 to 5. These are categories in all but name: rounding would add half of the
+    column to most intervals, and which values occur discloses little more than the interval itself, as with value sets.
     """
     if not exactly_numbered(attribute) or attribute.size < 2:
         return False
@@ -96,9 +96,8 @@ def roundable(attribute: EncodedAttribute) -> bool:
 def rounded_intervals(attribute: EncodedAttribute, low: Codes, high: Codes) -> RoundedIntervals:
     """Put ranges of values on the finest grid on which they touch at most `MOST_BINS` bins.
 
-    The finest grid there is has bins of two units or more, a unit being what the column is counted in (the largest of
-    1, 2, 5, 10 ... that divides all values; for dates a day, a month or a year): a bin of one unit would be an exact
-    value.
+    The finest grid has bins of two units or more, since a bin of one unit would be an exact value. A unit is what the
+    column is counted in: the largest of 1, 2, 5, 10 ... that divides all values; for dates a day, a month or a year.
 
     Parameters
     ----------
@@ -109,7 +108,7 @@ def rounded_intervals(attribute: EncodedAttribute, low: Codes, high: Codes) -> R
 
     Notes
     -----
-    What is chosen depends on both values and on the unit alone, and a wider range that touches the same bins gets the
+    The choice depends only on both values and on the unit; a wider range that touches the same bins gets the
     same interval. Cost O(g · grids), and O(size) for the unit.
     """
     assert attribute.numbers is not None
@@ -174,10 +173,10 @@ def _written(attribute: EncodedAttribute, first: Numbers, stop: Numbers) -> pl.S
 
 
 def _inside_domain(attribute: EncodedAttribute, first: Numbers, stop: Numbers) -> tuple[Numbers, Numbers]:
-    """Cut intervals off where a declared domain ends; an end of the data is a value, and is not shown."""
+    """Cut intervals off where a declared domain ends; an end of the data itself is a value, and is not shown."""
     assert attribute.numbers is not None
     if attribute.kind is Kind.DATE:
-        # What a date can be written for: a bin of centuries may reach beyond.
+        # The range in which dates can be written: a bin of centuries may reach beyond it.
         first, stop = np.maximum(first, FIRST_DAY), np.minimum(stop, LAST_DAY + 1)
     low, high = attribute.domain_low, attribute.domain_low + attribute.domain_width
     if low < attribute.numbers[0]:
@@ -244,7 +243,7 @@ def _whole_unit(numbers: Numbers) -> tuple[int, int]:
 
 
 def _fraction_unit(numbers: Numbers) -> tuple[int, int]:
-    """Return the power of ten of the last decimal place that is used and that a computer tells apart: 1, exponent."""
+    """Return the power of ten of the last decimal place that is used and that floats distinguish: 1, exponent."""
     width = float(numbers[-1] - numbers[0]) or abs(float(numbers[0]))
     largest = float(np.abs(numbers).max())
     finest = int(min(max(_FINEST - np.floor(np.log10(width)), 0), _DIGITS - np.ceil(np.log10(largest)), 300))
@@ -255,7 +254,7 @@ def _fraction_unit(numbers: Numbers) -> tuple[int, int]:
 
 
 def _calendar(days: Numbers) -> Iterator[Grid]:
-    """Yield days, weeks, months and years, from those on that have two units or more."""
+    """Yield days, weeks, months and years, starting with bins of two units or more."""
     unit = _calendar_unit(days)
     if unit == "D":
         yield _day_grid(2, 0)
@@ -263,7 +262,7 @@ def _calendar(days: Numbers) -> Iterator[Grid]:
         yield _month_grid(1)
     if unit != "Y":
         yield from (_month_grid(months) for months in (3, 6, 12))
-    # Twelve months are one year, and ten years the first decade.
+    # Twelve months make one year, and ten years the first decade.
     yield from (_month_grid(12 * mantissa) for mantissa in (2, 5))
     decade = 10
     while True:
@@ -294,7 +293,7 @@ _YEAR_0 = 1970 * 12
 
 
 def _month_grid(step: int) -> Grid:
-    """Yield bins of so many months, counted from the year 0, so that decades begin with a year that ends in 0."""
+    """Make the grid of bins of this many months, counted from the year 0; so decades begin with a year ending in 0."""
     return Grid(31.0 * step, partial(_month_bin, step), partial(_month_start, step))
 
 

@@ -15,7 +15,7 @@ from sfumato.hierarchy.tree import Hierarchy
 
 
 class RecodingKind(StrEnum):
-    """From the most rigid to the most flexible."""
+    """Kinds of recoding, from the most rigid to the most flexible."""
 
     FULL_DOMAIN = "full-domain"
     SINGLE_DIMENSIONAL = "single-dimensional"
@@ -27,7 +27,7 @@ def recoding_kind(generalized: GeneralizedTable) -> RecodingKind:
     """Name the most rigid kind that the published records show.
 
     * full-domain: every attribute is published on one level of its hierarchy; without a hierarchy, unchanged or with
-      one and the same generalized value everywhere;
+      the same generalized value everywhere;
     * single-dimensional: equal original values of an attribute are published equally;
     * multidimensional: equal original records are published equally;
     * local: anything else.
@@ -49,7 +49,7 @@ def recoding_kind(generalized: GeneralizedTable) -> RecodingKind:
     Follows the thesis's section 2.4. Cost O(n · q), by hashing.
     """
     if not generalized.aligned:
-        raise InputError("the kind of recoding cannot be told from a published table, whose rows are shuffled")
+        raise InputError("the kind of recoding cannot be found from a published table, because its rows are shuffled")
     kept = np.flatnonzero(generalized.class_of >= 0)
     original = [pl.Series(f"original {index}", codes) for index, codes in enumerate(generalized.original.codes[kept].T)]
     images = [pl.Series(f"published {index}", image) for index, image in enumerate(_images(generalized, kept))]
@@ -88,10 +88,10 @@ def _on_one_level(generalized: GeneralizedTable) -> bool:
 
 
 def _shares_a_level(column: GeneralizedColumn) -> bool:
-    """Tell whether the labels stand on one level; a label that repeats on several levels stands on all of them."""
+    """Tell whether the labels are on one level; a label that repeats on several levels is on all of them."""
     hierarchy = column.attribute.hierarchy
     assert hierarchy is not None
-    # The missing value has no ancestor but the top, so it stays as it is on every level below.
+    # The missing value has no ancestor but the top, so it stays unchanged on every level below.
     nodes = (column.low < column.attribute.size) & ~column.unrestricted
     lowest = column.level[nodes].tolist()
     highest = [_highest(hierarchy, *node) for node in zip(column.low[nodes].tolist(), lowest, strict=True)]

@@ -1,4 +1,4 @@
-"""Classes that publish the same labels are one class, to every reader of the release."""
+"""Merge classes that publish the same labels: every reader of the release sees one class."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def recode_as_published(
 ) -> GeneralizedTable:
     """Recode a partition, merging classes whose published labels are all equal.
 
-    Two classes of a solution may cover the same values, or have the same mean. A recipient sees one class then, and so
+    Two classes of a solution may cover the same values, or have the same mean. A recipient then sees one class, and so
     must every figure in the report.
 
     Returns

@@ -2,7 +2,7 @@ r"""How generalized values are written, the same in every release.
 
 An exact value is its text; an interval ``[a..b]`` is closed; a value set ``{a|b|c}`` has its members sorted by their
 text, the missing value ``\N`` last, ``\`` and ``|`` inside members escaped by ``\``; the whole domain and a suppressed
-cell are ``*``; the missing value alone is null. Where values are published as sets, an exact value that starts with
+cell are ``*``; the missing value alone is null. If values are published as sets, an exact value that starts with
 ``{`` or ``\`` or is ``*`` gets a leading ``\``.
 """
 

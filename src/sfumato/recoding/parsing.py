@@ -68,8 +68,8 @@ def parse(labels: pl.Series, attribute: EncodedAttribute, form: Form) -> Coverag
     Notes
     -----
     Half-open intervals ``[a..b)`` are read too, and interval ends need not be original values. A published mean says
-    nothing about the range of its class: it is read as the original values right below and above it, so that losses
-    taken from it are far too low.
+    nothing about the range of its class: it is read as the original values right below and above it, so losses computed
+    from it are far too low.
     """
     if form is Form.SET:
         return _sets(labels, attribute)
@@ -100,7 +100,7 @@ def midpoints(labels: pl.Series, kind: Kind) -> NDArray[np.float64]:
     Returns
     -------
     numpy.ndarray
-        float64 (g,); NaN for the missing value, ``*`` and whatever else is no number.
+        float64 (g,); NaN for the missing value, ``*`` and anything else that is not a number.
     """
     low, high, _ = written_ends(labels, kind)
     middle: NDArray[np.float64] = (low + high) / 2
@@ -110,7 +110,8 @@ def midpoints(labels: pl.Series, kind: Kind) -> NDArray[np.float64]:
 def written_ends(labels: pl.Series, kind: Kind) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.bool_]]:
     """Read labels of numbers or dates as they are written: both ends, and whether the upper one is left out.
 
-    float64 (g,) twice, an exact value being both ends; NaN for the missing value, ``*`` and whatever else is no number.
+    float64 (g,) twice, an exact value is both ends; NaN for the missing value, ``*`` and anything else that is not a
+    number.
     """
     first, last = labels.str.extract(_RANGE, 1), labels.str.extract(_RANGE, 2)
     half_open = (labels.str.extract(_RANGE, 3) == ")").fill_null(False).to_numpy()
@@ -143,9 +144,9 @@ def _means(labels: pl.Series, attribute: EncodedAttribute) -> tuple[NDArray[np.i
 
 
 def _codes(texts: pl.Series, attribute: EncodedAttribute, side: str) -> NDArray[np.int32]:
-    """Count the original values below each text's number (`side` left) or up to it (right); -1 if it is no number.
+    """Count the original values below each text's number (`side` left) or up to it (right); -1 if it is not a number.
 
-    A text that is the label of an original value stands for that value, however close the next one.
+    A text that is the label of an original value stands for that value, however close the next one is.
     """
     assert attribute.numbers is not None
     values = _numbers(texts, attribute.kind)

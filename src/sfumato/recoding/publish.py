@@ -35,7 +35,7 @@ def publish(
         every quasi-identifying column; leave them out to remove them. The caller shuffles: this function adds no
         randomness.
     threads
-        Columns that are written at a time, at most.
+        Most columns that are written at a time.
 
     Returns
     -------

@@ -28,7 +28,7 @@ def generalize_published(
     Parameters
     ----------
     frame
-        m published rows with every quasi-identifying column; other columns are not looked at.
+        m published rows with every quasi-identifying column; other columns are ignored.
     encoded
         The original table, n ≥ m records.
     recoding
@@ -39,7 +39,7 @@ def generalize_published(
     -------
     GeneralizedTable
         Not aligned: the first m entries of `class_of` belong to the rows of `frame`, the other n − m to the records
-        that were suppressed. Metrics and attacks that need to know who is who refuse it.
+        that were suppressed. Metrics and attacks that need to know whose row is whose refuse it.
 
     Raises
     ------
@@ -50,7 +50,7 @@ def generalize_published(
 
     Notes
     -----
-    Cost O(m · q); labels are read once per distinct label. A column published as means is read as said at
+    Cost O(m · q); labels are read once per distinct label. For a column published as means, see
     :func:`~sfumato.recoding.parsing.parse`.
     """
     chosen = recoding or Recoding()

@@ -26,7 +26,7 @@ def recode(
 ) -> GeneralizedTable:
     """Decide what each class publishes for each quasi-identifying attribute.
 
-    Published values are tight where the solution has no regions of its own: no node or set covers more than the records
+    Published values are tight unless the solution has regions of its own: no node or set covers more than the records
     that its class has or covers, and no interval more than rounding its ends adds. They depend on the values of these
     records alone, never on their order.
 
@@ -39,7 +39,7 @@ def recode(
     recoding
         The form of each attribute; None takes the defaults.
     threads
-        Attributes that are recoded at a time, at most.
+        Most attributes that are recoded at a time.
 
     Returns
     -------
@@ -50,7 +50,7 @@ def recode(
     PolicyError
         When a form does not fit its attribute, or the solution has regions and a form is not the attribute's default.
     InputError
-        When the partition is not one of these records.
+        When the partition is of other records.
 
     Notes
     -----

@@ -34,9 +34,10 @@ def region_columns(
     regions
         c classes.
     forms
-        The form of each attribute, which must be its default: how the values are published is not open any more.
+        The form of each attribute, which must be its default: the solution has already decided how values are
+        published.
     threads
-        Attributes that are written at a time, at most.
+        Most attributes that are written at a time.
 
     Raises
     ------
@@ -101,7 +102,7 @@ def _node_column(attribute: EncodedAttribute, low: Indices, high: Indices, level
 
 
 def _lowest_levels(hierarchy: Hierarchy, low: Indices, level: Indices, labels: pl.Series) -> Indices:
-    """Step down while the label stays: a reader of the release cannot tell the levels of a repeated node apart."""
+    """Step down while the label stays: a reader of the release cannot distinguish the levels of a repeated node."""
     lowest = level.copy()
     for step in range(hierarchy.height, 0, -1):
         there = np.flatnonzero((lowest == step) & (low < hierarchy.size))

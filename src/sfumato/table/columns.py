@@ -36,12 +36,12 @@ class ValueReading:
 
 
 def kept_column(column: pl.Series, reading: ValueReading) -> pl.Series:
-    """Return a column that is published as it is; only blanks around fields of a CSV file go.
+    """Return a column that is published as it is; only blanks around fields of a CSV file are dropped.
 
     Raises
     ------
     InputError
-        When its values are no plain values.
+        When its values are not plain values.
     """
     _refuse_nested(column)
     return clean(column, strip=True) if reading.is_text and reading.strip else column
@@ -69,7 +69,7 @@ def typed_column(column: pl.Series, kind: Kind | None, reading: ValueReading) ->
 
 
 def _canonical(values: pl.Series) -> pl.Series:
-    # NaN is a missing value and −0.0 is 0.0: what is published must not tell apart what is counted as equal.
+    # NaN is a missing value and −0.0 is 0.0: values that count as equal must be published equally.
     return values.fill_nan(None).set((values == 0.0).fill_null(False), 0.0)
 
 
@@ -121,7 +121,7 @@ def _refuse_nested(column: pl.Series) -> None:
 def _plain_numbers(column: pl.Series) -> pl.Series:
     dtype = column.dtype
     if dtype == pl.Float32:
-        # By way of text, so that 0.1 stays 0.1.
+        # Convert by way of text, so that 0.1 stays 0.1.
         return column.cast(pl.String).cast(pl.Float64)
     if dtype.is_integer() or (isinstance(dtype, pl.Decimal) and not dtype.scale):
         whole = column.cast(pl.Int64, strict=False)
@@ -130,7 +130,7 @@ def _plain_numbers(column: pl.Series) -> pl.Series:
 
 
 def _has_merged(column: pl.Series, plain: pl.Series) -> bool:
-    """Whether the cast has made, or for whole numbers could make, one number of several."""
+    """Tell whether the cast has merged several numbers into one, or for whole numbers could have."""
     if column.dtype.is_float() or plain.dtype == pl.Int64:
         return False
     return column.dtype.is_integer() or plain.n_unique() < column.n_unique()
@@ -139,8 +139,8 @@ def _has_merged(column: pl.Series, plain: pl.Series) -> bool:
 def _kind_of_codes(column: pl.Series, kind: Kind | None) -> Kind:
     if kind is Kind.NUMERIC:
         raise InputError(
-            f"column {column.name!r} is declared numeric, but has numbers with more digits than 64 bits can tell "
-            "apart; round them, or declare it categorical"
+            f"column {column.name!r} is declared numeric, but has numbers with more digits than 64 bits can "
+            "distinguish; round them, or declare it categorical"
         )
     return kind or Kind.CATEGORICAL
 

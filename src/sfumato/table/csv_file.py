@@ -57,7 +57,7 @@ def open_csv(path: Path, layout: CsvFormat) -> CsvFile:
     Raises
     ------
     InputError
-        When the file cannot be unpacked, or has bytes that its encoding does not know (with the line).
+        When the file cannot be unpacked, or has bytes that are invalid in its encoding (with the line).
     """
     with path.open("rb") as stream:
         is_packed = stream.read(2) == _GZIP

@@ -20,7 +20,7 @@ class CsvFormat:
     encoding
         Any encoding that Python knows.
     quote
-        One ASCII character around fields that hold separators or line ends; None when quotes mean nothing.
+        One ASCII character around fields that hold separators or line ends; None if quotes are ordinary text.
     header
         Whether the first row holds the names of the columns.
     columns
@@ -62,8 +62,8 @@ class CsvFormat:
             object.__setattr__(self, "columns", tuple(names))
         if self.header and self.columns is not None:
             problems.append(
-                "columns names those of a file without header; say header=False (on the command line: --no-header) "
-                "too, or leave it out"
+                "columns is only for a file without header; add header=False (on the command line: --no-header), "
+                "or leave it out"
             )
         if not self.header and not self.columns:
             problems.append("a file without header needs columns, the names of its columns in order")

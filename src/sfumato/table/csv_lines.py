@@ -1,4 +1,4 @@
-"""The lines of a CSV file whose cells all come from lists of labels: each label is made ready once, then copied."""
+"""The lines of a CSV file whose cells all come from lists of labels: each label is prepared once, then copied."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ _BLOCK = 1 << 14
 """Records whose lines are made at a time, at most."""
 
 _WIDEST = 1 << 20
-"""Whole numbers that may lie between the least and the greatest of a column: each that occurs becomes a label."""
+"""Widest range of whole numbers in a column of which each becomes a label."""
 
 _BLOCK_BYTES = 1 << 26
-"""Room for the lines of one block, unless a single one is longer."""
+"""Room for the lines of one block, unless a single line is longer."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class LabelLines:
-    """Cells of a frame as numbers of ready-made texts.
+    """Cells of a frame as numbers of prepared texts.
 
     Letters: n records, q columns, v texts of all columns together, z words that hold them.
 
@@ -91,8 +91,8 @@ def label_lines(frame: pl.DataFrame) -> LabelLines | None:
 
     Notes
     -----
-    Cost O(length of the labels), and O(n) for each column that is no Enum; making the lines costs O(bytes) and memory
-    for a few blocks.
+    Cost O(length of the labels), and O(n) for each column that is not an Enum; making the lines costs O(bytes) and
+    memory for a few blocks.
     """
     columns = []
     for column in frame:

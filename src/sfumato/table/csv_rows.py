@@ -1,4 +1,4 @@
-"""CSV row by row: slow, exact about what is wrong and where, and able to read what fast parsers stumble over."""
+"""CSV row by row: slow, exact about what is wrong and where, and able to read what fast parsers cannot."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def first_row(file: CsvFile, layout: CsvFormat) -> list[str]:
         return next((fields for fields in _rows(file, layout) if fields), [])
     except _OpenQuoteError:
         raise InputError(
-            'the first row opens a quote that is never closed; close it, or say quote=None (in a policy quote = "")'
+            'the first row opens a quote that is never closed; close it, or set quote=None (in a policy quote = "")'
         ) from None
 
 
@@ -80,7 +80,7 @@ class _Faults:
             (
                 self.open_quote,
                 "open a quote that is never closed",
-                'close it, or say quote=None (in a policy quote = "")',
+                'close it, or set quote=None (in a policy quote = "")',
             ),
         )
         return [
@@ -119,7 +119,7 @@ def _filled(rows: Iterator[list[str]], width: int) -> Iterator[list[str]]:
 
 
 def _rows(file: CsvFile, layout: CsvFormat) -> Iterator[list[str]]:
-    # Two fields that follow the text: where they do not come out as a row of their own, a quote is still open.
+    # Two fields follow the text: if they do not come out as a row of their own, a quote is still open.
     end = ["", "\0"]
     previous: list[str] | None = None
     with file.open_text() as text, _long_fields():

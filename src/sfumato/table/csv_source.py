@@ -41,7 +41,7 @@ class CsvSource:
     """Every value arrives as text, so that kinds must be read off it."""
 
     def read(self, names: Sequence[str]) -> list[pl.Series]:
-        """Read columns as text: Categorical, or String where nearly every value is another one.
+        """Read columns as text: Categorical, or String if nearly every value is distinct.
 
         Empty fields are null or empty text.
 
@@ -69,7 +69,7 @@ class CsvSource:
         height = (counted or 0) - self.layout.header
         if counted is None or frame.height < height:
             return None
-        # Line ends after the last row come out as rows of nulls.
+        # Line ends after the last row appear as rows of nulls.
         return [frame[_position(index)].head(height) for index in indices]
 
     def _parse(self, indices: Sequence[int]) -> pl.DataFrame:
@@ -100,7 +100,7 @@ def csv_source(path: Path, layout: CsvFormat) -> CsvSource:
     Raises
     ------
     InputError
-        When the file has no rows, or as many names were given as it has not columns.
+        When the file has no rows, or when the number of given names differs from that of its columns.
     """
     file = open_csv(path, layout)
     fields = first_row(file, layout)

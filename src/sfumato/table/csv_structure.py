@@ -1,6 +1,6 @@
-"""Whether a CSV file is regular: every row has the same number of fields, every quote stands where it belongs.
+"""Whether a CSV file is regular: every row has the same number of fields, every quote is where it belongs.
 
-Fast parsers fill short rows and guess about stray quotes without a word. This check is what allows using one.
+Fast parsers silently fill short rows and guess about stray quotes. This check makes it safe to use one.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def count_regular_rows(blocks: Iterable[bytes], fields: int, separator: str, quo
     Returns
     -------
     int or None
-        None also when a quote is left open or stands where none belongs.
+        Also None when a quote is left open or is where none belongs.
 
     Notes
     -----
@@ -52,7 +52,7 @@ def count_regular_rows(blocks: Iterable[bytes], fields: int, separator: str, quo
 
 @dataclass
 class _Quotes:
-    """What is known about quotes so far: whether one is open, and whether one stood where none belongs."""
+    """What is known about quotes so far: whether one is open, and whether one was where none belongs."""
 
     mark: int
     separator: int
@@ -87,7 +87,7 @@ def _outside(text: NDArray[np.uint8], separator: int, quotes: _Quotes) -> tuple[
 
 
 def _has_stray(text: NDArray[np.uint8], positions: NDArray[np.int64], quotes: _Quotes) -> bool:
-    """Tell whether a run of quotes stands where its length makes no sense.
+    """Tell whether a run of quotes has a length that makes no sense in its place.
 
     Inside a quoted field an even run is text and an odd one closes the field; outside, a run begins a field, which an
     even run also ends.

@@ -14,7 +14,7 @@ from sfumato.parallel import each, worth_starting
 from sfumato.table.text_order import text_order
 
 _FEW_VALUES = 1 << 12
-"""Up to here a binary search per record beats sorting the whole column."""
+"""Up to this many distinct values, a binary search per record is faster than sorting the whole column."""
 
 _PIECE = 1 << 17
 """Records of a column whose texts are numbered by one thread at a time."""
@@ -89,9 +89,9 @@ def private_categorical() -> pl.Categorical:
 
 
 def as_categories(columns: Sequence[pl.Series]) -> list[pl.Series]:
-    """Turn columns of text into private categories, pieces of them at a time on as many threads as polars has.
+    """Turn columns of text into private categories, in pieces, on as many threads as polars has.
 
-    Cost O(bytes of text). Where several threads give out the numbers of the texts they differ from run to run.
+    Cost O(bytes of text). If several threads assign the numbers of the texts, the numbers differ from run to run.
     """
     dtypes = [private_categorical() for _ in columns]
     parts = [
@@ -108,7 +108,7 @@ def as_categories(columns: Sequence[pl.Series]) -> list[pl.Series]:
 def texts_of(column: pl.Series) -> pl.Series:
     """Return texts of a column of categories, each that occurs at least once, in no particular order.
 
-    Cost that of finding the highest number where categories are private, or numbered as densely; else O(n).
+    The cost is that of finding the highest number if categories are private, or numbered as densely; else O(n).
     """
     physical = column.to_physical()
     highest = _bounds(physical)[1]
@@ -149,7 +149,7 @@ def _is_narrow(numbers: pl.Series) -> bool:
 
 
 def _by_offset(numbers: pl.Series) -> _Numbered:
-    """Give whole numbers their distance from the lowest; the missing value comes last."""
+    """Identify whole numbers by their distance from the lowest; the missing value comes last."""
     low, high = _bounds(numbers)
     span = high - low + 1
     offsets = numbers if low == 0 else numbers.cast(pl.Int64) - low
@@ -162,7 +162,7 @@ def _by_offset(numbers: pl.Series) -> _Numbered:
 
 
 def _by_search(numbers: pl.Series) -> _Numbered:
-    """Give any numbers their rank; the missing value comes last."""
+    """Identify any numbers by their rank; the missing value comes last."""
     known = numbers.drop_nulls()
     keys = known.unique().sort().to_numpy()
     if len(keys) <= _FEW_VALUES:

@@ -65,7 +65,7 @@ def _refuse_infinite(name: str, numbers: NDArray[np.float64], distinct: Distinct
 
 
 def domain_borders(name: str, kind: Kind, domain: tuple[object, ...]) -> tuple[float, float]:
-    """Return both ends of a declared domain of numbers or dates, or raise SchemaError when it is none."""
+    """Return both ends of a declared domain of numbers or dates, or raise SchemaError when it is not one."""
     needed = "two dates in ISO form" if kind is Kind.DATE else "two numbers"
     try:
         low, high = (_border(kind, value) for value in domain)

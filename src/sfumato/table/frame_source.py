@@ -44,7 +44,7 @@ class FrameSource:
                 # Not by selecting: a name like `*` would be taken for a pattern.
                 columns.append(self.column(name))
             except Exception:
-                # pandas and Arrow raise many things here, and most of their messages show values.
+                # pandas and Arrow raise many kinds of errors here, and most of their messages show values.
                 text = f"column {name!r} has values of mixed types; convert it to one type"
                 errors.append(InputError(text))
         raise_together(errors)
@@ -89,7 +89,7 @@ def frame_source(frame: object) -> FrameSource:
     Raises
     ------
     InputError
-        When it is no frame, or has columns whose names are not text.
+        When it is not a frame, or has columns whose names are not text.
     """
     if isinstance(frame, pl.LazyFrame):
         raise InputError("a lazy frame holds no records yet; call .collect() on it")

@@ -1,4 +1,4 @@
-"""The names of a source's columns: whether they can be told apart, and which of them a message may show.
+"""The names of a source's columns: whether they are distinct, and which of them a message may show.
 
 The first row of a file without header is a record, read as if it were names. What the schema does not name may then be
 somebody's data.
@@ -45,7 +45,7 @@ class Header:
         return columns + more + hint
 
     def where(self, is_meant: Callable[[str], object]) -> list[int]:
-        """Return the positions of the names that are meant."""
+        """Return the positions of the given names."""
         return [position for position, name in enumerate(self.names) if is_meant(name)]
 
     def _column(self, position: int) -> str:
@@ -54,15 +54,15 @@ class Header:
 
 
 def checked_header(names: Sequence[str], schema: Schema, given: Collection[str] = ()) -> Header:
-    """Refuse a source whose columns cannot be told apart, or that has none of the schema's.
+    """Refuse a source whose columns have ambiguous names, or that has none of the schema's.
 
     Parameters
     ----------
     names
         Of all columns, in order.
     schema
-        Its names may be shown in messages, and all others where it seems certain that `names` is a header: where
-        at least two, and more than half, of the schema's columns are among them.
+        Its names may be shown in messages. All others may be shown if `names` seems certain to be a header: if at least
+        two, and more than half, of the schema's columns are among them.
     given
         Names that the caller gave, which may be shown too.
 
@@ -92,12 +92,12 @@ def checked_header(names: Sequence[str], schema: Schema, given: Collection[str] 
 
 
 def repeated(names: Sequence[str]) -> frozenset[str]:
-    """Return the names that stand more than once."""
+    """Return the names that occur more than once."""
     return frozenset(name for name, count in Counter(names).items() if count > 1)
 
 
 def check_names(header: Header) -> None:
-    """Refuse names that cannot be told apart or shown.
+    """Refuse names that are ambiguous or cannot be shown.
 
     Raises
     ------

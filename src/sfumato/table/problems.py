@@ -1,4 +1,4 @@
-"""Gathering what is wrong with several columns, so that one run tells everything."""
+"""Gather what is wrong with several columns, so that one run reports everything."""
 
 from __future__ import annotations
 

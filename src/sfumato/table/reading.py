@@ -45,7 +45,7 @@ class TableSource(Protocol):
 
 @runtime_checkable
 class ReadingPolicy(Protocol):
-    """What says both the roles of the columns and how a file is read, such as :class:`sfumato.Policy`."""
+    """Anything that gives both the roles of the columns and how a file is read, such as :class:`sfumato.Policy`."""
 
     def to_schema(self) -> Schema:
         """Return the roles."""
@@ -90,23 +90,23 @@ def read_table(
     Returns
     -------
     Table
-        Where the schema names no kind, a typed source decides, but numbers that 64 bits cannot tell apart are
-        categories; a CSV column is boolean when it says true and false
-        throughout, numeric when every value is a number and none has a leading zero as codes have, a date when every
-        value is an ISO date, and else categorical. Insensitive columns keep their text.
+        If the schema names no kind, a typed source decides, but numbers that 64 bits cannot distinguish are categories.
+        A CSV column is boolean when it says true and false throughout, numeric when every value is a number and none
+        has a leading zero as codes have, a date when every value is an ISO date, and else categorical. Insensitive
+        columns keep their text.
 
     Raises
     ------
     SfumatoError
-        With everything that is wrong, at once: ``InputError`` about the source, ``SchemaError`` when it is the roles
-        alone. Columns and row numbers (of records, from 1) are named, values never shown; columns that the schema does
-        not name only by their number, unless most of its names are there: a first row may be a record.
+        With everything that is wrong, at once: ``InputError`` about the source, ``SchemaError`` if only the roles are
+        wrong. Columns and row numbers (of records, from 1) are named; values are never shown. Columns that the schema
+        does not name appear by number alone, unless most of the schema's names are there: a first row may be a record.
 
     Notes
     -----
-    Cost O(bytes). CSV columns are numbered while they are parsed; kinds are read off their distinct values. A file
-    with irregular rows or quotes, or blank lines between records, is read again row by row, several times slower; only
-    then a carriage return by itself ends a row.
+    Cost O(bytes). CSV columns are numbered while they are parsed; kinds are read off their distinct values. A file with
+    irregular rows or quotes, or blank lines between records, is read again row by row, several times slower. Only then
+    does a carriage return by itself end a row.
     """
     if isinstance(schema, ReadingPolicy):
         _refuse_two_layouts((separator, encoding, quote, missing, header, columns, strip))
@@ -129,7 +129,7 @@ def label_of(source: object) -> str:
 
 
 def _refuse_two_layouts(given: tuple[object, ...]) -> None:
-    """Raise PolicyError where a file is described beside the policy that describes it."""
+    """Raise PolicyError if the caller describes a file that the policy already describes."""
     defaults: Mapping[str, object] = read_table.__kwdefaults__ or {}
     raise_all(
         PolicyError,
@@ -152,7 +152,7 @@ def missing_texts(missing: object) -> frozenset[str]:
     Raises
     ------
     InputError
-        When they are no texts.
+        When they are not texts.
     """
     texts = (missing,) if isinstance(missing, str) else missing
     if not isinstance(texts, Collection) or not all(isinstance(text, str) for text in texts):

@@ -1,4 +1,4 @@
-"""Which columns of a source are needed, and for what: its names against the schema."""
+"""Match the names of a source with the schema: which columns are needed, and for what."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class RoleAssignment:
 
 
 def assign_roles(header: Header, schema: Schema) -> RoleAssignment:
-    """Give every column of a source its role, noting all that is missing or left over."""
+    """Give every column of a source its role, and note all that are missing or left over."""
     roles = schema.roles
     absent = [name for name in roles if name not in set(header.names)]
     others = header.where(lambda name: name not in roles)
@@ -45,7 +45,7 @@ def assign_roles(header: Header, schema: Schema) -> RoleAssignment:
                 "others='drop' or 'keep' (on the command line --others drop)"
             )
         )
-    # After an error only the schema's own columns are looked at, as messages about them name the column.
+    # After an error, only the schema's own columns are checked, because messages about them name the column.
     if schema.others == "keep" and not errors:
         schema = replace(schema, insensitive=(*schema.insensitive, *(header.names[index] for index in others)))
     kept = tuple(name for name in header.names if schema.roles.get(name, Role.IDENTIFYING) is not Role.IDENTIFYING)

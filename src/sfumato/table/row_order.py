@@ -1,9 +1,9 @@
-"""An order of records that depends on what they hold alone, not on the order in which they were read.
+"""An order of records that depends only on what they hold, not on the order in which they were read.
 
 Letters: n records, q quasi-identifying and s sensitive attributes.
 
-Records stand in the order of a hash of their codes. A hash rather than the codes themselves, so that the first records
-of any set of them are a fair sample of it. The hash is of the numbers, whatever width they are stored in.
+Records stand in the order of a hash of their codes. It is a hash rather than the codes themselves so that the first
+records of any set of them are a fair sample of it. The hash depends on the numbers, whatever width they are stored in.
 """
 
 from __future__ import annotations
@@ -49,18 +49,18 @@ def content_hash(codes: NDArray[np.unsignedinteger]) -> NDArray[np.uint64]:
 
 
 def canonical_order(encoded: EncodedTable, table: Table | None = None) -> NDArray[np.int64]:
-    """Return the records in an order that follows from what they hold; int64 (n,).
+    """Return the records in an order that depends only on what they hold; int64 (n,).
 
-    By the hash of their quasi-identifying codes, then by that of their sensitive codes, then by the codes, and at last
-    by the insensitive columns. Records with equal quasi-identifying codes stand together, and those that are equal in
-    everything, which can stand in for each other, as they do in the table.
+    They are sorted by the hash of their quasi-identifying codes, then by that of their sensitive codes, then by the
+    codes, and finally by the insensitive columns. Records with equal quasi-identifying codes stand together. Records
+    that are equal in everything are interchangeable, and keep their order in the table.
 
     Parameters
     ----------
     encoded
         The codes.
     table
-        Whose codes these are; None does not look at insensitive columns.
+        The table of these codes; None ignores insensitive columns.
 
     Notes
     -----
@@ -78,7 +78,7 @@ def canonical_order(encoded: EncodedTable, table: Table | None = None) -> NDArra
 
 
 def hash_order(codes: NDArray[np.unsignedinteger]) -> NDArray[np.int64]:
-    """Return rows by their hash, those of one hash by their codes, equal ones as they stand; int64 (n,)."""
+    """Order rows by hash, then by codes; equal ones keep their order; int64 (n,)."""
     return _settled(_sorted_inside(_unsorted(len(codes)), content_hash(codes)), codes).order
 
 
@@ -88,7 +88,7 @@ def in_order(encoded: EncodedTable, order: NDArray[np.int64]) -> EncodedTable:
 
 
 class _Rows(NamedTuple):
-    """Rows on their way into an order.
+    """Rows while they are being sorted.
 
     order : int64 (n,), the rows as they stand now. run : uint64 (n,), rising, the same for rows that are still alike.
     """
@@ -98,7 +98,7 @@ class _Rows(NamedTuple):
 
     @property
     def tied(self) -> NDArray[np.int64]:
-        """Places of rows that are like a neighbour."""
+        """Return the places of rows that are like a neighbour."""
         same = self.run[1:] == self.run[:-1]
         return np.flatnonzero(np.append(same, False) | np.append(False, same))
 
@@ -156,7 +156,7 @@ def _settled_by_columns(rows: _Rows, columns: Sequence[pl.Series]) -> NDArray[np
 
 
 def _stirred(number: int) -> int:
-    """Return 64 bits that all depend on all bits of a number (the last step of SplitMix64)."""
+    """Return 64 bits, each of which depends on all bits of a number (the last step of SplitMix64)."""
     number = (number ^ number >> 30) * 0xBF58476D1CE4E5B9 & _MASK
     number = (number ^ number >> 27) * 0x94D049BB133111EB & _MASK
     return number ^ number >> 31

@@ -1,4 +1,4 @@
-"""Who is who among the columns: roles, kinds, hierarchies, domains and weights."""
+"""What each column is: roles, kinds, hierarchies, domains and weights."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ class Attribute:
             except ValueError:
                 problems.append(f"kind must be one of {', '.join(Kind)}")
         if self.hierarchy is not None and not _is_hierarchy(self.hierarchy):
-            problems.append("hierarchy must be the description of one, such as sfumato.intervals(5, 10)")
+            problems.append("hierarchy must be the description of a hierarchy, such as sfumato.intervals(5, 10)")
         object.__setattr__(self, "weight", plain(self.weight))
         if not is_finite_number(self.weight) or self.weight <= 0:
             problems.append("weight must be a number above 0")
@@ -121,7 +121,7 @@ class Schema:
     sensitive
         Columns whose link to a person must stay hidden; names or a mapping as above.
     insensitive
-        Columns that are published as they are.
+        Columns that are published unchanged.
     others
         What happens to columns that have no role: ``"error"`` (all of them are listed), ``"drop"`` or ``"keep"``.
 
@@ -189,7 +189,7 @@ class Schema:
             for name in names:
                 named.setdefault(name, []).append(role)
         return [
-            f"column {name!r} is named as {' and '.join(roles)}; give it one role"
+            f"column {name!r} is declared {' and '.join(roles)}; give it one role"
             for name, roles in named.items()
             if len(roles) > 1
         ]

@@ -83,7 +83,7 @@ def clean(column: pl.Series, *, strip: bool) -> pl.Series:
 
 
 def _spread(values: pl.Series, texts: pl.Series, column: pl.Series) -> pl.Series:
-    """Give each record of `column` the value that stands beside its text."""
+    """Give each record of `column` the value that belongs to its text."""
     numbers = texts.to_physical()
     span = _span(numbers)
     by_number = (
@@ -102,7 +102,7 @@ def _span(numbers: pl.Series) -> int:
 def _parse(texts: pl.Series, kind: Kind | None, missing: Collection[str], *, strip: bool) -> Parsed:
     cleaned = texts.str.strip_chars() if strip else texts
     tokens = pl.Series(["", *missing], dtype=pl.String)
-    # Tokens are compared without blanks, whatever becomes of the blanks around values.
+    # Tokens are compared without blanks, whether or not the blanks around values are dropped.
     present = texts.str.strip_chars().is_in(tokens.implode()).not_()
     cleaned = cleaned.set(~present.fill_null(False), None)
     known = cleaned.drop_nulls()

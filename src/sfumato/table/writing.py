@@ -15,7 +15,7 @@ from sfumato.table.csv_lines import LabelLines, label_lines
 Format = Literal["csv", "parquet"]
 
 MANY = 50_000
-"""Records from which on making every label ready pays."""
+"""From this many records on, preparing every label pays."""
 
 
 def write_data(frame: pl.DataFrame, path: Path, format: Format) -> str:
@@ -66,7 +66,7 @@ def sha256_of(path: Path) -> str:
 
 
 def _write_lines(lines: LabelLines, header: bytes, path: Path) -> str:
-    """Write the lines and hash them on the way, while the next ones are made."""
+    """Write the lines and hash them, while the next ones are made."""
     digest = hashlib.sha256(header)
     with path.open("wb") as file:
         file.write(header)

@@ -406,9 +406,9 @@ def test_insensitive_columns_stay_out_and_the_steward_is_told():
 def test_the_report_says_what_is_not_hidden():
     report = bucketized(example(), sf.ProbabilisticLDiversity(2)).report
     assert isinstance(report, KindReport)
-    assert "whoever knows them finds a person's row" in str(report)
+    assert "somebody who knows them finds a person's row" in str(report)
     assert "Neither identity nor membership is hidden" in str(report)
-    assert "whoever knows them finds a person's row" in str(report.for_release())
+    assert "somebody who knows them finds a person's row" in str(report.for_release())
 
 
 def adult() -> sf.Table:

@@ -97,7 +97,7 @@ class TestBadInput:
         for part in (
             "'homogenity' is unknown; known are linkage, ",
             "is no attack",
-            "original: is no table",
+            "original: is not a table",
             "threads: must be",
             "seed: must be",
             "earlier: nowhere: no such release folder",

@@ -209,9 +209,9 @@ class TestKnown:
 
     def test_what_the_release_does_not_have(self) -> None:
         target = Target(bucketized(), patients())
-        with pytest.raises(PolicyError, match="asks for 4 attributes, and there are 3"):
+        with pytest.raises(PolicyError, match="asks for 4 attributes, but there are 3"):
             Linkage(known=4).play(target)
-        with pytest.raises(PolicyError, match="'disease' is no quasi-identifying attribute"):
+        with pytest.raises(PolicyError, match="'disease' is not a quasi-identifying attribute"):
             Linkage(known=("disease",)).play(target)
 
 

@@ -199,5 +199,5 @@ class TestBadInput:
 
     def test_a_kind_that_tells_nothing_of_single_people(self) -> None:
         table = RandomizedTable(PATIENTS, QUASI, ("disease",))
-        with pytest.raises(InputError, match="says nothing certain of single people"):
+        with pytest.raises(InputError, match="says nothing certain about single people"):
             posterior(table, patients())

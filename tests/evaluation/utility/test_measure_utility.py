@@ -191,7 +191,7 @@ def test_releases_that_cannot_be_read():
     with pytest.raises(InputError, match="no records"):
         sf.measure_utility(PublishedTable(FRAME.head(0), ("age", "town"), ("illness",)), TABLE)
     nested = FRAME.with_columns(pl.concat_list("age"))
-    with pytest.raises(InputError, match="column 'age': is no column of values"):
+    with pytest.raises(InputError, match="column 'age': does not hold values"):
         sf.answer(sf.Query(()), TABLE, PublishedTable(nested, ("age", "town"), ("illness",)))
     with pytest.raises(PolicyError, match="seed"):
         sf.measure_utility(kinds()[0], TABLE, seed=-1)

@@ -211,7 +211,7 @@ def test_bounds_add_up_those_of_every_group(rows):
 
 
 def test_bad_bounds():
-    with pytest.raises(InputError, match="one length"):
+    with pytest.raises(InputError, match="the same length"):
         permutation_bounds(np.zeros(2), np.zeros(3, dtype=int), np.zeros(3, dtype=bool))
     with pytest.raises(InputError, match="missing"):
         permutation_bounds(np.array([np.nan]), np.zeros(1, dtype=int), np.zeros(1, dtype=bool))

@@ -121,7 +121,7 @@ def test_a_hierarchy_counts():
         ([(0, "flu", 1), (1, "gout", 1)], [0, 0], "same numbers of records"),
         ([(0, "flu", 2), (0, "gout", 0)], [0, 0], "1 or more"),
         ([(0, "flu", 3), (0, "gout", -1)], [0, 0], "1 or more"),
-        ([(0, "flu", 2**62), (0, "gout", 2**62)], [0, 0], "no more than"),
+        ([(0, "flu", 2**62), (0, "gout", 2**62)], [0, 0], "at most the number"),
         ([(0, "flu", 1), (0, "gout", None)], [0], "needs its bucket"),
         ([(0, "flu", 1), (None, "gout", 1)], [0, 0], "needs its bucket"),
         ([(0, "flu", 1), (0, "gout", 1)], [0, None], "needs its bucket"),

@@ -178,8 +178,8 @@ def test_films_with_their_ratings_below_them(packed: bool, tmp_path: Path) -> No
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("1,2,2005-01-01\n", "the first line is no film"),
-        ("", "the first line is no film"),
+        ("1,2,2005-01-01\n", "the first line is not a film"),
+        ("", "the first line is not a film"),
         ("1:\n7,3,2005-01-01\nx\n", "1 line(s) are neither a film nor user,rating,date, first line 3"),
         ("1:\n7,3,2005-01-01,x,y\n", "the file cannot be read"),
         ("1:\n7,9,2005-01-01\n", "1 rating(s) are off the scale"),
@@ -268,9 +268,9 @@ def test_missing_users_and_issues_and_ratings_that_are_no_numbers() -> None:
     frame = pl.DataFrame({"u": [HIDDEN, None, ""], "i": ["x", "y", None], "r": ["1", HIDDEN, "inf"]})
     found = problems(frame)
     assert [text.split(";")[0] for text in found] == [
-        "2 row(s) name no user, first row 2",
-        "1 row(s) name no issue, first row 3",
-        "column 'r' is to hold ratings, but 1 row(s) hold no number, first in row 2",
+        "2 row(s) have no user, first row 2",
+        "1 row(s) have no issue, first row 3",
+        "column 'r' should hold ratings, but 1 row(s) hold no number, first in row 2",
     ]
 
 
@@ -278,7 +278,7 @@ def test_missing_users_and_issues_and_ratings_that_are_no_numbers() -> None:
     ("settings", "words"),
     [
         ({"user": "nobody"}, "user: there is no column 'nobody'"),
-        ({"user": "movieId"}, "one column has two parts"),
+        ({"user": "movieId"}, "one column is used twice"),
         ({"time": "when"}, "time: there is no column 'when'"),
         ({"form": "tall"}, "form must be one of long, wide, netflix"),
         ({"issues": ["a"]}, "the long form takes no issues"),
@@ -286,7 +286,7 @@ def test_missing_users_and_issues_and_ratings_that_are_no_numbers() -> None:
         ({"form": "netflix"}, "form 'netflix' reads a text file"),
         ({"form": "wide", "user": "a"}, "user: there is no column 'a'"),
         ({"form": "wide", "issues": ["a*"]}, "no column fits the pattern 'a*'"),
-        ({"form": "wide", "user": "userId"}, "2 row(s) are of a user who has one already, first row 2"),
+        ({"form": "wide", "user": "userId"}, "2 row(s) belong to a user who already has one, first row 2"),
         ({"scale": (5, 1)}, "scale: high lies below low"),
         ({"scale": (1, 5, 0)}, "scale: step must be above 0"),
         ({"scale": (1, 5, 3)}, "scale: no whole number of steps"),
@@ -361,7 +361,7 @@ def test_no_values_in_the_repr() -> None:
         ({"issues": [1, 0, 0, 1, 2]}, "must rise"),
         ({"issues": [0, 1, 0, 1, 3]}, "must rise"),
         ({"codes": [9, 9, 9, 9, 10]}, "beyond the scale"),
-        ({"codes": [1]}, "not of one length"),
+        ({"codes": [1]}, "do not fit together in length"),
         ({"sensitive": [True]}, "one entry for each name"),
         ({"times": [1]}, "one entry for each rating"),
     ],

@@ -58,4 +58,4 @@ ATTACKS: dict[str, Any] = {
 """Name on the command line → class."""
 
 DEFAULT = tuple(ATTACKS)
-"""Attacks that are played where none is named, as far as kind of release and what is known allow."""
+"""The default set of attacks: those that the kind of release and the given data allow are played."""

@@ -1,4 +1,4 @@
-"""Published rows and people that agree: vectors and buckets numbered alike on both sides."""
+"""Number equal vectors and buckets of published rows and of people alike."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from sfumato.table.table import Table
 
 
 def known_of(names: Sequence[str], people: Table) -> list[str]:
-    """Return those of the attributes that are known of the people."""
+    """Return those attributes whose values are known for the people."""
     return [name for name in names if name in people.schema.quasi_identifying and name in people.frame.columns]
 
 

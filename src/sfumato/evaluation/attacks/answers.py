@@ -24,11 +24,11 @@ class Answers:
     Attributes
     ----------
     size : int
-        How many.
+        Number of answers.
     code_of : mapping of text to int
         Code of each published value; None is the missing value.
     edges : numpy.ndarray or None
-        Where answers are ranges of numbers: the first number of each range but the lowest.
+        If answers are ranges of numbers: the first number of each range except the lowest.
     """
 
     size: int
@@ -48,7 +48,7 @@ class Answers:
         numeric
             Whether the original values are numbers.
         ranges
-            Most values that are told apart where they are numbers.
+            Most values that are distinguished if they are numbers.
         """
         texts, codes = numbered(values)
         if not numeric or len(texts) <= ranges:
@@ -59,18 +59,18 @@ class Answers:
         return cls(len(edges) + 2, dict(zip(texts, told.tolist(), strict=True)), edges)
 
     def codes(self, column: pl.Series) -> NDArray[np.int64]:
-        """Return the answer that is right for each value of an original column, `NOT_PUBLISHED` where none is."""
+        """Return the answer that is right for each value of an original column, `NOT_PUBLISHED` if none is."""
         if self.edges is not None:
             return _ranks(_numbers(column), self.edges)
         return np.array([self.code_of.get(text, NOT_PUBLISHED) for text in text_of(column).to_list()], dtype=np.int64)
 
     def codes_of_texts(self, texts: tuple[str | None, ...]) -> NDArray[np.int64]:
-        """Return the answer that stands for each published value; any, for one that no record has."""
+        """Return the answer that stands for each published value; any answer for a value that no record has."""
         return np.array([self.code_of.get(text, 0) for text in texts], dtype=np.int64)
 
 
 def usual_share(truth: NDArray[np.int64]) -> float:
-    """Return the share of the people whose right answer is the most frequent one: guessing as well as one can."""
+    """Return the share of the people whose right answer is the most frequent one: the best possible guess."""
     return float(np.bincount(truth[truth >= 0], minlength=1).max() / max(1, len(truth)))
 
 
@@ -87,5 +87,5 @@ def _edges(numbers: NDArray[np.float64], records: NDArray[np.float64], ranges: i
 
 
 def _ranks(numbers: NDArray[np.float64], edges: NDArray[np.float64]) -> NDArray[np.int64]:
-    """Return the range of each number; what is no number has an answer of its own, the last."""
+    """Return the range of each number; anything that is not a number has an answer of its own, the last."""
     return np.where(np.isfinite(numbers), np.searchsorted(edges, numbers, side="right"), len(edges) + 1)

@@ -1,4 +1,4 @@
-"""Attribute inference: a classifier trained on the release predicts what somebody keeps to themselves."""
+"""Attribute inference: a classifier trained on the release predicts people's sensitive values."""
 
 from __future__ import annotations
 
@@ -31,15 +31,15 @@ class AttributeInference(Checked):
     """Prediction of sensitive values by a classifier that was trained on the release.
 
     The classifier is a Bayesian rule: a naive Bayes prediction from everything published counts as much as `strength`
-    records, and is corrected by the sensitive values of the records that fit the person. Where nothing fits, it is the
-    prediction of naive Bayes; where much fits, the majority of that.
+    records, and is corrected by the sensitive values of the records that fit the person. If no record fits, naive Bayes
+    decides; if many fit, their majority does.
 
     Parameters
     ----------
     strength
-        Records that the naive Bayes prediction is worth, above 0.
+        Number of records that the naive Bayes prediction counts as, above 0.
     ranges
-        A numeric sensitive attribute with more distinct values than that is predicted in as many equally filled ranges,
+        A numeric sensitive attribute with more distinct values than this is predicted in as many equally filled ranges,
         2 or more.
 
     Raises
@@ -61,7 +61,7 @@ class AttributeInference(Checked):
     The measure is that of M. Giomi and others, "A unified framework for quantifying privacy risk in synthetic data",
     PoPETs 2023 (success beyond that on a control group); naive Bayes as an attacker against anonymized tables goes back
     to D. Kifer, "Attacks on privacy and deFinetti's theorem", SIGMOD 2009, and G. Cormode, "Personal privacy vs
-    population privacy", KDD 2011. The correction by the fitting records is ours.
+    population privacy", KDD 2011. The correction by the fitting records is an addition here.
     """
 
     name: ClassVar[str] = "attribute-inference"
@@ -99,7 +99,7 @@ class AttributeInference(Checked):
     def _right(
         self, target: Target, cohort: Cohort, sensitive: str, model: NaiveBayes, truth: NDArray[np.int64]
     ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-        """Tell for whom the prediction is right, and for whom that of naive Bayes alone would be."""
+        """Tell for whom the prediction is right, and for whom naive Bayes alone would be right."""
         told, who_of = distinct_people(cohort.table)
         named, alone = np.zeros(told.height, dtype=np.int64), np.zeros(told.height, dtype=np.int64)
         blocks = posterior_blocks(as_marginal(target.published), told, sensitive=sensitive, recoding=target.recoding)
@@ -114,7 +114,7 @@ class AttributeInference(Checked):
 
 
 def distinct_people(people: Table) -> tuple[Table, NDArray[np.int32]]:
-    """Return one of the people with each vector of quasi-identifying values, and which of them each person is like."""
+    """Return one of the people with each vector of quasi-identifying values, and the number of each person's vector."""
     known = [distinct_of(people.frame[name]) for name in people.schema.quasi_identifying]
     codes = np.column_stack([column.rank_of[column.raw] for column in known])
     who_of, count = group_records(codes.astype(np.uint32))
@@ -123,7 +123,7 @@ def distinct_people(people: Table) -> tuple[Table, NDArray[np.int32]]:
 
 
 def as_marginal(published: Published) -> Published:
-    """Count a randomized table as the one marginal that it is; leave other kinds alone."""
+    """Convert a randomized table to a single marginal; leave other kinds unchanged."""
     if not isinstance(published, RandomizedTable):
         return published
     names = (*published.quasi_identifying, *published.sensitive)
@@ -132,7 +132,7 @@ def as_marginal(published: Published) -> Published:
 
 
 def _summed(shares: NDArray[np.float64], code_of: NDArray[np.int64], size: int) -> NDArray[np.float64]:
-    """Add up the published values that one answer stands for."""
+    """Add up the published values that each answer stands for."""
     if shares.shape[1] == size and (code_of == np.arange(size)).all():
         return shares
     summed = np.zeros((len(shares), size))

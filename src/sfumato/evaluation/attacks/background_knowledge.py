@@ -26,7 +26,7 @@ class BackgroundKnowledge(Checked):
     excluded
         How many values the attacker can exclude for each person, at least 1; never the true one.
     choice
-        ``"worst"``: those that help most, which are the most frequent wrong ones among the records that fit;
+        ``"worst"``: the ones that help most, that is, the most frequent wrong ones among the records that fit;
         ``"random"``: any wrong ones.
     threshold
         Belief from which on the attacker claims the likeliest value that is left; above 0, at most 1.
@@ -84,7 +84,7 @@ class BackgroundKnowledge(Checked):
     ) -> NDArray[np.bool_]:
         """Choose the wrong values that the attacker excludes for each person, bool (people, values)."""
         people, values = known.shares.shape
-        # Where fewer values are left than can be excluded, the most frequent others go: they help whoever guesses.
+        # If fewer values are left than can be excluded, the most frequent others are excluded, which helps most.
         worth = known.shares + SURE * known.prior if self.choice == "worst" else generator.random((people, values))
         there = truth >= 0
         worth[there, truth[there]] = -1

@@ -1,4 +1,4 @@
-"""Guessing sensitive values from buckets: which may be a person's, and which of their values is the likeliest."""
+"""Guessing sensitive values from buckets: which buckets may be a person's, and which of their values is likeliest."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from sfumato.table.table import Table
 
 @dataclass(frozen=True, eq=False, repr=False)
 class KnownColumn:
-    """Known attributes whose values stand together.
+    """Known attributes whose values share rows.
 
     Letters: n rows, m people.
 
@@ -38,7 +38,7 @@ class KnownColumn:
     sizes : tuple of int
         Numbers of these.
     answer : numpy.ndarray or None
-        int64 (n,): the answer beside each row, where the sensitive attribute stands in this column.
+        int64 (n,): the answer of each row, if the sensitive attribute is in this column.
     """
 
     bucket: NDArray[np.int64]
@@ -109,15 +109,15 @@ def _column(
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Guesses:
-    """What is guessed of the first people.
+    """Guesses about the first people.
 
     Attributes
     ----------
     model : NaiveBayes
         What was learnt, for people in no bucket.
     learnt, worlds : polars.DataFrame
-        ``who``, ``value``, ``chance``: the likeliest answers of each distinct vector of known values, by the links that
-        were learnt and by the buckets alone (random worlds); equally likely ones share the chance to be named.
+        ``who``, ``value``, ``chance``: the likeliest answers of each distinct vector of known values, by the learnt
+        links and by the buckets alone (random worlds); equally likely ones share the chance.
     who_of : numpy.ndarray
         int64 (people,): distinct vector of each person.
     """
@@ -199,7 +199,7 @@ def _weights(
     one_of = first_records(who_of, count)
     who = [pl.DataFrame({"who": np.arange(count), "vector": vectors[one_of]}) for vectors in held]
     places = [mass.select("vector", "bucket").unique() for mass in masses]
-    # What fits fewest buckets goes first, so that few pairs are ever held.
+    # The column that fits fewest buckets comes first, so that few pairs are held at a time.
     order = sorted(range(len(held)), key=lambda column: _pairs(who[column], places[column]))
     found = who[order[0]].join(places[order[0]], on="vector").select("who", "bucket")
     for column in order[1:]:

@@ -1,8 +1,8 @@
-"""Learning which rows of a bucket have which of its sensitive values, from all buckets together.
+"""Learn, from all buckets together, which rows of a bucket have which of its sensitive values.
 
 Expectation maximization with a naive Bayes model: the chance of an attribute's value given the sensitive value is taken
-from all rows, each counted for the sensitive values of its bucket by their chances; the chances of a row follow from
-the model and from what the bucket has to hand out.
+from all rows, each counted for the sensitive values of its bucket by its chances; the chances of a row follow from
+the model and from the sensitive values of the bucket.
 """
 
 from __future__ import annotations
@@ -18,16 +18,16 @@ from sfumato.evaluation.attacks.adding import added
 from sfumato.kernels.linking.matchings import matching_chances
 
 MOST_ENTRIES = 50_000_000
-"""Pairs of a row and a sensitive value of its bucket beyond which memory would run out."""
+"""Most pairs of a row and a sensitive value of its bucket that fit into memory."""
 
 _SCALING_ROUNDS = 20
 _WIDEST = 40.0
-"""Largest difference of log weights in a row; more makes no difference to a guess, and might underflow."""
+"""Largest difference of log weights in a row; a larger one makes no difference to a guess, and may underflow."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class BucketStock:
-    """What the buckets have to hand out.
+    """The sensitive values of the buckets.
 
     Letters: b buckets, z pairs of a bucket and a value of it, a sensitive values.
 
@@ -38,9 +38,9 @@ class BucketStock:
     value_of : numpy.ndarray
         int64 (z,): sensitive value of each pair, rising inside a bucket.
     counts : numpy.ndarray
-        int64 (z,): how often.
+        int64 (z,): its count.
     values : int
-        a.
+        The number a.
     """
 
     starts: NDArray[np.int64]
@@ -65,12 +65,12 @@ class BucketStock:
 
     @property
     def bucket_of(self) -> NDArray[np.int64]:
-        """Bucket of each pair: int64 (z,)."""
+        """Return the bucket of each pair: int64 (z,)."""
         return np.repeat(np.arange(len(self.starts) - 1), np.diff(self.starts))
 
     @property
     def sizes(self) -> NDArray[np.int64]:
-        """Records of each bucket: int64 (b,)."""
+        """Return the records of each bucket: int64 (b,)."""
         return added(self.bucket_of, self.counts, len(self.starts) - 1).astype(np.int64)
 
 
@@ -120,7 +120,7 @@ def learn_links(
     rounds
         Of expectation maximization; 0 leaves the chances that the buckets alone give (random worlds).
     exact
-        Buckets with at most as many states are worked out exactly, see :mod:`sfumato.kernels.linking.matchings`.
+        Buckets with at most this many states are computed exactly, see :mod:`sfumato.kernels.linking.matchings`.
 
     Raises
     ------
@@ -129,8 +129,8 @@ def learn_links(
 
     Notes
     -----
-    What a row itself adds to the counts is left out when its own chances are worked out, so that rare values do not
-    confirm themselves. Cost O(rounds · e · (attributes + rounds of scaling)).
+    A row's own share in the counts is left out when its chances are computed, so that rare values do not confirm
+    themselves. Cost O(rounds · e · (attributes + rounds of scaling)).
     """
     entries = int(np.diff(stock.starts)[bucket].sum())
     if entries > MOST_ENTRIES:
@@ -170,7 +170,7 @@ def _tables(
 def _left_out(table: NDArray[np.float64], place: NDArray[np.int64], chance: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the log chance of each entry's value given its sensitive value, learnt from all other rows.
 
-    Drawn towards the value's share of all rows with the weight of one row.
+    It is drawn towards the value's share of all rows, with the weight of one row.
     """
     values = table.shape[1]
     held, total = table.sum(axis=1), table.sum(axis=0)

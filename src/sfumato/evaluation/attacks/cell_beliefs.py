@@ -1,8 +1,8 @@
-"""What the form of a published cell tells of the values under it, beyond that they lie inside.
+"""What the form of a published cell discloses about the values under it, beyond that they lie inside.
 
-Letters: w values under a cell in rising order, n records of the class, ``shares`` float64 (w,): how usual each value is
-in the population, summing to 1. Every function returns float64 (w,): the chance that one record of the class, any one,
-has each value, the records being drawn one by one from the population.
+Letters: w values under a cell in rising order, n records of the class, ``shares`` float64 (w,): how frequent each value
+is in the population, summing to 1. Every function returns float64 (w,): the chance that one record of the class, any
+one, has each value, if the records are drawn one by one from the population.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ Shares = NDArray[np.float64]
 
 
 def tight_belief(shares: Shares, records: int) -> Shares:
-    """Know that the lowest and the highest value both occur in the class, at least two records.
+    """Use that the lowest and the highest value both occur in the class of at least two records.
 
-    By inclusion and exclusion over the ends that might be missing. Cost O(w).
+    By inclusion and exclusion over the ends that may be missing. Cost O(w).
     """
     low, high = shares[0], shares[-1]
     others = records - 1
@@ -29,10 +29,10 @@ def tight_belief(shares: Shares, records: int) -> Shares:
 
 
 def rounded_belief(shares: Shares, first: int, last: int, records: int) -> Shares:
-    """Know that a value of the class is in the first bin of a rounded interval, and one in the last.
+    """Use that a value of the class is in the first bin of a rounded interval, and one in the last.
 
-    first, last : values in the first bin, and in the last one; together all where the interval is a single bin. By
-    inclusion and exclusion over the bins that might be empty. Cost O(w).
+    first, last : values in the first bin, and in the last one; together all if the interval is a single bin. By
+    inclusion and exclusion over the bins that may be empty. Cost O(w).
     """
     if first + last > len(shares):
         return shares
@@ -47,7 +47,7 @@ def rounded_belief(shares: Shares, first: int, last: int, records: int) -> Share
 
 
 def branching_belief(shares: Shares, child_of: NDArray[np.integer], records: int) -> Shares:
-    """Know that the class does not lie under one child of the node alone, else the child would stand there.
+    """Use that the class does not lie under one child of the node, which would have been published instead.
 
     child_of : integers (w,), which child each value is under. Cost O(w).
     """
@@ -56,10 +56,10 @@ def branching_belief(shares: Shares, child_of: NDArray[np.integer], records: int
 
 
 def uncut_belief(shares: Shares, records: int, smallest: int) -> Shares:
-    """Know besides tight ends that no cut leaves `smallest` records on both sides.
+    """Use, besides tight ends, that no cut leaves `smallest` records on both sides.
 
-    So fewer than `smallest` records lie below some value and fewer above it: all others share that middle value. Where
-    the class has less than twice `smallest` records this tells nothing, and the tight ends are all there is.
+    So fewer than `smallest` records lie below some value and fewer above it: all others share that middle value. If
+    the class has fewer than twice `smallest` records this says nothing, and only the tight ends remain.
 
     Cost O(w · smallest²).
     """
@@ -70,7 +70,7 @@ def uncut_belief(shares: Shares, records: int, smallest: int) -> Shares:
     # Powers of shares are taken relative to the highest one: those of large classes would vanish.
     highest = shares.max()
     middle = np.zeros(len(shares))
-    # Expected records below and above each middle value, weighed with how likely that middle value is.
+    # Expected records below and above each middle value, weighted by how likely that middle value is.
     lower, at_low = np.zeros(len(shares)), np.zeros(len(shares))
     upper, at_high = np.zeros(len(shares)), np.zeros(len(shares))
     for left in range(smallest):
@@ -80,7 +80,7 @@ def uncut_belief(shares: Shares, records: int, smallest: int) -> Shares:
             ways = float(comb(records, left) * comb(records - left, right))
             inner = records - left - right
             chance = ways * sure_low * sure_high * (shares / highest) ** inner * highest ** -(left + right)
-            # The middle value may itself be an end; then nothing has to lie beyond it.
+            # The middle value may itself be an end; then no value has to lie beyond it.
             middle += chance * inner
             at_low += chance * low_count
             lower += chance * (left - low_count)
@@ -95,9 +95,9 @@ def uncut_belief(shares: Shares, records: int, smallest: int) -> Shares:
 
 
 def uncut_region_belief(shares: Shares, records: int, smallest: int) -> Shares:
-    """Know that no cut leaves `smallest` records on both sides, of a cell whose ends need not occur.
+    """Use that no cut leaves `smallest` records on both sides of a cell whose ends need not occur.
 
-    As :func:`uncut_belief` but for the ends. Cost O(w · smallest²).
+    As :func:`uncut_belief`, except for the ends. Cost O(w · smallest²).
     """
     if records < 2 * smallest:
         return shares
@@ -113,7 +113,7 @@ def uncut_region_belief(shares: Shares, records: int, smallest: int) -> Shares:
             middle += chance * inner
             lower += chance * left
             upper += chance * right
-    # A share of nothing goes before the first value, which is no end here.
+    # A share of 0 precedes the first value, which is not an end here.
     downwards = _spread(np.append(0.0, shares), np.append(0.0, below), np.append(0.0, lower))[1:]
     upwards = _spread(np.append(0.0, shares[::-1]), np.append(0.0, above[::-1]), np.append(0.0, upper[::-1]))[:0:-1]
     return _normal(middle + downwards + upwards, shares)
@@ -122,7 +122,7 @@ def uncut_region_belief(shares: Shares, records: int, smallest: int) -> Shares:
 def _with_end(mass: Shares, end: float, count: int) -> tuple[Shares, Shares]:
     """Weigh `count` records beyond each middle value, of which one at least is at the end.
 
-    mass : float64 (w,), how usual values beyond are, together. Returns the weight of that, and the expected number of
+    mass : float64 (w,), the joint share of the values beyond. Returns the weight of that, and the expected number of
     records at the end given it; where nothing lies beyond, only no records weigh anything, and all of that.
     """
     ends = mass <= end * 1e-12
@@ -134,9 +134,9 @@ def _with_end(mass: Shares, end: float, count: int) -> tuple[Shares, Shares]:
 
 
 def _spread(shares: Shares, inside: Shares, expected: Shares) -> Shares:
-    """Spread expected records below each middle value over the values between the end and it, as usual as they are.
+    """Spread expected records below each middle value over the values between the end and it, by their shares.
 
-    inside : float64 (w,), how usual these values are together. Cost O(w).
+    inside : float64 (w,), the joint share of these values. Cost O(w).
     """
     rate = np.divide(expected, inside, out=np.zeros(len(shares)), where=inside > 1e-15)
     # A value takes part in the rate of every middle value above it.
@@ -147,7 +147,7 @@ def _spread(shares: Shares, inside: Shares, expected: Shares) -> Shares:
 
 
 def _normal(belief: Shares, shares: Shares) -> Shares:
-    """Bring beliefs to a sum of 1; where the model finds what is published impossible, return the shares."""
+    """Scale beliefs to a sum of 1; if the published cell is impossible in the model, return the shares."""
     belief = np.maximum(belief, 0.0)
     total = belief.sum()
     return belief / total if total > 1e-300 else shares

@@ -1,7 +1,7 @@
 """What an attacker claims about people, and how often that is right.
 
-Attacks on sensitive values speak of some people only: those about whom the release makes the attacker sure enough. They
-are scored on these, beside what guessing as well as one can would score on the same people.
+Attacks on sensitive values make claims about some people only: those about whom the release makes the attacker sure
+enough. They are scored on these people, and so is the best possible guess without the release.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from sfumato.table.table import Table
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Claims:
-    """What is claimed about m people.
+    """Claims about m people.
 
     Attributes
     ----------
@@ -30,10 +30,9 @@ class Claims:
     right : numpy.ndarray
         float64 (m,): chance that the claim is right; 0 or 1 for one claim.
     guessed : numpy.ndarray
-        float64 (m,): chance that a claim of the same kind is right which is made as well as one can without the
-        release.
+        float64 (m,): chance that a claim of the same kind is right if it is the best one without the release.
     highest : mapping of str to float
-        Further figures, of which the highest of anybody counts.
+        Further figures; the highest over all people counts.
     """
 
     made: NDArray[np.bool_]
@@ -58,7 +57,7 @@ class Claims:
 
 
 Claim = Callable[[Posterior, pl.Series], Claims]
-"""What is claimed about some people, given what the release tells of them and their true values (for scoring)."""
+"""What is claimed about some people, given what the release says about them and their true values (for scoring)."""
 
 
 def claimed(target: Target, people: Table, sensitive: str, claim: Claim) -> Claims:
@@ -85,6 +84,6 @@ def result_of(
 
 
 def right_value(truth: NDArray[np.int64], value: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Return 1 where the value is the true one, else 0."""
+    """Return 1 if the value is the true one, else 0."""
     right: NDArray[np.float64] = (truth == value).astype(np.float64)
     return right

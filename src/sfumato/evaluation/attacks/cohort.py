@@ -1,4 +1,4 @@
-"""Everybody an attack is tried on: people in the data, and people who are not, in one frame."""
+"""Everybody on whom an attack is tried: people in the data, and people who are not, in one frame."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Cohort:
     table : Table
         The columns with a role that all of them have; categories are text.
     members : int
-        How many of them are in the data; they come first.
+        Number of people in the data; they come first.
     """
 
     table: Table
@@ -29,24 +29,24 @@ class Cohort:
 
     @property
     def frame(self) -> pl.DataFrame:
-        """Their values."""
+        """Return their values."""
         return self.table.frame
 
     @property
     def outsiders(self) -> int:
-        """How many are not in the data."""
+        """Return the number of people who are not in the data."""
         return self.table.height - self.members
 
 
 def cohort_of(target: Target) -> Cohort:
-    """Put the people in the data and the control group, if there is one, below each other.
+    """Stack the people in the data and the control group, if there is one.
 
     Cost O(cells).
 
     Raises
     ------
     InputError
-        When columns of the two are of other kinds.
+        When columns of the two have different kinds.
     """
     original, control = target.original, target.control
     names = [name for name in original.frame.columns if control is None or name in control.frame.columns]
@@ -62,7 +62,7 @@ def cohort_of(target: Target) -> Cohort:
 
 
 def generator_of(target: Target, salt: int) -> np.random.Generator:
-    """Return a source of chance: by the target's seed, or seeded by the operating system.
+    """Return a random generator with the target's seed, or one from the operating system.
 
     `salt` keeps attacks with the same seed apart.
     """
@@ -72,7 +72,7 @@ def generator_of(target: Target, salt: int) -> np.random.Generator:
 def nothing_shared() -> InputError:
     """Return the error for a release that has none of the attributes that the attacker knows."""
     return InputError(
-        "the release and the people share no attribute that the attacker knows, so that nothing links them; give the "
+        "the release and the people share no attribute that the attacker knows, so nothing links them; give the "
         "schema or policy that the release was made with"
     )
 
@@ -82,6 +82,6 @@ def _unlike(one: pl.DataType, other: pl.DataType) -> bool:
 
 
 def _plain(frame: pl.DataFrame) -> pl.DataFrame:
-    # Categories of two tables are numbered apart; as text they are comparable.
+    # Categories of two tables are numbered separately; as text they are comparable.
     told = [name for name, dtype in frame.schema.items() if isinstance(dtype, (pl.Categorical, pl.Enum))]
     return frame.with_columns(pl.col(told).cast(pl.String))

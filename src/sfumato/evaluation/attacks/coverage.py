@@ -1,4 +1,4 @@
-"""What kernels are told of labels and of the codes that they cover."""
+"""Labels and the codes that they cover, in the form that kernels read."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from sfumato.evaluation.attacks.publication import PublishedClasses
 from sfumato.evaluation.attacks.register import RegisterAttribute
 
 TABULATED_BYTES = 64 << 20
-"""Memory for the table of covering classes; neighbouring codes share rows of it where it would need more."""
+"""Memory for the table of covering classes; if it would need more, neighbouring codes share rows."""
 
 
 def coverage_of(
@@ -30,7 +30,7 @@ def coverage_of(
 def _rows(known: Sequence[RegisterAttribute], classes: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Give each attribute rows of the table: the first row of each, int64 (q + 1,), and by how much codes are shifted.
 
-    As long as the table is too large, the attribute with most rows puts twice as many codes on each.
+    While the table is too large, the attribute with most rows puts twice as many codes on each row.
     """
     codes = np.array([each.attribute.size + 1 for each in known], dtype=np.int64)
     shifts = np.zeros(len(known), dtype=np.int64)

@@ -1,4 +1,4 @@
-"""The deFinetti attack: what all buckets together tell about the values inside one (Kifer, 2009)."""
+"""The deFinetti attack: what all buckets together disclose about the values inside one (Kifer, 2009)."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ class DeFinetti(Checked):
     rounds
         Rounds of learning, 1 or more.
     exact
-        Buckets with at most as many states (the product of count + 1 over their sensitive values) are worked out
+        Buckets with at most this many states (the product of count + 1 over their sensitive values) are computed
         exactly, larger ones approximately; 1 or more.
     ranges
-        A numeric sensitive attribute with more distinct values than that is guessed in as many equally filled ranges,
+        A numeric sensitive attribute with more distinct values than this is guessed in as many equally filled ranges,
         2 or more.
 
     Raises
@@ -43,25 +43,25 @@ class DeFinetti(Checked):
     Notes
     -----
     *Idea.* A bucket with l different sensitive values seems to leave chances of 1/l each. But if smokers have cancer
-    more often in the data, then in a bucket with a smoker, a non-smoker, a cancer and a flu the smoker is the likelier
+    more often in the data, then in a bucket with a smoker, a non-smoker, a cancer and a flu, the smoker is the likelier
     one to have cancer; and how often smokers have it can be learnt from all buckets together. Records are exchangeable,
     not random worlds, which by de Finetti's theorem makes the buckets samples of one unknown law.
 
     *Played.* A naive Bayes model of the quasi-identifying values given the sensitive one is learnt by expectation
     maximization, starting from the buckets' own shares (:mod:`sfumato.evaluation.attacks.bucket_links`); in a sliced
-    table each column apart from the sensitive attribute has links of its own, and what stands with it is taken as it
-    is. Everybody in the data is looked up by their quasi-identifying values, rows that agree are taken alike, and the
-    likeliest value is named; equally likely ones share.
+    table each column apart from the sensitive attribute has links of its own, and attributes in its column are used as
+    they are. Everybody in the data is looked up by their quasi-identifying values. Rows that agree are treated alike,
+    and the likeliest value is named; equally likely ones share.
 
     *By guessing*: the better of the best guess from the buckets alone (random worlds, figure ``random_worlds``, at most
-    1/l where the release is l-diverse) and the most frequent value (figure ``prior``). The control group is judged by
-    the naive Bayes model alone, as its people are in no bucket: what is learnt about them is knowledge of the
+    1/l if the release is l-diverse) and the most frequent value (figure ``prior``). The control group is judged by
+    the naive Bayes model alone, because its people are in no bucket: what is learnt about them is knowledge of the
     population.
 
     *Departures.* Kifer samples permutations, assigns the likeliest one, and trains again; here the chances over all
     permutations are used, exactly where buckets are small, scaled to the right sums (Sinkhorn) in large ones. A row is
-    left out where its own chances are worked out. Numbers are counted in 32 equally filled ranges. Where an attribute
-    stands in several columns of a slice, each copy counts.
+    left out when its own chances are computed. Numbers are counted in 32 equally filled ranges. If an attribute
+    is in several columns of a slice, each copy counts.
 
     Cost O(rounds · e · attributes) for e pairs of a row and a value of its bucket.
 

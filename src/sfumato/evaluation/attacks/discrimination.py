@@ -1,4 +1,4 @@
-"""How well scores tell two groups of people apart: the area under the ROC curve, and one point of the curve."""
+"""How well scores separate two groups of people: the area under the ROC curve, and one point of the curve."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Discrimination:
 
     @property
     def interval(self) -> tuple[float, float]:
-        """95 % interval of the area: all areas that are not farther from the one observed than their spread allows.
+        """95 % interval of the area: all areas whose spread allows the observed one.
 
         The spread is that of Hanley and McNeil (1982) with the group sizes averaged (Newcombe 2006, method 5); solved
         for the area like Wilson's interval, so that an area of 0 or 1 has an interval too. Ties make it too wide rather
@@ -50,7 +50,7 @@ class Discrimination:
         return self._end(0.0), self._end(1.0)
 
     def _end(self, far: float) -> float:
-        """Halve the stretch between the area and one end until the area is just as far as the spread allows."""
+        """Find, by bisection, the end that is as far from the area as the spread allows."""
         z = NormalDist().inv_cdf((1 + CONFIDENCE) / 2)
         near = self.area
         for _ in range(_HALVINGS):
@@ -73,8 +73,8 @@ def accepted(
 ) -> tuple[float, float]:
     """Count the members and outsiders whose scores pass when at most a given share of the outsiders may.
 
-    Those with the score at which the share would be passed are taken in part, as if a coin were thrown for them, so
-    that the share is reached exactly: a sum of chances in both groups.
+    Of those with the score at which the share would be exceeded, a part is counted, as if a coin were thrown for each,
+    so that the share is reached exactly: both counts are sums of chances.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Downcoding: undoing generalization from what the form of published cells gives away (Cohen, 2022)."""
+"""Downcoding: undo generalization by what the form of published cells discloses (Cohen, 2022)."""
 
 from __future__ import annotations
 
@@ -39,14 +39,14 @@ Belief = Callable[[NDArray[np.float64], int, int, int], NDArray[np.float64]]
 """From shares of the values under a cell, its first and last code, and the records of the class."""
 
 Edges = Literal["tight", "rounded", "free"]
-"""What is at both edges of a cell: values of the class, values in the outer bins of a grid, or nothing known."""
+"""What is at both edges of a cell: values of the class, values in outer bins, or nothing known."""
 
 
 @dataclass(frozen=True)
 class Downcoding(Checked):
     """The downcoding attack.
 
-    The attacker knows how usual each value is, and guesses the exact value behind each interval and each node of a
+    The attacker knows how frequent each value is, and guesses the exact value behind each interval and each node of a
     hierarchy. What helps beyond that is the form of the release: a tight interval ends at values that occur in the
     class, a rounded one has values in its outer bins, a common ancestor is not the ancestor of one child alone, and a
     class that Mondrian left whole could not be cut, so that all but a few of its records share the middle value.
@@ -54,14 +54,14 @@ class Downcoding(Checked):
     Parameters
     ----------
     tight
-        Whether intervals end at values of the class, and nodes are the lowest that cover it. None reads it off the
-        algorithm and the recoding: nodes are, unless the algorithm decides itself what is published; intervals are
-        then as the recoding's `ends` say, tight or rounded.
+        Whether intervals end at values of the class, and nodes are the lowest that cover it. None infers it from the
+        algorithm and the recoding: neither does if the algorithm itself decides what is published; otherwise nodes do,
+        and the recoding's `ends` say whether intervals do.
 
     Raises
     ------
     PolicyError
-        When `tight` is no truth value.
+        When `tight` is neither True, False nor None.
 
     References
     ----------
@@ -69,10 +69,10 @@ class Downcoding(Checked):
 
     Notes
     -----
-    *Departure.* The paper shows that minimal hierarchical generalization is undone on data made for it, and on real
-    data where the attacker knows the distribution. Here the guess is Bayes' rule for records drawn one by one; a value
-    set names its members already, and that all of them occur does not change which is likeliest: sets are left alone.
-    Without a control group half of the people tell how usual values are, and guesses are scored on the others.
+    *Departure.* The paper undoes minimal hierarchical generalization on data made for it, and on real data if the
+    attacker knows the distribution. Here the guess is Bayes' rule for records drawn one by one. A value set already
+    names its members, and that all of them occur does not change which is likeliest, so sets are left alone. Without a
+    control group, half of the people show how frequent values are, and guesses are scored on the others.
 
     *Cost.* O(n) for each attribute, and O(w · k²) for each different cell over w values.
     """
@@ -89,7 +89,7 @@ class Downcoding(Checked):
         Raises
         ------
         InputError
-            When the release is no generalized table, or shares no quasi-identifying attribute with the people.
+            When the release is not a generalized table, or shares no quasi-identifying attribute with the people.
         """
         published = generalized(target.published, self.name)
         people, victims, population = _divided(target)
@@ -107,7 +107,7 @@ class Downcoding(Checked):
         return tuple(results) or (self._unplayed(),)
 
     def _edges(self, target: Target, form: Form, attribute: EncodedAttribute) -> Edges:
-        """Tell what the edges of a cell say of its class."""
+        """Return what the edges of a cell disclose about its class."""
         if self.tight is not None:
             return "tight" if self.tight else "free"
         if getattr(target.anonymizer, "decides_regions", False):
@@ -163,9 +163,9 @@ def _hits(
     counted_classes: NDArray[np.bool_],
     guesses: NDArray[np.int64],
 ) -> NDArray[np.float64]:
-    """Weigh who is in a class that counts, and who is there and guessed rightly in either way; float64 (3, people).
+    """Weigh people in classes that count, and those guessed correctly in either way; float64 (3, people).
 
-    Whoever fits several classes is in each with its share of the records.
+    A person who fits several classes counts in each with its share of the records.
     """
     told = placement.told[people]
     vector_of, count = group_records(told + 1)
@@ -185,10 +185,10 @@ def _rate(right: NDArray[np.float64], usual: NDArray[np.float64]) -> Rate:
 
 
 def _divided(target: Target) -> tuple[pl.DataFrame, NDArray[np.bool_], NDArray[np.bool_]]:
-    """Return people, whom of them guesses are scored on, and who tells how usual values are.
+    """Return people, those on whom guesses are scored, and those who show how frequent values are.
 
-    A control group tells it; without one, half of the people do, and guesses are scored on the other half: values that
-    are counted among the victims themselves would give the rare ones away.
+    The control group shows it. Without one, half of the people do, and guesses are scored on the other half:
+    frequencies that are counted among the victims themselves would disclose the rare values.
     """
     original = _quasi(target.original)
     if target.control is None:
@@ -201,7 +201,7 @@ def _divided(target: Target) -> tuple[pl.DataFrame, NDArray[np.bool_], NDArray[n
 
 
 def _quasi(table: Table) -> pl.DataFrame:
-    """Take the quasi-identifying columns, categories as text: two tables number theirs differently."""
+    """Return the quasi-identifying columns, categories as text: two tables number theirs differently."""
     texts = [name for name, dtype in table.frame.schema.items() if isinstance(dtype, (pl.Categorical, pl.Enum))]
     return table.frame.with_columns(pl.col(texts).cast(pl.String)).select(*table.schema.quasi_identifying)
 
@@ -211,7 +211,7 @@ def _guesses(
 ) -> NDArray[np.int64]:
     """Guess the value of every record of each class, int64 (2, c): with the form of the cell, and without.
 
-    `UNKNOWN` stands where nothing was generalized, and where no value inside is known of.
+    It is `UNKNOWN` if nothing was generalized, or if no value inside is known.
     """
     guesses = np.full((2, len(placement.publication.sizes)), UNKNOWN, dtype=np.int64)
     for classes, low, high, records in _cells(placement, column):
@@ -221,7 +221,7 @@ def _guesses(
         if belief is None:
             continue
         if ends:
-            # Whoever knows that the ends occur has read them off the cell.
+            # An attacker who knows that the ends occur has read them from the cell.
             inside[[0, -1]] = np.maximum(inside[[0, -1]], 1)
         if inside.any():
             guesses[0, classes] = low + belief(inside / inside.sum(), low, high, records).argmax()
@@ -229,9 +229,9 @@ def _guesses(
 
 
 def _cells(placement: Placement, column: int) -> Iterator[tuple[NDArray[np.int64], int, int, int]]:
-    """Yield classes that publish the same of an attribute and are of one size: them, both ends, and the size.
+    """Yield classes that publish the same value of an attribute and have the same size, with both ends and the size.
 
-    Only cells over several values that are one run of codes; ``*`` over missing values tells nothing of them.
+    Only cells over several values that form one run of codes; ``*`` over missing values says nothing about them.
     """
     publication, size = placement.publication, placement.known[column].attribute.size
     labels, runs = publication.label_of[:, column], publication.runs
@@ -251,12 +251,12 @@ def _cells(placement: Placement, column: int) -> Iterator[tuple[NDArray[np.int64
 def _usual_values(knowledge: RegisterAttribute, told: NDArray[np.int32]) -> NDArray[np.float64]:
     """Count each value among some people, float64 (codes,)."""
     size = knowledge.attribute.size
-    # One more counter is for values that the hierarchy has no place for.
+    # One more counter is for values that are not in the hierarchy.
     return np.bincount(told[told >= 0], minlength=size + 1)[:size].astype(np.float64)
 
 
 def _smallest_side(target: Target) -> int:
-    """Return the least records on each side of a cut where nothing else kept Mondrian from cutting, else 0."""
+    """Return the least records on each side of a cut if nothing else kept Mondrian from cutting, else 0."""
     cuts_anywhere = (
         getattr(target.anonymizer, "name", "") == "mondrian"
         and getattr(target.anonymizer, "mode", "") == "strict"
@@ -289,7 +289,7 @@ def _uncut_region(smallest: int) -> Belief:
 def _rounded(
     attribute: EncodedAttribute, shares: NDArray[np.float64], low: int, high: int, records: int, smallest: int
 ) -> NDArray[np.float64]:
-    """Weigh values by both things that a rounded interval tells: its outer bins have values, and it was not cut."""
+    """Weigh values by what a rounded interval discloses: its outer bins have values, and it was not cut."""
     if smallest:
         shares = uncut_region_belief(shares, records, smallest)
     assert attribute.numbers is not None

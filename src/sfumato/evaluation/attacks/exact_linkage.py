@@ -1,4 +1,4 @@
-"""Linkage: whoever knows a person's values looks for the records that they fit (Samarati and Sweeney, 1998)."""
+"""Linkage: find the records that fit a person's known values (Samarati and Sweeney, 1998)."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ class Linkage(Checked):
     Parameters
     ----------
     known
-        What the attacker knows of everybody: names of quasi-identifying attributes; a number m stands for the m that
-        tell most people of the original apart, found one after the other; None for all.
+        What the attacker knows of everybody: names of quasi-identifying attributes; a number m for the m that
+        distinguish most people of the original, found one after the other; None for all.
 
     Raises
     ------
@@ -38,9 +38,9 @@ class Linkage(Checked):
 
     Notes
     -----
-    Published records are shuffled, so that nobody knows which one is whose. Of a generalized or bucketized release the
-    true record is among those that fit, as long as it was not suppressed; whoever picks one of c records is right with
-    a chance of 1 ÷ c.
+    Published records are shuffled, so nobody knows which one is whose. In a generalized or bucketized release, the true
+    record is among those that fit, unless it was suppressed; an attacker who picks one of c records is right with a
+    chance of 1 ÷ c.
     """
 
     name: ClassVar[str] = "linkage"

@@ -78,7 +78,7 @@ class _WeightedValues:
         return cls(starts, value_of[order], weights[order])
 
     def entries_of(self, owner: NDArray[np.integer]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Return, for every entry of the owners' lists one after the other, whose it is and where it stands."""
+        """Return the owner and the place of every entry of the owners' lists, one list after the other."""
         lengths = self.starts[owner + 1] - self.starts[owner]
         asked = np.repeat(np.arange(len(owner)), lengths)
         skipped = np.repeat(self.starts[owner] - (np.cumsum(lengths) - lengths), lengths)
@@ -92,7 +92,7 @@ class _WeightedValues:
         people: int,
         values: int,
     ) -> NDArray[np.float64]:
-        """Add up the lists of the owners that each person has, weighed: float64 (people, values)."""
+        """Add up the lists of each person's owners, weighted: float64 (people, values)."""
         asked, place = self.entries_of(owner)
         cells = person[asked] * values + self.value_of[place]
         return summed(cells, weight[asked] * self.weights[place], people * values).reshape(people, values)

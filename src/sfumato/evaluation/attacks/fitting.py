@@ -1,4 +1,4 @@
-"""The published records that fit one person: what an attacker holds in hand after linking."""
+"""The published records that fit one person: the result of linking them."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def fitting_records(
     person
         One row of the register.
     schema, recoding
-        As for :func:`sfumato.evaluation.attacks.linkage.linking_attack`, whose rules hold here too.
+        As for :func:`sfumato.evaluation.attacks.linkage.linking_attack`, whose rules apply here, too.
 
     Returns
     -------

@@ -19,9 +19,9 @@ from sfumato.table.table import Table
 
 
 def generalized_tallies(published: PublishedTable, people: Table, sensitive: str, recoding: Recoding) -> Tallies:
-    """Count the sensitive values of the records that fit each person: those whose every value covers theirs.
+    """Count the sensitive values of the records that fit each person: all their values cover the person's.
 
-    Class means cover nobody: where there are such, the nearest records are counted.
+    Class means cover nobody: for them, the nearest records are counted.
     """
     shared = shared_attributes(published.data, people.frame, people.schema)
     known = read_register(people.frame, people.schema, shared)

@@ -34,7 +34,7 @@ def attack_policy(
     """Hold some people out, publish the others as a policy says, and attack that release.
 
     Nothing is written: the release is made for the attacks alone. People who were held out are the control group; what
-    an attack achieves on them, too, is not the fault of the release.
+    an attack also achieves on them is not the fault of the release.
 
     Parameters
     ----------

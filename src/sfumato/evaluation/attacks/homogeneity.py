@@ -28,7 +28,7 @@ class Homogeneity(Checked):
     Raises
     ------
     PolicyError
-        When the threshold is no such share.
+        When the threshold is not such a share.
 
     References
     ----------
@@ -37,8 +37,8 @@ class Homogeneity(Checked):
 
     Notes
     -----
-    *Departure.* The paper speaks of one class; here everybody who fits counts, in whatever class, and any kind of
-    release from which a distribution of the sensitive value follows can be attacked.
+    *Departure.* The paper is about one class; here all records that fit count, in whatever class, and any kind of
+    release that gives a distribution of the sensitive value can be attacked.
     """
 
     name: ClassVar[str] = "homogeneity"

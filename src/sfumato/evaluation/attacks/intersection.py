@@ -1,4 +1,4 @@
-"""Intersection: two releases of the same people tell more than each (Ganta, Kasiviswanathan and Smith, 2008)."""
+"""Intersection: two releases of the same people disclose more than each (Ganta, Kasiviswanathan and Smith, 2008)."""
 
 from __future__ import annotations
 
@@ -24,18 +24,18 @@ class Intersection(Checked):
     """The intersection attack.
 
     The attacker finds somebody in two releases and keeps the sensitive values that both leave open. The beliefs of both
-    are joined as if they had come about independently.
+    are combined as if they were independent.
 
     Parameters
     ----------
     threshold
-        From which joint belief on the attacker claims a value, above 0, at most 1. At 1 it is the only value that both
-        releases leave open.
+        The joint belief from which on the attacker claims a value, above 0, at most 1. At 1 it is the only value that
+        both releases leave open.
 
     Raises
     ------
     PolicyError
-        When the threshold is no such share.
+        When the threshold is not such a share.
 
     References
     ----------
@@ -44,9 +44,9 @@ class Intersection(Checked):
 
     Notes
     -----
-    *Departure.* The paper counts values that are left; the beliefs among them are Bayes' rule on top of that, and any
-    kinds of release that leave a distribution of the sensitive value can be intersected, also two different ones.
-    Somebody in whose case no value is left is taken not to be in both releases.
+    *Departure.* The paper counts values that are left; the beliefs among them are Bayes' rule on top of that. Any kinds
+    of release that give a distribution of the sensitive value can be intersected, even two different ones. A person
+    with no value left is assumed not to be in both releases.
 
     *Cost.* That of the posteriors of both releases.
     """
@@ -75,8 +75,8 @@ class Intersection(Checked):
         names = [name for name in sensitive_of(target.published) if name in earlier]
         if not names:
             raise InputError(
-                "intersection: the two releases have no sensitive attribute in common; intersect releases of one kind "
-                "of secret"
+                "intersection: the two releases have no sensitive attribute in common; intersect releases of the same "
+                "attribute"
             )
         return tuple(self._result(target, target.earlier, name) for name in names)
 
@@ -130,9 +130,9 @@ class Intersection(Checked):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class _Tried:
-    """What both releases tell of each person, (n,).
+    """What both releases disclose about each person, (n,).
 
-    made : whether they tell a value together and neither alone. left, left_alone : values that they leave open, and
+    made : whether they disclose a value together and neither alone. left, left_alone : values that they leave open, and
     that the better one does. right, later_right, earlier_right : chance that the likeliest value of both, and of each,
     is the true one.
     """
@@ -152,7 +152,7 @@ class _Tried:
 
 
 def _hit(shares: NDArray[np.float64], truth: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Return the chance that the likeliest value is the true one, of equally likely ones any; float64 (m,)."""
+    """Return the chance that the likeliest value is the true one; equally likely ones share it; float64 (m,)."""
     highest = shares >= shares.max(axis=1, keepdims=True) - SURE
     own = np.where(truth >= 0, highest[np.arange(len(truth)), np.maximum(truth, 0)], False)
     chance: NDArray[np.float64] = own / highest.sum(axis=1)
@@ -160,7 +160,7 @@ def _hit(shares: NDArray[np.float64], truth: NDArray[np.int64]) -> NDArray[np.fl
 
 
 def _renumbered(other: Posterior, values: tuple[str | None, ...]) -> NDArray[np.float64]:
-    """Return beliefs in the values of one release in the order of another, float64 (m, v); 0 where it lacks one."""
+    """Return beliefs in the values of one release in the order of another, float64 (m, v); 0 if it lacks one."""
     place_of = {value: place for place, value in enumerate(other.values)}
     shares = np.column_stack([other.shares, np.zeros(len(other.shares))])
     return shares[:, [place_of.get(value, -1) for value in values]]

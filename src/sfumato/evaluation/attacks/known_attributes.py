@@ -16,7 +16,7 @@ from sfumato.table.distinct import distinct_of
 
 
 def known_problems(what: str, known: object) -> list[str]:
-    """Say that a value is neither a number of attributes nor names of some; nothing where it is."""
+    """Return a problem if a value is neither a number of attributes nor names of some."""
     if known is None or (isinstance(known, int) and not isinstance(known, bool) and known >= 1):
         return []
     if isinstance(known, tuple) and known and all(isinstance(name, str) for name in known):
@@ -39,19 +39,19 @@ def known_attributes(
     shared = shared_attributes(published, victims.frame, victims.schema)
     if not shared:
         raise InputError(
-            f"{attack}: the register and the release share no quasi-identifying column, so that nothing links them; "
+            f"{attack}: the register and the release share no quasi-identifying column, so nothing links them; "
             f"the schema names {', '.join(victims.schema.quasi_identifying)}"
         )
     if known is None:
         return shared
     if isinstance(known, int):
         if known > len(shared):
-            raise PolicyError(f"{attack}, known: asks for {known} attributes, and there are {len(shared)}")
+            raise PolicyError(f"{attack}, known: asks for {known} attributes, but there are {len(shared)}")
         return most_telling(target.original.frame, shared, known)
     raise_all(
         PolicyError,
         (
-            f"{attack}, known: {name!r} is no quasi-identifying attribute of both sides; these are {', '.join(shared)}"
+            f"{attack}, known: {name!r} is not a quasi-identifying attribute of both; these are {', '.join(shared)}"
             for name in known
             if name not in shared
         ),

@@ -1,4 +1,4 @@
-"""What a promise lets an attacker guess: the success up to which naming a sensitive value keeps a release's word."""
+"""What a promise lets an attacker guess: the success up to which guessing a sensitive value breaks no promise."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from sfumato.models.says import says
 
 
 def allowed_guess(models: Sequence[Mapping[str, Any]], sensitive: str) -> float | None:
-    """Return the chance of naming a sensitive value rightly that the promises of a release allow.
+    """Return the chance of guessing a sensitive value correctly that the promises of a release allow.
 
-    Probabilistic l-diversity says that a class or bucket gives nobody's value away with more than 1/l,
-    alpha-k-anonymity with more than alpha. Other models say nothing of that chance: distinct l-diversity counts values,
-    however rare.
+    Probabilistic l-diversity says that a class or bucket discloses nobody's value with a chance above 1/l,
+    alpha-k-anonymity with none above alpha. Other models say nothing about that chance: distinct l-diversity counts
+    values, however rare.
 
     Parameters
     ----------
@@ -26,7 +26,7 @@ def allowed_guess(models: Sequence[Mapping[str, Any]], sensitive: str) -> float 
     Returns
     -------
     float or None
-        The smallest chance that is promised; None where no promise speaks of it.
+        The smallest chance that is promised; None if no promise is about it.
 
     Examples
     --------

@@ -2,7 +2,7 @@
 
 The score is the number of published records that fit a person's values, each divided by how often a record would fit
 them if the attributes had nothing to do with each other (with the frequencies of the release itself). Without that
-division people with frequent values would seem to be members.
+division, people with frequent values would seem to be members.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def lift(published: Published, people: Table, *, recoding: Recoding, sensitive: 
     Returns
     -------
     numpy.ndarray
-        float64 (m,): 0 where no published record fits; 1 where as many fit as chance would have it.
+        float64 (m,): 0 if no published record fits; 1 if as many fit as by chance.
 
     Raises
     ------
@@ -67,7 +67,7 @@ def lift(published: Published, people: Table, *, recoding: Recoding, sensitive: 
 
 
 def _steadied(scores: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Round to ten digits: sums in another order differ in the last ones, and ties must stay ties."""
+    """Round to ten digits: sums in another order differ in the last digits, and ties must stay ties."""
     digits, exponents = np.frexp(scores)
     return np.ldexp(np.round(digits, 10), exponents)
 
@@ -93,7 +93,7 @@ def _of_pieces(pieces: Sequence[Piece], people: Table, sensitive: bool) -> NDArr
 
 @dataclass(frozen=True, eq=False, repr=False)
 class _PieceEvidence:
-    """What one piece says of the people.
+    """What one piece says about the people.
 
     Attributes
     ----------
@@ -109,7 +109,7 @@ class _PieceEvidence:
 
     @property
     def pairs(self) -> int:
-        """Pairs of a person and a bucket that holds the person's vector."""
+        """Return pairs of a person and a bucket that holds the person's vector."""
         buckets = self.shares.group_by("vector").len("buckets")
         return int(pl.DataFrame({"vector": self.held}).join(buckets, on="vector")["buckets"].sum())
 
@@ -136,7 +136,7 @@ def _degree(first: Piece, parts: Sequence[_PieceEvidence]) -> NDArray[np.float64
     """Add up over the buckets, each by its share of the records, the product of the shares of rows that agree."""
     who_of, count = group_records(np.column_stack([part.held for part in parts]).astype(np.uint32))
     one_of = first_records(who_of, count)
-    # The part that fits fewest buckets goes first, so that few pairs are ever held.
+    # The part that fits fewest buckets comes first, so that few pairs are held at a time.
     ordered = sorted(parts, key=lambda part: part.pairs)
     sizes = pl.DataFrame({"bucket": first.bucket, "records": first.records}).group_by("bucket").agg(pl.sum("records"))
     found = pl.DataFrame({"who": np.arange(count), "vector": ordered[0].held[one_of]})

@@ -38,11 +38,11 @@ def linking_attack(
     recoding: Recoding | None = None,
     threshold: float = 0.9,
 ) -> LinkageResult:
-    """Link a published table with a register of names, and score what that gives away.
+    """Link a published table with a register of names, and score what that discloses.
 
     A published record fits a person when its value of every shared quasi-identifying attribute covers the person's.
     The attacker sees the published values, the register, and the hierarchies of `schema`, which are public. An empty
-    cell of the register tells nothing and fits every record; an empty published cell is a value of its own and fits
+    cell of the register says nothing and fits every record; an empty published cell is a value of its own and fits
     nobody whose value is known.
 
     Parameters
@@ -54,16 +54,16 @@ def linking_attack(
     schema
         Roles, kinds and hierarchies of the published table. Attributes that the register does not have are not used.
     sensitive
-        The attribute that the attacker is after; None takes the only sensitive one.
+        The attribute that the attacker wants to learn; None takes the only sensitive one.
     truth
         For scoring alone, never for the attack: who is in the table, and their true sensitive value (the original table
-        will do). None: everybody who fits is counted as being in the table, and every certain answer as right.
+        is enough). None: everybody who fits counts as being in the table, and every certain answer as right.
     identity
         The column of names in `register` and `truth`; None takes the first identifying column of the schema.
     recoding
         How the table was published; None takes the defaults.
     threshold
-        From which share of the candidates a sensitive value counts as likely, above 0 to 1.
+        Share of the candidates from which on a sensitive value counts as likely, above 0 to 1.
 
     Returns
     -------
@@ -75,14 +75,14 @@ def linking_attack(
         With everything that is wrong with the tables: no shared attribute, missing columns, no rows, cells of another
         kind than declared, names that are not unique.
     PolicyError
-        When `threshold` is no share, or when `sensitive` must be named.
+        When `threshold` is not a share, or when `sensitive` must be named.
 
     Notes
     -----
-    *Reading the result.* What was generalized keeps the true record among those that fit, so certainty is certainty as
-    long as the register is right. Which of several equal records is whose is unknown after shuffling: a person counts
-    as re-identified when one record fits, the person is in the table, and the record has their sensitive value. A table
-    that was published as class means is read as said at :func:`sfumato.recoding.parsing.parse`: figures are too low.
+    *Reading the result.* Generalization keeps the true record among those that fit, so certainty is certainty as long
+    as the register is right. After shuffling, nobody knows which of several equal records is whose: a person counts as
+    re-identified when one record fits, the person is in the table, and the record has their sensitive value. For a
+    table of class means see :func:`sfumato.recoding.parsing.parse`: figures are too low.
 
     Cost O(n · q) to read n records, then O(m · c / 64 · q + fitting pairs) for m distinct vectors of the register and
     c distinct published ones; memory at most 64 MiB besides.
@@ -127,7 +127,7 @@ def _problems(
     problems = [f"the {what} has no rows" for what, frame in tables if not frame.height]
     if not shared:
         problems.append(
-            "the register and the published table share no quasi-identifying column, so that nothing links them; "
+            "the register and the published table share no quasi-identifying column, so nothing links them; "
             f"the schema names {', '.join(schema.quasi_identifying)}"
         )
     if sensitive not in published.columns:
@@ -156,7 +156,7 @@ def _truth_problems(register: pl.DataFrame, truth: pl.DataFrame, identity: str |
 
 
 def _answers(publication: PublishedClasses, known: Sequence[RegisterAttribute]) -> _Answers:
-    """Play the attack on the distinct vectors of the register, and hand every person the answer of theirs."""
+    """Play the attack on the distinct vectors of the register, and give every person the answer for theirs."""
     told = np.column_stack([each.codes for each in known])
     vector_of, count = group_records(told + 1)
     people = np.ascontiguousarray(told[first_records(vector_of, count)])
@@ -177,7 +177,7 @@ def _answers(publication: PublishedClasses, known: Sequence[RegisterAttribute]) 
 def _true_values(
     register: pl.DataFrame, truth: pl.DataFrame, identity: str, sensitive: str, publication: PublishedClasses
 ) -> NDArray[np.int64]:
-    """Code of the sensitive value of everybody in the register: −2 if not in the table, −1 if nobody there has it."""
+    """Return everybody's sensitive code: −2 if not in the table, −1 if nobody there has the value."""
     code_of = {value: code for code, value in enumerate(publication.values)}
     codes = [code_of.get(text, -1) for text in text_of(truth[sensitive]).to_list()]
     told = dict(zip(text_of(truth[identity]).to_list(), codes, strict=True))

@@ -1,4 +1,4 @@
-"""How far a linking attack got: figures for people as text, for machines as plain values."""
+"""The result of a linking attack, as text for people and as plain values for machines."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from sfumato.rates import Rate
 
 @dataclass(frozen=True)
 class LinkageResult:
-    """How far a linking attack got.
+    """The result of a linking attack.
 
-    The rates are shares of the people whom the attack could harm: those of the register who are in the table, or those
-    who fit some record where nobody tells who is in it.
+    The rates are shares of the people whom the attack could harm: those of the register who are in the table, or,
+    without the truth, those who fit some record.
 
     Attributes
     ----------
     attributes : tuple of str
         What the register and the published table have in common.
     sensitive : str
-        The attribute that the attacker is after.
+        The attribute that the attacker wants to learn.
     records : int
         Published records.
     people : int
@@ -30,11 +30,11 @@ class LinkageResult:
     singled_out : int
         People who fit exactly one; an attacker who does not know who is in the table would name them all.
     in_table : int or None
-        People of the register who are in the table; None where nobody tells.
+        People of the register who are in the table; None without the truth.
     false_matches : int or None
         Matched people who are not in the table.
     missed : int or None
-        People in the table who fit no published record, since theirs is suppressed or differs.
+        People in the table who fit no published record, because theirs is suppressed or differs.
     reidentified : Rate
         Exactly one record fits, and it is theirs. By guessing: one record picked from all.
     learnt : Rate

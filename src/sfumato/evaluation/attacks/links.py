@@ -1,4 +1,4 @@
-"""Records that fit people exactly, and records that are nearest to them: counted, with how many may be theirs."""
+"""Records that fit people exactly, and records that are nearest to them: counts, and how many may be theirs."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from sfumato.recoding.parsing import midpoints
 from sfumato.table.kinds import is_measured, text_of
 
 PEOPLE = 512
-"""People whose nearest records one thread looks for at a time."""
+"""Most people whose nearest records one thread finds at a time."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -36,13 +36,13 @@ class Links:
     candidates : numpy.ndarray
         int64 (m,): published records that fit, or that are nearest.
     own : numpy.ndarray
-        int64 (m,): those of them that agree with the person's record on all that linking does not use.
+        int64 (m,): those of them that agree with the person's record on everything that linking does not use.
     prior : numpy.ndarray
-        float64 (m,): share of all published records that agree with it so.
+        float64 (m,): share of all published records that agree with it in this way.
     records : int
         Published records.
     distances : numpy.ndarray or None
-        float64 (m,): how far the nearest records are, where these were looked for.
+        float64 (m,): how far the nearest records are, if these were wanted.
     """
 
     candidates: NDArray[np.int64]
@@ -141,7 +141,7 @@ def nearest_values(
 
 @dataclass(frozen=True, eq=False, repr=False)
 class _LinkSearch:
-    """What the kernel is told of people and of published classes."""
+    """People and published classes in the form that the kernel reads."""
 
     people: NDArray[np.float64]
     codes: NDArray[np.int32]
@@ -168,7 +168,7 @@ def _search(
 def _read(
     published: pl.DataFrame, victims: Victims, names: Sequence[str], keys: pl.Series, recoding: Recoding
 ) -> tuple[list[RegisterAttribute], PublishedClasses, NDArray[np.int64]]:
-    """Read what is known of people, the classes that are published, and the code of each person's own key."""
+    """Return what is known of people, the published classes, and the code of each person's own key."""
     known = read_register(victims.frame, victims.schema, names)
     publication = read_publication(published.select(names).with_columns(keys.alias(KEY)), KEY, known, recoding)
     code_of = {value: code for code, value in enumerate(publication.values) if value is not None}
@@ -193,7 +193,7 @@ def _links(
 
 
 def _is_point(known: RegisterAttribute) -> bool:
-    """Whether an attribute's values lie on a line: numbers and dates, under a hierarchy as well."""
+    """Tell whether an attribute's values lie on a line: numbers and dates, under a hierarchy as well."""
     return is_measured(known.attribute.kind)
 
 
@@ -204,7 +204,7 @@ def _points(
     published: pl.DataFrame,
     vectors: NDArray[np.int64],
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the points of classes and of people, each attribute divided by the width of what is published."""
+    """Return the points of classes and of people, each attribute divided by the width of its published values."""
     classes = np.empty((len(publication.sizes), len(places)))
     people = np.empty((len(vectors), len(places)))
     firsts = first_records(publication.class_of, len(publication.sizes))
@@ -232,7 +232,7 @@ def _node_middles(
     values: NDArray[np.float64],
     middles: NDArray[np.float64],
 ) -> NDArray[np.float64]:
-    """Return the middle of the values under each class's label, where it is none of numbers itself."""
+    """Return the middle of the values under each class's label, if the label is not of numbers itself."""
     covered = publication.runs[label_of + 1] > publication.runs[label_of]
     if not covered.any() or not len(values):
         return middles

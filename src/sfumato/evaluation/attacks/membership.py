@@ -1,4 +1,4 @@
-"""Membership inference: telling who was in the data."""
+"""Membership inference: decide who was in the data."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from sfumato.table.table import Table
 
 @dataclass(frozen=True)
 class MembershipInference(Checked):
-    """Telling people who are in the data from people who are not, by how well the release fits them.
+    """The attack that separates people who are in the data from people who are not, by how well the release fits them.
 
     Parameters
     ----------
@@ -40,26 +40,26 @@ class MembershipInference(Checked):
     Notes
     -----
     *Played.* Everybody in the data and in the control group gets a score, :func:`sfumato.evaluation.attacks.lift.lift`:
-    published records that fit, divided by those that would by chance. In a randomized table, people whom no record fits
-    are ranked below by how near the nearest one is, :func:`sfumato.evaluation.attacks.nearness.nearness`. Two results
-    come of it.
+    published records that fit, divided by those expected by chance. In a randomized table, people whom no record fits
+    are ranked below, by how near the nearest one is, :func:`sfumato.evaluation.attacks.nearness.nearness`. There are
+    two results.
 
     *The pair test*: of a member and an outsider, the attacker names the one with the higher score as the member. The
     rate is the area under the ROC curve (AUC), by guessing ½. Wilson's interval is taken as if as many pairs had been
-    tried as the smaller group has people, which by Birnbaum's bound on the variance of the area is too wide rather than
+    tried as the smaller group has people. By Birnbaum's bound on the variance of the area, that is too wide rather than
     too narrow; the figures ``auc_low`` and ``auc_high`` hold the narrower interval of Hanley and McNeil, as Newcombe
     solves it.
 
     *The sure ones*: true positives where `false_positives` of the control group pass, as N. Carlini and others
-    ("Membership inference attacks from first principles", S&P 2022) ask for; an average hides who is found. By guessing
-    as many members pass as outsiders.
+    ("Membership inference attacks from first principles", S&P 2022) recommend; an average hides who is found. By
+    guessing as many members pass as outsiders.
 
     Cost that of the score, and O(n log n).
 
     References
     ----------
     R. Shokri and others, "Membership inference attacks against machine learning models", S&P 2017; for released counts
-    N. Homer and others, 2008. The score follows their likelihood ratio with what a release tells.
+    N. Homer and others, 2008. The score follows their likelihood ratio , with what a release discloses.
     """
 
     name: ClassVar[str] = "membership-inference"
@@ -130,7 +130,7 @@ class MembershipInference(Checked):
 
 
 _ENOUGH = 5
-"""False positives below which the border is unsure."""
+"""Fewest false positives for which the border is certain."""
 
 _HELPS = (
     "larger classes, a release of a small sample of the population, or labels without gaps between classes: "

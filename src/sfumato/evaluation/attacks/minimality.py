@@ -1,4 +1,4 @@
-"""Minimality: whoever knows the algorithm learns from what it did not publish (Wong, Fu, Wang and Pei, 2007)."""
+"""Minimality: learn from what a known algorithm did not publish (Wong, Fu, Wang and Pei, 2007)."""
 
 from __future__ import annotations
 
@@ -27,37 +27,37 @@ from sfumato.table.encoding import EncodedTable, encode
 from sfumato.table.kinds import text_of
 
 DRAWN_RECORDS, FEWEST_WORLDS, MOST_WORLDS = 2_000_000, 20, 500
-"""How many records, and how many worlds, are drawn where nothing is asked for."""
+"""Records, and fewest and most worlds, that are drawn by default."""
 
 RECOGNIZED = 0.5
-"""Share of the classes that a run on the original brings back at least, if the algorithm is the right one."""
+"""Least share of the classes that a run on the original reproduces if the algorithm is the right one."""
 
 MOST_CELLS = 1 << 25
-"""Beliefs that are kept at a time: people by values of a class."""
+"""Most beliefs that are kept at a time: people by values of a class."""
 
 SPREADS = 3.0
-"""By how many standard errors of a drawn share a belief must rise before anything is claimed."""
+"""Standard errors of a drawn share by which a belief must rise before anything is claimed."""
 
 
 @dataclass(frozen=True)
 class Minimality(Checked):
     """The minimality attack.
 
-    An algorithm that generalizes no more than it must tells, by every cut that it did not make, that the cut would have
+    An algorithm that generalizes no more than it must shows, by every cut that it did not make, that the cut would have
     broken the model. The attacker takes the worlds that the release leaves open (who of each class has which of its
-    sensitive values), runs the algorithm in each, and believes those in which the same classes come out.
+    sensitive values), runs the algorithm in each, and believes those that give the same classes.
 
     Parameters
     ----------
     worlds
-        Worlds to draw where there are too many to try all of them. None: as many as two million records make, at least
+        Worlds to draw if there are too many to try all of them. None: as many as two million records make, at least
         20, at most 500.
     patience
-        Seconds of the processor for all runs together; where a run on the original tells that drawing worlds takes
-        longer and `worlds` is None, the attack is not played, which a note says.
+        Seconds of the processor for all runs together. If a run on the original shows that drawing worlds takes longer
+        and `worlds` is None, the attack is not played, and a note says so.
     exhaustive
-        Up to so many worlds every one is tried, and only those count in which *all* classes come out again. Drawn
-        worlds count class by class: nearly none brings all classes of a large table back.
+        Up to this many worlds, every one is tried, and only those count in which *all* classes come out again. Drawn
+        worlds count class by class: almost none reproduces all classes of a large table.
     rise
         By how much the belief in somebody's value must rise above its share in their class for a claim, above 0.
 
@@ -72,10 +72,10 @@ class Minimality(Checked):
 
     Notes
     -----
-    *Departure.* The paper derives formulas for recodings of its own kind; here the algorithm itself is run, which
-    covers all algorithms whose result does not depend on randomness that the attacker lacks. One that does not bring
-    back the published classes from the original either is not run any further. Where it does, everybody's class is
-    granted to the attacker, though published values may fit several.
+    *Departure.* The paper derives formulas for recodings of its own kind. Here the algorithm itself is run, which
+    covers all algorithms whose result does not depend on randomness that the attacker lacks. An algorithm that does not
+    reproduce the published classes even from the original is not run any further. If it does, the attacker is assumed
+    to know everybody's class, though published values may fit several.
 
     *Cost.* One run of the algorithm for each world.
     """
@@ -95,7 +95,7 @@ class Minimality(Checked):
         Raises
         ------
         InputError
-            When the release is no generalized table, or shares no quasi-identifying attribute with the people.
+            When the release is not a generalized table, or shares no quasi-identifying attribute with the people.
         PolicyError
             When the algorithm or the models are not given.
         """
@@ -104,7 +104,7 @@ class Minimality(Checked):
         models = models_of(target.models, self.name)
         names = tuple(name for name in target.original.schema.sensitive if name in published.data.columns)
         if not names:
-            raise InputError("minimality: the release has no sensitive attribute, so that there is nothing to learn")
+            raise InputError("minimality: the release has no sensitive attribute, so there is nothing to learn")
         placement = place(published, target.original.frame, target.original.schema, target.recoding, names[0])
         if not any(rule.attribute for model in models for rule in model.rules(names)):
             note = "no promised model looks at sensitive values, so that the algorithm tells nothing of them"
@@ -145,7 +145,7 @@ class Minimality(Checked):
         )
 
     def _worlds(self, game: _Game, target: Target) -> tuple[Iterator[NDArray[np.int64]], bool]:
-        """Return the worlds to try, and whether they are all there are."""
+        """Return the worlds to try, and whether these are all worlds."""
         kinds = np.unique(game.sensitive, axis=0, return_inverse=True)[1].ravel()
         joint = cells_of(game.classes, np.zeros((len(kinds), 1), dtype=np.int64), kinds, int(kinds.max()) + 1)
         if world_count(joint, self.exhaustive) <= self.exhaustive:
@@ -156,7 +156,7 @@ class Minimality(Checked):
         return self.worlds or min(MOST_WORLDS, max(FEWEST_WORLDS, DRAWN_RECORDS // len(game.people)))
 
     def _takes_too_long(self, game: _Game, solver: Solver, target: Target) -> bool:
-        # By now everything is compiled, so that one run tells.
+        # By now everything is compiled, so one run shows the time.
         start = process_time()
         game.comes_back(solver, target)
         return (process_time() - start) * self._drawn(game) > self.patience
@@ -219,7 +219,7 @@ class _Game:
         return self.table.sensitive_codes
 
     def comes_back(self, solver: Solver, target: Target, world: NDArray[np.int64] | None = None) -> NDArray[np.bool_]:
-        """Run the algorithm in a world, None being the true one; tell which classes it makes again, bool (c,)."""
+        """Run the algorithm in a world, or in the true one if None; tell which classes it reproduces, bool (c,)."""
         table = self.table
         if world is not None:
             table = replace(table, sensitive_codes=np.ascontiguousarray(self.sensitive[world]))
@@ -230,17 +230,17 @@ class _Game:
 
 
 def _placed(placement: Placement) -> tuple[NDArray[np.int32], NDArray[np.bool_]]:
-    """Return which class each person is in as far as labels tell, and which classes hold exactly those people."""
+    """Return each person's class as far as labels show it, and which classes hold exactly those people."""
     return placement.class_of, placement.filled
 
 
 def _granted(
     published: PublishedTable, table: EncodedTable, task: RerunTask, solver: Solver, target: Target
 ) -> tuple[NDArray[np.int32], NDArray[np.bool_]] | None:
-    """Return everybody's class where the algorithm makes exactly the published ones of the original, else None.
+    """Return everybody's class if the algorithm makes exactly the published classes from the original, else None.
 
-    Published values may overlap, so that labels alone do not tell the classes apart. But whoever can run the algorithm
-    on everybody can look for the classes that give these labels; how is not played, and that they are found is granted.
+    Published values may overlap, so labels alone do not identify the classes. But an attacker who can run the algorithm
+    on everybody can search for the classes that give these labels. That search is not played; it is assumed to succeed.
     """
     partition = rerun(solver, task)
     if partition is None:

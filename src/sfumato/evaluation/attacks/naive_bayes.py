@@ -1,8 +1,8 @@
 """A naive Bayes classifier trained on a release of any kind.
 
-All it needs are, for each quasi-identifying attribute, the expected number of published records with a value of it and
-a sensitive value. A generalized record counts for all values that its label covers, in parts; values in different
-columns of a bucket are paired with all of the bucket alike.
+All it needs is, for each quasi-identifying attribute, the expected number of published records with a value of it and a
+sensitive value. A generalized record counts in parts for all values that its label covers; in a bucket, values in
+different columns are paired with each other alike.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ BINS = 32
 
 @dataclass(frozen=True, eq=False, repr=False)
 class NaiveBayes:
-    """What was learnt, and the people to judge.
+    """The trained classifier, and the people to judge.
 
     Letters: m people, q attributes, a answers, d values or ranges of an attribute.
 
@@ -73,13 +73,13 @@ def naive_bayes(published: Published, people: Table, sensitive: str, *, recoding
     published
         A release of any kind with that sensitive attribute.
     people
-        Of their values only the quasi-identifying ones are read.
+        Only their quasi-identifying values are read.
     sensitive
         The attribute to predict.
     recoding
         How a generalized table was published.
     ranges
-        Numbers beyond that many distinct ones are predicted in as many ranges.
+        If there are more distinct numbers than this, they are predicted in as many ranges.
 
     Raises
     ------

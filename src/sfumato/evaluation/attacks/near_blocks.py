@@ -1,4 +1,4 @@
-"""Published classes in blocks of near ones, so that whole blocks can be left out when somebody's nearest is sought.
+"""Blocks of nearby published classes, so that a search for the nearest class can skip whole blocks.
 
 Letters: c classes, d attributes with points, s attributes with labels, b blocks.
 """
@@ -13,10 +13,10 @@ from numpy.typing import NDArray
 from sfumato.kernels.linking.nearest_classes import Blocks
 
 LARGEST = 96
-"""Classes of a block."""
+"""Most classes of a block."""
 
 MOST_LABELS = 8
-"""Different labels of a block that are worth looking at for a bound."""
+"""Most labels of a block that are used for a bound."""
 
 
 def blocks_of(points: NDArray[np.float64], labels: NDArray[np.int32]) -> tuple[NDArray[np.int64], Blocks]:
@@ -38,7 +38,7 @@ def blocks_of(points: NDArray[np.float64], labels: NDArray[np.int32]) -> tuple[N
 
     Notes
     -----
-    Classes are halved again and again at the median of the attribute that brings most of them together. Cost O((d + s)
+    Classes are halved repeatedly, at the median of the attribute that brings most of them together. Cost O((d + s)
     · c · log² c).
     """
     order, starts = _halved(points, labels)
@@ -50,7 +50,7 @@ def blocks_of(points: NDArray[np.float64], labels: NDArray[np.int32]) -> tuple[N
         starts,
         np.ascontiguousarray(points.T),
         np.ascontiguousarray(labels.T),
-        # A value that is far from every other is at the greatest distance anyhow.
+        # A value that is far from every other is at the greatest distance in any case.
         np.minimum.reduceat(np.where(finite, points, np.inf), firsts, axis=0),
         np.maximum.reduceat(np.where(finite, points, -np.inf), firsts, axis=0),
         ~np.logical_or.reduceat(finite, firsts, axis=0),
@@ -77,7 +77,7 @@ def _halved(points: NDArray[np.float64], labels: NDArray[np.int32]) -> tuple[NDA
 
 
 def _halves(values: NDArray[np.generic], measured: bool) -> tuple[float, NDArray[np.int64]]:
-    """Return how much nearer to each other values come when they are halved, and the order for it."""
+    """Return how much nearer to each other values are after halving, and the order for it."""
     order = np.argsort(values, kind="stable")
     middle = len(order) // 2
     inside = [_spread(values[part], measured) for part in (order[:middle], order[middle:])]

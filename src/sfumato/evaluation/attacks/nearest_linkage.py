@@ -1,4 +1,4 @@
-"""Nearest linkage: where no record fits exactly, the nearest one is taken (Domingo-Ferrer and Torra, 2003)."""
+"""Nearest linkage: if no record fits exactly, take the nearest one (Domingo-Ferrer and Torra, 2003)."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class NearestLinkage(Checked):
     Raises
     ------
     PolicyError
-        When it is none of what is allowed there.
+        When it is not a value that is allowed there.
 
     References
     ----------
@@ -36,8 +36,8 @@ class NearestLinkage(Checked):
     Notes
     -----
     *Distance*: the sum over attributes of a number between 0 and 1. Numbers and dates: difference from the published
-    value, mean or middle of the interval, divided by the range of what is published. Others: 1 where the label does not
-    cover the person's value, 1 − 1 ÷ values that it covers where it does. An unknown value of a person counts 0, a
+    value, mean or middle of the interval, divided by the range of the published values. Others: 1 if the label does not
+    cover the person's value; if it does, 1 − 1 ÷ values that it covers. An unknown value of a person counts 0, a
     published missing one 1.
 
     *Departure.* The papers standardize numbers by their deviation and take Euclidean distances; sums of normalized

@@ -1,7 +1,7 @@
 """How near the published records come to a person: the score of membership inference on randomized tables.
 
-Noise and swapping leave nobody's values as they were, so that no record fits. But the nearest record is nearer to
-somebody whose own record is there than to somebody else.
+Noise and swapping leave nobody's values unchanged, so no record fits. But the nearest record is nearer to somebody
+whose own record is there than to somebody else.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def nearness(published: RandomizedTable, people: Table, *, sensitive: bool, thre
     Returns
     -------
     numpy.ndarray
-        float64 (m,): 0 where a record is equal, below that elsewhere.
+        float64 (m,): 0 if a record is equal, otherwise below 0.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""What attacks take for equal."""
+"""When attacks take shares for equal."""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ SUCCESS, GUESSING, CONTROL, INTERVAL = "●", "|", "◇", "─"
 
 
 def draw_results(results: Sequence[AttackResult], width: int) -> str:
-    """Draw one line for each result that somebody was tried for, on a scale from 0 to 1 of `width` letters."""
+    """Draw one line for each result with at least one person, on a scale from 0 to 1 of `width` letters."""
     tried = [result for result in results if result.success.people]
     if not tried:
         return "nothing to draw: no attack had anybody to try it on"

@@ -1,7 +1,7 @@
-"""Releases that publish original values: sets of attributes whose values stand together, inside buckets or not.
+"""Releases that publish original values: sets of attributes whose values share rows, inside buckets or not.
 
 A sliced table has one piece for each of its columns, a bucketized one two, marginals one for each count table (all in
-one bucket), a randomized table a single one. That is all that attacks need to know of these kinds.
+one bucket), a randomized table a single one. Attacks need to know nothing else about these kinds.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from sfumato.published.sliced import BUCKET, labels_of
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Piece:
-    """Values that stand together.
+    """A table of values that share rows.
 
     Attributes
     ----------
@@ -39,7 +39,7 @@ class Piece:
     label_of : mapping of str to str
         Attribute → its column in `frame`.
     bucket : numpy.ndarray
-        int64 (r,): bucket of each row, numbered from 0 through all pieces alike.
+        int64 (r,): bucket of each row, with the same numbers, from 0, in all pieces.
     records : numpy.ndarray
         float64 (r,): records that each row stands for.
     """
@@ -95,9 +95,9 @@ def alike(piece: Piece, people: pl.DataFrame, names: tuple[str, ...]) -> tuple[N
 
 
 def unread_notes(published: Published, people: pl.DataFrame) -> tuple[str, ...]:
-    """Say how many published rows hold values that nobody tried has, in kinds of release that hold original values.
+    """Count published rows with values that no tried person has, in kinds of release that hold original values.
 
-    Generalized and changed values are such; attacks that compare values do not see through them.
+    These are generalized and changed values; attacks that compare original values cannot match them.
     """
     if isinstance(published, PublishedTable):
         return ()
@@ -115,7 +115,7 @@ def unread_notes(published: Published, people: pl.DataFrame) -> tuple[str, ...]:
 
 
 def together(published: pl.Series, people: pl.Series) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Give equal values of a published and an original column one number, rising from 1; 0 is the missing value."""
+    """Give equal values of a published and an original column one number, rising from 1; missing values get 0."""
     both = pl.concat([column.alias("value") for column in comparable(published, people)])
     codes = both.rank("dense").fill_null(0).cast(pl.Int64).to_numpy()
     return codes[: len(published)], codes[len(published) :]

@@ -1,4 +1,4 @@
-"""Which class of a generalized table each person is in, as far as published values and a register tell."""
+"""Find the class of each person in a generalized table, as far as published values and a register show it."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ from sfumato.recoding.choice import Recoding
 from sfumato.table.schema import Schema
 
 NOWHERE, SEVERAL = -1, -2
-"""Instead of a class: none fits, or more than one does."""
+"""Used instead of a class: none fits, or more than one does."""
 
 BLOCK_BYTES, BLOCK_PAIRS = 1 << 24, 1 << 22
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Placement:
-    """People beside the classes of a generalized table.
+    """People and their classes in a generalized table.
 
     Letters: n people, q shared attributes.
 
@@ -39,7 +39,7 @@ class Placement:
     known : tuple of Knowledge
         What the codes of each shared attribute mean.
     told : numpy.ndarray
-        int32 (n, q): codes of each person; `UNKNOWN` where a cell is empty, which fits every class.
+        int32 (n, q): codes of each person; `UNKNOWN` for an empty cell, which fits every class.
     class_of : numpy.ndarray
         int32 (n,): the one class that fits each person, `NOWHERE`, or `SEVERAL`.
     """
@@ -51,9 +51,9 @@ class Placement:
 
     @property
     def filled(self) -> NDArray[np.bool_]:
-        """Which classes are sure to hold exactly the people placed in them, bool (c,): their numbers agree.
+        """Tell which classes certainly hold exactly the people placed in them, because numbers agree; bool (c,).
 
-        Whoever was suppressed, or fits other classes too, leaves the classes around them out of this.
+        A person who was suppressed, or also fits other classes, makes the classes around them uncertain.
         """
         sizes = self.publication.sizes
         sure: NDArray[np.bool_] = np.bincount(self.class_of[self.class_of >= 0], minlength=len(sizes)) == sizes
@@ -100,7 +100,7 @@ def place(
     shared = shared_attributes(published.data, people, schema)
     if not shared:
         raise InputError(
-            "the release and the people share no quasi-identifying attribute, so that nothing links them; give the "
+            "the release and the people share no quasi-identifying attribute, so nothing links them; give the "
             "schema or policy that the release was made with"
         )
     known = tuple(read_register(people, schema, shared))
@@ -115,12 +115,12 @@ def place(
 def candidates(
     placement: Placement, vectors: NDArray[np.int32]
 ) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]]:
-    """Pair different people with every class that fits them, some people at a time.
+    """Pair distinct people with every class that fits them, some people at a time.
 
     Parameters
     ----------
     placement
-        What the classes are.
+        The classes.
     vectors
         int32 (m, q): codes, as in `told` of the placement.
 
@@ -147,9 +147,9 @@ def fits(publication: PublishedClasses, told: NDArray[np.int32], classes: NDArra
     publication
         The classes.
     told
-        int32 (n, q): codes of n people, `UNKNOWN` where nothing is told.
+        int32 (n, q): codes of n people, `UNKNOWN` if nothing is known.
     classes
-        Integers (n,): the class to look at for each.
+        Integers (n,): the class to check for each.
 
     Returns
     -------
@@ -160,7 +160,7 @@ def fits(publication: PublishedClasses, told: NDArray[np.int32], classes: NDArra
     -----
     Cost O(n · q · log r) for r runs.
     """
-    # Runs of a label rise, and labels follow each other: so one search finds the run that a code may lie in.
+    # Runs of a label rise, and labels follow each other, so one search finds the run that a code may lie in.
     width = int(max(publication.high.max(initial=0), told.max(initial=0))) + 2
     owner = np.repeat(np.arange(len(publication.runs) - 1), np.diff(publication.runs))
     starts = owner * width + publication.low
@@ -176,10 +176,10 @@ def fits(publication: PublishedClasses, told: NDArray[np.int32], classes: NDArra
 def _fitting(
     publication: PublishedClasses, known: tuple[RegisterAttribute, ...], vectors: NDArray[np.int32]
 ) -> Iterator[tuple[int, NDArray[np.uint64]]]:
-    """Yield which classes fit distinct people, a block at a time: its first place, and a bit for each class."""
+    """Yield which classes fit distinct people, a block at a time: the block's first place, and a bit for each class."""
     coverage = coverage_of(publication, known)
     rows, shifts = coverage[-2:]
-    # One more row stands for what is not told, and covers every class.
+    # One more row stands for unknown values, and fits every class.
     everyone = np.zeros((1, -(-len(publication.sizes) // 64) * 8), dtype=np.uint8)
     packed = np.packbits(np.ones(len(publication.sizes), dtype=np.uint8), bitorder="little")
     everyone[0, : len(packed)] = packed
@@ -201,7 +201,7 @@ def _bits(fitting: NDArray[np.uint64]) -> NDArray[np.uint8]:
 
 
 def _settle(fitting: NDArray[np.uint64], publication: PublishedClasses, vectors: NDArray[np.int32]) -> None:
-    """Take out the classes that were let through because codes share a row of the table, and do not cover a person."""
+    """Remove classes that do not cover a person, but passed because codes share a row of the table."""
     bits = _bits(fitting)
     person, owner = np.nonzero(bits)
     bits[person, owner] = fits(publication, vectors[person], owner)
@@ -209,7 +209,7 @@ def _settle(fitting: NDArray[np.uint64], publication: PublishedClasses, vectors:
 
 
 def _single_bits(sets: NDArray[np.uint64]) -> NDArray[np.int32]:
-    """Return the number of the only bit of each row of words, int32 (n,); `NOWHERE` or `SEVERAL` where none is."""
+    """Return the number of the only bit of each row of words, int32 (n,); else `NOWHERE` or `SEVERAL`."""
     ones = np.bitwise_count(sets).sum(axis=1, dtype=np.int64)
     word = (sets != 0).argmax(axis=1)
     chosen = sets[np.arange(len(sets)), word]

@@ -1,4 +1,4 @@
-"""Playing attacks against a release."""
+"""Play attacks against a release."""
 
 from __future__ import annotations
 
@@ -46,24 +46,24 @@ def attack(
     threads: int | None = None,
     progress: Progress = silent,
 ) -> Attacks:
-    """Play attacks against a release, and say which ones work.
+    """Play attacks against a release, and say which ones succeed.
 
     Parameters
     ----------
     release
         A release in memory, a release folder, or published tables.
     original
-        What the release was made from: a table from :func:`sfumato.read_table`, or a frame or file with `schema`.
-        Attacks read of it only what their attackers know; the rest is for scoring.
+        The data that the release was made from: a table from :func:`sfumato.read_table`, or a frame or file with
+        `schema`. Attacks read only what their attackers know of it; the rest is for scoring.
     schema
-        Roles and hierarchies of `original`, where it is no table. With the names that a register is compared with, the
-        original must be given in this way, as a table has none.
+        Roles and hierarchies of `original`, if it is not a table. If a register of names is to be compared, the
+        original must be given in this way, because a table has no names.
     attacks
         Names out of ``sfumato.ATTACKS``, or values of the classes behind them such as
         ``sfumato.evaluation.attacks.Homogeneity(threshold=0.9)``. None plays every attack of the default set that fits
         the kind of the release and what is given; the others are listed with the reason.
     control
-        People who were not in the data, with the same columns. What an attack achieves on them, too, is not the
+        People who were not in the data, with the same columns. What an attack also achieves on them is not the
         release's fault.
     register
         Names and quasi-identifying values that a linking attacker holds.
@@ -166,7 +166,7 @@ def _played(target: Target, chosen: Sequence[Attack], *, by_name: bool) -> Attac
             unplayed[one.name] = problem.removeprefix(f"{one.name}: ")
             continue
         try:
-            # Only whole attacks are counted.
+            # Only completed attacks are counted.
             results.extend(one.play(replace(target, progress=silent)))
         except SfumatoError as error:
             if by_name:

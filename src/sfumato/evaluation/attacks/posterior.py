@@ -1,6 +1,6 @@
 """What a release tells about one person's sensitive value: a distribution over the published values.
 
-One function for every kind of release, so that attacks need not know which one they are played against.
+One function for every kind of release, so attacks need not know the kind.
 """
 
 from __future__ import annotations
@@ -25,16 +25,16 @@ from sfumato.table.kinds import text_of
 from sfumato.table.table import Table
 
 BLOCK = 1 << 23
-"""Cells of people × values that are worked out at a time."""
+"""Most cells of people × values that are computed at a time."""
 
 
 TELLING = frozenset({"generalized-table", "bucketized-tables", "sliced-table", "marginal-tables"})
-"""Kinds of release from which a distribution of everybody's sensitive value follows."""
+"""Kinds of release that give a distribution of everybody's sensitive value."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Posterior:
-    """What an attacker believes of each person's sensitive value.
+    """What an attacker believes about each person's sensitive value.
 
     Letters: m people, v published values.
 
@@ -43,9 +43,9 @@ class Posterior:
     values : tuple of str or None
         The published values as text; None is the missing value. Their places are the codes of everything else.
     shares : numpy.ndarray
-        float64 (m, v): belief in each value; sums to 1, or is 0 throughout where no published record fits.
+        float64 (m, v): belief in each value; sums to 1, or is all 0 if no published record fits.
     candidates : numpy.ndarray
-        float64 (m,): records that fit, an expected number where the release tells no more.
+        float64 (m,): records that fit; an expected number if the release does not show more.
     prior : numpy.ndarray
         float64 (v,): share of each value in the whole release.
     """
@@ -56,7 +56,7 @@ class Posterior:
     prior: NDArray[np.float64]
 
     def codes_of(self, column: pl.Series) -> NDArray[np.int64]:
-        """Return the code of each value of an original column, int64; −1 where nobody published has it."""
+        """Return the code of each value of an original column, int64; −1 if no published record has it."""
         code_of = {value: code for code, value in enumerate(self.values)}
         return np.array([code_of.get(text, -1) for text in text_of(column).to_list()], dtype=np.int64)
 
@@ -70,14 +70,14 @@ def sensitive_of(published: Published) -> tuple[str, ...]:
 def posterior(
     published: Published, people: Table, *, sensitive: str | None = None, recoding: Recoding | None = None
 ) -> Posterior:
-    """Work out what a release tells about each person's sensitive value.
+    """Compute what a release says about each person's sensitive value.
 
     Parameters
     ----------
     published
-        A release of any kind but a randomized one.
+        A release of any kind except a randomized one.
     people
-        m people with original quasi-identifying values, which is all that is read of them, and with the schema of the
+        m people with original quasi-identifying values (nothing else of them is read), and with the schema of the
         release.
     sensitive
         The sensitive attribute; None takes the first one.
@@ -92,14 +92,14 @@ def posterior(
     ------
     InputError
         When the release has no such sensitive attribute, shares no quasi-identifying attribute with the people, or is
-        of a kind that says nothing of single people.
+        of a kind that says nothing about single people.
 
     Notes
     -----
     *Generalized*: all records whose every value covers the person's; of class means, which cover nobody, the nearest
     records, as :class:`~sfumato.evaluation.attacks.nearest_linkage.NearestLinkage` finds them. *Bucketized*: the
     sensitive counts of the buckets that hold the person's values, weighed by how many rows with them each bucket has.
-    *Sliced*: the matching buckets of Li, Li, Zhang and Molloy (2012), section 4; an attribute that stands in several
+    *Sliced*: the matching buckets of Li, Li, Zhang and Molloy (2012), section 4; an attribute that is in several
     columns counts once. *Marginal*: the records of the marginal with the sensitive attribute that have the person's
     values; where several have it, they are taken to be independent given it.
 
@@ -108,7 +108,7 @@ def posterior(
     name = _checked(published, people, sensitive)
     kind = next((kind for kind in _TALLIES if isinstance(published, kind)), None)
     if kind is None:
-        raise InputError(f"a {published.kind} says nothing certain of single people; play another attack")
+        raise InputError(f"a {published.kind} says nothing certain about single people; play another attack")
     tallies: Tallies = _TALLIES[kind](published, people, name, recoding or Recoding())
     weights = tallies.weights
     total = weights.sum(axis=1)
@@ -120,7 +120,7 @@ def posterior(
 def posterior_blocks(
     published: Published, people: Table, *, sensitive: str | None = None, recoding: Recoding | None = None
 ) -> Iterator[tuple[slice, Posterior]]:
-    """Yield the posterior of some people at a time, with their places; so many that memory stays below 64 MiB a copy.
+    """Yield the posterior of some people at a time, with their places, with memory below 64 MiB a copy.
 
     Parameters, errors and rules are those of :func:`posterior`.
     """
@@ -134,9 +134,9 @@ def posterior_blocks(
 
 
 def told_blocks(target: Target, people: Table, sensitive: str) -> Iterator[tuple[slice, Posterior]]:
-    """Yield what the target's release tells of some people at a time, with their places.
+    """Yield what the target's release says about some people at a time, with their places.
 
-    Of its original and control group the answer is remembered where one block has room for all, as most attacks ask for
+    For its original and control group the answer is kept if one block has room for all, because most attacks ask for
     it; nobody may change it, therefore.
     """
     recoding, published = target.recoding, target.published
@@ -164,12 +164,12 @@ def _checked(published: Published, people: Table, sensitive: str | None) -> str:
     known = sensitive_of(published)
     problems = []
     if not known:
-        problems.append("the release has no sensitive attribute, so that there is nothing to learn about anybody")
+        problems.append("the release has no sensitive attribute, so there is nothing to learn about anybody")
     elif sensitive is not None and sensitive not in known:
         problems.append(f"sensitive: the release has no sensitive attribute {sensitive!r}; it has {', '.join(known)}")
     if not people.schema.quasi_identifying.keys() & _attributes_of(published):
         problems.append(
-            "the release and the people share no quasi-identifying attribute, so that nothing links them; give the "
+            "the release and the people share no quasi-identifying attribute, so nothing links them; give the "
             "schema or policy that the release was made with"
         )
     raise_all(InputError, problems)

@@ -22,7 +22,7 @@ from sfumato.table.table import Table
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Predicates:
-    """Conditions on records, before they are narrowed by chance.
+    """Conditions on records, before they are narrowed at random.
 
     Attributes
     ----------
@@ -40,20 +40,20 @@ class Predicates:
 def predicates_of(
     published: Published, people: Table, *, count: int, recoding: Recoding, generator: np.random.Generator
 ) -> Predicates:
-    """Build the predicates that hold for the fewest published records, as the release tells.
+    """Build the predicates that hold for the fewest published records.
 
     Parameters
     ----------
     published
         A release of any kind.
     people
-        Those for whom the predicates are worked out.
+        Those for whom the predicates are evaluated.
     count
         Most predicates to build.
     recoding
         How a generalized table was published.
     generator
-        Chooses among predicates with as many records.
+        Chooses among predicates with equally many records.
 
     Raises
     ------
@@ -62,9 +62,9 @@ def predicates_of(
 
     Notes
     -----
-    *Generalized*: the region of a class and one of its sensitive values. *Others*: a vector of values that stand
-    together (a row of a column of a slice, a row of the quasi-identifying table of buckets, a cell of a marginal);
-    vectors of more attributes go first among those of as many records.
+    *Generalized*: the region of a class and one of its sensitive values. *Others*: a vector of values that share a row
+    (a row of a column of a slice, a row of the quasi-identifying table of buckets, a cell of a marginal); of vectors
+    with equally many records, those of more attributes come first.
     """
     if isinstance(published, PublishedTable):
         names = shared_names(published, people, sensitive=True)
@@ -80,7 +80,7 @@ def predicates_of(
 def _fewest(
     records: NDArray[np.float64], after: NDArray[np.float64], count: int, generator: np.random.Generator
 ) -> NDArray[np.int64]:
-    """Return the places with the fewest records, then the lowest `after`, then by chance."""
+    """Return the places with the fewest records, then the lowest `after`, then at random."""
     return np.lexsort((generator.random(len(records)), after, records))[:count]
 
 
@@ -125,14 +125,14 @@ def _holding(held: NDArray[np.int64], place_of: NDArray[np.int64]) -> tuple[NDAr
 
 
 def record_numbers(frame: pl.DataFrame) -> NDArray[np.uint64]:
-    """Give each record a number that equal records share: uint64 (n,)."""
+    """Give equal records the same number: uint64 (n,)."""
     columns = [distinct_of(frame[name]) for name in frame.columns]
     codes = np.column_stack([column.rank_of[column.raw] for column in columns])
     return group_records(codes.astype(np.uint32))[0].astype(np.uint64)
 
 
 def mixed(numbers: NDArray[np.uint64], salts: NDArray[np.uint64]) -> NDArray[np.float64]:
-    """Turn pairs of numbers into numbers from 0 to 1 that look drawn for each pair (the finalizer of splitmix64)."""
+    """Turn pairs of numbers into numbers from 0 to 1 that look random for each pair (the finalizer of splitmix64)."""
     bits = numbers ^ salts
     bits = (bits ^ (bits >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     bits = (bits ^ (bits >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)

@@ -22,15 +22,15 @@ NOBODY = "there is nobody of whom the attacker could say so"
 class Target:
     """A release under attack, and the truth by which success is judged.
 
-    An attack reads of `original`, `control` and `register` only what its sentence `knows` grants the attacker about a
-    victim, and everything else of them only to score.
+    An attack uses of `original`, `control` and `register` only what its sentence `knows` grants the attacker about a
+    victim; everything else of them only to score.
 
     Attributes
     ----------
     published : Published
-        All that the attacker sees of the release.
+        Everything of the release that the attacker sees.
     original : Table
-        The records that were published, names among them where the schema has identifying columns. Its schema (roles,
+        The records that were published, with names if the schema has identifying columns. Its schema (roles,
         hierarchies) is public.
     control : Table or None
         People who were not in the data, under the same schema: what can be learnt about them is not the release's
@@ -50,7 +50,7 @@ class Target:
     threads : int
     progress : callable
     remembered : Remembered
-        What attacks on this target have worked out already and others may ask again.
+        Results that attacks on this target have computed and others may use again.
     """
 
     published: Published
@@ -69,20 +69,20 @@ class Target:
 
 @dataclass(frozen=True)
 class AttackResult:
-    """What came of one attack.
+    """The result of one attack.
 
     Attributes
     ----------
     attack : str
         Its name, e.g. ``"homogeneity"``.
     knows : str
-        What the attacker knows beside the release, in one sentence.
+        What the attacker knows besides the release, in one sentence.
     goal : str
         What counts as success, in words that finish "people ...", e.g. ``"whose disease was learnt with certainty"``.
     success : Rate
-        Over the people who are in the data; its `baseline` is guessing as well as one can without the release.
+        Over the people who are in the data; its `baseline` is the best possible guess without the release.
     control : Rate or None
-        The same over people who are not in the data, where there is such a group.
+        The same over people who are not in the data, if there is such a group.
     figures : mapping of str to number
         Further figures, e.g. ``{"auc": 0.53}``. No value of the table is among them.
     notes : tuple of str
@@ -91,7 +91,7 @@ class AttackResult:
         What would help against the attack, in one sentence.
     allowed : float or None
         Rate of success up to which a promise of the release lets the attack go, such as 1/k for picking the right
-        record of a k-anonymous table; None where no promise speaks of it.
+        record of a k-anonymous table; None if no promise is about it.
     """
 
     attack: str
@@ -106,14 +106,14 @@ class AttackResult:
 
     @property
     def is_allowed(self) -> bool:
-        """Whether the success, its interval considered, stays within what a promise of the release allows."""
+        """Tell whether the success, with its interval, stays within what a promise of the release allows."""
         return self.allowed is not None and self.success.interval[0] <= self.allowed + 1e-12
 
     @property
     def succeeds(self) -> bool:
-        """Whether the attack does better than guessing, and than on people who are not in the data.
+        """Tell whether the attack does better than guessing, and than on people who are not in the data.
 
-        The low end of the interval lies above the baseline and, where there is a control group, above the high end of
+        The low end of the interval lies above the baseline and, if there is a control group, above the high end of
         its interval.
         """
         low = self.success.interval[0]
@@ -170,8 +170,8 @@ class Attack(Protocol):
     kinds: ClassVar[frozenset[str]]
     """Kinds of release that it can be played against."""
     needs: ClassVar[tuple[str, ...]]
-    """What of a target may not be missing: any of ``"control"``, ``"register"``, ``"earlier"``, ``"anonymizer"``,
-    ``"sensitive"``, ``"identifying"``."""
+    """The parts of a target that must not be missing: any of ``"control"``, ``"register"``, ``"earlier"``,
+    ``"anonymizer"``, ``"sensitive"``, ``"identifying"``."""
 
     def play(self, target: Target) -> tuple[AttackResult, ...]:
         """Play it: one result for each goal, e.g. for each sensitive attribute."""

@@ -1,4 +1,4 @@
-"""What an attacker reads off a published table: classes, what their labels cover, and their sensitive values."""
+"""What an attacker reads from a published table: classes, what their labels cover, and their sensitive values."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def read_publication(
     sensitive
         Name of the sensitive attribute.
     known
-        What the register tells, one entry per shared attribute.
+        What the register says, one entry per shared attribute.
     recoding
         How the table was published.
 
@@ -117,7 +117,7 @@ def read_publication(
 
 def forms_of(known: Sequence[RegisterAttribute], recoding: Recoding) -> tuple[Form, ...]:
     """Return the form in which each known attribute was published."""
-    # Ancestors are the default wherever there is a hierarchy; one that has a place for nobody has none to climb.
+    # Ancestors are the default wherever there is a hierarchy; an empty hierarchy has no ancestors.
     names = {each.attribute.name for each in known}
     forms = {name: form for name, form in recoding.forms.items() if name in names and form is not Form.ANCESTOR}
     return Recoding(recoding.numeric, forms).forms_of(each.attribute for each in known)
@@ -136,7 +136,7 @@ def _runs(labels: pl.Series, coverage: Coverage) -> tuple[NDArray[np.int64], NDA
         return readable.astype(np.int64), coverage.low[readable], coverage.high[readable]
     codes = coverage.members.codes
     owner = np.repeat(np.arange(len(labels)), np.diff(coverage.members.starts))
-    # A member that nobody in the register has comes as a negative code.
+    # A member that nobody in the register has is a negative code.
     owner, codes = owner[codes >= 0], codes[codes >= 0]
     apart = np.ones(len(codes) + 1, dtype=np.bool_)
     apart[1:-1] = (np.diff(codes) != 1) | (np.diff(owner) != 0)

@@ -1,4 +1,4 @@
-"""Record order: the order of a release gives away the order of the original."""
+"""Record order: the order of a release discloses the order of the original."""
 
 from __future__ import annotations
 
@@ -31,21 +31,21 @@ class RecordOrder:
 
     References
     ----------
-    Named as a side door in most guides to statistical disclosure control; the two tests here are ours.
+    Named as a side door in most guides to statistical disclosure control; the two tests are additions here.
 
     Notes
     -----
-    *Pairs.* Each published record is given the mean position in the original of the people whom it fits and who have
-    its other values. Records from both halves of the release are paired in order, and a pair is right where the
-    earlier record stands before the later one; in a random order half of the pairs are. Where the original is sorted
-    by values that are published, and so is the release, this succeeds without telling anything new.
+    *Pairs.* Each published record gets the mean position in the original of the people whom it fits and who have its
+    other values. Records from both halves of the release are paired in order, and a pair is right if the earlier record
+    comes before the later one; in a random order half of the pairs are. If the original is sorted by values that are
+    published, and the release is too, this succeeds without disclosing anything new.
 
-    *Places.* In each class of records with equal quasi-identifying values, the people whom it alone fits are put beside
-    its records in the order of both; a guess is right where the record has the person's sensitive value. In a random
+    *Places.* In each class of records with equal quasi-identifying values, the people whom it alone fits are paired
+    with its records in the order of both. A guess is right if the record has the person's sensitive value. In a random
     order that happens as often as the class's values make it. Classes that do not hold as many people as records are
     left out.
 
-    *Sliced*: rows are read as records; a guess is right where the row with the person's values in all other columns has
+    *Sliced*: rows are read as records; a guess is right if the row with the person's values in all other columns has
     their sensitive value as well.
 
     Cost O(n · q) and sorting.
@@ -88,7 +88,7 @@ def _pairs(target: Target, frame: pl.DataFrame, classes: RowClasses, sensitive: 
 def _mean_positions(
     target: Target, frame: pl.DataFrame, classes: RowClasses, sensitive: list[str]
 ) -> NDArray[np.float64]:
-    """Return the mean place in the original of the people whom each published record may be; NaN where nobody is."""
+    """Return the mean place in the original of the people whom each published record may be; NaN if nobody is."""
     keys = [key_of(frame, sensitive), key_of(target.original.frame, sensitive)]
     numbers = pl.concat(keys).rank("dense").to_numpy().astype(np.int64)
     rows, people = numbers[: frame.height], numbers[frame.height :]
@@ -103,7 +103,7 @@ def _mean_positions(
 
 
 def _places(target: Target, frame: pl.DataFrame, classes: RowClasses, name: str) -> AttackResult:
-    """Put people beside the records of their class in the order of both."""
+    """Pair people with the records of their class in the order of both."""
     numbers = pl.concat([text_of(frame[name]), text_of(target.original.frame[name])]).rank("dense").fill_null(0)
     values = numbers.to_numpy().astype(np.int64)
     rows, people = values[: frame.height], values[frame.height :]
@@ -122,13 +122,13 @@ def _places(target: Target, frame: pl.DataFrame, classes: RowClasses, name: str)
 
 
 def _by_class(class_of: NDArray[np.int64], whole: NDArray[np.bool_]) -> NDArray[np.int64]:
-    """Return what belongs to whole classes, class after class, in the order in which it stands."""
+    """Return the members of whole classes, class after class, each in its original order."""
     chosen = np.flatnonzero((class_of >= 0) & whole[class_of])
     return chosen[np.argsort(class_of[chosen], kind="stable")]
 
 
 def _by_chance(class_of: NDArray[np.int64], rows: NDArray[np.int64], people: NDArray[np.int64]) -> float:
-    """Return how often a random order in each class would put somebody beside their value."""
+    """Return how often a random order in each class would pair somebody with their value."""
     if not len(rows):
         return 0.0
     width = int(max(rows.max(), people.max())) + 1
@@ -152,7 +152,9 @@ def _rows_of_slices(target: Target, published: SlicedTable, name: str) -> Attack
                 found.setdefault(attribute, label)
     names = [attribute for attribute in found if attribute != name]
     if not names:
-        raise InputError("record-order: all known attributes stand in the column of the sensitive one; nothing to join")
+        raise InputError(
+            "record-order: all known attributes share the column of the sensitive one; play another attack"
+        )
     original = target.original.frame
     table = pl.DataFrame(
         [published.data[BUCKET], *(text_of(published.data[label]).alias(one) for one, label in found.items())]

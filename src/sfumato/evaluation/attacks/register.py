@@ -1,4 +1,4 @@
-"""What a register tells about its people: codes for every attribute that it shares with a published table."""
+"""What a register says about its people: codes for every attribute that it shares with a published table."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ class RegisterAttribute:
     attribute : EncodedAttribute
         What the codes mean; they number the register's own values, or the leaves of a hierarchy over them.
     codes : numpy.ndarray
-        int32, one per person: ``attribute.size`` where the hierarchy has no place for the value, which only ``*``
-        covers then; `UNKNOWN` where the register tells nothing.
+        int32, one per person: ``attribute.size`` if the value is not in the hierarchy, so that only ``*`` covers it;
+        `UNKNOWN` if the register says nothing.
     """
 
     attribute: EncodedAttribute
@@ -43,7 +43,7 @@ def shared_attributes(published: pl.DataFrame, register: pl.DataFrame, schema: S
 
 
 def read_register(register: pl.DataFrame, schema: Schema, shared: Sequence[str]) -> list[RegisterAttribute]:
-    """Read what a register tells about the shared attributes.
+    """Read what a register says about the shared attributes.
 
     Raises
     ------
@@ -62,14 +62,14 @@ def read_register(register: pl.DataFrame, schema: Schema, shared: Sequence[str])
 
 
 def knowledge(column: pl.Series, setting: Attribute) -> RegisterAttribute:
-    """Read what a register tells about one attribute.
+    """Read what a register says about one attribute.
 
     Parameters
     ----------
     column
-        The register's column; an empty cell means that the register does not tell.
+        The register's column; an empty cell means that the register does not say.
     setting
-        How the published table treats the attribute. Without a declared kind it is read off the column's type.
+        How the published table treats the attribute. Without a declared kind, the column's type decides.
 
     Raises
     ------
@@ -113,7 +113,7 @@ def _typed(column: pl.Series, kind: Kind) -> pl.Series:
 
 
 def _numbered(values: pl.Series, kind: Kind, setting: Attribute) -> tuple[EncodedAttribute, NDArray[np.int32]]:
-    """Say what the codes mean, and which code each of the distinct values has."""
+    """Return what the codes mean, and the code of each distinct value."""
     described = setting.hierarchy
     hierarchy = None if described is None else _hierarchy_over(values, described)
     labels, numbers = text_of(values), None
@@ -150,7 +150,7 @@ def _domain(name: str, kind: Kind, setting: Attribute, numbers: NDArray[np.float
 
 
 def _hierarchy_over(values: pl.Series, described: HierarchySpecification) -> Hierarchy | None:
-    """Build the public hierarchy over the values that have a place in it; None when no value has one."""
+    """Build the public hierarchy over the values that are in it; None when no value is."""
     if values.is_empty():
         return None
     placed = _placed(values, described)
@@ -158,7 +158,7 @@ def _hierarchy_over(values: pl.Series, described: HierarchySpecification) -> Hie
 
 
 def _placed(values: pl.Series, described: HierarchySpecification) -> pl.Series:
-    """Leave out the values that a hierarchy refuses: a register may hold people that no hospital ever saw."""
+    """Leave out the values that a hierarchy refuses: a register may hold people who are not in the data."""
     try:
         described.build(values, name=values.name)
     except HierarchyError:

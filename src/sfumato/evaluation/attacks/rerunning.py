@@ -1,4 +1,4 @@
-"""Running the algorithm of a release again, as an attacker does who knows it."""
+"""Run the algorithm of a release again, as an attacker who knows it does."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from sfumato.table.row_order import canonical_order, in_order
 
 @dataclass(frozen=True, eq=False, repr=False)
 class RerunTask:
-    """What an attacker tells the algorithm: all that anonymizers are told, in the same words.
+    """What an attacker gives the algorithm: the same fields that anonymizers get.
 
-    Attacks stand beside anonymizers and may not import them; a test holds the fields equal to those of their
+    Attacks are in the same layer as anonymizers and may not import them; a test compares the fields with those of their
     ``Problem``, which says what they mean.
     """
 
@@ -40,7 +40,7 @@ class Solver(Protocol):
 
 
 def solver_of(anonymizer: object | None, attack: str) -> Solver:
-    """Return the algorithm of a target, or raise PolicyError when it is not known or returns no partition."""
+    """Return the algorithm of a target, or raise PolicyError when it is unknown or returns no partition."""
     if anonymizer is None or isinstance(anonymizer, type) or not callable(getattr(anonymizer, "solve", None)):
         raise PolicyError(
             f"{attack}: the attacker runs the algorithm of the release again; give it as anonymizer, e.g. Mondrian()"
@@ -49,7 +49,7 @@ def solver_of(anonymizer: object | None, attack: str) -> Solver:
 
 
 def models_of(entries: Sequence[Mapping[str, Any]], attack: str) -> tuple[PrivacyModel, ...]:
-    """Build the promised models, or raise PolicyError when there are none or one is not known here."""
+    """Build the promised models, or raise PolicyError when there are none or one is unknown."""
     built = [known_model(entry) for entry in entries]
     problems = (
         [f"{attack}: {built.count(None)} promised model(s) are not known to this version"] if None in built else []
@@ -61,7 +61,7 @@ def models_of(entries: Sequence[Mapping[str, Any]], attack: str) -> tuple[Privac
 
 
 def rerun(solver: Solver, task: RerunTask) -> Partition | None:
-    """Return the solution, or None when the models cannot be met; the records are handed in canonical order."""
+    """Return the solution, or None when the models cannot be met; the records are in canonical order."""
     try:
         if getattr(solver, "order_free", False) and not task.suppression_limit:
             return solver.solve(task)

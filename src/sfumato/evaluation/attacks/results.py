@@ -14,7 +14,7 @@ from sfumato.numbers import counted
 
 @dataclass(frozen=True)
 class Attacks:
-    """What came of the attacks on one release.
+    """Results of the attacks on one release.
 
     Attributes
     ----------
@@ -23,7 +23,7 @@ class Attacks:
     people : int
         People in the data.
     control : int or None
-        People who are not; None without a control group.
+        People who are not in the data; None without a control group.
     results : tuple of AttackResult
         In the order in which the attacks were played.
     unplayed : mapping of str to str
@@ -41,17 +41,17 @@ class Attacks:
         object.__setattr__(self, "unplayed", MappingProxyType(dict(self.unplayed)))
 
     def __getitem__(self, attack: str) -> tuple[AttackResult, ...]:
-        """Return the results of one attack, by its name; none where it was not played."""
+        """Return the results of one attack, by its name; empty if it was not played."""
         return tuple(result for result in self.results if result.attack == attack)
 
     @property
     def succeeding(self) -> tuple[AttackResult, ...]:
-        """Results that beat guessing, and the control group where there is one."""
+        """Return the results that beat guessing, and the control group if there is one."""
         return tuple(result for result in self.results if result.succeeds)
 
     @property
     def unlicensed(self) -> tuple[AttackResult, ...]:
-        """Those of them that go beyond what a promise of the release allows, or that no promise speaks of."""
+        """Return those of them that go beyond what a promise of the release allows, or that no promise is about."""
         return tuple(result for result in self.succeeding if not result.is_allowed)
 
     def draw(self, width: int = 50) -> str:

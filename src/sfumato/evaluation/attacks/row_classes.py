@@ -1,4 +1,4 @@
-"""Classes of published rows that look alike to whoever knows quasi-identifying values, and the one of each person."""
+"""Classes of published rows with equal quasi-identifying values, and the class of each person."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class RowClasses:
     class_of_row : numpy.ndarray
         int64 (n,).
     class_of_person : numpy.ndarray
-        int64 (m,): the only class that fits each person; −1 where none does, or several.
+        int64 (m,): the only class that fits each person; −1 if none does, or several.
     count : int
     """
 
@@ -48,7 +48,7 @@ def row_classes(frame: pl.DataFrame, people: Table, recoding: Recoding) -> RowCl
     """
     names = shared_attributes(frame, people.frame, people.schema)
     if not names:
-        raise InputError("the release and the people share no quasi-identifying attribute, so that nothing links them")
+        raise InputError("the release and the people share no quasi-identifying attribute, so nothing links them")
     known = read_register(people.frame, people.schema, names)
     alone = frame.select(names).with_columns(pl.lit("").alias(KEY))
     publication = read_publication(alone, KEY, known, recoding)

@@ -1,4 +1,4 @@
-"""Scoring a linking attack: who was found, and what chance would have found."""
+"""Score a linking attack: who was found, and who would have been found by chance."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ RECORDS: dict[str, Callable[[Any], pl.DataFrame]] = {
     "bucketized-tables": lambda published: published.quasi,
     "randomized-table": lambda published: published.data,
 }
-"""Kind of release → its table with one row for each record; the others have none."""
+"""Kind of release → its table with one row for each record; other kinds have none."""
 
 JUDGED = (
     "whether a record is somebody's is judged by the values that linking does not use; guessing counts records that "
@@ -35,7 +35,7 @@ UNJUDGED = (
 
 
 def outsiders(links: Links, victims: Victims) -> dict[str, float]:
-    """Count the people of a register who are not in the data and fit some record all the same."""
+    """Count the people of a register who are not in the data but fit some record."""
     if victims.inside.all():
         return {}
     outside = ~victims.inside
@@ -55,7 +55,7 @@ def scored(
     fit: str,
     figures: Mapping[str, float],
 ) -> tuple[AttackResult, ...]:
-    """Return two results: who was found for certain, and who by picking one of the records that are left.
+    """Return two results: who was found with certainty, and who by picking one of the candidate records.
 
     Parameters
     ----------
@@ -66,7 +66,7 @@ def scored(
     names
         What the attacker knows of them.
     attack, fit
-        Name of the attack, and what its records do to a person.
+        Name of the attack, and the words for how its records match a person.
     figures
         Further figures.
     """
@@ -75,7 +75,7 @@ def scored(
     alone = candidates == 1
     picked = np.where(own > 0, 1 / np.maximum(candidates, 1), 0.0)
     kind = target.published.kind
-    # True records are among those that fit unless they are suppressed; nothing is nearer than bare values.
+    # True records are among those that fit unless they are suppressed; unchanged values are always nearest.
     certain = kind == "bucketized-tables" or (attack == "linkage" and kind == "generalized-table")
     chance = np.where(candidates > 0, (1 - (1 - prior) ** candidates) / np.maximum(candidates, 1), 0.0)
     least = 1 / max(1, links.records)
@@ -105,7 +105,7 @@ def scored(
 
 
 def smallest_promised(models: Sequence[Mapping[str, Any]]) -> int | None:
-    """Return the size of the smallest class that the promises allow; None where none of them says so."""
+    """Return the size of the smallest class that the promises allow; None if none of them says so."""
     return least_class_size(known_models(models))
 
 

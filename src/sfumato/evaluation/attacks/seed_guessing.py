@@ -1,4 +1,4 @@
-"""Guessing the seed of a shuffle: random order protects nobody whose seed can be tried."""
+"""Guess the seed of a shuffle: a random order protects nobody if its seed can be found by trying."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from sfumato.rates import Rate
 from sfumato.table.kinds import text_of
 
 GLANCE = 64
-"""Published records that are looked at first: most wrong orders fail on the first few."""
+"""Published records that are checked first: most wrong orders fail on the first few."""
 
 
 @dataclass(frozen=True)
@@ -31,28 +31,28 @@ class SeedGuessing(Checked):
     """The seed-guessing attack.
 
     The attacker knows the people in the order in which the steward's table lists them, say by name, and the program
-    that shuffles. Every seed below `seeds` is tried, and no shuffle at all; where one order alone puts every published
+    that shuffles. Every seed below `seeds` is tried, and no shuffle at all. If exactly one order puts every published
     record beside a person whom it covers, each person's record is known.
 
     Parameters
     ----------
     seeds
-        How many seeds are tried, from 0 on.
+        Number of seeds that are tried, from 0 on.
 
     Raises
     ------
     PolicyError
-        When `seeds` is no whole number of at least 1.
+        When `seeds` is not a whole number of at least 1.
 
     Notes
     -----
-    In a sliced table the permutations of the columns are tried, for which people stand in an order that follows from
-    their known values, not in that of the steward's table. They leave traces where somebody's known values of a column
-    are unlike all others: such people of one bucket stand in the order of the permutation. With the seed, their ranks
-    tell about where in the bucket they stand in every other column, the sensitive one among them.
+    In a sliced table the permutations of the columns are tried. For them, people are in an order that follows from
+    their known values, not in that of the steward's table. They leave traces if somebody's known values of a column are
+    unlike all others: such people of one bucket are in the order of the permutation. With the seed, their ranks show
+    roughly where in the bucket they are in every other column, the sensitive one included.
 
-    Equal records that two orders exchange do not tell the orders apart; so many orders fit a release of few classes,
-    and the attacker then falls back on what classes tell.
+    Equal records that two orders exchange do not distinguish the orders, so many orders fit a release of few classes.
+    The attacker then falls back on what classes disclose.
 
     *Cost.* O(n) for each seed.
     """
@@ -111,7 +111,7 @@ class SeedGuessing(Checked):
         return tuple(results)
 
     def _orders(self, target: Target, placement: Placement) -> Iterator[NDArray[np.int64]]:
-        """Yield which of the records, in the order of the steward's table, each published row would be."""
+        """Yield orders: for each published row, the place of its record in the steward's table."""
         records = placement.publication.records
         yield np.arange(records)
         for seed in range(self.seeds):
@@ -141,7 +141,7 @@ class SeedGuessing(Checked):
 
 
 def _told_by_classes(target: Target, name: str) -> float:
-    """Return how many people's value is the most frequent one of the records that fit them, as a share."""
+    """Return the share of people whose value is the most frequent one of the records that fit them."""
     original, right = target.original, 0
     for rows, known in told_blocks(target, original, name):
         right += int((known.shares.argmax(axis=1) == known.codes_of(original.frame[name][rows])).sum())
@@ -149,9 +149,9 @@ def _told_by_classes(target: Target, name: str) -> float:
 
 
 def _aligned(placement: Placement, order: NDArray[np.int64]) -> NDArray[np.int64] | None:
-    """Put each published row beside the person whose it would be, int64 (m,); None where one does not cover theirs.
+    """Pair each published row with its person under an order, int64 (m,); None if a row does not cover its person.
 
-    Where records were left out, people are skipped whom the next record does not cover, as many as are missing: an
+    If records were left out, people whom the next record does not cover are skipped, as many as are missing: an
     order in which all records find a place exists exactly if this finds one.
 
     order : int64 (m,), which of the published records, in the order of the steward's table, each row would be.

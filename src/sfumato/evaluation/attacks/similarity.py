@@ -28,10 +28,10 @@ class Similarity(Checked):
     ----------
     level
         For sensitive attributes with a hierarchy: the attacker claims a node of this level (1 is the one above single
-        values) where it holds the values of all records that fit.
+        values) if it holds the values of all records that fit.
     width
-        For numbers and dates without a hierarchy: the attacker claims a range where the values of all records that fit
-        lie within this share of the range of the whole release; above 0, at most 1.
+        For numbers and dates without a hierarchy: the attacker claims a range if the values of all records that fit lie
+        within this share of the range of the whole release; above 0, at most 1.
 
     Raises
     ------
@@ -110,7 +110,7 @@ def _in_one_node(nodes: dict[str | None, str], known: Posterior, column: pl.Seri
 
 
 def _in_one_range(width: float, known: Posterior, column: pl.Series) -> Claims:
-    """Claim the range of the values of those who fit, where it is narrow."""
+    """Claim the range of the values of those who fit, if it is narrow."""
     numbers = _numbers(pl.Series(known.values, dtype=pl.String), column.dtype)
     truth = _measured(column)
     published = numbers[known.prior > 0]
@@ -129,7 +129,7 @@ def _in_one_range(width: float, known: Posterior, column: pl.Series) -> Claims:
 
 
 def _densest(numbers: NDArray[np.float64], prior: NDArray[np.float64], width: float) -> float:
-    """Return where the window begins that holds most of the whole release."""
+    """Return the start of the window that holds most of the whole release."""
     order = np.argsort(numbers)
     order = order[np.isfinite(numbers[order])]
     ends = np.searchsorted(numbers[order], numbers[order] + width + SURE, side="right")
@@ -138,7 +138,7 @@ def _densest(numbers: NDArray[np.float64], prior: NDArray[np.float64], width: fl
 
 
 def _numbers(texts: pl.Series, dtype: pl.DataType) -> NDArray[np.float64]:
-    """Read published values as numbers; a missing one is no number, and near nothing."""
+    """Read published values as numbers; a missing value is not a number, and near nothing."""
     if dtype == pl.Date:
         return _measured(texts.str.to_date("%Y-%m-%d", strict=False))
     return _measured(texts.cast(pl.Float64, strict=False))

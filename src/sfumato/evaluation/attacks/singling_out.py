@@ -30,22 +30,22 @@ class SinglingOut(Checked):
     Raises
     ------
     PolicyError
-        When that is no such number.
+        When that is not such a number.
 
     Notes
     -----
-    *Played.* The attacker sees the release and nothing else. For the smallest groups of records that the release tells
-    of, a predicate is written down: the region of a class and one of its sensitive values, or values that stand
-    together (see :func:`sfumato.evaluation.attacks.predicates.predicates_of`). Where c > 1 records are said to satisfy
-    it, it is narrowed by a random condition of weight 1/c on the whole record, which isolates one of c with chance (1 −
+    *Played.* The attacker sees only the release. For the smallest groups of records that the release shows, a predicate
+    is written down: the region of a class and one of its sensitive values, or values that share a row (see
+    :func:`sfumato.evaluation.attacks.predicates.predicates_of`). If c > 1 records satisfy it according to the release,
+    it is narrowed by a random condition of weight 1/c on the whole record, which isolates one of c with chance (1 −
     1/c)^(c−1), never below 1/e. Success is a predicate that holds for exactly one of the original records.
 
     *Baseline.* A predicate of weight w (the chance that it holds for somebody of the population) that is written down
-    without looking at anything isolates one of n records with chance n·w·(1−w)^(n−1), which is largest, about 37 %, for
-    w = 1/n. So success counts only against the best such predicate of no more weight. The weight is measured on the
-    control group, all predicates together, and the high end of its interval is taken; as the chance is concave in the
-    weight, that of the mean weight is no less than the mean chance. Without a control group the weight is unknown,
-    and success counts against the best predicate of any weight.
+    without the release isolates one of n records with chance n·w·(1−w)^(n−1), which is largest, about 37 %, for w =
+    1/n. So success counts only against the best such predicate of no more weight. The weight is measured on the control
+    group, for all predicates together, and the high end of its interval is taken. Since the chance is concave in the
+    weight, that of the mean weight is no less than the mean chance. Without a control group the weight is unknown, and
+    success counts against the best predicate of any weight.
 
     *Control.* How many of the predicates isolate one record of the control group.
 
@@ -55,7 +55,7 @@ class SinglingOut(Checked):
     ----------
     A. Cohen, K. Nissim, "Towards formalizing the GDPR's notion of singling out", PNAS 2020, and its section on
     k-anonymity. *Departures*: weights are measured, not proven negligible; a sensitive value is part of the predicate
-    where it is published beside the class, as in the predicates of M. Giomi and others, "A unified framework for
+    if it is published beside the class, as in the predicates of M. Giomi and others, "A unified framework for
     quantifying privacy risk in synthetic data", PoPETs 2023.
     """
 
@@ -103,7 +103,7 @@ def isolation_chance(records: int, weight: float) -> float:
     records
         n, 1 or more.
     weight
-        Most that a predicate may weigh, from 0 to 1.
+        Largest weight of a predicate, from 0 to 1.
 
     Examples
     --------

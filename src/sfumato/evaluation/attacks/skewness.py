@@ -22,13 +22,13 @@ class Skewness(Checked):
     Parameters
     ----------
     gain
-        How many times likelier than in the whole release a value must be among the records that fit a person, so that
-        the attacker claims it; above 1.
+        How many times likelier than in the whole release a value must be among the records that fit a person before the
+        attacker claims it; above 1.
 
     Raises
     ------
     PolicyError
-        When the gain is no such number.
+        When the gain is not such a number.
 
     References
     ----------

@@ -1,10 +1,10 @@
-"""What the orders of a sliced table's columns tell whoever has guessed the seed that they were drawn with.
+"""What the orders of a sliced table's columns disclose to somebody who has guessed their seed.
 
 Letters: n people and rows, k rows of a bucket.
 
-People are *sure* where their known values of a column are unlike everybody else's: their row of that column, and so
-their bucket, stands in the release anyway. In another column their row is hidden among those of the bucket; but the
-rows of a bucket stand in the order in which the column's permutation has its people.
+People are *sure* if their known values of a column are unlike everybody else's: the release shows their row of that
+column, and so their bucket. In another column their row is hidden among those of the bucket; but the rows of a bucket
+are in the order in which the column's permutation has its people.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ from sfumato.table.row_order import hash_order
 from sfumato.table.table import Table
 
 FEWEST_PAIRS = 20
-"""Neighbouring sure people whose order a seed must explain: a wrong one does so once in a million times."""
+"""Neighbouring sure people whose order a seed must explain: a wrong seed does so once in a million times."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Slices:
-    """A sliced table beside the people whose it is.
+    """A sliced table with the people whose records it holds.
 
     Attributes
     ----------
@@ -51,13 +51,13 @@ class Slices:
 
     @property
     def pairs(self) -> int:
-        """Neighbouring rows of a bucket, in all columns, whose people are sure."""
+        """Return neighbouring rows of a bucket, in all columns, whose people are sure."""
         return sum(len(former) for _, former, _ in self._neighbours)
 
     def agree(self, rank_of: Callable[[int], NDArray[np.int64]]) -> bool:
-        """Tell whether all sure people of a bucket stand in the order of their ranks.
+        """Tell whether all sure people of each bucket are in the order of their ranks.
 
-        rank_of : gives the ranks in a column; asked only as long as all columns before have agreed.
+        rank_of : gives the ranks in a column; called only while all columns before have agreed.
         """
         for column, former, latter in self._neighbours:
             rank = rank_of(column)
@@ -98,7 +98,7 @@ def read_slices(published: SlicedTable, original: Table) -> Slices:
 def order_of(people: Table) -> NDArray[np.int64]:
     """Return people in the order in which slicing has them, int64 (n,), as far as known values tell it.
 
-    Those who are sure have known values like nobody else's, so that sensitive ones do not move them.
+    Sure people have known values like nobody else's, so sensitive values do not move them.
     """
     return hash_order(encode(people).codes)
 
@@ -116,11 +116,11 @@ def ranks_of(order: NDArray[np.int64], seed: int, column: int) -> NDArray[np.int
 def guessed_rightly(
     published: SlicedTable, original: Table, slices: Slices, name: str, ranks: Sequence[NDArray[np.int64]] | None
 ) -> NDArray[np.bool_]:
-    """Guess the sensitive value of everybody who is sure in some column; tell who is guessed rightly, bool (sure,).
+    """Guess the sensitive value of everybody who is sure in some column; tell which are right, bool (sure,).
 
-    With ranks, a person stands behind as many of the bucket as have lower ranks: those who are sure are counted, of the
-    others each does with the chance that the person's rank gives. Without, every row of the bucket is as likely. Rows
-    whose known values are not the person's are out.
+    With ranks, a person comes behind as many of the bucket as have lower ranks: those who are sure are counted, and
+    each of the others does with the chance that the person's rank gives. Without ranks, every row of the bucket is
+    equally likely. Rows whose known values are not the person's are excluded.
     """
     people, start = slices.found()
     column = next(place for place, names in enumerate(published.columns) if name in names)

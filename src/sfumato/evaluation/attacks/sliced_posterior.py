@@ -20,7 +20,7 @@ from sfumato.recoding.choice import Recoding
 from sfumato.table.table import Table
 
 _LONG = 16
-"""Lists of buckets that are longer than one in so many buckets are written out for all of them."""
+"""Lists longer than one in this many buckets are written out for all buckets."""
 
 
 def sliced_tallies(published: SlicedTable, people: Table, sensitive: str, _: Recoding) -> Tallies:
@@ -30,7 +30,7 @@ def sliced_tallies(published: SlicedTable, people: Table, sensitive: str, _: Rec
     """
     bucket = numbered_buckets(published.data[BUCKET])[0]
     parts = _parts_of(published, people, sensitive)
-    # The vectors that people hold of every column tell them apart; whoever holds the same is told the same.
+    # People are distinguished by their vectors in all columns; equal people get equal answers.
     who_of, count = group_records(np.column_stack([part.held for part in parts]).astype(np.uint32))
     one_of = first_records(who_of, count)
     families, vectors, seen = list[_VectorBuckets](), list[NDArray[np.int64]](), list[NDArray[np.int64]]()
@@ -69,8 +69,8 @@ def sliced_tallies(published: SlicedTable, people: Table, sensitive: str, _: Rec
 class _ColumnEvidence:
     """One column of a sliced table.
 
-    Vectors of its rows and of the people are numbered by all known attributes, and by those seen in columns before,
-    where there are any.
+    Vectors of its rows and of the people are numbered by all known attributes, and by those of earlier columns, if
+    there are any.
     """
 
     rows: NDArray[np.int64]
@@ -136,14 +136,14 @@ class _VectorBuckets(NamedTuple):
 
 
 def _add(families: list[_VectorBuckets], lists: _VectorBuckets) -> int:
-    """Put the lists of a column behind those of others; return which number the first of them has."""
+    """Append the lists of a column to those of others; return the number of the first."""
     before = sum(len(other.starts) - 1 for other in families)
     families.append(lists)
     return before
 
 
 def _indexed(families: Sequence[_VectorBuckets], bucket: NDArray[np.int64]) -> BucketLists:
-    """Put all lists one after the other, and write out the long ones."""
+    """Concatenate all lists, and write out the long ones."""
     sizes = np.bincount(bucket)
     starts = _joined([each.starts for each in families])
     buckets = np.concatenate([each.buckets for each in families]).astype(np.int32)
@@ -165,6 +165,6 @@ def _indexed(families: Sequence[_VectorBuckets], bucket: NDArray[np.int64]) -> B
 
 
 def _joined(starts: Sequence[NDArray[np.int64]]) -> NDArray[np.int64]:
-    """Join the starts of compressed rows, as if the rows stood one after the other."""
+    """Join the starts of compressed rows as those of the concatenated rows."""
     lengths = np.concatenate([np.diff(each) for each in starts])
     return np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)

@@ -1,8 +1,8 @@
-"""How the records of a generalized table spread over original values, as far as the labels tell.
+"""How the records of a generalized table spread over original values, as far as labels show.
 
 A label such as ``[20..29]`` says that a record has one of ten values, not which. The records are spread over them in
-proportion to how frequent each value is in the whole table, which is found by going back and forth a few times
-(expectation maximization, each attribute by itself).
+proportion to how frequent each value is in the whole table, which is found by a few rounds of expectation maximization,
+for each attribute alone.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class LabelSpread:
     label_of : numpy.ndarray
         int64 (c,): label of each class, numbered from 0.
     cover : numpy.ndarray
-        float64 (g,): share of the records within reach of each label; 0 where it covers nobody.
+        float64 (g,): share of the records that may be under each label; 0 if it covers nobody.
     owner, low, high : numpy.ndarray
         int64 (r,): each run of codes that a label covers, ends included.
     """
@@ -58,7 +58,7 @@ class LabelSpread:
         per_mass = np.divide(records, self.cover, out=np.zeros(len(records)), where=self.cover > 0)[self.owner]
         size = len(self.mass) + 1
         begun = added(self.low, per_mass, size) - added(self.high + 1, per_mass, size)
-        # What begins and ends cancels up to rounding.
+        # Starts and ends of runs cancel up to rounding.
         return np.maximum(np.cumsum(begun)[:-1], 0.0) * self.mass
 
 
@@ -80,7 +80,7 @@ class TableCells:
 
     @property
     def class_weights(self) -> NDArray[np.float64]:
-        """Records of each class ÷ records that there would be if the attributes were independent: float64 (c,)."""
+        """Divide the records of each class by those expected if the attributes were independent: float64 (c,)."""
         weights = self.publication.sizes / self.publication.records
         for spread in self.spreads:
             cover = spread.cover[spread.label_of]
@@ -96,7 +96,7 @@ class TableCells:
         return fitting_weight(vectors, *coverage, covering_classes(*coverage), weights)[vector_of]
 
     def pairs_with(self, chosen: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """List all pairs of a person and one of the chosen classes, by its place among them, that covers them."""
+        """List all pairs of a person and a chosen class that covers them, the class by its place."""
         some = replace(
             self.publication, label_of=self.publication.label_of[chosen], sizes=self.publication.sizes[chosen]
         )
@@ -108,7 +108,7 @@ class TableCells:
 def read_cells(
     published: PublishedTable, people: Table, names: tuple[str, ...], recoding: Recoding, *, tallied: str | None = None
 ) -> TableCells:
-    """Read some attributes of a generalized table, sensitive ones among them if wished.
+    """Read some attributes of a generalized table, sensitive ones included if wanted.
 
     Parameters
     ----------
@@ -117,7 +117,7 @@ def read_cells(
     names
         Attributes that both have, at least one.
     tallied
-        Sensitive attribute of which the publication counts the values; any, if None.
+        Sensitive attribute whose values the publication counts; any, if None.
 
     Raises
     ------
@@ -131,7 +131,7 @@ def read_cells(
 
 
 def shared_names(published: PublishedTable, people: Table, *, sensitive: bool) -> tuple[str, ...]:
-    """Name the quasi-identifying attributes, and the sensitive ones if wished, that the release and people share."""
+    """Name the quasi-identifying attributes, and the sensitive ones if wanted, that the release and people share."""
     schema = people.schema
     wanted = (*schema.quasi_identifying, *(schema.sensitive if sensitive else ()))
     return tuple(name for name in wanted if name in published.data.columns and name in people.frame.columns)

@@ -1,4 +1,4 @@
-"""Weights of sensitive values for each person, however a kind of release gives them away."""
+"""Weights of sensitive values for each person, whatever kind of release they come from."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Tallies:
     ----------
     values : tuple of str or None
     weights : numpy.ndarray
-        float64 (m, v), not yet brought to a sum of 1.
+        float64 (m, v), not yet scaled to a sum of 1.
     candidates : numpy.ndarray
         float64 (m,): records that fit.
     counts : numpy.ndarray

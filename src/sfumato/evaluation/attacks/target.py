@@ -1,4 +1,4 @@
-"""From what somebody hands in to a target that attacks are played against."""
+"""Read the arguments of a call into a target for attacks."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def target_of(
     progress: Progress,
     errors: list[SfumatoError],
 ) -> Target | None:
-    """Read everything; None, and more `errors`, where something is wrong.
+    """Read everything; return None, and add `errors`, if something is wrong.
 
     Parameters are those of :func:`sfumato.attack`.
     """
@@ -97,7 +97,7 @@ def _people(given: object, schema: Schema | None, what: str) -> Table:
     if isinstance(given, Table):
         return given
     if schema is None:
-        raise PolicyError("is no table; read it with sfumato.read_table, or give its schema (schema=)")
+        raise PolicyError("is not a table; read it with sfumato.read_table, or give its schema (schema=)")
     identifying = [name for name in schema.identifying if what == "original"]
     kept = Schema(
         quasi_identifying=schema.quasi_identifying,
@@ -146,7 +146,7 @@ def _threads(errors: list[SfumatoError]) -> int | None:
 def _collected(
     errors: list[SfumatoError], what: str, read: Callable[[Given], Read], given: Given | None
 ) -> Read | None:
-    """Read one thing, or keep its error, which says of what it is, until all have been read."""
+    """Read one thing, or keep its error, with its name, until all have been read."""
     if given is None:
         if what in ("release", "original"):
             errors.append(InputError(f"{what}: is missing"))
@@ -160,7 +160,7 @@ def _collected(
 
 
 def _anonymizer(policy: PublishedPolicy) -> object | None:
-    """Build the algorithm that a published policy names; None where it cannot be built from it."""
+    """Build the algorithm that a published policy names; None if it cannot be built from it."""
     name, settings = policy.algorithm() or ("", {})
     made = ChainMap[str, Any](ANONYMIZERS, PUBLISHERS).get(name)  # type: ignore[arg-type]
     try:

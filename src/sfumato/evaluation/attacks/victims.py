@@ -1,4 +1,4 @@
-"""Whom a linking attack is played on, and by what a record is recognized as theirs when the attack is scored."""
+"""The people of a linking attack, and how scoring recognizes their records."""
 
 from __future__ import annotations
 
@@ -40,18 +40,18 @@ class Victims:
 
     @property
     def inside(self) -> NDArray[np.bool_]:
-        """Who is in the data, bool (m,)."""
+        """Tell who is in the data, bool (m,)."""
         known: NDArray[np.bool_] = self.keys.is_not_null().to_numpy()
         return known
 
 
 def victims_of(target: Target, published: pl.DataFrame) -> Victims:
-    """Return the people of the register, or everybody in the data where there is none.
+    """Return the people of the register, or everybody in the data if there is none.
 
     Raises
     ------
     InputError
-        When a register cannot be compared with the original, as either has no column of names or one that repeats.
+        When a register and the original cannot be compared, because one has no column of unique names.
     """
     schema, original = target.original.schema, target.original.frame
     keys = key_of(original, key_columns(published, target))
@@ -61,7 +61,7 @@ def victims_of(target: Target, published: pl.DataFrame) -> Victims:
     name = next((one for one in schema.identifying if one in original.columns and one in register.columns), None)
     if name is None:
         raise InputError(
-            "register: shares no column of names with the original, so that nobody knows who is in the data; give the "
+            "register: shares no column of names with the original, so nobody knows who is in the data; give the "
             "original as a frame or file, with a schema that names the column as identifying"
         )
     truth = pl.DataFrame({"name": text_of(original[name]), KEY: keys})
@@ -80,14 +80,14 @@ def victims_of(target: Target, published: pl.DataFrame) -> Victims:
 
 
 def key_columns(published: pl.DataFrame, target: Target) -> tuple[str, ...]:
-    """Name the columns of a release that are published as they are."""
+    """Name the columns of a release that are published unchanged."""
     schema = target.original.schema
     others = (*schema.sensitive, *schema.insensitive)
     return tuple(name for name in others if name in published.columns and name in target.original.frame.columns)
 
 
 def key_of(frame: pl.DataFrame, names: Sequence[str]) -> pl.Series:
-    """Put the values of some columns into one text for each row; an empty one where there are none."""
+    """Put the values of some columns into one text for each row; an empty text if there are none."""
     texts = [text_of(frame[name]).fill_null(KEY) for name in names]
     if not texts:
         return pl.Series(KEY, [""] * frame.height, dtype=pl.String)

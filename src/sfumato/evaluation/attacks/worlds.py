@@ -1,6 +1,6 @@
 """Worlds that a published table leaves open: who of a class has which of its sensitive values.
 
-Letters: n people, c classes, g groups of people whom nothing tells apart (same class, same quasi-identifying values),
+Letters: n people, c classes, g groups of indistinguishable people (same class, same quasi-identifying values),
 w places for the different values of a class.
 """
 
@@ -19,12 +19,12 @@ from sfumato.classes.partition import Partition
 from sfumato.kernels.grouping import first_records
 
 STEADYING = 2.0
-"""Worlds that count as if they had been drawn besides, spread as the class is: few worlds tell little."""
+"""Worlds that are added, with the class's shares, because few worlds say little."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class WorldCells:
-    """Groups of people against the values of their class, so that beliefs stand in one small table.
+    """Groups of people by the values of their class, so that beliefs fit into one small table.
 
     Attributes
     ----------
@@ -51,7 +51,7 @@ class WorldCells:
 
     @property
     def shares(self) -> NDArray[np.float64]:
-        """Share of each value in the class of each group, float64 (g, w): what random worlds let one believe."""
+        """Return the share of each value in the class of each group, float64 (g, w): the belief by random worlds."""
         of_class = self.counts / self.counts.sum(axis=1, keepdims=True)
         chosen: NDArray[np.float64] = of_class[self.class_of_group]
         return chosen
@@ -70,7 +70,7 @@ class WorldCells:
 
 @dataclass(eq=False, repr=False)
 class Tally:
-    """What the worlds that were tried have in each cell.
+    """Counts of the worlds that were tried, cell by cell.
 
     Attributes
     ----------
@@ -91,7 +91,7 @@ class Tally:
 
     @classmethod
     def of(cls, cells: WorldCells) -> Tally:
-        """Start with no world."""
+        """Start without any world."""
         shape = (len(cells.members), cells.width)
         return cls(cells, 0, np.zeros(len(cells.counts)), np.zeros(shape), np.zeros(shape))
 
@@ -108,17 +108,17 @@ class Tally:
 
     @property
     def exact_belief(self) -> NDArray[np.float64]:
-        """Share of each value in the accepted worlds, all worlds having been tried; float64 (g, w)."""
+        """Return the share of each value in the accepted worlds, after trying all worlds; float64 (g, w)."""
         left = self.alive[self.cells.class_of_group, None]
         belief: NDArray[np.float64] = np.where(left > 0, self.accepted / np.maximum(left, 1), self.cells.shares)
         return belief
 
     @property
     def drawn_belief(self) -> NDArray[np.float64]:
-        """Estimate the same from worlds that were drawn, float64 (g, w).
+        """Estimate the same from drawn worlds, float64 (g, w).
 
-        What accepted worlds have beyond all drawn ones is added to what the class says: so a class of which all worlds
-        are accepted tells exactly that, however few were drawn.
+        The excess of accepted worlds over all drawn ones is added to the class's shares. So a class whose worlds are
+        all accepted gives exactly its shares, however few worlds were drawn.
         """
         shares, left = self.cells.shares, self.alive[self.cells.class_of_group, None]
         among_accepted = (self.accepted + STEADYING * shares) / (left + STEADYING)
@@ -127,7 +127,7 @@ class Tally:
 
     @property
     def doubt(self) -> NDArray[np.float64]:
-        """Standard error of the highest of these beliefs of each group, float64 (g,)."""
+        """Return the standard error of the highest of these beliefs of each group, float64 (g,)."""
         highest = self.drawn_belief.max(axis=1)
         more = 1 / (self.alive[self.cells.class_of_group] + STEADYING) - 1 / (self.tried + STEADYING)
         error: NDArray[np.float64] = np.sqrt(highest * (1 - highest) * more)
@@ -164,7 +164,7 @@ def cells_of(
 
 
 def world_count(cells: WorldCells, most: int) -> int:
-    """Count the different worlds, or return ``most + 1`` where there are more."""
+    """Count the different worlds, or return ``most + 1`` if there are more."""
     worlds = 1
     for counts in cells.counts:
         placed = 0
@@ -177,14 +177,14 @@ def world_count(cells: WorldCells, most: int) -> int:
 
 
 def every_world(classes: NDArray[np.int32], kinds: NDArray[np.integer]) -> Iterator[NDArray[np.int64]]:
-    """Yield every world once: for each person the place of a person of the same class whose values they take.
+    """Yield every world once: for each person, the place of a person of the same class whose values they take.
 
     Parameters
     ----------
     classes
         int32 (n,).
     kinds
-        Integers (n,): equal where two people have the same sensitive values, which it makes no difference to exchange.
+        Integers (n,): equal for people with the same sensitive values, whose exchange makes no difference.
     """
     members = [np.flatnonzero(classes == each) for each in range(int(classes.max()) + 1)]
     choices = [list(_arrangements(kinds[people].tolist(), people.tolist())) for people in members]
@@ -207,7 +207,7 @@ def random_worlds(
 
 
 def survivors(classes: NDArray[np.int32], count: int, again: Partition) -> NDArray[np.bool_]:
-    """Tell which classes a solution has again, with the same people; bool (c,)."""
+    """Tell which classes a solution reproduces, with the same people; bool (c,)."""
     of_class = np.zeros(count, dtype=np.int64)
     of_class[classes] = again.class_of
     together = np.ones(count, dtype=np.bool_)
@@ -219,7 +219,7 @@ def survivors(classes: NDArray[np.int32], count: int, again: Partition) -> NDArr
 
 
 def _arrangements(kinds: list[int], sources: list[int]) -> Iterator[list[int]]:
-    """Yield the different orders of `sources`, those of one kind being all the same."""
+    """Yield the different orders of `sources`; sources of one kind are interchangeable."""
     if not sources:
         yield []
         return

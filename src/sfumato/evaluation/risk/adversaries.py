@@ -1,4 +1,4 @@
-"""Prosecutor, journalist and marketer: what an attacker expects who knows the quasi-identifying attributes."""
+"""Prosecutor, journalist and marketer: what an attacker who knows the quasi-identifying attributes can expect."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from sfumato.kernels.mondrian.expected_inverse import expected_inverse
 
 @dataclass(frozen=True)
 class AboveThreshold:
-    """What lies above a threshold.
+    """The records and classes above a threshold.
 
     Attributes
     ----------
     threshold : Threshold
     records, classes : int
-        Whose risk is above it.
+        Those whose risk is above it.
     share : float
         Of all records.
     """
@@ -43,7 +43,7 @@ class Adversary:
     records : numpy.ndarray
         int64 (c,): records in each class.
     average : float
-        As the attacker's sources define it.
+        As the sources of the attacker's model define it.
     """
 
     name: str
@@ -75,7 +75,7 @@ def prosecutor(records: NDArray[np.int64], alike: NDArray[np.float64]) -> Advers
     records
         int64 (c,): records in each class.
     alike
-        float64 (c,): records that each class cannot be told from, its own included: `records`, unless stars count as
+        float64 (c,): records that look like each class, its own included: `records`, unless stars count as
         any value.
 
     References
@@ -111,7 +111,7 @@ def journalist_of_population(records: NDArray[np.int64], population: NDArray[np.
 
 
 def journalist_of_sample(records: NDArray[np.int64], alike: NDArray[np.float64], fraction: float) -> Adversary:
-    """Return the journalist's risk where only the sampling fraction is known: E(1 / F) given f.
+    """Return the journalist's risk if only the sampling fraction is known: E(1 / F) given f.
 
     Notes
     -----
@@ -123,7 +123,7 @@ def journalist_of_sample(records: NDArray[np.int64], alike: NDArray[np.float64],
 
 
 def individual(risks: NDArray[np.float64], records: NDArray[np.int64]) -> Adversary:
-    """Return a risk that was computed for each class as one of the attackers."""
+    """Return a risk that was computed for each class as an adversary."""
     return _averaged("individual", risks, records)
 
 

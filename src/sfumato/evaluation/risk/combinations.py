@@ -1,4 +1,4 @@
-"""Which columns tell people apart: distinction and separation of every combination."""
+"""Which columns distinguish people: distinction and separation of every combination."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from sfumato.kernels.combinations import combination_counts
 from sfumato.parallel import each
 
 MOST = 2_000_000
-"""Combinations beyond which nobody would read the result."""
+"""Most combinations that are measured: nobody would read more."""
 
 
 @dataclass(frozen=True)
 class Combination:
-    """How far some columns together tell records apart.
+    """How well some columns together distinguish records.
 
     Attributes
     ----------
@@ -27,7 +27,7 @@ class Combination:
     separation : float
         Share of all pairs of records that differ in at least one of the columns, in [0, 1].
     uniques : int
-        Records that are the only one with their values.
+        Sample uniques: records whose values no other record has.
     """
 
     columns: tuple[str, ...]
@@ -65,7 +65,7 @@ class Combinations:
         return len(self.members)
 
     def ranked(self, most: int | None = None) -> list[Combination]:
-        """Return the combinations, or the first `most`: those that tell most apart, of equal ones the small, first."""
+        """Return combinations, at most `most`: first those that distinguish most; of equal ones, small ones first."""
         sizes = self.members.sum(axis=1)
         order = np.lexsort((np.arange(len(self)), sizes, -self.separation, -self.distinction))
         return [self[int(place)] for place in order[:most]]
@@ -119,14 +119,14 @@ def measure_combinations(
 
     Notes
     -----
-    Every combination is counted exactly. Classes are split further from those of the combination without its lowest
-    column, and a class of one distinct record is never looked at again: cost O(t · m) at most, memory O(size · m) a
+    Every combination is counted exactly. The classes of a combination split those of the combination without its lowest
+    column, and a class of one distinct record is never split again: cost O(t · m) at most, memory O(size · m) a
     thread.
 
     References
     ----------
     R. Motwani, Y. Xu, "Efficient algorithms for masking and finding quasi-identifiers", 2007: a column set is an
-    α-distinct or α-separation quasi-identifier where these figures reach α.
+    α-distinct or α-separation quasi-identifier if these figures reach α.
     """
     members, parents = _tree(len(names), size)
     counts = np.zeros((len(members), 5), dtype=np.int64)
@@ -136,7 +136,7 @@ def measure_combinations(
     def count(column: int) -> None:
         combination_counts(columns, weights, offsets, column, column + 1, codes, counts)
 
-    # The largest branches first, so that no thread is left with one of them at the end.
+    # The largest branches come first, so that no thread is left with one of them at the end.
     each(count, reversed(range(len(names))), threads)
     _inherit(counts, members.sum(axis=1), parents)
     records = int(weights.sum())
@@ -154,7 +154,7 @@ def measure_combinations(
 
 
 def _offsets(columns: int, size: int) -> NDArray[np.int64]:
-    """Nodes between a combination that may grow by r columns and the child that column j makes; int64 (q, s + 1)."""
+    """Count nodes between a combination that may grow by r columns and its child with column j; int64 (q, s + 1)."""
     offsets = np.zeros((columns, size + 1), dtype=np.int64)
     for room in range(1, size + 1):
         below = [1 + combination_count(column, room - 1) for column in range(columns)]

@@ -11,8 +11,8 @@ from sfumato.kernels.mondrian.expected_inverse import expected_inverse
 def individual_risk(alike: NDArray[np.float64], weights: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return Benedetti and Franconi's risk of each class: E(1 / F) given f.
 
-    The records F of the population that are in a class of f sampled ones are taken as negative binomial: the trials it
-    took to sample f of them, each sampled with probability p = f / Σ w.
+    The records F of the population in a class of f sampled ones are modelled as negative binomial: the number of trials
+    to sample f of them, each sampled with probability p = f / Σ w.
 
     Parameters
     ----------
@@ -24,8 +24,8 @@ def individual_risk(alike: NDArray[np.float64], weights: NDArray[np.float64]) ->
     Returns
     -------
     numpy.ndarray
-        float64 (c,), between p / f and 1 / f. Where the weights of a class sum to no more than its records, the class
-        is the whole population's and its risk 1 / f.
+        float64 (c,), between p / f and 1 / f. If the weights of a class sum to no more than its records, the class is
+        the whole population's and its risk is 1 / f.
 
     Notes
     -----
@@ -54,9 +54,9 @@ def household_risk(risks: NDArray[np.float64], household_of: NDArray[np.integer]
     Returns
     -------
     numpy.ndarray
-        float64 (n,): the same for every record of a household. Its records are taken as found independently.
+        float64 (n,): the same for every record of a household. Its records are assumed to be found independently.
     """
-    # The sum of logarithms is minus infinity where somebody is found for certain.
+    # The sum of logarithms is minus infinity if somebody is found with certainty.
     with np.errstate(divide="ignore"):
         unfound = np.bincount(household_of, weights=np.log1p(-risks))
     found: NDArray[np.float64] = -np.expm1(unfound)[household_of]

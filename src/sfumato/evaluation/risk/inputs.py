@@ -1,4 +1,4 @@
-"""What risks are measured on: a table, original or published, and what is known beside it."""
+"""What risks are measured on: a table, original or published, and what is known besides it."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from sfumato.table.schema import Attribute, Kind, Schema
 from sfumato.table.table import Table
 
 MOST_PEOPLE = 1e11
-"""No population is as large: numbers beyond are slips."""
+"""No population is so large: larger numbers are mistakes."""
 
 Wanted = TypeVar("Wanted")
 Read = TypeVar("Read")
@@ -37,7 +37,7 @@ Read = TypeVar("Read")
 
 @dataclass(frozen=True, eq=False, repr=False)
 class RiskInputs:
-    """All that risks follow from.
+    """Everything from which risks are computed.
 
     Letters: n records, c classes.
 
@@ -71,7 +71,7 @@ class OpenedTable:
     names : tuple of str
         Quasi-identifying columns.
     attributes : mapping of str to Attribute
-        How a population is read alike.
+        How to read a population in the same way.
     recoding : Recoding or None
         How it was published; None for an original table.
     """
@@ -88,7 +88,7 @@ def opened(
     beside: Sequence[str | None],
     recoding: Recoding | None,
 ) -> OpenedTable:
-    """Read a table, or take one that was read.
+    """Read a table, or take one that was already read.
 
     Parameters
     ----------
@@ -128,7 +128,7 @@ def _opened_table(table: Table, quasi_identifying: Sequence[str] | None) -> Open
     raise_all(InputError, [f"quasi_identifying: column {name!r} is not in the table" for name in missing])
     if not names:
         raise PolicyError("quasi_identifying: the schema has no quasi-identifying column; name some")
-    # Neither hierarchies nor domains matter to who equals whom.
+    # Neither hierarchies nor domains affect which records are equal.
     attributes = {name: Attribute(kind=table.kinds.get(name, Kind.CATEGORICAL)) for name in names}
     return OpenedTable(table.frame, names, attributes, None)
 
@@ -139,7 +139,7 @@ def _refuse_repeated(names: Sequence[str]) -> None:
 
 
 def _published(table: object) -> tuple[object, tuple[str, ...], Recoding]:
-    """Return what to read of a published table, and what it says of its columns and of how it was published."""
+    """Return what to read of a published table, and what it says about its columns and how it was published."""
     if isinstance(table, Release):
         published = generalized_table(table)
         return published.data, published.quasi_identifying, PublishedPolicy(table.policy).recoding()
@@ -163,7 +163,7 @@ def measured(
     threads: int,
     problems: Sequence[str] = (),
 ) -> RiskInputs:
-    """Read everything that is known beside a table, and group its records.
+    """Read everything that is known besides a table, and group its records.
 
     Parameters
     ----------
@@ -248,7 +248,7 @@ def _column(table: OpenedTable, name: str, option: str) -> pl.Series:
 
 
 def _population_of(table: OpenedTable, population: object) -> Table | pl.DataFrame:
-    """Return a population of original values to be covered by published ones, or one of values to be compared."""
+    """Return a population of original values for published ones to cover, or one of values to compare."""
     if isinstance(population, Release):
         population = generalized_table(population).data
     if isinstance(population, Table) and table.recoding is None:

@@ -1,4 +1,4 @@
-"""The quasi-identifying values of a table as numbers: classes of records that nothing tells apart."""
+"""The quasi-identifying values of a table as numbers: classes of indistinguishable records."""
 
 from __future__ import annotations
 
@@ -59,17 +59,17 @@ class Keys:
 
     @cached_property
     def columns(self) -> NDArray[np.unsignedinteger]:
-        """The values of the classes, one row for each column: (q, c)."""
+        """Return the values of the classes, one row for each column: (q, c)."""
         return np.ascontiguousarray(self.values.T)
 
     @cached_property
     def first_rows(self) -> NDArray[np.int64]:
-        """Row number (from 1) of the first record of each class, int64 (c,)."""
+        """Return the row number (from 1) of the first record of each class, int64 (c,)."""
         return first_records(self.class_of, self.count) + 1
 
     @property
     def starred(self) -> NDArray[np.int32]:
-        """The values of the classes with −1 for ``*``; int32 (c, q)."""
+        """Return the values of the classes with −1 for ``*``; int32 (c, q)."""
         values = self.values.astype(np.int32)
         return np.where(values == np.array(self.stars, dtype=np.int32), np.int32(-1), values)
 
@@ -100,7 +100,7 @@ def keys_of(columns: Sequence[pl.Series], threads: int = 1) -> Keys:
 
 
 def counted_in(keys: Keys, height: int) -> tuple[Keys, NDArray[np.int64]]:
-    """Divide a table that lies on top of its population.
+    """Separate a table from its population, which follows it.
 
     Parameters
     ----------

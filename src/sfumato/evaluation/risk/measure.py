@@ -38,7 +38,7 @@ Given = TypeVar("Given")
 Result = TypeVar("Result")
 
 USUAL_SIZE, USUAL_COMBINATIONS = 3, 2000
-"""Sizes that are looked at where none is asked for: up to three columns, fewer where there are many."""
+"""Default sizes of combinations: up to three columns, fewer if there are many columns."""
 
 
 def risk(
@@ -69,11 +69,11 @@ def risk(
         or frame needs them named.
     population
         Everybody who might be in the table, the records of the table included, for the journalist. A frame or file is
-        compared value by value: where the table is published, it must be published in the same way. A table from
-        :func:`sfumato.read_table` holds original values; where the table is published, they are counted under the
-        values that cover them, with the hierarchies of its schema.
+        compared value by value: if the table is published, it must be published in the same way. A table from
+        :func:`sfumato.read_table` holds original values; if the table is published, they are counted under the values
+        that cover them, with the hierarchies of its schema.
     sampling_fraction
-        Records of the table per record of the population, above 0 to 1, where there is no population table.
+        Records of the table per record of the population, above 0 to 1, if there is no population table.
     weights
         Column of sampling weights: how many people of the population each record stands for. For individual risk.
     household
@@ -82,8 +82,8 @@ def risk(
         Names (``"ema"``, ``"health-canada"``, ``"cms"``, ``"five"``) or numbers above 0, at most 1.
     special_uniques, combinations
         Most columns of a minimal sample unique (SUDA2), and of a combination whose distinction and separation are
-        measured; 0 leaves it out. None takes 3, or fewer where there are so many columns that more than 2000
-        combinations would be looked at.
+        measured; 0 leaves it out. None takes 3, or fewer if there are so many columns that more than 2000 combinations
+        would be measured.
     wildcards
         Count ``*`` as any value, as sdcMicro does, in class sizes and what follows from them; special uniques,
         combinations and population uniqueness still take it as a value of its own.
@@ -184,7 +184,7 @@ class _Found:
         return None if self.seen.weight is None else self._supported(self.keys.sums(self.seen.weight))
 
     def _supported(self, sizes: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Add what stars make each class compatible with, where they count as any value."""
+        """Add the records that stars make compatible with each class, if stars count as any value."""
         if not self.wildcards or max(self.keys.stars) < 0:
             return sizes
         return WildcardKAnonymity(1).support(self.keys.starred, sizes)  # type: ignore[arg-type]
@@ -295,7 +295,7 @@ def _journalist(found: _Found, alike: NDArray[np.float64]) -> Adversary | None:
 
 
 def _marketer(found: _Found, by_journalist: Adversary | None, by_prosecutor: Adversary) -> float:
-    """Return the expected share of right matches: against the population where it is known, else within the table."""
+    """Return the expected share of right matches: against the population if it is known, else within the table."""
     if by_journalist is None:
         return by_prosecutor.average
     return float((by_journalist.risks * found.keys.records).sum() / max(1, found.keys.height))

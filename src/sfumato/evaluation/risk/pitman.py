@@ -16,7 +16,7 @@ _LEAST, _MOST = 1e-7, 1 - 1e-9
 def pitman(counts: SizeCounts, fraction: float) -> float:
     """Estimate the share of the population that is unique in it.
 
-    The classes of sample and population are taken to follow Pitman's sampling formula with parameters θ and α, which
+    The classes of sample and population are assumed to follow Pitman's sampling formula with parameters θ and α, which
     are estimated from the sample by maximum likelihood.
 
     Parameters
@@ -29,12 +29,12 @@ def pitman(counts: SizeCounts, fraction: float) -> float:
     Returns
     -------
     float
-        Expected uniques among the N records of the population, over N; 0 where the sample has none.
+        Expected uniques among the N records of the population, over N; 0 if the sample has none.
 
     Notes
     -----
     θ is found by bisection for each α, and α by bisection on the likelihood of the best θ. *Departures*: the exact
-    expectation Γ(θ+1) / Γ(θ+α) · N Γ(θ+α+N−1) / Γ(θ+N) instead of its limit for large N; where α tends to 0, Ewens'
+    expectation Γ(θ+1) / Γ(θ+α) · N Γ(θ+α+N−1) / Γ(θ+N) instead of its limit for large N; if α tends to 0, Ewens'
     formula is used rather than no answer.
 
     References
@@ -45,7 +45,7 @@ def pitman(counts: SizeCounts, fraction: float) -> float:
         return 0.0
     population = counts.records / fraction
     if counts.total == counts.records:
-        # Nobody is like anybody else: the likelihood grows up to α = 1, where everybody is unique.
+        # All records differ: the likelihood grows up to α = 1, at which everybody is unique.
         return 1.0
     theta, alpha = pitman_parameters(counts)
     return min(1.0, _expected_uniques(theta, alpha, population) / population)
@@ -84,7 +84,7 @@ def _slope_theta(counts: SizeCounts, theta: float, alpha: float) -> float:
 
 
 def _slope_alpha(counts: SizeCounts, theta: float, alpha: float) -> float:
-    """Return that by α: Σ i / (θ + i α) − Σ over classes of Σ 1 / (i − α)."""
+    """Return the derivative of the log-likelihood by α: Σ i / (θ + i α) − Σ over classes of Σ 1 / (i − α)."""
     ends = digamma(np.array([theta / alpha + counts.total, theta / alpha + 1, 1 - alpha]))
     inverse = (ends[0] - ends[1]) / alpha
     inside = counts.classes * (digamma(counts.sizes.astype(np.float64) - alpha) - ends[2])

@@ -47,8 +47,8 @@ def covered_population(
     Raises
     ------
     SfumatoError
-        When the population lacks a column, or when labels cannot be read or cover nobody; for class means, which cover
-        nobody in particular.
+        When the population lacks a column, or when labels cannot be read or cover nobody; also for class means, which
+        cover nobody in particular.
 
     Notes
     -----
@@ -77,13 +77,13 @@ def covered_population(
 
 
 def population_problems(error: SfumatoError) -> InputError:
-    """Say of an error's problems that they are the population's."""
+    """Name the population in the problems of an error."""
     return InputError(*(f"population: {problem}" for problem in error.problems))
 
 
 def _means(columns: Sequence[GeneralizedColumn]) -> list[str]:
     return [
-        f"column {column.attribute.name!r} is published as class means, which do not tell whom they cover; measure it "
+        f"column {column.attribute.name!r} is published as class means, which do not show whom they cover; measure it "
         "with a sampling fraction instead"
         for column in columns
         if column.form is Form.MEAN
@@ -91,7 +91,7 @@ def _means(columns: Sequence[GeneralizedColumn]) -> list[str]:
 
 
 def _runs(column: GeneralizedColumn) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int32]]:
-    """Return the number of runs of each label, and both ends of each run; a member that nobody has is an empty one."""
+    """Return the number of runs of each label, and both ends of each run; a member that nobody has is an empty run."""
     if column.members is None:
         return np.ones(column.count, dtype=np.int64), column.low, column.high
     codes = column.members.codes

@@ -56,7 +56,7 @@ def population_uniqueness(records: NDArray[np.int64], fraction: float) -> Popula
     Notes
     -----
     The rule: Pitman's model up to a fraction of 0.1; beyond, the smaller of the slide negative binomial's and Zayatz'
-    estimate, or Zayatz' where the former has none.
+    estimate, or Zayatz' if the former has none.
 
     References
     ----------

@@ -20,7 +20,7 @@ from sfumato.evaluation.risk.thresholds import TOLERANCE, Threshold, as_threshol
 
 @dataclass(frozen=True, eq=False, repr=False)
 class RiskReport:
-    """Who can be found in a table, and by which columns. It is for the data steward: rows are named by their number.
+    """Who can be found in a table, and by which columns. It is for the data steward: it names row numbers.
 
     Attributes
     ----------
@@ -34,13 +34,13 @@ class RiskReport:
     individual : Adversary or None
         Benedetti and Franconi's risk; None without weights.
     marketer : float
-        Expected share of the records that an attacker matches to the right person who tries them all.
+        Expected share of the records that an attacker who tries them all matches to the right person.
     household : numpy.ndarray or None
         float64 (n,): risk that somebody of the record's household is found; None without households.
     sample_uniques : int
-        Records that are the only one with their values.
+        Records whose values no other record of the table has.
     population_uniques : int or None
-        Those of them that are the only one in the population table, too; None without one.
+        Those of them that are unique in the population table, too; None without one.
     population : PopulationUniqueness or None
         Estimated, without a population table; None without a sampling fraction or weights.
     special_uniques : SpecialUniques or None
@@ -72,7 +72,7 @@ class RiskReport:
 
     @property
     def adversaries(self) -> tuple[Adversary, ...]:
-        """Those whose risk is known class by class."""
+        """Return the adversaries whose risk is known class by class."""
         return tuple(one for one in (self.prosecutor, self.journalist, self.individual) if one is not None)
 
     def rows_above(self, threshold: str | float, adversary: str = "prosecutor") -> NDArray[np.int64]:
@@ -88,7 +88,7 @@ class RiskReport:
         Raises
         ------
         PolicyError
-            For a threshold that is none, or an adversary whose risk was not measured.
+            For an invalid threshold, or an adversary whose risk was not measured.
         """
         value = as_thresholds([threshold])[0].value
         if adversary == "household" and self.household is not None:
@@ -98,7 +98,7 @@ class RiskReport:
     def classes_above(self, threshold: str | float, adversary: str = "prosecutor") -> pl.DataFrame:
         """Return the classes whose risk is above a threshold, riskiest first: first row, records, risk.
 
-        Parameters and errors are those of :meth:`rows_above`, but for households.
+        Parameters and errors are those of :meth:`rows_above`, except for households.
         """
         value = as_thresholds([threshold])[0].value
         risks = self._named(adversary)
@@ -129,7 +129,7 @@ class RiskReport:
         return pl.DataFrame(columns)
 
     def draw(self, width: int = 50) -> str:
-        """Draw as text how many records share their quasi-identifying values with how many others."""
+        """Draw, as text, the share of the records in classes of each range of sizes."""
         from sfumato.evaluation.risk.risk_text import size_picture
 
         return size_picture(self, width)

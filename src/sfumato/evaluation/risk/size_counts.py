@@ -1,4 +1,4 @@
-"""How many classes there are of each size: all that models of population uniqueness look at."""
+"""How many classes there are of each size: all that models of population uniqueness use."""
 
 from __future__ import annotations
 

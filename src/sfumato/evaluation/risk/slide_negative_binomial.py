@@ -9,15 +9,15 @@ import numpy as np
 from sfumato.evaluation.risk.size_counts import SizeCounts
 
 _GRID = np.concatenate([np.logspace(-9, -2, 200), np.linspace(0.01, 0.99, 400)[1:], 1 - np.logspace(-2, -9, 200)[1:]])
-"""Values of β between which solutions are looked for."""
+"""Values of β between which the search looks for solutions."""
 
 
 def slide_negative_binomial(counts: SizeCounts, fraction: float) -> float | None:
     """Estimate the share of the population that is unique in it.
 
-    One less than the size of a population class is negative binomial with parameters α and β, so that K classes have
-    K β^α uniques. α and β make the expected numbers of sample classes of one and of two records the observed ones; K is
-    Shlosser's modified estimate of the number of classes of the population.
+    The size of a population class, less one, is negative binomial with parameters α and β, so K classes have K β^α
+    uniques. α and β are chosen so that the expected numbers of sample classes of one and of two records equal the
+    observed ones; K is Shlosser's modified estimate of the number of classes of the population.
 
     Parameters
     ----------
@@ -29,7 +29,7 @@ def slide_negative_binomial(counts: SizeCounts, fraction: float) -> float | None
     Returns
     -------
     float or None
-        None where no α and β fit. Where several do, the pair whose population is nearest to the real size.
+        None if no α and β fit. If several do, the pair whose population is nearest to the real size.
 
     Notes
     -----

@@ -1,4 +1,4 @@
-"""Special uniques: records that few columns are enough to single out (SUDA2), and scores from them."""
+"""Special uniques: records that a few columns single out (SUDA2), and their scores."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from sfumato.kernels.combinations import minimal_uniques
 
 MOST_COLUMNS = 62
-"""Columns whose sets fit into one machine word."""
+"""Most columns: a set of them fits into one machine word."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -24,7 +24,7 @@ class SpecialUniques:
     names : tuple of str
         All columns, q.
     size : int
-        Most columns of a minimal unique that was looked for.
+        Most columns of a minimal unique that was searched for.
     records : int
         Number of records n.
     record : numpy.ndarray
@@ -55,8 +55,8 @@ class SpecialUniques:
     def scores(self) -> NDArray[np.float64]:
         """SUDA score of each record, float64 (n,); 0 for records without a minimal unique.
 
-        A minimal unique of k of the q columns counts (q − k)(q − k − 1) … (q − size): the fewer columns, the more. A
-        factor that would be 0, where `size` is q, counts as 1.
+        A minimal unique of k of the q columns counts (q − k)(q − k − 1) … (q − size): the fewer columns, the higher. A
+        factor that would be 0 (if `size` is q) counts as 1.
         """
         scores: NDArray[np.float64] = np.bincount(self.record, weights=self._values, minlength=self.records)  # type: ignore[assignment]
         return scores
@@ -130,12 +130,12 @@ def find_special_uniques(
 
     Notes
     -----
-    Exact. Sets of columns are visited so that subsets come first, each class being split from that of a shorter set
-    and left alone once it holds one distinct record. Cost O(t · m) at most for t sets.
+    Exact. Sets of columns are visited so that subsets come first. Each class splits the class of a shorter set,
+    and is left alone once it holds one distinct record. Cost O(t · m) at most for t sets.
 
     *Departures.* The score is that of the manual of SUDA (Elliot and others, 2005) for a largest size that the user
     picks. DIS is Skinner and Elliot's θ = π n₁ / (π n₁ + 2 (1 − π) n₂) from the uniques n₁ and pairs n₂ of the table;
-    spreading it over records is ours: see :attr:`SpecialUniques.dis_scores`.
+    spreading it over records is an addition here: see :attr:`SpecialUniques.dis_scores`.
 
     References
     ----------
@@ -144,7 +144,7 @@ def find_special_uniques(
     measure of disclosure risk for microdata", 2002.
     """
     owner, bits = minimal_uniques(columns, weights, size, int(columns.max(initial=0)) + 1)
-    # Whoever is alone is the only record behind their distinct one.
+    # A unique record is the only one behind its distinct record.
     row_of = np.empty(len(weights), dtype=np.int64)
     row_of[record_of] = np.arange(len(record_of))
     order = np.lexsort((bits, row_of[owner]))

@@ -1,4 +1,4 @@
-"""Thresholds of risk, by the names of those who use them."""
+"""Thresholds of risk, named after those who use them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from sfumato.errors import PolicyError, raise_all
 from sfumato.numbers import figure
 
 TOLERANCE = 1e-12
-"""A risk above its threshold by less than this is one that rounding put there: 1/11 is not above 1/11."""
+"""A risk above its threshold by less than this is due to rounding: 1/11 is not above 1/11."""
 
 
 @dataclass(frozen=True)
@@ -20,7 +20,7 @@ class Threshold:
     Attributes
     ----------
     name : str
-        As it is asked for, or the number itself.
+        The name by which it is requested, or the number itself.
     value : float
         Above 0, at most 1.
     source : str
@@ -32,7 +32,7 @@ class Threshold:
     source: str = ""
 
     def __str__(self) -> str:
-        """Write the value, and its name where it has one."""
+        """Write the value, and its name if it has one."""
         value = figure(self.value, 3)
         return f"{value} ({self.name})" if self.source else value
 
@@ -54,7 +54,7 @@ DEFAULT = ("ema", "cms", "five")
 
 
 def as_thresholds(asked: Sequence[str | float]) -> tuple[Threshold, ...]:
-    """Return the thresholds that were asked for by name or number, lowest first.
+    """Return thresholds from names and numbers, lowest first.
 
     Raises
     ------

@@ -13,8 +13,8 @@ from sfumato.evaluation.risk.size_counts import SizeCounts
 def zayatz(counts: SizeCounts, fraction: float) -> float:
     """Estimate the share of the population that is unique in it.
 
-    The classes of the population are taken to have the sizes of those of the sample; Bayes' rule then says how likely a
-    sample unique is one of the population, each size being sampled without replacement.
+    The classes of the population are assumed to have the sizes of those of the sample. Bayes' rule then gives the
+    probability that a sample unique is unique in the population, with each size sampled without replacement.
 
     Parameters
     ----------
@@ -26,7 +26,7 @@ def zayatz(counts: SizeCounts, fraction: float) -> float:
     Returns
     -------
     float
-        0 where the sample has no uniques.
+        0 if the sample has no uniques.
 
     References
     ----------
@@ -44,7 +44,7 @@ def zayatz(counts: SizeCounts, fraction: float) -> float:
 
 
 def _one_sampled(sizes: NDArray[np.int64], sample: int, population: int) -> NDArray[np.float64]:
-    """Probability that a class of the population of each size has exactly one record in the sample; float64 (z,)."""
+    """Return the probability, for each size, that a population class has exactly one sampled record; float64 (z,)."""
     return np.array([_hypergeometric_one(int(size), sample, population) for size in sizes])
 
 

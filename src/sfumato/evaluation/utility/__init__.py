@@ -1,1 +1,1 @@
-"""What a release still serves."""
+"""What a release is still useful for."""

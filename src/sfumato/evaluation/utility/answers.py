@@ -23,7 +23,7 @@ from sfumato.table.table import Table
 Floats = NDArray[np.float64]
 
 SANITY = 0.001
-"""Share of the answer over all records below which an exact answer is not divided by."""
+"""Errors are divided by at least this share of the answer over all records."""
 
 
 def exact_answers(workload: Workload, table: Table) -> Floats:
@@ -43,7 +43,7 @@ def exact_answers(workload: Workload, table: Table) -> Floats:
     Raises
     ------
     PolicyError
-        With every query that is about columns that the table does not have, or that do not suit.
+        With every query about columns that the table does not have, or that do not suit.
     """
     return _answers(original_joint(_only(_asked(workload, table), workload)), workload)
 
@@ -59,7 +59,8 @@ def estimated_answers(
     published
         Tables of any kind.
     table
-        The original: what is public of it, its schema with domains and hierarchies, says what labels stand for.
+        The original. Only its public part is used: the schema, with domains and hierarchies, says what labels stand
+        for.
     recoding
         How a generalized table was published; None takes the defaults.
 
@@ -71,7 +72,7 @@ def estimated_answers(
     Raises
     ------
     PolicyError
-        With every query that is about columns that are not there, or that do not suit.
+        With every query about columns that do not exist, or that do not suit.
     InputError
         When published cells cannot be read.
 
@@ -83,18 +84,18 @@ def estimated_answers(
     matching sensitive values (Xiao and Tao 2006). Sliced tables: records of a bucket times the share of each column
     that matches; shared attributes count once, as conditions. Marginals: the smallest table that has all attributes,
     else tables are independent given what they share, which is iterative proportional fitting where the sets of
-    attributes have no cycle. A randomized table is taken as it is.
+    attributes have no cycle. A randomized table is taken unchanged.
 
-    Records that were suppressed are not there to be counted.
+    Suppressed records do not count.
 
-    Cost O(rows) for each query and each part of the tables that has to do with it.
+    Cost O(rows) for each query and each part of the tables that it involves.
     """
     return _estimated(workload, read_joint(published, _asked(workload, table), recoding))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Questions:
-    """Queries about an original, and what of it judges answers to them; worked out once, for however many releases.
+    """Queries about an original with their exact answers, computed once for any number of releases.
 
     Letters: q queries.
 
@@ -104,7 +105,7 @@ class Questions:
     exact : numpy.ndarray
         float64 (q,): answers from the original; NaN for an average over nobody.
     least : numpy.ndarray
-        float64 (q,): 0.1% of the answer over all records, the least that an error is divided by.
+        float64 (q,): 0.1% of the answer over all records, the smallest divisor of an error.
     """
 
     workload: Workload
@@ -118,14 +119,14 @@ class Questions:
         Raises
         ------
         PolicyError
-            With every query that is about columns that the table does not have, or that do not suit.
+            With every query about columns that the table does not have, or that do not suit.
         """
         _check(workload, domains)
         original = original_joint(_only(domains, workload))
         return cls(workload, _answers(original, workload), _least(workload, original))
 
     def errors(self, published: Joint) -> Floats:
-        """Return the relative error of what a release answers to each query, (q,); NaN for averages over nobody.
+        """Return the relative error of a release's answer to each query, (q,); NaN for averages over nobody.
 
         Raises
         ------
@@ -137,7 +138,7 @@ class Questions:
 
 @dataclass(frozen=True)
 class QueryErrors:
-    """How far estimated answers are from exact ones.
+    """Errors of estimated answers against exact ones.
 
     Attributes
     ----------
@@ -172,7 +173,7 @@ def relative_errors(workload: Workload, exact: Floats, estimated: Floats, table:
 
 
 def summarize(errors: Floats) -> QueryErrors:
-    """Return the spread of relative errors, those of queries without an answer left out.
+    """Return the spread of relative errors, without queries that have no answer.
 
     Raises
     ------
@@ -200,14 +201,20 @@ def _check(workload: Workload, domains: Mapping[str, Domain]) -> None:
 
 
 def _only(domains: Mapping[str, Domain], workload: Workload) -> Mapping[str, Domain]:
-    """Leave out what no query is about: fewer attributes, fewer distinct rows."""
+    """Leave out attributes that no query is about: fewer attributes, fewer distinct rows."""
     wanted = set(workload.attributes)
     return {name: domain for name, domain in domains.items() if name in wanted} or domains
 
 
 def _estimated(workload: Workload, published: Joint) -> Floats:
     missing = [name for name in workload.attributes if name not in published.spreads]
-    raise_all(InputError, [f"column {name!r} is not published, and queries are about it" for name in missing])
+    raise_all(
+        InputError,
+        [
+            f"column {name!r} is not published, but queries ask about it; leave it out of the queries"
+            for name in missing
+        ],
+    )
     return _answers(published, workload)
 
 
@@ -216,7 +223,7 @@ def _answers(joint: Joint, queries: Iterable[Query]) -> Floats:
 
 
 def _least(workload: Workload, original: Joint) -> Floats:
-    """Return the share of each query's aggregate over all records below which an answer is not divided by, (q,)."""
+    """Return the smallest divisor of each query's error: a share of its aggregate over all records, (q,)."""
     kinds = {(query.aggregate, query.of) for query in workload}
     whole = {kind: SANITY * abs(estimate(original, Query((), *kind))) for kind in kinds}
     return np.array([whole[query.aggregate, query.of] for query in workload])

@@ -1,4 +1,4 @@
-"""Original values in bins, so that distributions before and after can be held against each other."""
+"""Original values in bins, so that distributions before and after can be compared."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from sfumato.evaluation.utility.domains import Domain, Floats
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Bins:
-    """Some of an attribute's values together in each of b bins; missing values are bin b.
+    """An attribute's values, divided into b bins; missing values are bin b.
 
     Attributes
     ----------
@@ -20,7 +20,7 @@ class Bins:
         int64 (size + 1,): bin of each code.
     uppers : numpy.ndarray or None
         float64 (b,): highest number of each bin, rising; None for categories. A number between two original ones
-        belongs to the bin of the upper one, one beyond the last to the last.
+        belongs to the bin of the upper one; a number beyond the last belongs to the last bin.
     """
 
     bin_of: NDArray[np.int64]
@@ -28,7 +28,7 @@ class Bins:
 
     @property
     def count(self) -> int:
-        """Number of bins b, the one of missing values not counted."""
+        """Number of bins b, without the one of missing values."""
         return int(self.bin_of[-1])
 
 
@@ -41,7 +41,7 @@ def single_values(domain: Domain) -> Bins:
 
 
 def coarse(domain: Domain, numbers: int, categories: int) -> Bins:
-    """Put numbers into at most so many bins with about as many original records each; join rare categories into one.
+    """Put numbers into bins with about equally many original records; join rare categories into one bin.
 
     Numbers that are equal stay together. Of more than `categories` categories the most frequent keep a bin of their
     own, ties in code order; all others share the last one.

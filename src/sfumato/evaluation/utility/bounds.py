@@ -1,4 +1,4 @@
-"""What a release with permuted sensitive numbers says for certain: bounds of counts, sums and averages."""
+"""Certain bounds of counts, sums and averages from a release with permuted sensitive numbers."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ class Bounds:
     Attributes
     ----------
     count : int
-        Records that were hit, which is exact.
+        Records that satisfy the predicate; exact.
     sum_low, sum_high : float
     average_low, average_high : float
-        NaN where nobody was hit.
+        NaN if no record does.
     """
 
     count: int
@@ -31,11 +31,11 @@ class Bounds:
 
 
 def permutation_bounds(values: NDArray[np.floating], bucket: NDArray[np.integer], hits: NDArray[np.bool_]) -> Bounds:
-    """Bound the count, sum and average of sensitive numbers over the records that a predicate hits.
+    """Bound the count, sum and average of sensitive numbers over the records that satisfy a predicate.
 
-    Of a bucket with p records, q of which are hit, the hit ones may have the q smallest or the q largest values; the
-    sum is exact where q is 0 or p (Zhang, Koudas, Srivastava and Yu, *Aggregate query answering on anonymized tables*,
-    ICDE 2007).
+    Of a bucket with p records, q of which satisfy it, these q may have the q smallest or the q largest values; the sum
+    is exact if q is 0 or p (Zhang, Koudas, Srivastava and Yu, *Aggregate query answering on anonymized tables*, ICDE
+    2007).
 
     Parameters
     ----------
@@ -49,7 +49,7 @@ def permutation_bounds(values: NDArray[np.floating], bucket: NDArray[np.integer]
     Raises
     ------
     InputError
-        When the three are not of one length, or a number is missing.
+        When the three differ in length, or a number is missing.
 
     Notes
     -----
@@ -62,7 +62,7 @@ def permutation_bounds(values: NDArray[np.floating], bucket: NDArray[np.integer]
     Bounds(count=2, sum_low=30.0, sum_high=60.0, average_low=15.0, average_high=30.0)
     """
     if not len(values) == len(bucket) == len(hits):
-        raise InputError("bounds: values, buckets and hits must be of one length")
+        raise InputError("bounds: values, buckets and hits must have the same length")
     if not np.all(np.isfinite(values)):
         raise InputError("bounds: sensitive numbers must not be missing")
     order = np.lexsort((values, bucket))

@@ -30,10 +30,10 @@ from sfumato.parallel import Once
 from sfumato.table.table import Table
 
 NUMBER_CLASSES = 4
-"""Classes of about equal frequency into which a target of numbers is put."""
+"""Number of classes of about equal frequency into which a numeric target is divided."""
 
 TrainedOnce = Once[tuple[object, ...], float]
-"""Accuracies of classifiers trained on one original and tested on one table, by all else that they depend on."""
+"""Accuracies of classifiers trained on one original and tested on one table, by everything else that they depend on."""
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,7 @@ class Accuracy:
     original : float
         Trained on the records that the release was made from.
     baseline : float
-        Always naming the most frequent class of those records.
+        Accuracy of always naming the most frequent class of those records.
     """
 
     target: str
@@ -66,7 +66,7 @@ class Accuracy:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class _Records:
-    """Records as labels, and what these stand for."""
+    """Records as labels, and what the labels stand for."""
 
     spreads: Mapping[str, AttributeSpread]
     labels: Mapping[str, NDArray[np.int32]]
@@ -102,7 +102,7 @@ def accuracies(
     Parameters
     ----------
     original, published
-        What both say of all attributes together.
+        The joint distribution of all attributes in both.
     holdout
         Original records that the release was not made from, under the same schema.
     domains
@@ -112,13 +112,13 @@ def accuracies(
     learners
         Some of ``"decision-tree"``, ``"naive-bayes"`` and ``"logistic-regression"``.
     encoding
-        What a generalized cell is taken for: ``"midpoint"``, ``"bounds"`` or ``"expand"``; see
+        How a generalized cell is read: ``"midpoint"``, ``"bounds"`` or ``"expand"``; see
         :func:`~sfumato.evaluation.utility.features.measured_features`. Naive Bayes always takes shares of bins.
     seed
-        For putting records together and for draws; None draws from the operating system.
+        For combining records and for draws; None draws from the operating system.
     trained
-        What several releases of one original share, where they are tested on the same records: with a seed, classifiers
-        are trained on the original once.
+        What several releases of one original share if they are tested on the same records: with a seed, classifiers are
+        trained on the original once.
 
     Returns
     -------
@@ -134,9 +134,9 @@ def accuracies(
 
     Notes
     -----
-    Where rows of a release are no records (slicing, bucketization, marginals), they are put together at random inside
-    each bucket, as the publisher's permutation did; an attribute in several columns links them. A held-out category
-    that the original does not have is taken for missing.
+    If rows of a release are not records (slicing, bucketization, marginals), they are combined at random inside each
+    bucket, as the publisher's permutation did; an attribute in several columns links them. A held-out category that the
+    original does not have counts as missing.
 
     Of more than 100 categories, all but the 99 most frequent are one.
     """
@@ -157,7 +157,7 @@ def accuracies(
 
 @dataclass(frozen=True, eq=False, repr=False)
 class _Course:
-    """One target, to be predicted from other attributes."""
+    """One target and the attributes from which it is predicted."""
 
     target: Domain
     others: Sequence[Domain]
@@ -210,7 +210,7 @@ class _Course:
 
 
 def _exact_records(table: Table, domains: Sequence[Domain]) -> _Records:
-    """Read original records under another table's domains; categories that are not in these are missing."""
+    """Read original records under another table's domains; categories that these do not have are missing."""
     spreads, labels = {}, {}
     for domain in domains:
         reading = default_reading(domain, points=True)
@@ -225,7 +225,7 @@ def _problems(targets: Sequence[str], names: Sequence[str], learners: Sequence[s
         if name not in names
     ]
     if len(names) < 2:
-        problems.append("classifiers: need a published column beside the target")
+        problems.append("classifiers: need a published column besides the target")
     unknown = [name for name in learners if name not in LEARNERS]
     problems += [f"classifiers: {name!r} is unknown; known are {', '.join(LEARNERS)}" for name in unknown]
     if encoding not in ENCODINGS:

@@ -47,7 +47,7 @@ class Association:
 
     @property
     def change(self) -> float:
-        """What publishing added; negative where the association got weaker."""
+        """Return what publishing added; negative if the association got weaker."""
         return self.after - self.before
 
 
@@ -68,12 +68,12 @@ class Correlations:
 
     @property
     def mean_change(self) -> float:
-        """Mean of |φ² after − φ² before| over all pairs; 0 without pairs."""
+        """Return the mean of |φ² after − φ² before| over all pairs; 0 without pairs."""
         return float(np.mean([abs(pair.change) for pair in self.associations])) if self.associations else 0.0
 
     @property
     def kept(self) -> float:
-        """Share of the original association that is left: Σ min(before, after) / Σ before; 1 where there was none."""
+        """Return the share of the original association that is left, Σ min(before, after) / Σ before; else 1."""
         before = sum(pair.before for pair in self.associations)
         return sum(min(pair.before, pair.after) for pair in self.associations) / before if before > 0 else 1.0
 
@@ -88,12 +88,12 @@ class Correlations:
 
 
 def correlations(original: Joint, published: Joint, domains: Mapping[str, Domain]) -> Correlations:
-    """Hold single attributes and pairs of a release against the original.
+    """Compare single attributes and pairs of a release with the original.
 
     Parameters
     ----------
     original, published
-        What both say of all attributes together.
+        The joint distribution of all attributes in both.
     domains
         Attributes of the original; those that are not published are left out.
 
@@ -101,7 +101,7 @@ def correlations(original: Joint, published: Joint, domains: Mapping[str, Domain
     -----
     Single attributes: numbers in at most 256 bins of about equal frequency. φ² is Σ (f_ij − f_i f_j)² / (f_i f_j) over
     min(d₁, d₂) − 1 for d₁ and d₂ values that occur; numbers in at most 10 bins of about equal frequency, the missing
-    value among the values, all but 49 of the most frequent categories together.
+    value among the values, all but the 49 most frequent categories joined into one.
     """
     names = [name for name in domains if name in published.spreads]
     return Correlations(

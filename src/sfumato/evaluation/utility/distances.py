@@ -9,7 +9,7 @@ from sfumato.hierarchy.tree import Hierarchy
 
 
 def total_variation(one: Floats, other: Floats) -> float:
-    """Return ½ Σ |p − q|, in [0, 1]: what share of the records would have to change."""
+    """Return ½ Σ |p − q|, in [0, 1]: the share of the records that would have to change."""
     return float(np.abs(one - other).sum() / 2)
 
 
@@ -25,8 +25,8 @@ def earth_mover_over_numbers(one: Floats, other: Floats, numbers: Floats) -> flo
 def earth_movers(one: Floats, other: Floats, domain: Domain) -> Floats:
     """Return the earth mover's distance of t-closeness between rows of distributions over codes.
 
-    Over ranks for numbers (codes rise with them), over the hierarchy where there is one, else every two values are
-    equally far apart.
+    It is over ranks for numbers (codes rise with them), over the hierarchy if there is one, and otherwise any two
+    values are equally far apart.
 
     Parameters
     ----------

@@ -21,7 +21,7 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Domain:
-    """An original attribute, as queries see it.
+    """An original attribute as queries use it.
 
     Attributes
     ----------
@@ -43,7 +43,7 @@ class Domain:
 
     @cached_property
     def is_whole(self) -> bool:
-        """Whether all original numbers are whole, dates included: ranges then hold so many numbers, not a length."""
+        """Tell whether all original numbers are whole, dates included: ranges then hold numbers instead of a length."""
         return self.numbers is not None and bool(np.all(self.numbers == np.round(self.numbers)))
 
     @cached_property
@@ -58,13 +58,13 @@ class Domain:
 
     @cached_property
     def rising(self) -> Floats:
-        """The original records' numbers from the lowest to the highest, without missing ones."""
+        """Return the original records' numbers in rising order, without missing ones."""
         assert self.numbers is not None
         rising: Floats = np.sort(self.numbers[self.codes[self.codes < self.attribute.size]])
         return rising
 
     def matching(self, predicate: Predicate | None) -> Floats:
-        """Return 1 for codes that satisfy a predicate, else 0; (size + 1,). None is satisfied by all but missing ones.
+        """Return 1 for codes that satisfy a predicate, else 0; (size + 1,). None: all except the missing one do.
 
         The predicate suits the column: see :func:`query_problems`.
         """
@@ -89,12 +89,12 @@ def domains_of(encoded: EncodedTable) -> dict[str, Domain]:
 
 
 def query_problems(query: Query, domains: Mapping[str, Domain]) -> list[str]:
-    """Find the columns of a query that are not there, and what does not suit a column that is."""
+    """Find the columns of a query that do not exist, and predicates that do not suit their column."""
     problems = [_unknown(name) for name in query.attributes if name not in domains]
     for predicate in query.where:
         domain = domains.get(predicate.attribute)
         if domain is not None and isinstance(predicate, Among) is (domain.numbers is not None):
-            wanted = "is no column of numbers or dates: ask for values (Among)"
+            wanted = "holds no numbers or dates: ask for values (Among)"
             fitting = "holds numbers or dates: ask for a Range" if isinstance(predicate, Among) else wanted
             problems.append(f"query: column {predicate.attribute!r} {fitting}")
     if query.of is not None and query.of in domains and domains[query.of].numbers is None:
@@ -107,7 +107,7 @@ def _unknown(name: str) -> str:
 
 
 def _numbers(attribute: EncodedAttribute) -> Floats | None:
-    """Return the numbers of a measured attribute; those under a hierarchy are read off its leaves."""
+    """Return the numbers of a measured attribute; those under a hierarchy are read from its leaves."""
     if not is_measured(attribute.kind) or attribute.numbers is not None:
         return attribute.numbers
     if attribute.kind is Kind.DATE:

@@ -15,12 +15,12 @@ from sfumato.evaluation.utility.queries import Predicate, Query
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Factor:
-    """What a query asks of one attribute, label by label.
+    """A query's condition on one attribute, label by label.
 
     Attributes
     ----------
     value : numpy.ndarray
-        float64 (g,): share of each label's records that match; for the attribute that is added, times their number.
+        float64 (g,): share of each label's records that match; for the aggregated attribute, times their number.
     share : numpy.ndarray
         float64 (g,): the share alone.
     """
@@ -32,7 +32,7 @@ class Factor:
 def estimate(joint: Joint, query: Query) -> float:
     """Return the expected answer to a query; NaN for an average over nobody.
 
-    Cost O(rows) for each part that has to do with the query.
+    Cost O(rows) for each part that the query involves.
     """
     if query.aggregate == "count":
         return expected(joint, factors_of(joint, query))
@@ -44,7 +44,7 @@ def estimate(joint: Joint, query: Query) -> float:
 
 
 def factors_of(joint: Joint, query: Query, *, added: bool = False) -> dict[str, Factor]:
-    """Return the factor of every attribute of a query; the one of its aggregate is `added`, or must not be missing."""
+    """Return the factor of every attribute of a query; that of its aggregate is `added`, or requires a value."""
     predicates: dict[str, Predicate | None] = dict.fromkeys(query.attributes)
     predicates |= {predicate.attribute: predicate for predicate in query.where}
     factors = {}
@@ -77,7 +77,7 @@ def expected_by_label(joint: Joint, factors: Mapping[str, Factor], name: str) ->
 
     Notes
     -----
-    Cost that of one query, however many labels there are.
+    Cost of one query, however many labels there are.
     """
     whole = joint.smallest_with((*factors, name))
     if whole is not None:
@@ -144,9 +144,9 @@ def _row_values(joint: Joint, place: int, factors: Mapping[str, Factor], without
 
 
 def _conditions(joint: Joint, place: int, link: Link, factors: Mapping[str, Factor]) -> Floats:
-    """Return the records behind each row that satisfy predicates which other parts own and the link does not carry.
+    """Return the records behind each row that satisfy predicates of other parts that the link does not carry.
 
-    They are counted already, elsewhere in the tree: here they are conditions.
+    Other parts of the tree already count these predicates; here they are conditions.
     """
     part = joint.parts[place]
     weights = part.counts
@@ -169,7 +169,7 @@ def histogram(joint: Joint, name: str, bins: Bins) -> Floats:
 def contingency(joint: Joint, one: str, other: str, bins: Mapping[str, Bins]) -> Floats:
     """Return the expected number of records in each pair of bins of two attributes, (b + 1, b' + 1).
 
-    Cost that of one query for each bin of the attribute that has fewer.
+    Cost of one query for each bin of the attribute that has fewer bins.
     """
     if bins[other].count < bins[one].count:
         flipped: Floats = contingency(joint, other, one, bins).T

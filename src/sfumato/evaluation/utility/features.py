@@ -1,4 +1,4 @@
-"""Records as numbers for classifiers: what a generalized cell is taken for, and exact cells in the same form."""
+"""Records as numbers for classifiers: how a generalized cell is read, and exact cells in the same form."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ def measured_features(
 ) -> Floats:
     """Return one row per record: numbers as numbers, a column for each category.
 
-    ``"midpoint"``: the middle of an interval; each category the share that it has in a set or node. ``"bounds"``: both
-    ends of an interval, categories as before. ``"expand"``: an original value drawn evenly from what the cell stands
-    for. A missing number is the original mean, with a column that says so.
+    ``"midpoint"``: the middle of an interval; each category has its share in a set or node. ``"bounds"``: both ends of
+    an interval, categories as before. ``"expand"``: an original value drawn evenly from those that the cell stands for.
+    A missing number is the original mean, with a column that says so.
     """
     columns: list[Floats] = []
     for domain in domains:
@@ -52,7 +52,7 @@ def binned_features(spreads: Mapping[str, AttributeSpread], labels: Labels, doma
 def target_classes(
     spread: AttributeSpread, label_of: NDArray[np.int32], bins: Bins, rng: np.random.Generator
 ) -> NDArray[np.int64]:
-    """Return the bin of each record, drawn by their shares where a cell stands for several; b where it is missing."""
+    """Return the bin of each record, drawn by their shares if a cell stands for several; b if it is missing."""
     shares = spread.histogram(bins)
     sure = shares.max(axis=1) > 1 - 1e-9
     found: NDArray[np.int64] = shares.argmax(axis=1)[label_of]

@@ -1,4 +1,4 @@
-"""Published tables as one estimated joint distribution: parts with counts, hung together by what they share."""
+"""Published tables as one estimated joint distribution: parts with counts, linked by what they share."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class JointPart:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Link:
-    """How a part hangs on the one above it.
+    """How a part is linked to the one above it.
 
     Attributes
     ----------
@@ -50,7 +50,7 @@ class Link:
     groups : int
         Number of groups of rows with equal bucket and equal shared values.
     group_of, group_above : numpy.ndarray
-        int64: group of each row of the part, and of each row of the part above; `groups` where the part has no such
+        int64: group of each row of the part, and of each row of the part above; `groups` if the part has no such
         row.
     """
 
@@ -63,8 +63,8 @@ class Link:
     def average(self, values: Floats, weights: Floats) -> Floats:
         """Return the weighted mean of `values`, one per row, in each group, and over all rows last; 0 without weight.
 
-        That of all rows stands for combinations that the part does not have, e.g. because their counts were too small
-        to be published.
+        The mean over all rows stands for combinations that the part does not have, e.g. because their counts were too
+        small to be published.
         """
         sums = np.bincount(self.group_of, weights * values, self.groups + 1)
         totals = np.bincount(self.group_of, weights, self.groups + 1)
@@ -74,13 +74,13 @@ class Link:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Joint:
-    """What a recipient can work out about all attributes together.
+    """What a recipient can infer about all attributes together.
 
     Inside a bucket, parts that share nothing are independent; a part that shares attributes with another is independent
-    of everything else given those. Each part hangs on the one with which it shares most (a heaviest spanning forest),
-    so that what is shared counts once. Where the sets of attributes have no cycle, this is the distribution of greatest
-    entropy with these tables. Where they have one, a shared value outside the link is conditioned on by the query's
-    predicate alone.
+    of everything else given those. Each part is linked to the one with which it shares most (a heaviest spanning
+    forest), so that what is shared counts once. If the sets of attributes have no cycle, this is the distribution of
+    greatest entropy with these tables. If they have one, a shared value outside the link is conditioned on by the
+    query's predicate alone.
 
     Attributes
     ----------
@@ -90,9 +90,9 @@ class Joint:
     sizes : numpy.ndarray
         float64: records in each bucket.
     links : tuple of Link or None
-        One for each part; None for one that hangs on nothing.
+        One for each part; None for a root.
     order : tuple of int
-        Parts, each after the one that it hangs on.
+        Parts, each after its parent.
     """
 
     spreads: Mapping[str, AttributeSpread]
@@ -108,7 +108,7 @@ class Joint:
 
     @cached_property
     def owner(self) -> Mapping[str, int]:
-        """The part of each attribute where its predicate is counted: the highest that has it."""
+        """Return the part that counts each attribute's predicate: the highest that has the attribute."""
         owners: dict[str, int] = {}
         for place in self.order:
             for name in self.parts[place].label_of:
@@ -117,7 +117,7 @@ class Joint:
 
     @cached_property
     def children(self) -> tuple[tuple[int, ...], ...]:
-        """The parts that hang on each."""
+        """Return the children of each part."""
         return tuple(
             tuple(child for child in self.order if (link := self.links[child]) and link.parent == place)
             for place in range(len(self.parts))
@@ -125,7 +125,7 @@ class Joint:
 
     @cached_property
     def subtree(self) -> tuple[frozenset[str], ...]:
-        """Attributes owned by each part or one below it."""
+        """Return the attributes owned by each part or one below it."""
         found: list[frozenset[str]] = [frozenset()] * len(self.parts)
         for place in reversed(self.order):
             own = {name for name, owner in self.owner.items() if owner == place}
@@ -134,7 +134,7 @@ class Joint:
 
     @property
     def roots(self) -> tuple[int, ...]:
-        """The parts that hang on nothing."""
+        """Return the parts without a parent."""
         return tuple(place for place in self.order if self.links[place] is None)
 
     def smallest_with(self, names: Sequence[str]) -> int | None:
@@ -144,7 +144,7 @@ class Joint:
 
 
 def assemble(spreads: Mapping[str, AttributeSpread], parts: Sequence[JointPart], buckets: int) -> Joint:
-    """Hang parts together. Cost O(rows) for each link."""
+    """Link parts to trees. Cost O(rows) for each link."""
     totals = [np.bincount(part.bucket, part.counts, buckets) for part in parts]
     sizes = np.max(totals, axis=0)
     parents, order = _forest([frozenset(part.label_of) for part in parts])
@@ -155,7 +155,7 @@ def assemble(spreads: Mapping[str, AttributeSpread], parts: Sequence[JointPart],
 
 
 def _forest(names: Sequence[frozenset[str]]) -> tuple[list[int | None], tuple[int, ...]]:
-    """Find what each set hangs on: trees that grow by the largest intersection; ties in the order given."""
+    """Find the parent of each set: trees that grow by the largest intersection; ties in the given order."""
     parents: list[int | None] = [None] * len(names)
     order: list[int] = []
     outside = list(range(len(names)))

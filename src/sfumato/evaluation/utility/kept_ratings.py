@@ -1,4 +1,4 @@
-"""What is kept of ratings that were made anonymous: issues, how they go together, and what can be predicted."""
+"""What anonymous ratings keep: issues, their correlations, and what can be predicted."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from sfumato.settings import is_finite_number
 from sfumato.table.ratings.ratings import Ratings
 
 MOST_HELD_OUT = 20_000
-"""Ratings that are predicted at most."""
+"""Most ratings that are predicted."""
 
 _CORRELATED = 100  # most rated issues
 _FEWEST_PAIRS = 10  # records that rated both
@@ -25,7 +25,7 @@ _FEWEST_PAIRS = 10  # records that rated both
 
 @dataclass(frozen=True, eq=False, repr=False)
 class RatingUtility:
-    """What is kept; made by :func:`sfumato.rating_utility`. All of it was counted on the original: for the steward.
+    """What ratings keep; made by :func:`sfumato.rating_utility`. It was counted on the original: for the steward.
 
     Attributes
     ----------
@@ -39,7 +39,7 @@ class RatingUtility:
     recommenders : polars.DataFrame
         ``method``, ``learned_from`` (``"original"``, ``"release"``), ``rmse``, ``mae`` on ratings that were held out.
     held_out : int
-        How many.
+        Number of ratings that were held out.
     """
 
     issues: pl.DataFrame
@@ -54,18 +54,18 @@ class RatingUtility:
 
     @property
     def mean_difference(self) -> float | None:
-        """Mean absolute difference of an issue's mean, each published rating counting once; None without any."""
+        """Return the mean absolute difference of issues' means, weighted by published ratings; None without any."""
         off = (self.issues["mean"] - self.issues["published_mean"]).abs()
         return _weighted(off, self.issues["published"])
 
     @property
     def distance(self) -> float | None:
-        """Mean distance of an issue's distributions, each published rating counting once."""
+        """Return the mean distance of issues' distributions, weighted by published ratings."""
         return _weighted(self.issues["distance"], self.issues["published"])
 
     @property
     def correlation_difference(self) -> float | None:
-        """Mean absolute difference of the correlations that can still be computed."""
+        """Return the mean absolute difference of the correlations that can still be computed."""
         off = (self.correlations["correlation"] - self.correlations["published"]).abs().drop_nulls()
         return float(off.to_numpy().mean()) if len(off) else None
 
@@ -113,7 +113,7 @@ def rating_utility(
     Parameters
     ----------
     original
-        What the release was made from.
+        The ratings that the release was made from.
     release
         As :func:`sfumato.anonymize_ratings` returns it.
     held_out
@@ -128,12 +128,12 @@ def rating_utility(
     Raises
     ------
     PolicyError
-        When a setting is none, the release was made from other ratings, or there are fewer than two ratings.
+        When a setting is invalid, the release was made from other ratings, or there are fewer than two ratings.
 
     Notes
     -----
     *Recommenders.* Original ratings are drawn and held out. One recommender learns from the other original ratings, one
-    from the published ratings but for those of the same person and issue. Both predict what was held out; a person who
+    from the published ratings except those of the same person and issue. Both predict what was held out; a person who
     is not published has no ratings to learn from. Cost O(z log z + held out · ratings of a user · raters of an issue).
     """
     raise_all(PolicyError, _problems(original, release, held_out, seed))
@@ -152,16 +152,16 @@ def rating_utility(
 def _problems(original: object, release: object, held_out: object, seed: object) -> list[str]:
     found = []
     if not isinstance(original, Ratings):
-        found.append("original is no Ratings; read them with sfumato.read_ratings(...)")
+        found.append("original must be Ratings; read them with sfumato.read_ratings(...)")
     if not isinstance(release, RatingRelease):
-        found.append("release is no RatingRelease; make one with sfumato.anonymize_ratings(...)")
+        found.append("release must be a RatingRelease; make one with sfumato.anonymize_ratings(...)")
     if not (is_finite_number(held_out) and 0 < held_out < 1):  # type: ignore[operator]
         found.append("held_out must be a number above 0 and below 1")
     if seed is not None and (isinstance(seed, bool) or not isinstance(seed, int) or seed < 0):
         found.append("seed must be a whole number of at least 0")
     if not found and isinstance(original, Ratings) and isinstance(release, RatingRelease):
         if set(original.names) != set(release.ratings.names) or original.height != release.loss.records:
-            found.append("the release was not made from these ratings")
+            found.append("the release was not made from these ratings; give those that it was made from")
         if len(original.issues) < 2:
             found.append("there are fewer than two ratings; nothing can be learned and predicted")
     return found
@@ -222,12 +222,12 @@ def _correlations(original: Ratings, before: KnownRatings, after: KnownRatings) 
 
 
 def _correlation(known: KnownRatings, chosen: NDArray[np.int64], original: Ratings) -> NDArray[np.float64]:
-    """Return the correlations of some issues over the records that rated both; NaN where they tell nothing."""
+    """Return the correlations of some issues over the records that rated both; NaN if they do not vary."""
     column_of = np.full(len(original.names), -1, dtype=np.int64)
     column_of[chosen] = np.arange(len(chosen))
     some = known.at(column_of[known.issues] >= 0)
     values, rated = np.zeros((2, original.height, len(chosen)), dtype=np.float64)
-    # About the middle of the scale, so that little is lost in the differences of the sums.
+    # Relative to the middle of the scale, so that little is lost in the differences of the sums.
     values[some.users, column_of[some.issues]] = some.values - (original.scale.low + original.scale.high) / 2
     rated[some.users, column_of[some.issues]] = 1
     both, sums, squares = rated.T @ rated, values.T @ rated, (values**2).T @ rated

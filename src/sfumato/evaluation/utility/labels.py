@@ -28,10 +28,10 @@ class LabelReading:
     form : Form
         The notation of generalized values.
     exact_first : bool
-        Whether an original value is always itself, though it looks like the notation. False where an exact value that
-        does so is escaped.
+        Whether an original value is always itself, even if it looks like the notation. False if such an exact value
+        is escaped.
     points : bool
-        Whether numbers may be others than the original ones: means, noise.
+        Whether numbers may differ from the original ones: means, noise.
     """
 
     form: Form
@@ -40,7 +40,7 @@ class LabelReading:
 
 
 def default_reading(domain: Domain, *, points: bool = False) -> LabelReading:
-    """Return how an attribute is written where values are published as they are, generalized ones in between."""
+    """Return how an attribute is written if exact and generalized values are mixed."""
     attribute = domain.attribute
     plain = Form.INTERVAL if attribute.is_numeric else Form.SET
     return LabelReading(plain if attribute.hierarchy is None else Form.ANCESTOR, exact_first=True, points=points)
@@ -68,7 +68,7 @@ def read_labels(
 
 
 def original_spread(domain: Domain) -> AttributeSpread:
-    """Return what the codes of the original stand for: themselves. The missing value is the last label."""
+    """Return what the codes of the original stand for: the values themselves. The missing value is the last label."""
     if domain.attribute.is_numeric:
         assert domain.numbers is not None
         numbers = np.append(domain.numbers, np.nan)
@@ -96,7 +96,7 @@ def _numbered(columns: Sequence[pl.Series]) -> tuple[pl.Series, list[NDArray[np.
 
 
 def _numbered_alone(column: pl.Series) -> tuple[pl.Series, list[NDArray[np.int32]]]:
-    """Do so for one column of texts, whose distinct values are distinct texts already."""
+    """Do the same for one column of texts, whose distinct values are already distinct texts."""
     distinct = distinct_of(column)
     texts = distinct.values.cast(pl.String).alias("label")
     return texts.extend_constant(None, 1), [distinct.rank_of[distinct.raw].astype(np.int32)]
@@ -122,7 +122,7 @@ def _points(labels: pl.Series, domain: Domain) -> tuple[AttributeSpread, NDArray
 
 def _intervals(labels: pl.Series, domain: Domain, reading: LabelReading) -> tuple[AttributeSpread, NDArray[np.bool_]]:
     coverage = parse(labels, domain.attribute, reading.form)
-    # What lies between the ends, inside the domain, is all that a recipient knows; which values do occur there is the
+    # A recipient knows only what lies between the ends, inside the domain; which values occur there is the
     # steward's knowledge.
     low, high, half_open = written_ends(labels, domain.attribute.kind)
     low, high = low.copy(), high - (half_open & domain.is_whole)
@@ -166,7 +166,7 @@ def _members(coverage: Coverage, missing: int) -> list[NDArray[np.int32]]:
 
 
 def _domain_values(domain: Domain) -> int:
-    """Count the values of the whole domain, declared ones that do not occur among them; not the missing one."""
+    """Count the values of the whole domain, including declared ones that do not occur, without the missing one."""
     attribute = domain.attribute
     return attribute.domain_size - (attribute.has_missing and attribute.hierarchy is None)
 

@@ -44,10 +44,10 @@ def predictions(learner: Learner, train: Floats, classes: Classes, test: Floats,
     """
     needed()
     if len(np.unique(classes)) < 2:
-        # Some classifiers refuse what needs no learning.
+        # Some classifiers refuse targets that need no learning.
         return np.full(len(test), classes[0])
     with warnings.catch_warnings():
-        # What has not converged after so many rounds predicts as well as it will.
+        # A model that has not converged after this many rounds will not predict better.
         warnings.simplefilter("ignore")
         model = _MADE[learner](seed)
         found: Classes = model.fit(train, classes).predict(test)
@@ -55,7 +55,7 @@ def predictions(learner: Learner, train: Floats, classes: Classes, test: Floats,
 
 
 def needed() -> None:
-    """Raise PolicyError where scikit-learn is not installed."""
+    """Raise PolicyError if scikit-learn is not installed."""
     try:
         import_module("sklearn")
     except ImportError:

@@ -49,7 +49,7 @@ def answer(
     workload
         Queries, or one.
     original
-        The original table; where there is a release, only its schema, domains and hierarchies are used.
+        The original table; with a release, only its schema, domains and hierarchies are used.
     release
         A release in memory, a release folder, or published tables of any kind; None answers from the original.
     recoding
@@ -98,7 +98,7 @@ def measure_utility(
     seed: int | None = None,
     progress: Progress = silent,
 ) -> Utility:
-    """Measure what a release of any kind keeps: answers, distributions, associations, what can be learnt from it.
+    """Measure what a release of any kind keeps: answers, distributions, associations, classifiers.
 
     Parameters
     ----------
@@ -107,21 +107,21 @@ def measure_utility(
     original
         The table that it was made from.
     workload
-        Queries to answer; None draws 1000 counts about published columns, and as many sums and averages where there are
+        Queries to answer; None draws 1000 counts about published columns, and as many sums and averages if there are
         numbers.
     holdout
-        Original records that the release was *not* made from, as :func:`sfumato.hold_out` keeps them back; classifiers
+        Original records that the release was *not* made from, as :func:`sfumato.hold_out` splits them off; classifiers
         are tested on them. None leaves classifiers out.
     targets
         What classifiers predict; None takes the sensitive attributes and the first quasi-identifying one of categories.
     classifiers
         Some of ``"decision-tree"``, ``"naive-bayes"``, ``"logistic-regression"``; they need scikit-learn.
     encoding
-        What a generalized cell is for a classifier: ``"midpoint"``, ``"bounds"`` or ``"expand"``.
+        How a classifier reads a generalized cell: ``"midpoint"``, ``"bounds"`` or ``"expand"``.
     recoding
         How a generalized table was published; None takes what a release says, else the defaults.
     seed
-        For queries, populations and for putting rows together; None draws from the operating system.
+        For queries, populations and for combining rows; None draws from the operating system.
     progress
         Called with (what, done, total).
 
@@ -140,8 +140,8 @@ def measure_utility(
     -----
     For how each kind answers see :func:`~sfumato.evaluation.utility.answers.estimated_answers`. The trade-off is that
     of Brickell and Shmatikov (*The cost of privacy*, KDD 2008) and of Li and Li (*On the tradeoff between privacy and
-    utility in data publishing*, KDD 2009): 200 populations that hold at least 1% of the records; what a release tells
-    of a person is worked out as attacks do. The researcher of the direct comparison uses the first of the classifiers.
+    utility in data publishing*, KDD 2009): 200 populations that hold at least 1% of the records; what a release says
+    about a person is computed as attacks do. The researcher of the direct comparison uses the first of the classifiers.
     """
     _refuse_strangers(original, recoding, holdout)
     raise_all(PolicyError, seed_problems(seed))
@@ -174,7 +174,7 @@ def measure_utility(
 def _refuse_strangers(original: object, recoding: object, holdout: object = None) -> None:
     problems = [] if isinstance(original, Table) else ["original: must be a table; read it with sfumato.read_table"]
     if holdout is not None and not isinstance(holdout, Table):
-        problems.append("holdout: must be a table; sfumato.hold_out keeps one back")
+        problems.append("holdout: must be a table; make one with sfumato.hold_out")
     if recoding is not None and not isinstance(recoding, Recoding):
         problems.append("recoding: must be a Recoding")
     raise_all(PolicyError, problems)
@@ -191,7 +191,7 @@ def _usual_workload(seen: ReleaseView, seed: int | None) -> Workload:
 
 
 def _trade_offs(seen: ReleaseView, learnt: Sequence[Accuracy], seed: int | None) -> tuple[tuple[TradeOff, ...], str]:
-    """Return one for each sensitive attribute, or why there is none."""
+    """Return a trade-off for each sensitive attribute, or why there is none."""
     told, reason = seen.told()
     if reason:
         return (), reason

@@ -1,4 +1,4 @@
-"""An original table, read once for everything that is held against it."""
+"""An original table, read once for everything that is compared with it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from sfumato.table.table import Table
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Original:
-    """What measuring needs of an original table; it depends on no release.
+    """What measuring needs from an original table; it depends on no release.
 
     Attributes
     ----------
@@ -31,11 +31,11 @@ class Original:
 
     @classmethod
     def of(cls, table: Table) -> Original:
-        """Read a table. Cost that of encoding it."""
+        """Read a table. The cost is that of encoding it."""
         encoded = encode(table)
         return cls(table, encoded, domains_of(encoded))
 
     @cached_property
     def joint(self) -> Joint:
-        """The records as a joint distribution of all attributes, which is exact."""
+        """Return the records as a joint distribution of all attributes, which is exact."""
         return original_joint(self.domains)

@@ -17,7 +17,7 @@ AGGREGATES: tuple[Aggregate, ...] = get_args(Aggregate)
 
 @dataclass(frozen=True, repr=False)
 class Range:
-    """Records whose number or date lies between two ends, both of which belong to it; a missing value never does.
+    """Records whose number or date lies between two ends, both included; a missing value never does.
 
     Parameters
     ----------
@@ -29,7 +29,7 @@ class Range:
     Raises
     ------
     PolicyError
-        When an end is no number or date, or the ends do not rise.
+        When an end is not a number or date, or the ends do not rise.
     """
 
     attribute: str
@@ -68,7 +68,7 @@ class Among:
     Raises
     ------
     PolicyError
-        When there is no value, or one is no text.
+        When there is no value, or one is not a text.
     """
 
     attribute: str
@@ -122,7 +122,7 @@ class Query:
             raise PolicyError("query: predicates must be Range or Among")
         names = [predicate.attribute for predicate in self.where]
         if len(set(names)) < len(names):
-            problems.append("query: two predicates are about the same column; join them")
+            problems.append("query: two predicates are about the same column; combine them into one")
         if self.aggregate not in AGGREGATES:
             problems.append(f"query: the aggregate must be one of {', '.join(AGGREGATES)}")
         elif (self.aggregate == "count") is not (self.of is None):
@@ -148,7 +148,7 @@ class Workload:
     Raises
     ------
     PolicyError
-        When there is none, or one is no query.
+        When there is none, or one is not a query.
     """
 
     queries: tuple[Query, ...]
@@ -168,7 +168,7 @@ class Workload:
         return len(self.queries)
 
     def __iter__(self) -> Iterator[Query]:
-        """Go through the queries."""
+        """Iterate over the queries."""
         return iter(self.queries)
 
     @cached_property
@@ -187,7 +187,7 @@ class Workload:
         Raises
         ------
         PolicyError
-            When they are none of a workload.
+            When they are not those of a workload.
         """
         try:
             return cls(tuple(_query_of(entry) for entry in values["queries"]))
@@ -235,5 +235,5 @@ def _is_end(end: object) -> bool:
 
 
 def number_or_day(end: float | date) -> float:
-    """Return a number as it is, a date as days since 1970-01-01."""
+    """Return a number unchanged, a date as days since 1970-01-01."""
     return float((end - date(1970, 1, 1)).days) if isinstance(end, date) else float(end)

@@ -10,10 +10,10 @@ from numpy.typing import NDArray
 from sfumato.kernels.ratings.recommend import learn_deviations, predict_from_neighbours
 
 SHRINK = 10.0
-"""Ratings that a deviation or a similarity of 0 counts as much as."""
+"""Number of ratings with deviation or similarity 0 that are assumed beforehand."""
 
 NEIGHBOURS = 20
-"""Similar issues that a prediction is made from."""
+"""Number of similar issues from which a prediction is made."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -45,9 +45,9 @@ def predictions(known: KnownRatings, wanted: KnownRatings, users: int, issues: i
     known
         At least one rating.
     wanted
-        Whose rating of what is predicted; its values are not looked at. Sorted by issue.
+        Users and issues whose ratings are predicted; its values are ignored. Sorted by issue.
     users, issues
-        How many there are.
+        Number of users and of issues.
 
     Returns
     -------
@@ -77,7 +77,7 @@ def predictions(known: KnownRatings, wanted: KnownRatings, users: int, issues: i
 
 
 def errors(predicted: NDArray[np.float64], values: NDArray[np.float64], low: float, high: float) -> tuple[float, float]:
-    """Return the root of the mean square error and the mean absolute error, predictions brought onto the scale."""
+    """Return the root of the mean square error and the mean absolute error, with predictions clipped to the scale."""
     off = np.clip(predicted, low, high) - values
     return float(np.sqrt(np.mean(off**2))), float(np.mean(np.abs(off)))
 

@@ -1,4 +1,4 @@
-"""Records drawn from published tables whose rows are none: a possible table behind the release."""
+"""Records drawn from published tables whose rows are not records: a possible table behind the release."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ Rows = NDArray[np.int64]
 
 
 def drawn_records(joint: Joint, rng: np.random.Generator) -> dict[str, NDArray[np.int32]]:
-    """Put the parts of a release together again at random.
+    """Combine the parts of a release at random.
 
-    Inside each bucket the rows of parts that share nothing stand beside each other in random order; rows of a part that
-    shares attributes with another stand beside rows with the same shared values. A table of records comes out as it is.
+    Inside each bucket, rows of parts that share nothing are combined in random order; rows of a part that shares
+    attributes with another are combined with rows of the same shared values. A table of records stays unchanged.
 
     Parameters
     ----------
     joint
         n records.
     rng
-        Decides what stands beside what.
+        Decides which rows are combined.
 
     Returns
     -------
@@ -49,8 +49,8 @@ def drawn_records(joint: Joint, rng: np.random.Generator) -> dict[str, NDArray[n
 def _matched(group_of: Rows, part: JointPart, wanted: Rows, groups: int, rng: np.random.Generator) -> Rows:
     """Return a row of the wanted group for each record.
 
-    Rows are taken in random order, each as often as it counts, and then again where a group is asked for more; any row
-    where a group has none.
+    Rows are taken in random order, each as often as it counts, and then again if a group needs more; any row if a group
+    has none.
     """
     offered = np.repeat(np.arange(len(part.counts)), np.rint(part.counts).astype(np.int64))
     offered = offered[np.lexsort((rng.random(len(offered)), group_of[offered]))]

@@ -1,4 +1,4 @@
-"""A release of any kind, read against its original, and what can be measured of it."""
+"""A release of any kind, read against its original, and what can be measured on it."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from sfumato.table.table import Table
 
 @dataclass(frozen=True)
 class AttackerView:
-    """What a release tells attackers of one sensitive attribute.
+    """What a release tells attackers about one sensitive attribute.
 
     Attributes
     ----------
@@ -58,7 +58,7 @@ class ReleaseView:
     recoding : Recoding
         How a generalized table was published.
     after : Joint
-        What the release says of all attributes together.
+        The release's joint distribution of all attributes.
     """
 
     published: Published
@@ -88,7 +88,7 @@ class ReleaseView:
 
     @property
     def having_values(self) -> list[str]:
-        """Published attributes of which the original has at least one value."""
+        """Return the published attributes of which the original has at least one value."""
         return [name for name in self.after.spreads if self.domains[name].attribute.size]
 
     def learnt(
@@ -114,12 +114,12 @@ class ReleaseView:
         )
 
     def told(self) -> tuple[list[AttackerView], str]:
-        """Return what attackers gain who ask the release about every person, or why that cannot be said."""
+        """Return what attackers gain by asking the release about every person, or why that is unknown."""
         names = [name for name in sensitive_of(self.published) if name in self.domains]
         if not names:
             return [], "the release has no sensitive attribute"
         if isinstance(self.published, RandomizedTable):
-            return [], "a randomized table says nothing certain of single people"
+            return [], "a randomized table says nothing certain about single people"
         try:
             return [self._told(name) for name in names], ""
         except InputError as error:
@@ -141,7 +141,7 @@ class ReleaseView:
 
 
 def error_figures(questions: Questions, published: Joint) -> tuple[dict[str, QueryErrors], dict[str, str]]:
-    """Return the errors of each aggregate, and why there are none of some."""
+    """Return the errors of each aggregate, and why some have none."""
     errors = questions.errors(published)
     aggregates = np.array([query.aggregate for query in questions.workload])
     found: dict[str, QueryErrors] = {}

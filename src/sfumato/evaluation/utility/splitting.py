@@ -1,4 +1,4 @@
-"""Keeping original records back, so that what is learnt from a release can be tested on people who are not in it."""
+"""Hold out original records, so that what is learnt from a release can be tested on people who are not in it."""
 
 from __future__ import annotations
 
@@ -13,26 +13,27 @@ from sfumato.table.table import Table
 def hold_out(table: Table, share: float = 1 / 3, *, seed: int | None = None) -> tuple[Table, Table]:
     """Split a table into records to publish and records to test on.
 
-    Stratified: as near as whole records allow, each value of the first sensitive attribute is split by the same share.
+    The split is stratified: as far as whole records allow, each value of the first sensitive attribute has the same
+    share.
 
     Parameters
     ----------
     table
         The original.
     share
-        Share of the records to keep back, above 0 and below 1.
+        Share of the records to hold out, above 0 and below 1.
     seed
         None draws from the operating system.
 
     Returns
     -------
     tuple of Table
-        What to anonymize, and what to keep back, both in the order of the table.
+        The records to anonymize, and those held out, both in the order of the table.
 
     Raises
     ------
     PolicyError
-        When the share is none.
+        When the share is invalid.
     InputError
         When one of the two would have no records.
 
@@ -55,7 +56,7 @@ def hold_out(table: Table, share: float = 1 / 3, *, seed: int | None = None) -> 
     kept = np.zeros(table.height, dtype=np.bool_)
     kept[order] = np.floor(places) > np.floor(places - share)
     if kept.all() or not kept.any():
-        raise InputError("hold out: the table has too few records to keep this share back")
+        raise InputError("hold out: the table has too few records for this share; choose another")
     parts = (np.flatnonzero(~kept), np.flatnonzero(kept))
     published, held = (Table(table.frame[rows], table.schema, table.kinds, table.source) for rows in parts)
     return published, held

@@ -1,4 +1,4 @@
-"""How the records under a published label are spread over original values: evenly, as the label says no more."""
+"""How the records under a published label are spread over original values: evenly, because the label says no more."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class AttributeSpread(Protocol):
         ...
 
     def moment(self, predicate: Predicate | None) -> Floats:
-        """Return the mean over each label's records of their number, 0 where it does not satisfy, (g,)."""
+        """Return the mean over each label's records of their number, 0 if it does not satisfy, (g,)."""
         ...
 
     def histogram(self, bins: Bins) -> Floats:
@@ -55,7 +55,7 @@ class AttributeSpread(Protocol):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class CodeSpread:
-    """Labels that stand for some original values, each as likely as the next: sets, nodes, exact values.
+    """Labels that stand for some original values, all equally likely: sets, nodes, exact values.
 
     Attributes
     ----------
@@ -63,7 +63,7 @@ class CodeSpread:
     members : Members
         Codes under each of g labels.
     divisor : numpy.ndarray
-        float64 (g,): values that a label stands for. More than its codes where a declared domain has values that do not
+        float64 (g,): values that a label stands for. More than its codes if a declared domain has values that do not
         occur.
     """
 
@@ -114,7 +114,7 @@ class CodeSpread:
         return np.where(missing, np.nan, low), np.where(missing, np.nan, high)
 
     def draw(self, label_of: NDArray[np.int32], rng: np.random.Generator) -> NDArray[np.generic]:
-        """Draw one of a label's codes, or its number where there is one."""
+        """Draw one of a label's codes, or its number if there is one."""
         starts = self.members.starts[label_of]
         sizes = self.members.starts[label_of + 1] - starts
         codes = self.members.codes[starts + rng.integers(0, sizes)]
@@ -123,16 +123,16 @@ class CodeSpread:
         return drawn
 
     def mean(self, of_code: Floats) -> Floats:
-        """Return the mean of something that is known of each code, (size + 1,), over each label's values."""
+        """Return the mean of a figure of each code, (size + 1,), over each label's values."""
         sums: Floats = np.add.reduceat(of_code[self.members.codes], self.members.starts[:-1])
         return sums / self.divisor
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class IntervalSpread:
-    """Labels that stand for intervals of numbers; a single number is one without length.
+    """Labels that stand for intervals of numbers; a single number is an interval without length.
 
-    Whole numbers: every whole number in ``[a..b]`` is as likely, whether it occurs or not. Others: evenly over the
+    Whole numbers: every whole number in ``[a..b]`` is equally likely, whether it occurs or not. Others: evenly over the
     length.
 
     Attributes
@@ -162,7 +162,7 @@ class IntervalSpread:
         return share * np.where(share > 0, (first + last) / 2, 0.0)
 
     def histogram(self, bins: Bins) -> Floats:
-        """Share between successive upper ends of bins; what lies beyond the last belongs to it."""
+        """Share between successive upper ends of bins; values beyond the last belong to it."""
         assert bins.uppers is not None
         below = [self._overlap(Range("", -np.inf, upper))[0] for upper in bins.uppers[:-1]]
         known = self.share(None)
@@ -170,7 +170,7 @@ class IntervalSpread:
         return np.column_stack([np.diff(cumulated, axis=1), 1.0 - known])
 
     def tally(self, counts: Floats, bins: Bins) -> Floats:
-        """Count up to each upper end; what lies beyond the last belongs to it."""
+        """Count up to each upper end; values beyond the last belong to it."""
         assert bins.uppers is not None
         below = [float(counts @ self._overlap(Range("", -np.inf, upper))[0]) for upper in bins.uppers[:-1]]
         known = float(counts @ self.share(None))

@@ -18,12 +18,12 @@ from sfumato.evaluation.utility.joint import Joint
 from sfumato.evaluation.utility.queries import Query, Workload
 
 SENSITIVE_BINS = 64
-"""Bins of about equal frequency into which sensitive numbers are put where populations are compared."""
+"""Bins of about equal frequency into which sensitive numbers are divided when populations are compared."""
 
 
 @dataclass(frozen=True)
 class DirectComparison:
-    """What an attacker gains against what a researcher gains, both over the table without quasi-identifiers.
+    """The gain of an attacker and of a researcher, both over the table without quasi-identifying attributes.
 
     Attributes
     ----------
@@ -42,12 +42,12 @@ class DirectComparison:
 
     @property
     def privacy_loss(self) -> float:
-        """What the attacker's accuracy gains."""
+        """Return the gain of the attacker's accuracy."""
         return self.adversary - self.baseline
 
     @property
     def utility_gain(self) -> float | None:
-        """What the classifier's accuracy gains; None without one."""
+        """Return the gain of the classifier's accuracy; None without one."""
         return None if self.classifier is None else self.classifier - self.baseline
 
 
@@ -60,13 +60,13 @@ class TradeOff:
     sensitive : str
     direct : DirectComparison
     privacy_loss : float
-        The largest, over all people, Jensen-Shannon divergence between the sensitive values of the whole table and
-        what the release tells of the person; in [0, ln 2].
+        The largest Jensen-Shannon divergence, over all people, between the sensitive values of the whole table and what
+        the release says about the person; in [0, ln 2].
     utility_loss : float or None
         The mean, over large populations, of the earth mover's distance between the sensitive values that a population
-        has and those that the release says it has, in [0, 1]; None where no population is large enough.
+        has and those that the release says it has, in [0, 1]; None if no population is large enough.
     populations : int
-        How many.
+        Number of these populations.
     """
 
     sensitive: str
@@ -91,9 +91,9 @@ def guessing_accuracy(shares: Floats, truth: NDArray[np.integer]) -> Floats:
     Parameters
     ----------
     shares
-        float64 (m, v): what is believed of each person; 0 throughout where nothing is.
+        float64 (m, v): the belief about each person; all 0 if there is none.
     truth
-        Integers (m,): true value; −1 where it is not among the v.
+        Integers (m,): true value; −1 if it is not among the v.
     """
     most = shares.max(axis=1, keepdims=True)
     likeliest = (shares >= most - 1e-12) & (most > 0)
@@ -103,7 +103,7 @@ def guessing_accuracy(shares: Floats, truth: NDArray[np.integer]) -> Floats:
 
 
 def privacy_losses(shares: Floats, prior: Floats) -> Floats:
-    """Return the Jensen-Shannon divergence of each person's belief from the prior, (m,); 0 where nothing is told."""
+    """Return the Jensen-Shannon divergence of each person's belief from the prior, (m,); 0 if there is none."""
     told = shares.sum(axis=1) > 0
     return np.where(told, jensen_shannon(shares, np.broadcast_to(prior, shares.shape)), 0.0)
 
@@ -116,13 +116,13 @@ def utility_loss(
     Parameters
     ----------
     original, published
-        What both say of all attributes together.
+        The joint distribution of all attributes in both.
     populations
         Their predicates, none of them on the sensitive attribute, say who belongs to each; aggregates do not matter.
     sensitive
         Missing values of it are left out.
     support
-        Share of the original records that a population must have at least.
+        Least share of the original records that a population must have.
 
     Returns
     -------
@@ -131,10 +131,10 @@ def utility_loss(
 
     Notes
     -----
-    Of a population in which the release has nobody, it says no more than of the whole table.
+    If the release has nobody of a population, it says no more about it than about the whole table.
 
-    The distance is that of t-closeness: over ranks of numbers, which are put into at most 64 bins, over the hierarchy
-    where there is one, else every two values are equally far apart. Cost one query for each population.
+    The distance is that of t-closeness: over ranks of numbers, which are divided into at most 64 bins; over the
+    hierarchy if there is one; otherwise any two values are equally far apart. Cost one query for each population.
     """
     if not 0 < support <= 1:
         raise InputError("support: must be above 0, at most 1")
@@ -171,7 +171,7 @@ def _bins(sensitive: Domain) -> Bins:
 
 
 def frontier(points: Sequence[tuple[float, float]]) -> tuple[int, ...]:
-    """Return the places of the points that no other beats in both privacy loss and utility loss.
+    """Return the places of the points that no other point beats in both privacy loss and utility loss.
 
     Parameters
     ----------
@@ -181,7 +181,7 @@ def frontier(points: Sequence[tuple[float, float]]) -> tuple[int, ...]:
     Returns
     -------
     tuple of int
-        By rising privacy loss; of equal points the first alone.
+        By rising privacy loss; of equal points only the first.
 
     Notes
     -----

@@ -25,9 +25,9 @@ from sfumato.recoding.choice import Recoding
 
 @dataclass(frozen=True, eq=False, repr=False)
 class _Source:
-    """A published table: the column of each attribute, and those of the bucket and of the count where it has them.
+    """A published table: the column of each attribute, and those of bucket and count if it has them.
 
-    Where it has no counts, every row stands for `weight` records.
+    Without counts, every row stands for `weight` records.
     """
 
     frame: pl.DataFrame
@@ -40,9 +40,9 @@ class _Source:
 def read_joint(published: Published, domains: Mapping[str, Domain], recoding: Recoding | None = None) -> Joint:
     """Read published data of any kind.
 
-    A generalized table, a randomized one: every row is a record, a generalized value stands for every original value
-    under it alike. Bucketized and sliced tables: parts are independent inside a bucket. Marginals: independent given
-    what they share. A sample counts as often as its records were drawn from.
+    A generalized or randomized table: every row is a record, and a generalized value stands for all original values
+    under it equally. Bucketized and sliced tables: parts are independent inside a bucket. Marginals: independent given
+    what they share. A record of a sample counts as often as the records that it was drawn from.
 
     Parameters
     ----------
@@ -55,7 +55,7 @@ def read_joint(published: Published, domains: Mapping[str, Domain], recoding: Re
     Raises
     ------
     InputError
-        When cells cannot be read: the original is another one, or the recoding.
+        When cells cannot be read: the original or the recoding is the wrong one.
     """
     readings = {name: default_reading(domain) for name, domain in domains.items()}
     if isinstance(published, PublishedTable):
@@ -85,7 +85,7 @@ def _generalized_readings(
 
 
 def _sources(published: Published) -> list[_Source]:
-    """Return every published table that says what occurs together."""
+    """Return every published table that shows which values occur together."""
     if isinstance(published, (PublishedTable, RandomizedTable)):
         names = (*published.quasi_identifying, *published.sensitive)
         missing = [name for name in names if name not in published.data.columns]
@@ -102,7 +102,7 @@ def _sources(published: Published) -> list[_Source]:
     if isinstance(published, MarginalTables):
         marginals = zip(published.marginals, published.columns, strict=True)
         return [_Source(frame, {name: name for name in column}, count=COUNT) for frame, column in marginals]
-    raise InputError(f"a release of the kind {published.kind!r} cannot be read here")
+    raise InputError(f"a release of the kind {published.kind!r} cannot be measured here")
 
 
 def _known(sources: list[_Source], domains: Mapping[str, Domain]) -> list[_Source]:
@@ -142,7 +142,7 @@ def _read(sources: Sequence[_Source], domains: Mapping[str, Domain], readings: M
 
 def _shape_problems(sources: Sequence[_Source]) -> list[str]:
     problems = [
-        f"column {column!r}: is no column of values, such as texts or numbers"
+        f"column {column!r}: does not hold values such as texts or numbers"
         for source in sources
         for column in source.columns.values()
         if source.frame[column].dtype.is_nested()
@@ -153,7 +153,7 @@ def _shape_problems(sources: Sequence[_Source]) -> list[str]:
 
 
 def _buckets(sources: Sequence[_Source]) -> tuple[list[NDArray[np.int64]], int]:
-    """Give the buckets of all tables the same numbers, from 0; a table without any has one."""
+    """Give the buckets of all tables the same numbers, from 0; a table without buckets has one."""
     numbers = [
         np.zeros(source.frame.height, dtype=np.int64)
         if source.bucket is None

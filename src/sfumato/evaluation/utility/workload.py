@@ -41,17 +41,17 @@ def query_workload(
     queries
         How many.
     dimensions
-        Quasi-identifying attributes in each query, drawn anew for each; None takes 3, or all where there are fewer.
+        Quasi-identifying attributes in each query, drawn anew for each; None takes 3, or all if there are fewer.
     selectivity
         Share s of the records that a query would select if its attributes were independent: each of its d predicates
         expects the share s^(1/d). A single value that is more frequent selects more.
     aggregates
         Which of ``"count"``, ``"sum"`` and ``"average"``, in turn.
     of
-        Columns of numbers for sums and averages, drawn for each; None takes all of them.
+        Columns of numbers for sums and averages, drawn for each query; None takes all of them.
     predicates
         ``"range"``: a range of numbers, or some of the values. ``"equality"``: one value, that of a random record;
-        `selectivity` then has no say.
+        `selectivity` then has no effect.
     attributes
         Quasi-identifying and sensitive attributes that predicates may be on; None takes all. Those without any value
         are left out.
@@ -69,9 +69,10 @@ def query_workload(
 
     Notes
     -----
-    A range reaches from one record to another in the order of their numbers, the expected share of all records apart,
-    and so covers whole numbers of ties. Of v values without order, the share of v, rounded up, is drawn (as in Xiao and
-    Tao, Anatomy, VLDB 2006). A table without a sensitive attribute has queries on quasi-identifying ones alone.
+    A range reaches from one record to another in the order of their numbers, with the expected share of all records
+    between them, and so covers ties as a whole. Of v values without order, the share of v, rounded up, is drawn (as in
+    Xiao and Tao, Anatomy, VLDB 2006). A table without a sensitive attribute has queries on quasi-identifying ones
+    alone.
 
     Examples
     --------
@@ -153,7 +154,7 @@ def _values(domain: Domain, share: float, predicates: Predicates, rng: np.random
     if predicates == "equality":
         known = domain.codes[domain.codes < domain.attribute.size]
         return Among(domain.name, (domain.texts[int(rng.choice(known))],))
-    # Where several shares of a whole come out a rounding error too high, rounding up would take a value too many.
+    # If several shares of a whole are too high by a rounding error, rounding up would take one value too many.
     wanted = max(1, math.ceil(share * len(domain.texts) - 1e-9))
     codes = rng.choice(len(domain.texts), wanted, replace=False)
     return Among(domain.name, tuple(domain.texts[int(code)] for code in sorted(codes)))
@@ -168,7 +169,7 @@ def _range(domain: Domain, low: float, high: float) -> Range:
 
 def _attribute_problems(unknown: Set[str], quasi: int) -> list[str]:
     problems = [
-        f"attributes: {name!r} is no quasi-identifying or sensitive column of the table" for name in sorted(unknown)
+        f"attributes: {name!r} is not a quasi-identifying or sensitive column of the table" for name in sorted(unknown)
     ]
     if not quasi:
         problems.append("attributes: no quasi-identifying column with a value is among them")
@@ -197,7 +198,7 @@ def _kind_problems(aggregates: Sequence[Aggregate], predicates: object) -> list[
 
 def _target_problems(aggregates: Sequence[Aggregate], targets: Sequence[str], numeric: Sequence[str]) -> list[str]:
     problems = [
-        f"of: column {name!r} is no quasi-identifying or sensitive column of numbers"
+        f"of: column {name!r} is not a quasi-identifying or sensitive column of numbers"
         for name in targets
         if name not in numeric
     ]

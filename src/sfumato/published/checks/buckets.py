@@ -30,10 +30,10 @@ def check_buckets(
     Parameters
     ----------
     published
-        Both tables; they count the same records in every bucket, or they could not have been put together.
+        Both tables; they count the same records in every bucket, or they could not have been built.
     models
-        What was promised. Models of equivalence classes are undecidable: quasi-identifying values are published as
-        they are, and nothing was promised of them.
+        What was promised. Models of equivalence classes are undecidable: quasi-identifying values are published
+        unchanged, and nothing was promised about them.
     sensitive
         Kind and hierarchy of the sensitive attribute.
 
@@ -60,7 +60,7 @@ def bucket_statistics(published: BucketizedTables, attribute: Attribute) -> Clas
 
 
 def _pairs(buckets: IntArray, codes: IntArray, counts: IntArray) -> tuple[IntArray, IntArray, IntArray]:
-    """Sort pairs of a bucket and a value, and sum the counts of equal ones; tables mostly come sorted and summed."""
+    """Sort pairs of a bucket and a value, and sum the counts of equal ones; most tables are sorted and summed."""
     counts = counts.astype(np.int64)
     keys = buckets * (codes.max(initial=0) + 1) + codes
     if bool((np.diff(keys) > 0).all()):
@@ -90,7 +90,7 @@ def _sensitive(attribute: EncodedAttribute, starts: IntArray, codes: IntArray, c
 
 def _check(model: PrivacyModel, statistics: ClassStatistics) -> Check:
     if "buckets" not in says(model).speaks_of:
-        return Check(promise_words(model), Outcome.UNDECIDABLE, detail="buckets promise nothing of equivalence classes")
+        return Check(promise_words(model), Outcome.UNDECIDABLE, detail="buckets have no equivalence classes")
     holds = model.holds(statistics)
     achieved = tuple(model.achieved(statistics))
     failing = int((~holds).sum())

@@ -28,7 +28,7 @@ from sfumato.table.table import Table
 from sfumato.table.text_order import FEW
 
 LONG_TEXT = 16
-"""Bytes from which on comparing the texts of a column beats numbering them."""
+"""From this many bytes on, comparing the texts of a column is faster than numbering them."""
 
 
 @dataclass(frozen=True)
@@ -39,11 +39,11 @@ class Verification:
     ----------
     checks : tuple of Check
     records, classes : int
-        Published records, and the groups of records that were looked at.
+        Published records, and the groups of records that were judged.
     unit : str
         What the groups are called.
     roles : Roles or None
-        What every published column was taken for, as the release itself says it; None where no columns were looked at.
+        The role of every published column, as the release itself says; None if no columns were judged.
     """
 
     checks: tuple[Check, ...]
@@ -54,7 +54,7 @@ class Verification:
 
     @property
     def ok(self) -> bool:
-        """Whether every promise that a release can be held to was recounted and holds."""
+        """Tell whether every required promise was recounted and holds, and nothing else is broken."""
         return all(
             check.outcome is Outcome.HOLDS or (check.outcome is Outcome.UNDECIDABLE and not check.required)
             for check in self.checks
@@ -65,7 +65,7 @@ class Verification:
         raise_all(VerificationError, (_said(check) for check in self.checks if check.outcome is Outcome.BROKEN))
 
     def raise_unless_ok(self) -> None:
-        """Raise VerificationError naming every promise that is broken or that the published data leave undecided."""
+        """Raise VerificationError naming every promise that is broken or left undecided by the published data."""
         undecided = (Outcome.BROKEN, Outcome.UNDECIDABLE)
         raise_all(
             VerificationError, (_said(check) for check in self.checks if check.required and check.outcome in undecided)
@@ -141,7 +141,7 @@ def published_statistics(
     *,
     values: bool = False,
 ) -> ClassStatistics:
-    """Class statistics of a published table, from nothing but its values; with each class's own where `values`."""
+    """Return class statistics of a published table from its values alone; with `values`, also those of each class."""
     quasi, private = _parts(data, quasi_identifying, sensitive)
     class_of, count = group_rows(quasi)
     published = numbered_values(quasi, class_of, count) if values else None
@@ -155,7 +155,7 @@ def published_statistics(
 def read_published(
     data: pl.DataFrame | str, quasi_identifying: Sequence[str], sensitive: Mapping[str, Attribute]
 ) -> Table:
-    """Read a published table as it stands: quasi-identifying values as text, blanks kept."""
+    """Read a published table unchanged: quasi-identifying values as text, blanks kept."""
     as_text = Attribute(kind=Kind.CATEGORICAL)
     schema = Schema(
         quasi_identifying=dict.fromkeys(quasi_identifying, as_text), sensitive=dict(sensitive), others="drop"
@@ -184,7 +184,7 @@ def _parts(
 def _with_categories(
     data: pl.DataFrame, quasi_identifying: Sequence[str], sensitive: Mapping[str, Attribute]
 ) -> pl.DataFrame:
-    """Make categories of the columns that are taken as text, but for long texts that only have to be compared."""
+    """Make categories of the text columns, except long texts that only have to be compared."""
     texts = _of_types(data, pl.String)
     compared = [name for name in quasi_identifying if name in texts and not _is_long(data[name])]
     categorical = [name for name, attribute in sensitive.items() if attribute.kind is Kind.CATEGORICAL]
@@ -201,7 +201,7 @@ def _is_long(texts: pl.Series) -> bool:
 
 
 def _labels(data: pl.DataFrame, names: Sequence[str]) -> list[pl.Series]:
-    """Take the columns of text as they are, and read the others."""
+    """Take text columns unchanged, and read the others."""
     texts = _of_types(data, pl.String, pl.Categorical, pl.Enum)
     found = {name: data[name] for name in names if name in texts and _readable(data[name])}
     unread = [name for name in names if name not in found]
@@ -210,14 +210,14 @@ def _labels(data: pl.DataFrame, names: Sequence[str]) -> list[pl.Series]:
 
 
 def _readable(column: pl.Series) -> bool:
-    """Tell whether texts may be taken as they are; else the reader has to tell what their values are."""
+    """Tell whether texts may be taken unchanged; otherwise the reader has to find out what their values are."""
     dtype = column.dtype
     if dtype == pl.String:
         # Blank texts are empty or begin with a blank, and blanks come before or after all that ASCII can print.
         distinct = column.filter((column < "!") | (column > "~"))
     else:
         distinct = dtype.categories if isinstance(dtype, pl.Enum) else texts_of(column)
-    # A blank text is a missing value to the reader; and it has something to say about a table without records.
+    # The reader takes a blank text for a missing value, and it reports tables without records.
     return not (column.is_empty() or _some_blank(distinct))
 
 

@@ -1,6 +1,6 @@
-"""Recounting releases of every kind from their published tables alone: one entry for each kind.
+"""Recount releases of every kind from their published tables alone: one entry for each kind.
 
-Nothing here knows which algorithm made the tables. What recounts a kind is loaded when a release of that kind comes.
+Nothing here knows which algorithm made the tables. The check of a kind is loaded when a release of that kind is opened.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from sfumato.table.schema import Attribute
 from sfumato.table.table import Table
 
 Recount = Callable[[Any, Sequence[PrivacyModel], Mapping[str, Attribute]], Verification]
-"""From tables, promised models and the sensitive attributes (kinds, hierarchies) to what became of every promise."""
+"""From tables, promised models and the sensitive attributes (kinds, hierarchies) to the outcome of every promise."""
 
 
 def recount(published: Published, models: Sequence[PrivacyModel], sensitive: Mapping[str, Attribute]) -> Verification:
@@ -44,7 +44,7 @@ def recount(published: Published, models: Sequence[PrivacyModel], sensitive: Map
     Returns
     -------
     Verification
-        One check for each model, in order; undecidable where the tables cannot tell, or where this version cannot
+        One check for each model, in order; undecidable if the tables do not decide it, or if this version cannot
         recount their kind.
     """
     found = RECOUNTS.get(type(published), _nothing)(published, models, sensitive)
@@ -52,7 +52,7 @@ def recount(published: Published, models: Sequence[PrivacyModel], sensitive: Map
 
 
 def verified(published: Published, table: Table, models: Sequence[PrivacyModel]) -> Verification:
-    """Recount tables that were just made; nothing that breaks a promise, or leaves one undecided, gets past this.
+    """Recount tables that were just made, and refuse any that break a promise or leave one undecided.
 
     Raises
     ------
@@ -102,7 +102,7 @@ def _marginals(
 def _rows(
     published: RandomizedTable, models: Sequence[PrivacyModel], sensitive: Mapping[str, Attribute]
 ) -> Verification:
-    return _undecided(models, published.data.height, "randomized values keep no syntactic promise")
+    return _undecided(models, published.data.height, "no model can be recounted from randomized values")
 
 
 def _nothing(published: Published, models: Sequence[PrivacyModel], sensitive: Mapping[str, Attribute]) -> Verification:

@@ -26,9 +26,9 @@ _PIECE = 1 << 17
 def group_rows(columns: Sequence[pl.Series]) -> tuple[NDArray[np.int32], int]:
     """Give equal rows the same number, in order of first appearance.
 
-    Categories are compared by their numbers. Texts are first told apart by their lengths alone; then each is compared
-    with that of the first row of its group, and the texts of groups in which some differ are numbered. So every text
-    is read, most of them once, and the result is exact.
+    Categories are compared by their numbers. Texts are first separated by length; then each is compared with that of
+    the first row of its group, and the texts of groups in which some differ are numbered. So every text is read, most
+    of them once, and the result is exact.
 
     Parameters
     ----------
@@ -59,7 +59,7 @@ def group_rows(columns: Sequence[pl.Series]) -> tuple[NDArray[np.int32], int]:
 def _told_apart(
     column: pl.Series, class_of: NDArray[np.int32], count: int, firsts: NDArray[np.integer]
 ) -> NDArray[np.int32] | None:
-    """Give the texts of groups in which some differ numbers from 1, all others 0; None where none differ."""
+    """Give texts a number from 1 on in groups in which some differ, 0 elsewhere; None if none differ."""
     different = _differing(column, firsts)
     if not different.any():
         return None
@@ -72,7 +72,7 @@ def _told_apart(
 
 
 def _differing(column: pl.Series, firsts: NDArray[np.integer]) -> NDArray[np.bool_]:
-    """Tell which texts differ from the one of the row that is named beside them, bool (n,)."""
+    """Tell which texts differ from the text of the row given for each, bool (n,)."""
 
     def compared(start: int) -> NDArray[np.bool_]:
         differs: NDArray[np.bool_] = (

@@ -1,4 +1,4 @@
-"""The promise that no recipient can recount: how many records were left out."""
+"""The only promise that no recipient can recount: how many records were left out."""
 
 from __future__ import annotations
 

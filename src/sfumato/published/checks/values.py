@@ -1,4 +1,4 @@
-"""The published values of each class as numbers, for models that look at single values."""
+"""The published values of each class as numbers, for models of single values."""
 
 from __future__ import annotations
 

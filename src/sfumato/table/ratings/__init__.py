@@ -1,1 +1,1 @@
-"""Survey ratings: sparse, read from long, wide and Netflix's form."""
+"""Survey ratings: sparse, read from long form, wide form and Netflix's form."""

@@ -1,4 +1,4 @@
-"""From ratings one by one, in any order, to rows of them."""
+"""Sort single ratings, in any order, into rows."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def assembled(entries: Entries, scale: Scale | None, choice: SensitiveIssues, la
     Raises
     ------
     InputError
-        With ratings off the scale, issues that a user rated twice and sensitive issues that there are not, all at once.
+        With ratings off the scale, issues that a user rated twice and unknown sensitive issues, all at once.
     """
     errors: list[SfumatoError] = []
     used = _fitting_scale(entries, scale, errors)

@@ -16,7 +16,7 @@ def rating_column(column: pl.Series, reading: ValueReading) -> pl.Series:
     Raises
     ------
     InputError
-        Counting what is no number, with the row of the first.
+        Counting cells that hold no number, with the row of the first.
     """
     if not isinstance(column.dtype, (pl.String, pl.Categorical, pl.Enum)):
         return typed_column(column, Kind.NUMERIC, reading)[0]
@@ -26,7 +26,7 @@ def rating_column(column: pl.Series, reading: ValueReading) -> pl.Series:
     if strangers:
         row = int(parsed.strangers.arg_max() or 0) + 1
         raise InputError(
-            f"column {column.name!r} is to hold ratings, but {strangers} row(s) hold no number, first in row {row}; "
+            f"column {column.name!r} should hold ratings, but {strangers} row(s) hold no number, first in row {row}; "
             "correct them, or list their text as missing"
         )
     return parsed.values

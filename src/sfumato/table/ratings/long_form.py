@@ -31,7 +31,7 @@ def read_long(source: TableSource, parts: Sequence[str | None], time: str | None
     source
         Where the columns come from.
     parts
-        Names of the columns of users, issues and ratings; None where it is the first, second or third.
+        Names of the columns of users, issues and ratings; None for the first, second or third column.
     time
         Name of the column of times, or None.
     reading
@@ -40,7 +40,7 @@ def read_long(source: TableSource, parts: Sequence[str | None], time: str | None
     Raises
     ------
     InputError
-        With columns that are missing, users or issues that are, and ratings that are no numbers.
+        With missing columns, missing users or issues, and ratings that are not numbers.
     """
     names = _columns(source.names, parts, time)
     users, issues, ratings, *times = source.read(names)
@@ -59,10 +59,10 @@ def _columns(names: Sequence[str], parts: Sequence[str | None], time: str | None
     if len(names) < len(PARTS):
         raise InputError(
             f"the long form needs a column each for users, issues and ratings, but there are {len(names)}; check the "
-            "separator, or say form='wide'"
+            "separator, or set form='wide'"
         )
     if all(_NUMBER.fullmatch(name) for name in names):
-        raise InputError("the first row holds only numbers, as a record does; without header, say header=False")
+        raise InputError("the first row holds only numbers, as a record does; if there is no header, set header=False")
     named = [part or names[place] for place, part in enumerate(parts)]
     wanted = [*named, *([] if time is None else [time])]
     raise_all(InputError, _column_problems(names, dict(zip((*PARTS, "time"), wanted, strict=False))))
@@ -72,7 +72,7 @@ def _columns(names: Sequence[str], parts: Sequence[str | None], time: str | None
 def _column_problems(names: Sequence[str], wanted: dict[str, str]) -> list[str]:
     problems = [f"{part}: there is no column {name!r}" for part, name in wanted.items() if name not in names]
     if not problems and len(set(wanted.values())) < len(wanted):
-        problems.append("one column has two parts; name those of user, issue and rating")
+        problems.append("one column is used twice; name different columns for user, issue and rating")
     return problems
 
 
@@ -84,7 +84,7 @@ def _identified(column: pl.Series, part: str, reading: ValueReading, errors: lis
         return None
     if distinct.missing:
         row = int(np.argmax((distinct.rank_of == len(distinct.values))[distinct.raw])) + 1
-        errors.append(InputError(f"{distinct.missing} row(s) name no {part}, first row {row}; complete or remove them"))
+        errors.append(InputError(f"{distinct.missing} row(s) have no {part}, first row {row}; complete or remove them"))
     return distinct
 
 

@@ -26,10 +26,10 @@ def netflix_source(path: object) -> FrameSource:
     Raises
     ------
     InputError
-        When it cannot be read or is laid out otherwise; row numbers are lines here.
+        When it cannot be read or has another layout; row numbers are line numbers here.
     """
     if not isinstance(path, (str, Path)):
-        raise InputError("form 'netflix' reads a text file; give its path, or say form='long' for a frame")
+        raise InputError("form 'netflix' reads a text file; give its path, or set form='long' for a frame")
     lines = _lines(Path(path))
     is_film = lines["rating"].is_null() & lines["user"].str.ends_with(":").fill_null(False)
     raise_all(InputError, _problems(lines, is_film))
@@ -45,13 +45,13 @@ def _lines(path: Path) -> pl.DataFrame:
     except FileNotFoundError:
         raise InputError("there is no such file; check the path") from None
     except (pl.exceptions.PolarsError, OSError):
-        raise InputError("the file cannot be read as lines of user,rating,date; check that it is whole") from None
+        raise InputError("the file cannot be read as lines of user,rating,date; check that it is complete") from None
 
 
 def _problems(lines: pl.DataFrame, is_film: pl.Series) -> list[str]:
     problems = []
     if not len(is_film) or not is_film[0]:
-        problems.append("the first line is no film (a number and a colon); say form='long' for a table of ratings")
+        problems.append("the first line is not a film (a number and a colon); set form='long' for a table of ratings")
     strange = lines["rating"].is_null() & ~is_film
     if strange.any():
         first = int(strange.arg_max() or 0) + 1

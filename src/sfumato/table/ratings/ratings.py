@@ -21,8 +21,8 @@ MOST_SUMMED = 2**31
 class Ratings:
     """What each record rated, and how. Build it with :func:`sfumato.read_ratings`.
 
-    Letters: n records (one per user), m issues, z ratings. Users' identifiers are gone: a record is known by its number
-    alone, which is the order in which users first appear in the source.
+    Letters: n records (one per user), m issues, z ratings. Users' identifiers are gone: a record has only a number,
+    which follows the order in which users first appear in the source.
 
     Attributes
     ----------
@@ -93,7 +93,7 @@ class Ratings:
         Raises
         ------
         InputError
-            Naming everything that no issue answers to.
+            Naming everything that matches no issue.
         """
         return replace(self, sensitive=sensitive_choice(sensitive).choose(self.names, self.raters))
 
@@ -110,7 +110,7 @@ class Ratings:
         count = len(self.issues)
         problems = []
         if len(self.codes) != count or self.starts[0] != 0 or self.starts[-1] != count:
-            problems.append("starts, issues and codes are not of one length")
+            problems.append("starts, issues and codes do not fit together in length")
         elif not rows_rise(self.starts, self.issues, len(self.names)):
             problems.append("the issues of a record must rise, and be below the number of names")
         elif count and int(self.codes.max()) >= self.scale.size:
@@ -120,5 +120,5 @@ class Ratings:
         if self.times is not None and len(self.times) != count:
             problems.append("times must have one entry for each rating")
         if self.height * self.scale.size >= MOST_SUMMED:
-            problems.append("there are too many records for a scale that fine; take a scale with a larger step")
+            problems.append("there are too many records for so fine a scale; take a scale with a larger step")
         return problems

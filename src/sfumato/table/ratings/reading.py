@@ -57,10 +57,10 @@ def read_ratings(
         a column per issue, as surveys do. ``"netflix"``: a text file with a line ``FILM:`` before the lines
         ``user,rating,date`` of each film.
     user, issue, rating
-        Columns of the long form; what is not named is the first, second and third column. In the wide form, `user` is a
+        Columns of the long form; by default the first, second and third column. In the wide form, `user` is a
         column to check for repeated users and to leave out.
     time
-        Column of the long form with the time of each rating (any name for Netflix' dates). Not declared, times are not
+        Column of the long form with the time of each rating (any name for Netflix' dates). If not given, times are not
         loaded.
     issues
         Columns of the wide form that are issues: names and patterns such as ``"A?"``. None takes all but `user`.
@@ -69,7 +69,7 @@ def read_ratings(
         patterns.
     scale
         A :class:`~sfumato.table.ratings.scale.Scale`, ``(low, high)`` or ``(low, high, step)``. None finds the coarsest
-        that holds all ratings, from the lowest to the highest that was given: say it where ends of the scale may be
+        scale that holds all ratings, from the lowest to the highest given: declare it if an end of the scale may be
         unused.
     separator, encoding, quote, header, columns
         Layout of a CSV file, as :func:`sfumato.read_table` takes it.
@@ -79,19 +79,19 @@ def read_ratings(
     Returns
     -------
     Ratings
-        Users are numbered by first appearance and their identifiers dropped; columns without a part in this are never
-        loaded. An empty rating is no rating, in either form; a user without any (or without any of a non-sensitive
-        issue) stays, as a record that rated the empty set of issues. Issues of the long form are sorted: by number
-        where all are numbers, else as text.
+        Users are numbered by first appearance and their identifiers dropped; columns that play no part are never
+        loaded. An empty rating is no rating, in either form. A user without any rating (or without any of a
+        non-sensitive issue) stays, as a record that rated the empty set of issues. Issues of the long form are sorted:
+        by number if all are numbers, else as text.
 
     Raises
     ------
     InputError
-        With everything that is wrong, at once: missing columns, missing users or issues, ratings that are no numbers or
-        off the scale, issues that a user rated twice, unknown sensitive issues. Columns, row numbers and names that the
-        caller gave are named, values never shown.
+        With everything that is wrong, at once: missing columns, missing users or issues, ratings that are not numbers
+        or off the scale, issues that a user rated twice, unknown sensitive issues. Columns, row numbers and names that
+        the caller gave are named; values are never shown.
     PolicyError
-        When `sensitive` is no choice of issues.
+        When `sensitive` is not a choice of issues.
 
     Notes
     -----
@@ -133,9 +133,9 @@ def _entries(
 
 
 def _refuse_foreign(form: Form, named: Mapping[str, object]) -> None:
-    """Refuse names of columns that another form has."""
+    """Refuse names of columns that only another form has."""
     foreign = [name for name, given in named.items() if given is not None and name not in _NAMED[form]]
     if foreign:
         raise InputError(
-            f"the {form} form takes no {' or '.join(foreign)}; leave it out, or say another form: {', '.join(_NAMED)}"
+            f"the {form} form takes no {' or '.join(foreign)}; leave it out, or take another form: {', '.join(_NAMED)}"
         )

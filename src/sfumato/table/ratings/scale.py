@@ -36,7 +36,7 @@ class Scale:
     Raises
     ------
     InputError
-        When these are no numbers, `high` lies below `low`, or no whole number of steps leads from one to the other.
+        When these are not numbers, `high` lies below `low`, or no whole number of steps leads from one to the other.
 
     Notes
     -----
@@ -65,7 +65,7 @@ class Scale:
 
     @property
     def span(self) -> float:
-        """The dissimilarity r of a missing and a given rating: one step more than the two ends are apart."""
+        """The dissimilarity r of a missing and a given rating: one step more than the distance of the two ends."""
         return self.size * self.step
 
     def values(self) -> NDArray[np.float64]:
@@ -76,7 +76,7 @@ class Scale:
         """Return the place of each rating on the scale, −1 where it is not on it; int64, shaped as `ratings`."""
         places = (ratings - self.low) / self.step
         nearest = np.rint(np.where(np.isfinite(places), places, -1.0))
-        # Far off, a float is always near some whole number.
+        # Large floats are always near some whole number.
         nearest = np.clip(nearest, -1, self.size)
         on_scale = (nearest >= 0) & (nearest < self.size) & (np.abs(places - nearest) <= _CLOSE * self.size)
         return np.where(on_scale, nearest, -1).astype(np.int64)

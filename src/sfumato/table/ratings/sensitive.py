@@ -23,12 +23,12 @@ _WILD = re.compile(r"[*?\[]")
 
 @dataclass(frozen=True)
 class SensitiveIssues:
-    """A choice of sensitive issues. What several fields choose is put together.
+    """A choice of sensitive issues. The choices of several fields are combined.
 
     Parameters
     ----------
     names
-        Names of issues. What is no name, and holds ``*``, ``?`` or ``[``, is a pattern as of file names.
+        Names of issues. An entry that is no name, and holds ``*``, ``?`` or ``[``, is a pattern as for file names.
     file
         A text file (UTF-8) with one name or pattern per line.
     share
@@ -83,7 +83,7 @@ class SensitiveIssues:
         Raises
         ------
         InputError
-            Naming everything that no issue answers to, or when no issue would be left that is not sensitive.
+            Naming everything that matches no issue, or when no issue would be left that is not sensitive.
         """
         wanted = [*self.names, *(_lines(self.file) if self.file is not None else [])]
         chosen = _named(wanted, issues)
@@ -114,12 +114,12 @@ def sensitive_choice(given: object) -> SensitiveIssues:
 
 
 def select(wanted: Sequence[str], names: Sequence[str], what: str) -> list[int]:
-    """Return the places of what is wanted, rising, each once.
+    """Return the places of the wanted names, rising, each once.
 
     Parameters
     ----------
     wanted
-        Names and patterns; a name goes before a pattern that is written the same.
+        Names and patterns; a name takes precedence over a pattern that is written the same.
     names
         All names, no two alike.
     what
@@ -128,7 +128,7 @@ def select(wanted: Sequence[str], names: Sequence[str], what: str) -> list[int]:
     Raises
     ------
     InputError
-        With everything wanted that nothing answers to.
+        With everything wanted that matches nothing.
     """
     place_of = {name: place for place, name in enumerate(names)}
     found: set[int] = set()

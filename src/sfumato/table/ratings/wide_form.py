@@ -34,7 +34,7 @@ def read_wide(source: TableSource, user: str | None, issues: Sequence[str] | Non
     Raises
     ------
     InputError
-        With columns that are missing, users that repeat and ratings that are no numbers.
+        With missing columns, repeated users and ratings that are not numbers.
     """
     names = _issues(source.names, user, issues)
     columns = source.read([*names, *([] if user is None else [user])])
@@ -75,7 +75,7 @@ def _refuse_repeated(users: pl.Series, reading: ValueReading, errors: list[Sfuma
     repeated = len(known.drop_nulls()) - known.drop_nulls().n_unique()
     if repeated:
         row = int((~known.is_first_distinct() & known.is_not_null()).arg_max() or 0) + 1
-        errors.append(InputError(f"{repeated} row(s) are of a user who has one already, first row {row}; keep one"))
+        errors.append(InputError(f"{repeated} row(s) belong to a user who already has one, first row {row}; keep one"))
 
 
 def _entries(names: Sequence[str], rated: Sequence[pl.Series]) -> Entries:

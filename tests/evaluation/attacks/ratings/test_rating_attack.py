@@ -210,7 +210,7 @@ def test_all_mistakes_at_once() -> None:
             seed=-1,
         )
     assert len(error.value.problems) == 9
-    with pytest.raises(sf.PolicyError, match="original is no Ratings"):
+    with pytest.raises(sf.PolicyError, match="original must be Ratings"):
         sf.attack_ratings("ratings")  # type: ignore[arg-type]
     other = sf.anonymize_ratings(sparse(users=5), sf.RatingAnonymity(2, 1), seed=1)
     with pytest.raises(sf.PolicyError, match="not made from these"):

@@ -93,7 +93,7 @@ def test_copies_that_contradict_each_other() -> None:
     changed = table.data.with_columns(pl.Series("a (2)", ["x", "y", "y", "y"]))
     found = check(SlicedTable(changed, table.columns, table.sensitive), sf.ProbabilisticLDiversity(2))
     assert found.outcome is Outcome.BROKEN
-    assert found.detail == "copies of an attribute hold other values in 1 bucket"
+    assert found.detail == "copies of an attribute differ in 1 bucket"
 
 
 def test_a_sensitive_attribute_links_columns_of_another() -> None:

@@ -1,4 +1,4 @@
-"""Holding records of ratings out of a release, as a control group of attacks."""
+"""Hold records of ratings out of a release, as a control group for attacks."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def hold_out_ratings(ratings: Ratings, share: float, *, seed: int | None = None)
     ratings
         At least two records.
     share
-        Of the records that are held out, above 0 and below 1; at least one is, and one stays.
+        Share of the records to hold out, above 0 and below 1; at least one is held out, and at least one stays.
     seed
         For tests and studies; None draws from the operating system's randomness.
 
@@ -31,15 +31,15 @@ def hold_out_ratings(ratings: Ratings, share: float, *, seed: int | None = None)
     Raises
     ------
     PolicyError
-        When the share is none, or there is a single record.
+        When the share is invalid, or there is a single record.
     """
     problems = seed_problems(seed)
     if not (is_finite_number(share) and 0 < share < 1):
         problems.append("share: must be a number above 0 and below 1")
     if not isinstance(ratings, Ratings):
-        problems.append("ratings are no Ratings; read them with sfumato.read_ratings(...)")
+        problems.append("ratings must be Ratings; read them with sfumato.read_ratings(...)")
     elif ratings.height < 2:
-        problems.append("there is a single record; nobody can be held out")
+        problems.append("there is a single record; give at least two, so that one can be held out")
     raise_all(PolicyError, problems)
     count = min(max(1, round(share * ratings.height)), ratings.height - 1)
     is_out = np.zeros(ratings.height, dtype=np.bool_)

@@ -22,11 +22,12 @@ class RatingKnowledge:
     Attributes
     ----------
     known : int
-        Ratings; all, where somebody gave fewer.
+        Number of ratings; all, if somebody gave fewer.
     error : float
         By how much each may be off, in the units of the scale.
     issues : str
-        Of which issues: ``"popular"``, the most rated of a person's; ``"rare"``, the least rated; ``"any"``.
+        The issues that they are about: ``"popular"``, the most rated of a person's; ``"rare"``, the least rated;
+        ``"any"``.
     with_sensitive : bool
         Whether ratings of sensitive issues are among them.
     """
@@ -48,7 +49,7 @@ class KnownOfPeople:
     issues, codes : numpy.ndarray
         int64 (entries,).
     names : tuple of str
-        Of the issues.
+        Names of the issues.
     """
 
     starts: NDArray[np.int64]
@@ -57,7 +58,7 @@ class KnownOfPeople:
     names: tuple[str, ...]
 
     def among(self, names: Sequence[str]) -> KnownOfPeople:
-        """Return the same with the numbers that issues have in other ratings, without those they do not have."""
+        """Return the same with issues numbered as in other ratings, without those that they do not have."""
         place_of = {name: place for place, name in enumerate(names)}
         numbers = np.array([place_of.get(name, -1) for name in self.names], dtype=np.int64)[self.issues]
         people = np.repeat(np.arange(len(self.starts) - 1), np.diff(self.starts))
@@ -74,7 +75,7 @@ class KnownOfPeople:
 
 
 def with_ratings(ratings: Ratings, knowledge: RatingKnowledge) -> NDArray[np.int64]:
-    """Return the records of whom anything can be known; int64, rising."""
+    """Return the records with ratings that may be known; int64, rising."""
     counts = np.bincount(_records(ratings)[_open_ratings(ratings, knowledge)], minlength=ratings.height)
     return np.flatnonzero(counts).astype(np.int64)
 
@@ -91,7 +92,7 @@ def known_of(
     Parameters
     ----------
     ratings
-        What people really gave.
+        The original ratings.
     people
         int64: their numbers.
     raters
@@ -113,7 +114,7 @@ def known_of(
 
 
 def _open_ratings(ratings: Ratings, knowledge: RatingKnowledge) -> NDArray[np.bool_]:
-    """Tell which ratings an attacker may know of; bool (z,)."""
+    """Tell which ratings an attacker may know; bool (z,)."""
     if knowledge.with_sensitive:
         return np.ones(len(ratings.issues), dtype=np.bool_)
     shown: NDArray[np.bool_] = ~ratings.sensitive[ratings.issues]

@@ -47,25 +47,25 @@ def attack_ratings(
 ) -> RatingAttack:
     """Play the scoring attack on ratings as they are, and on a release of them.
 
-    The attacker knows some ratings of a victim roughly. Every record scores, for each known rating that its own rating
-    of the issue is near to, 1 ÷ log of the records that rated the issue. The best record is taken for the victim's
-    where it stands out: where its score lies above the second one by `threshold` standard deviations of all scores.
+    The attacker knows some ratings of a victim roughly. For each known rating, every record whose own rating of the
+    issue is near to it scores 1 ÷ log of the records that rated the issue. The best record is taken for the victim's if
+    it stands out: if its score lies above the second one by `threshold` standard deviations of all scores.
 
     Parameters
     ----------
     original
-        What the release was made from.
+        The ratings that the release was made from.
     release
         As :func:`sfumato.anonymize_ratings` returns it; None attacks the original alone.
     known
-        Ratings that are known of each victim; all of them where somebody gave fewer.
+        Ratings that are known of each victim; all of them if somebody gave fewer.
     error
         By how much a known rating may be off, in the units of the scale; the attacker knows the error.
     issues
         Which ratings are known: of the victim's most rated issues (``"popular"``), least rated ones (``"rare"``), or
         ``"any"``.
     threshold
-        The eccentricity from which on a record stands out, above 0.
+        Eccentricity from which on a record stands out, above 0.
     with_sensitive
         Whether the attacker knows ratings of sensitive issues, too, which (k, ε, l)-anonymity assumes nobody does.
     victims
@@ -85,18 +85,18 @@ def attack_ratings(
     Raises
     ------
     PolicyError
-        When a setting is none, the release was made from other ratings, or there is nobody of whom anything is known.
+        When a setting is invalid, the release was made from other ratings, or nobody has a rating that may be known.
 
     Notes
     -----
-    Before and after, the attacker knows the same. A victim who was left out of the release is not found. Cost: for each
-    victim, the ratings of the known issues.
+    The attacker knows the same ratings before and after. A victim who was left out of the release is not found. Cost:
+    for each victim, the ratings of the known issues.
 
     References
     ----------
     A. Narayanan, V. Shmatikov, "Robust de-anonymization of large sparse datasets", IEEE S&P 2008: the scores with
-    weights and the eccentricity. An issue that a single record rated, whose weight would be infinite, weighs as one
-    that two rated; dates are not used.
+    weights and the eccentricity. An issue that a single record rated would have infinite weight; it gets the weight of
+    one that two rated; dates are not used.
     """
     problems = _problems(known, error, issues, threshold, with_sensitive, victims, seed)
     raise_all(PolicyError, [*problems, *_misfits(original, release, control)])
@@ -136,7 +136,7 @@ def _outsiders(
 
 @dataclass(frozen=True, eq=False, repr=False)
 class _Scored:
-    """What scoring found for each person; see :func:`sfumato.kernels.ratings.scores.score_records`."""
+    """Results of scoring for each person; see :func:`sfumato.kernels.ratings.scores.score_records`."""
 
     best: NDArray[np.int64]
     ties: NDArray[np.int64]
@@ -153,7 +153,7 @@ def _rates(
     threshold: float,
     threads: int,
 ) -> ScoringRates:
-    """Attack published records; `own`, int64 (people,), is the judge's: the record of each victim, −1 for none."""
+    """Attack published records; `own`, int64 (people,), is for scoring: the record of each victim, −1 for none."""
     steps = published.scale.steps_within(knowledge.error)
     scored = _scored(published, theirs, own, steps, threads)
     if others is None:
@@ -216,7 +216,7 @@ def _problems(
     victims: object,
     seed: object,
 ) -> list[str]:
-    """Return a sentence for every setting that is none."""
+    """Return a sentence for every invalid setting."""
     found = []
     if not _is_count(known, 1):
         found.append("known must be a whole number of at least 1")
@@ -240,18 +240,18 @@ def _is_count(value: object, least: int) -> bool:
 
 
 def _misfits(original: object, release: object, control: object) -> list[str]:
-    """Return a sentence for whatever is no ratings, or does not belong to the others."""
+    """Return a sentence for every argument that is not of ratings, or does not belong to the others."""
     if not isinstance(original, Ratings):
-        return ["original is no Ratings; read them with sfumato.read_ratings(...)"]
+        return ["original must be Ratings; read them with sfumato.read_ratings(...)"]
     found = []
     if release is not None and not isinstance(release, RatingRelease):
-        found.append("release is no RatingRelease; make one with sfumato.anonymize_ratings(...)")
+        found.append("release must be a RatingRelease; make one with sfumato.anonymize_ratings(...)")
     elif release is not None and not _made_from(original, release):
-        found.append("the release was not made from these ratings")
+        found.append("the release was not made from these ratings; give those that it was made from")
     if control is not None and not isinstance(control, Ratings):
-        found.append("control is no Ratings; take them from sfumato.hold_out_ratings(...)")
+        found.append("control must be Ratings; take them from sfumato.hold_out_ratings(...)")
     elif control is not None and control.scale != original.scale:
-        found.append("control is on another scale than original; read both with the same scale")
+        found.append("control has another scale than original; read both with the same scale")
     return found
 
 

@@ -1,4 +1,4 @@
-"""How far the scoring attack got, before and after ratings were made anonymous."""
+"""The result of the scoring attack, before and after ratings were made anonymous."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from sfumato.rates import Rate
 
 @dataclass(frozen=True)
 class ScoringRates:
-    """What the attack found among some published records.
+    """Success of the attack on one set of records.
 
     Attributes
     ----------
@@ -55,7 +55,7 @@ class ScoringRates:
 
 @dataclass(frozen=True)
 class RatingAttack:
-    """How far the scoring attack got; made by :func:`sfumato.attack_ratings`. For the steward.
+    """The result of the scoring attack; made by :func:`sfumato.attack_ratings`. For the steward.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""Recounting marginal tables: sizes of their cells, their sensitive values, and whether they hang together safely."""
+"""Recount marginal tables: sizes of their cells, their sensitive values, and whether they are safe in combination."""
 
 from __future__ import annotations
 
@@ -37,9 +37,9 @@ def check_marginals(
 ) -> list[Check]:
     """Recount every model, one check each.
 
-    Every combination of quasi-identifying values of every table has k records or more; the sensitive values beside it
-    satisfy the other models. That this holds for all tables together, too, follows where their sets form no circle and
-    no sensitive attribute stands in two of them, and where they agree on what they share; where not, it is undecidable.
+    Every combination of quasi-identifying values in every table has k records or more; the sensitive values beside it
+    satisfy the other models. This also holds for all tables together if their sets form no circle, no sensitive
+    attribute is in two of them, and they agree on what they share. Otherwise it is undecidable.
 
     Parameters
     ----------
@@ -52,11 +52,11 @@ def check_marginals(
 
     Notes
     -----
-    *Why that follows.* Tables of sets without a circle fix the count of a group of people only where it is 0 or a sum
-    of counts in one table, so that nobody finds a group of fewer than k by subtraction. Among all distributions that
-    agree with them the one of largest entropy makes a sensitive attribute independent of everything else given those
-    beside it in its table: the shares in that table are all that an attacker infers who takes for independent what is
-    not published. Cost O(rows) and O(records).
+    *Why this follows.* Tables of sets without a circle determine the count of a group of people only if it is 0 or a
+    sum of counts in one table, so nobody finds a group of fewer than k by subtraction. Among all distributions that
+    agree with them, the one of largest entropy makes a sensitive attribute independent of everything else, given those
+    beside it in its table. An attacker who assumes independence of what is not published infers the shares in that
+    table, and no more. Cost O(rows) and O(records).
     """
     reason = _unsafe(published)
     parts = [] if reason else [_part(published, place, sensitive) for place in range(len(published.columns))]
@@ -69,7 +69,7 @@ def records_of(published: MarginalTables) -> int:
 
 
 def _unsafe(published: MarginalTables) -> str:
-    """Say why tables cannot be judged one by one, or nothing."""
+    """Say why tables cannot be judged one by one; empty if they can."""
     if any(frame[COUNT].null_count() or (frame[COUNT] < 1).any() for frame in published.marginals):
         return "there are counts below 1"
     if any(int(frame[COUNT].cast(pl.Float64).sum()) >= _MOST for frame in published.marginals):
@@ -77,7 +77,7 @@ def _unsafe(published: MarginalTables) -> str:
     if not is_acyclic(published.columns):
         return "sets of attributes overlap in a circle"
     if twice := repeated(published.columns, published.sensitive):
-        return f"sensitive attributes stand in several tables: {', '.join(twice)}"
+        return f"sensitive attributes are in several tables: {', '.join(twice)}"
     pairs = combinations(range(len(published.columns)), 2)
     if not all(_agree(published, *pair) for pair in pairs):
         return "the tables do not agree on what they share"
@@ -132,7 +132,7 @@ def _check(model: PrivacyModel, parts: Sequence[_CountTable], reason: str) -> Ch
     words = promise_words(model)
     speaks_of = says(model).speaks_of
     if "marginals" not in speaks_of:
-        return Check(words, Outcome.UNDECIDABLE, detail="count tables promise nothing of it")
+        return Check(words, Outcome.UNDECIDABLE, detail="count tables promise nothing about it")
     if reason:
         return Check(words, Outcome.UNDECIDABLE, detail=reason)
     judged = [part.statistics for part in parts if concerned(model, part.statistics.sensitive)]
@@ -146,7 +146,7 @@ def _check(model: PrivacyModel, parts: Sequence[_CountTable], reason: str) -> Ch
 
 
 def concerned(model: PrivacyModel, sensitive: Mapping[str, object] | Sequence[str]) -> bool:
-    """Tell whether a model says something of a table with these sensitive attributes."""
+    """Tell whether a model applies to a table with these sensitive attributes."""
     if "sizes" in says(model).speaks_of:
         return True
     attribute = getattr(model, "attribute", None)

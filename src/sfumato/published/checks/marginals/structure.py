@@ -1,4 +1,4 @@
-"""How sets of attributes hang together: whether their tables can determine more than they show."""
+"""How sets of attributes overlap: whether their tables can determine more than they show."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ Sets = Sequence[Sequence[str]]
 
 
 def is_acyclic(sets: Sets) -> bool:
-    """Tell whether sets of attributes hang together like a tree (Graham's reduction).
+    """Tell whether sets of attributes overlap like a tree (Graham's reduction).
 
-    Attributes of a single set are taken away, and sets that lie inside another one, until nothing changes; of sets
-    without a circle nothing is left. Count tables of such sets determine no count of a combination of their attributes
-    but 0 and sums of counts that stand in a table.
+    Attributes of a single set, and sets that lie inside another one, are removed until nothing changes; if the sets
+    have no circle, nothing is left. Count tables of such sets determine no count of a combination of their attributes
+    except 0 and sums of counts in one table.
     """
     left = [set(names) for names in sets]
     while True:
@@ -33,7 +33,7 @@ def is_acyclic(sets: Sets) -> bool:
 
 
 def ordered_sets(sets: Sets) -> list[int]:
-    """Return places of the sets so that each has as much as possible in common with those before it; ties by place."""
+    """Order sets so that each has as much as possible in common with those before it, ties by place; return places."""
     left = list(range(len(sets)))
     seen: set[str] = set()
     order = []
@@ -46,5 +46,5 @@ def ordered_sets(sets: Sets) -> list[int]:
 
 
 def repeated(sets: Sets, names: Collection[str]) -> list[str]:
-    """Return those of some attributes that stand in more than one set."""
+    """Return the attributes that are in more than one set."""
     return [name for name in names if sum(name in members for members in sets) > 1]

@@ -16,7 +16,7 @@ from sfumato.table.ratings.ratings import Ratings
 SearchName = Literal["masks", "slicing", "pairwise"]
 
 SEARCHES: dict[SearchName, Search] = {"masks": by_masks, "slicing": slicing, "pairwise": pairwise}
-"""Searches by name; all find the same."""
+"""Searches by name; all find the same answer."""
 
 
 def check_ratings(
@@ -34,7 +34,7 @@ def check_ratings(
     ratings
         As :func:`sfumato.read_ratings` returns them.
     model
-        What is asked of them.
+        The model to decide.
     search
         ``"masks"`` compares only records that rated the same issues. ``"slicing"`` and ``"pairwise"`` are the paper's,
         for study: they take a few thousand records. All give the same answer.
@@ -46,12 +46,12 @@ def check_ratings(
     Returns
     -------
     Satisfaction
-        The verdict and the witnesses against it. Figures that need more counting are counted when they are asked for.
+        The verdict and the witnesses against it. Figures that need more counting are computed on request.
 
     Raises
     ------
     PolicyError
-        When a setting is none, or `l` asks for the deviation of sensitive issues and none was chosen.
+        When a setting is invalid, or `l` asks for the deviation of sensitive issues and none was chosen.
 
     Notes
     -----
@@ -60,9 +60,9 @@ def check_ratings(
     """
     problems = []
     if not isinstance(ratings, Ratings):
-        problems.append("ratings are no Ratings; read them with sfumato.read_ratings(...)")
+        problems.append("ratings must be Ratings; read them with sfumato.read_ratings(...)")
     if not isinstance(model, RatingAnonymity):
-        problems.append("model is no RatingAnonymity; make one with sfumato.RatingAnonymity(k, epsilon, l)")
+        problems.append("model must be a RatingAnonymity; make one with sfumato.RatingAnonymity(k, epsilon, l)")
     if search not in SEARCHES:
         problems.append(f"search must be one of {', '.join(get_args(SearchName))}")
     raise_all(PolicyError, problems)

@@ -1,8 +1,8 @@
-"""The default search: only records that rated the same issues are compared, along a tree.
+"""The default search: only records that rated the same issues are compared, with a search tree.
 
-For ε < r, a missing and a given rating are never proximate, so that proximate records have rated exactly the same
-non-sensitive issues. Records are grouped by that set, equal ones become one vector with a weight, and among the vectors
-of a set a tree leads to those within ε.
+For ε < r, a missing and a given rating are never proximate, so proximate records have rated exactly the same
+non-sensitive issues. Records are grouped by that set, and equal records become one vector with a weight. Among the
+vectors of a set, a search tree finds those within ε.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _PART = 2048
 """Vectors that one thread looks around at a time."""
 
 _ROOM = 1 << 20
-"""Members that are listed at a time, or the vectors of the largest mask where these are more."""
+"""Members that are listed at a time, or the vectors of the largest mask if these are more."""
 
 _ALL = 1 << 62
 
@@ -60,7 +60,7 @@ class VectorForest:
 def by_masks(question: ProximityQuery) -> Measures:
     """Find what is around every record among those that rated the same issues.
 
-    Cost O(z + n log n) where sets of rated issues tell most records apart; among v vectors of one set, a power of v
+    Cost O(z + n log n) if sets of rated issues separate most records; among v vectors of one set, a power of v
     between 1 and 2 that depends on how selective ε is, and at least the number of proximate pairs of vectors.
     """
     if question.covers_all:

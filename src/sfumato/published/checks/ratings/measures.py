@@ -19,19 +19,19 @@ from sfumato.table.ratings.scale import Scale
 
 NULLS = {"skip": SKIP, "g": DIVIDED_BY_ALL, "literal": LITERAL}
 CLOSE = 1e-12
-"""By how much a standard deviation may miss l: what rounding costs."""
+"""By how much a standard deviation may miss l because of rounding."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ProximityQuery:
-    """What a search is asked.
+    """The question to a search.
 
     Attributes
     ----------
     ratings : Ratings
     model : RatingAnonymity
     whole : bool
-        Whether everything is to be counted, rather than as much as the verdict needs.
+        Whether to count everything, and not only as much as the verdict needs.
     threads : int
     progress : callable
     """
@@ -44,7 +44,7 @@ class ProximityQuery:
 
     @property
     def steps(self) -> int:
-        """How many steps of the scale proximate ratings may be apart; `null` where everything is proximate."""
+        """Return how many steps of the scale proximate ratings may be apart; `null` if everything is proximate."""
         scale = self.ratings.scale
         return self.null if self.covers_all else scale.steps_within(self.model.epsilon)
 
@@ -55,7 +55,7 @@ class ProximityQuery:
 
     @property
     def null(self) -> int:
-        """The dissimilarity of a missing and a given rating, in steps of the scale."""
+        """Return the dissimilarity of a missing and a given rating, in steps of the scale."""
         return self.ratings.scale.size
 
     @cached_property
@@ -68,12 +68,12 @@ class ProximityQuery:
 
     @property
     def needs_spread(self) -> bool:
-        """Whether deviations are asked for, and there is something that deviates."""
+        """Tell whether deviations are needed, and there are sensitive issues."""
         return (self.whole or self.model.l > 0) and bool(self.ratings.sensitive.any())
 
     @property
     def needs_members(self) -> bool:
-        """Whether it matters which records are around a record, and not only how many."""
+        """Tell whether it matters which records are around a record, and not only how many."""
         return self.needs_spread or self.model.group == "trimmed"
 
 
@@ -86,11 +86,11 @@ class Measures:
     Attributes
     ----------
     sizes : numpy.ndarray
-        int64 (n,): records around each, itself counted; where counting stopped early, at least k.
+        int64 (n,): records around each, itself included; if counting stopped early, at least k.
     spreads : numpy.ndarray
-        float64 (n,): smallest standard deviation of a sensitive issue; infinite where none was asked for.
+        float64 (n,): smallest standard deviation of a sensitive issue; infinite if none was needed.
     flattest : numpy.ndarray
-        int32 (n,): number of the first sensitive issue with that deviation; −1 where none was asked for.
+        int32 (n,): number of the first sensitive issue with that deviation; −1 if none was needed.
     evaluations : int
         Dissimilarities of single issues that were evaluated.
     """
@@ -105,15 +105,15 @@ class Measures:
         return Measures(self.sizes[places], self.spreads[places], self.flattest[places], self.evaluations)
 
     def with_evaluations(self, evaluations: int) -> Measures:
-        """Return the same measures, found with so many evaluations."""
+        """Return the same measures, with another number of evaluations."""
         return replace(self, evaluations=evaluations)
 
     def is_large(self, k: float) -> NDArray[np.bool_]:
-        """Tell where there are `k` records; bool (n,)."""
+        """Tell which records have `k` records around them; bool (n,)."""
         return self.sizes >= k
 
     def is_spread(self, l: float) -> NDArray[np.bool_]:  # noqa: E741
-        """Tell where every sensitive issue deviates by `l`; bool (n,)."""
+        """Tell around which records every sensitive issue deviates by `l`; bool (n,)."""
         return self.spreads >= l - CLOSE
 
 
@@ -128,7 +128,7 @@ def sizes_alone(sizes: NDArray[np.int64], evaluations: int = 0) -> Measures:
 def trimmed(
     question: ProximityQuery, starts: NDArray[np.int64], members: NDArray[np.int64], example: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the groups that the model means, from balls: compressed rows of members."""
+    """Trim balls to the groups that the model means; compressed rows of members."""
     if question.model.group == "ball" or question.covers_all:
         return starts, members
     rows, _, codes = question.public

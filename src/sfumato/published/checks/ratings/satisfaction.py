@@ -1,4 +1,4 @@
-"""The answer to a satisfaction problem: a verdict, what stands against it, and how far the ratings would go."""
+"""The answer to a satisfaction problem: a verdict, the witnesses against it, and how far the parameters could go."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from sfumato.numbers import counted, figure, percent
 from sfumato.published.checks.ratings.measures import Measures, ProximityQuery, Search, units
 
 KS = (2, 3, 5, 10, 20, 50, 100)
-"""The k of a curve, where none are asked for."""
+"""The k of a curve by default."""
 
 _MOST_EPSILONS = 24
 _LISTED = 10
@@ -32,7 +32,7 @@ class Witness:
     record : int
         Its number, from 1: users in the order in which they first appear.
     around : int
-        Records within ε, itself counted.
+        Records within ε, itself included.
     reasons : tuple of str
         ``"few"``: fewer than k; ``"flat"``: a sensitive issue deviates by less than l.
     spread : float or None
@@ -52,8 +52,8 @@ class Witness:
 class Satisfaction:
     """Whether ratings satisfy (k, ε, l)-anonymity; made by :func:`sfumato.check_ratings`.
 
-    What is not needed for the verdict (`largest_k`, `smallest_epsilon`, `largest_l`, `curve`) is counted when it is
-    asked for, and may take longer than the verdict did.
+    What the verdict does not need (`largest_k`, `smallest_epsilon`, `largest_l`, `curve`) is computed on request, and
+    may take longer than the verdict did.
 
     Attributes
     ----------
@@ -151,9 +151,9 @@ class Satisfaction:
     def smallest_epsilon(self) -> float | None:
         """The smallest ε, in whole steps of the scale, that holds with the same k and l; None where none does.
 
-        A larger ε takes more records in and may make a group flatter: what holds at this ε need not hold at a larger.
-        The largest that is tried is r, where all records are proximate. Counts anew for up to as many ε as there are
-        ratings on the scale; for l = 0, the logarithm of that.
+        A larger ε takes more records in and may lower the deviation of a group: what holds at this ε need not hold at a
+        larger one. The largest that is tried is r, where all records are proximate. It counts again for up to as many ε
+        as there are ratings on the scale; for l = 0, the logarithm of that.
         """
         candidates = [units(self.question.ratings.scale, steps) for steps in range(self.question.null + 1)]
         first = self._first_with_k(candidates) if self.model.group == "ball" else 0
@@ -178,7 +178,7 @@ class Satisfaction:
         Raises
         ------
         PolicyError
-            When a k or an ε is none.
+            When a k or an ε is invalid.
         """
         if not len(ks):
             raise PolicyError("ks: name at least one")
@@ -275,7 +275,7 @@ class Satisfaction:
         return bool(_holds(self._asked(model), model).all())
 
     def _first_with_k(self, candidates: Sequence[float]) -> int:
-        """Return the place of the first ε with k records around every record: more are around at every larger one."""
+        """Return the place of the first ε with k records around every record; larger ones have no fewer."""
         low, high = 0, len(candidates)
         while low < high:
             middle = (low + high) // 2

@@ -1,4 +1,4 @@
-"""The paper's two searches, for study and to hold the default one against."""
+"""The paper's two searches, for study and for comparison with the default one."""
 
 from __future__ import annotations
 

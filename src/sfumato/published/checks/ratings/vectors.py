@@ -1,4 +1,4 @@
-"""Records that rated the same non-sensitive issues in the same way, and what their sensitive ratings add up to."""
+"""Records that rated the same non-sensitive issues in the same way, and the sums of their sensitive ratings."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def vectors_of(ratings: Ratings) -> Vectors:
 
     Hashes only say which records are compared: groups are exact. Cost O(z + n log n); 40 bytes a record.
     """
-    # Any keys give the same groups; whoever could foresee them could make input that is slow to group.
+    # Any keys give the same groups, but predictable ones would let somebody make input that is slow to group.
     keys = np.random.default_rng().integers(0, 1 << 62, size=len(ratings.names), dtype=np.int64)
     keys[ratings.sensitive] = 0
     arrays = (ratings.starts, ratings.issues, ratings.codes, ratings.sensitive)
@@ -76,7 +76,7 @@ def vectors_of(ratings: Ratings) -> Vectors:
 
 
 def _shared(rising: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """Tell which of some rising numbers stand more than once."""
+    """Tell which of some rising numbers occur more than once."""
     repeated = np.zeros(len(rising), dtype=np.bool_)
     equal = rising[1:] == rising[:-1]
     repeated[1:] |= equal
@@ -87,7 +87,7 @@ def _shared(rising: NDArray[np.int64]) -> NDArray[np.bool_]:
 def _numbered(
     vector_of: NDArray[np.integer], mask_of: NDArray[np.integer], example: NDArray[np.int64]
 ) -> tuple[NDArray[np.integer], NDArray[np.integer], NDArray[np.int64]]:
-    """Give vectors other numbers so that those of a mask stand together, where masks share a hash."""
+    """Renumber vectors so that those of a mask are adjacent if masks share a hash."""
     if np.all(mask_of[1:] >= mask_of[:-1]):
         return vector_of, mask_of, example
     by_mask = np.argsort(mask_of, kind="stable")
@@ -97,7 +97,7 @@ def _numbered(
 
 
 def one_vector(height: int) -> Vectors:
-    """Take all records as one vector: what they are where a missing and a given rating are proximate."""
+    """Take all records as one vector, which is right if a missing and a given rating are proximate."""
     nothing = np.zeros(1, dtype=np.int64)
     return Vectors(np.zeros(height, dtype=np.int64), nothing, nothing, np.array([height], dtype=np.int64))
 

@@ -1,4 +1,4 @@
-"""Who may be in a bucket: every combination of values that stand in its columns."""
+"""Who may be in a bucket: every combination of values in its columns."""
 
 from __future__ import annotations
 
@@ -10,21 +10,21 @@ from numpy.typing import NDArray
 from sfumato.kernels.slices.matching import SliceIndex
 
 MOST_CANDIDATES = 1 << 20
-"""Combinations that are gone through at most."""
+"""Most combinations that are tried."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Candidates:
-    """Combinations of values that may be somebody.
+    """Combinations of values that a person may have.
 
     Attributes
     ----------
     vectors : numpy.ndarray
         int32 (y, w): parts in each column.
     group_of : numpy.ndarray
-        int64 (y,): which of the groups asked for each belongs to.
+        int64 (y,): which of the requested groups each belongs to.
     listed : numpy.ndarray
-        bool (groups asked for,): which of them were gone through, the smallest first.
+        bool (requested groups,): which of them were tried, the smallest first.
     """
 
     vectors: NDArray[np.int32]
@@ -44,7 +44,7 @@ def candidates_of(
     buckets, parts
         Bucket of each group, and its part in column `home`.
     home
-        Column beside the sensitive attribute; −1 for none, where the group is the bucket.
+        Column beside the sensitive attribute; −1 for none, when the group is the bucket.
     most
         How many to list; groups that do not fit any more are left out.
     """

@@ -1,4 +1,4 @@
-"""What columns that share a sensitive attribute say of it together, bucket by bucket."""
+"""What columns that share a sensitive attribute disclose about it together, bucket by bucket."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from sfumato.published.checks.slices.sharing import join_order
 from sfumato.published.sliced import BUCKET, Columns
 
 MOST_JOINED = 1 << 23
-"""Rows that columns are joined to at most."""
+"""Most rows of a join."""
 
 _WEIGHT = "\0weight"
 _SHARE = "\0share"
@@ -18,11 +18,11 @@ _LEFT, _RIGHT = "\0left", "\0right"
 
 
 def linked_columns(columns: Columns, unknown: Collection[str], attribute: str) -> tuple[int, ...]:
-    """Return the columns that say something of a sensitive attribute to somebody who knows all others but `unknown`.
+    """Return the columns that disclose a sensitive attribute to somebody who knows all others except `unknown`.
 
-    Those that hold it, those that share an attribute with them that the attacker does not know either, and so on. One
-    column alone: what it says of people who agree in its other attributes is all that there is to learn, whatever the
-    other columns say.
+    Those that hold it, those that share an attribute with them that the attacker does not know either, and so on. If it
+    is one column alone, what that column says about people who agree in its other attributes is all that there is to
+    learn, whatever the other columns say.
     """
     linked = {place for place, column in enumerate(columns) if attribute in column}
     while True:
@@ -36,7 +36,7 @@ def linked_columns(columns: Columns, unknown: Collection[str], attribute: str) -
 def joined_shares(
     frames: Sequence[pl.DataFrame], columns: Columns, unknown: Collection[str], attribute: str, most: int = MOST_JOINED
 ) -> pl.DataFrame | None:
-    """Return what a sliced table says of everybody whose values may be joined from its columns.
+    """Return what a sliced table says about everybody whose values may be joined from its columns.
 
     Parameters
     ----------
@@ -49,20 +49,20 @@ def joined_shares(
     attribute
         The sensitive attribute.
     most
-        Rows to join at most.
+        Most rows to join.
 
     Returns
     -------
     polars.DataFrame or None
         A row for each bucket and each combination of known values in the linked columns: ``bucket``, those values and,
-        last, the largest share of a sensitive value. None where the columns go round in a circle or there are too many
-        rows, and nothing is known.
+        last, the largest share of a sensitive value. None if the columns form a circle or there are too many rows, so
+        that nothing is known.
 
     Notes
     -----
     *Guarantee.* The share is exact for an attacker who knows the values of one person and that the person is in the
     bucket, and to whom every original table that fits the published columns is equally likely. Proof: an original table
-    fits if and only if it arises by putting rows of one column after the other, in the order of
+    fits if and only if it arises by adding rows of one column after the other, in the order of
     :func:`sfumato.published.checks.slices.sharing.join_order`, beside those before, by a bijection inside each class of
     rows that agree in what is shared (what a column shares with all before stands in *one* of them). The number of
     bijections is the same whatever was done before, so they are independent and uniform, and a row is put beside
@@ -71,10 +71,10 @@ def joined_shares(
     linked have factors that do not depend on s. In a circle, the classes are not independent, and no such product is
     right.
 
-    It is no guarantee against somebody who also knows the values of *others* in the bucket. Where a sensitive attribute
-    and the unknown ones beside it stand in one column alone, there is one: exchanging the sensitive values of rows that
-    agree in that column's other attributes takes every fitting table to another one, so that a person's value is any of
-    these with equal probability, whatever else is known of all known attributes.
+    It is no guarantee against somebody who also knows the values of *others* in the bucket. There is one if a sensitive
+    attribute and the unknown ones beside it are in one column alone: exchanging the sensitive values of rows that agree
+    in that column's other attributes takes every fitting table to another one. So a person's value is any of these with
+    equal probability, whatever else is known of all known attributes.
 
     Cost O(rows joined).
     """

@@ -22,7 +22,7 @@ from sfumato.table.encoding import EncodedTable
 
 @dataclass(frozen=True, eq=False, repr=False)
 class SliceLayout:
-    """What of a table slicing looks at.
+    """The part of a table that slicing uses.
 
     Letters: n records, w parts, V distinct vectors of parts, a sensitive attributes that some model looks at.
 
@@ -66,9 +66,9 @@ def layout_of(
     table
         The original table.
     columns
-        Attributes of each column; those that are neither quasi-identifying nor sensitive are not looked at.
+        Attributes of each column; those that are neither quasi-identifying nor sensitive are ignored.
     models
-        Those that speak of slices.
+        Models of slices.
     recoded
         For columns whose values are generalized, by place: number of the published value of each record, int32 (n,).
 
@@ -88,9 +88,7 @@ def layout_of(
     stacked = np.ascontiguousarray(np.column_stack(parts), dtype=np.int32)
     rules = compile_rules(models, table)
     if not mixing(rules.arrays):
-        raise PolicyError(
-            "models: some have rules that cannot be measured over several buckets; slices cannot keep them"
-        )
+        raise PolicyError("models: some have rules that cannot be measured over several buckets; leave them out")
     names = [attribute.name for attribute in table.sensitive]
     looked_at = {rule.attribute for model in models for rule in model.rules(names)}
     attributes = tuple(name for name in names if name in looked_at)
@@ -104,8 +102,8 @@ def layout_of(
 
 
 def reached(model: SensitiveModel, worst: float, name: str) -> Achieved:
-    """Return the parameter that a model reaches when its worst share or distance is this one."""
-    # What a parameter must reach from below is 1 over a share.
+    """Return the parameter that a model reaches at this worst share or distance."""
+    # A parameter that must be reached from below is 1 over a share.
     value = worst if not model.at_least else 1 / worst if worst else math.inf
     return Achieved(model.bounded, value, name)
 

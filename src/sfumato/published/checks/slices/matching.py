@@ -42,7 +42,7 @@ def slice_index(
     Parameters
     ----------
     arrays
-        Parts and sensitive values of each row, and the rules. Only values of one column must stand in one row.
+        Parts and sensitive values of each row, and the rules. Only values of one column must be in one row.
     bucket_of
         int64 (n,): bucket of each row, ``0 .. count-1``.
     count
@@ -101,7 +101,7 @@ def measure_vectors(
 
 
 def matching_cost(index: SliceIndex, vectors: NDArray[np.int32]) -> NDArray[np.int64]:
-    """Return how many buckets have to be looked at for each vector; int64 (V,)."""
+    """Return how many buckets must be checked for each vector; int64 (V,)."""
     held = np.diff(index.bucket_starts)
     return np.asarray(held[vectors + index.part_starts[:-1]].min(axis=1), dtype=np.int64)
 
@@ -138,7 +138,7 @@ def _groups(
 
 
 def _stacked(rows: list[NDArray[np.int64]], dtype: type[Any]) -> NDArray[Any]:
-    """Put rows of different lengths under each other; what is missing at their ends is never read."""
+    """Stack rows of different lengths; what is missing at their ends is never read."""
     stacked = np.zeros((len(rows), max((len(row) for row in rows), default=0)), dtype=dtype)
     for place, row in enumerate(rows):
         stacked[place, : len(row)] = row

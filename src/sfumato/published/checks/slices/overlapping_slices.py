@@ -42,29 +42,29 @@ def check_overlapping_slices(
     published
         A sliced table some of whose columns share attributes.
     models
-        What was promised; those that do not speak of slices are undecidable.
+        What was promised; those that are not about slices are undecidable.
     sensitive
         Sensitive attributes with their kinds and hierarchies.
 
     Returns
     -------
     list of Check
-        *holds*: in every bucket, for all rows that agree in what stands beside the sensitive attribute, or, where it
-        stands in several columns, for everybody whose values can be joined from them. *broken*: such rows break it and
-        match no other bucket; or copies of an attribute contradict each other. *undecidable*: they match other buckets
-        too, and it is not known which rows belong to whom; or columns cannot be joined.
+        *holds*: in every bucket, for all rows that agree in what is beside the sensitive attribute, or, if it is in
+        several columns, for everybody whose values can be joined from them. *broken*: such rows break it and match no
+        other bucket; or copies of an attribute contradict each other. *undecidable*: they match other buckets too, and
+        it is not known which rows belong to whom; or columns cannot be joined.
 
     Notes
     -----
     Why rows that agree decide: see :func:`sfumato.published.checks.slices.joined.joined_shares`, which proves it. What
-    a table says of somebody over several buckets is a weighted mean of what each says, whatever the weights; so these,
-    which depend on the order of columns where columns go round in a circle, never matter. Cost O(n log n), and the rows
-    joined.
+    a table says about somebody over several buckets is a weighted mean of what each bucket says, whatever the weights.
+    So the weights, which depend on the order of columns if columns form a circle, never matter. Cost O(n log n), and
+    the rows joined.
     """
     frames = column_frames(published)
     contradicting = _contradicting_buckets(published.columns, frames)
     if contradicting:
-        detail = f"copies of an attribute hold other values in {counted(contradicting, 'bucket')}"
+        detail = f"copies of an attribute differ in {counted(contradicting, 'bucket')}"
         return [Check(promise_words(model), Outcome.BROKEN, detail=detail) for model in models]
     return [_check(model, published, frames, sensitive) for model in models]
 
@@ -112,18 +112,18 @@ def _joined_finding(
 ) -> _Finding:
     bound = says(model).allowed_guess(name)
     if "joins" not in says(model).speaks_of or bound is None:
-        detail = f"{name!r} stands in several columns, whose join is recounted for l-diversity alone"
+        detail = f"{name!r} is in several columns, whose join is recounted for l-diversity alone"
         return _Finding(Outcome.UNDECIDABLE, detail=detail)
     shares = joined_shares(frames, published.columns, (*published.sensitive, *published.insensitive), name)
     if shares is None:
-        reason = "columns that go round in a circle, or too many rows to join"
-        return _Finding(Outcome.UNDECIDABLE, detail=f"{name!r} stands in {reason}")
+        reason = "columns that form a circle, or has too many rows to join"
+        return _Finding(Outcome.UNDECIDABLE, detail=f"{name!r} is in {reason}")
     largest = largest_shares(shares)["share"].to_numpy()
     failing = int((largest > bound + SLACK).sum())
     if not failing:
         return _Finding(Outcome.HOLDS, reached(model, float(largest.max()), name))
     buckets = f"{failing:,} of {counted(len(largest), 'bucket')}"
-    detail = f"in {buckets} columns joined on {name!r} give it away for somebody who may or may not be in them"
+    detail = f"in {buckets} columns joined on {name!r} disclose it for somebody who may or may not be in them"
     return _Finding(Outcome.UNDECIDABLE, detail=detail)
 
 
@@ -151,11 +151,11 @@ def _failing(holds: NDArray[np.bool_], group_of: NDArray[np.int32], parts: NDArr
     what = f"{failing:,} of {counted(len(holds), 'group')} of rows that agree beside {name!r}"
     if np.any(in_buckets[part_of_group[~holds]] == 1):
         return _Finding(Outcome.BROKEN, detail=f"{what} break it, and match no other bucket")
-    return _Finding(Outcome.UNDECIDABLE, detail=f"{what} break it by themselves; they match other buckets, too")
+    return _Finding(Outcome.UNDECIDABLE, detail=f"{what} break it on their own, but match other buckets, too")
 
 
 def _contradicting_buckets(columns: Columns, frames: Sequence[pl.DataFrame]) -> int:
-    """Count buckets in which columns hold other values of what they share."""
+    """Count buckets in which copies of an attribute differ."""
     wrong: set[int] = set()
     for name in shared_attributes(columns):
         first, *others = places_of(columns, name)

@@ -1,4 +1,4 @@
-"""Columns that share attributes: how much, and in which of them an attribute stands."""
+"""Columns that share attributes: how much they share, and which of them hold an attribute."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from sfumato.published.sliced import Columns
 
 
 def shared_attributes(columns: Columns) -> tuple[str, ...]:
-    """Return the attributes that stand in more than one column, in the order of the columns."""
+    """Return the attributes that are in more than one column, in the order of the columns."""
     counts = Counter(name for column in columns for name in column)
     return tuple(name for name, count in counts.items() if count > 1)
 
 
 def overlap_ratio(columns: Columns) -> float:
-    """Return in how many columns an attribute stands on average, 1 or above; 1 is plain slicing."""
+    """Return how many columns hold an attribute on average, 1 or above; 1 is plain slicing."""
     named = [name for column in columns for name in column]
     return len(named) / len(set(named)) if named else 1.0
 
@@ -26,17 +26,17 @@ def places_of(columns: Columns, attribute: str) -> tuple[int, ...]:
 
 
 def join_order(columns: Columns) -> tuple[tuple[int, tuple[str, ...]], ...] | None:
-    """Put columns in an order in which they can be joined one by one, and say on which attributes.
+    """Order columns so that they can be joined one by one, and say on which attributes.
 
     Returns
     -------
     tuple of (place, shared attributes) or None
-        What a column shares with all before it stands in one of them. None where there is no such order: columns go
-        round in a circle, like ``{a, b}, {b, c}, {c, a}``, and joining them on what they share is not enough.
+        What a column shares with all before it is in one of them. None if there is no such order: columns form a
+        circle, like ``{a, b}, {b, c}, {c, a}``, and joining them on what they share is not enough.
 
     Notes
     -----
-    Graham's reduction: a column is taken off the end whose attributes are either its own or all in one other column.
+    Graham's reduction: it removes a column whose attributes are either its own or all in one other column.
     Cost O(w³) for w columns.
     """
     left = list(range(len(columns)))

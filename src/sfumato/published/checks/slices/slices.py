@@ -1,8 +1,8 @@
-"""Recounting a sliced table: what its buckets say of everybody who may be in it, from the published rows alone.
+"""Recount a sliced table: what its buckets say about everybody who may be in it, from the published rows alone.
 
-A recipient does not know which records there were. He knows who may be in the table: anybody whose values, column by
-column, stand together in some bucket. If a model holds for all of them it holds for the records, whatever those are. If
-it does not, the records decide, and the table alone says more only where nobody else can have been in a bucket.
+A recipient does not know the records, only who may be in the table: anybody whose values, column by column, are in the
+rows of some bucket. If a model holds for all of them, it holds for the records, whatever those are. If it does not, the
+records decide, and the table alone shows more only where nobody else can have been in a bucket.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def check_slices(
     published
         The sliced table.
     models
-        What was promised; those that do not speak of slices are undecidable.
+        What was promised; those that are not about slices are undecidable.
     sensitive
         Sensitive attributes with their kinds and hierarchies.
 
@@ -54,15 +54,15 @@ def check_slices(
     -------
     list of Check
         *holds*: for everybody who may be in the table. *broken*: for some record, whichever the records are.
-        *undecidable*: broken only for people who may or may not be records; or there are too many to go through. Where
+        *undecidable*: broken only for people who may or may not be records; or there are too many to try. If
         columns share attributes, see
         :func:`sfumato.published.checks.slices.overlapping_slices.check_overlapping_slices`.
 
     Notes
     -----
-    First the groups: rows of a bucket that agree on what stands beside the sensitive attribute. What a table says of
-    somebody is a weighted mean of what his groups say, so if every group keeps the model, everybody is safe; cost
-    O(n log n). Only who may be in a group that does not is then gone through, over all buckets that match.
+    First come the groups: rows of a bucket that agree on what is beside the sensitive attribute. What a table says
+    about somebody is a weighted mean of what their groups say, so if every group keeps the model, everybody is safe;
+    cost O(n log n). Only the people who may be in a group that does not are then tried, over all buckets that match.
     """
     if shared_attributes(published.columns):
         return check_overlapping_slices(published, models, sensitive)
@@ -73,14 +73,14 @@ def check_slices(
 
 @dataclass(frozen=True, eq=False, repr=False)
 class SliceVerdict:
-    """What became of one model on one sensitive attribute.
+    """The outcome of one model on one sensitive attribute.
 
     Attributes
     ----------
     worst : float
         Largest measure (share, or distance) of a group that keeps the model by itself, and of all who may be in others.
     unsettled : numpy.ndarray
-        int64: buckets in which somebody may be for whom the model does not hold, or who was not gone through.
+        int64: buckets that may hold somebody for whom the model does not hold, or who was not tried.
     broken : bool
         Whether it does not hold for some record, whichever the records are.
     """
@@ -102,9 +102,9 @@ def judge(
     rule
         Place of the rule, which is one of `model`.
     model
-        One that speaks of slices.
+        A model of slices.
     table
-        Encoded rows; only values of one column must stand in one row.
+        Encoded rows; only values of one column must be in one row.
     bucket_of
         int64 (n,), ``0 .. count-1``.
     count
@@ -193,7 +193,7 @@ def _some_record_fails(
 ) -> bool:
     """Tell whether the model fails for everybody who may be in a group, or may have one of the values of a bucket.
 
-    Somebody in the table has every value that stands in a bucket.
+    Somebody in the table has every value of a bucket.
     """
     safe = np.zeros(len(buckets), dtype=np.bool_)
     safe[candidates.group_of[~fails]] = True
