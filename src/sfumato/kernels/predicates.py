@@ -134,7 +134,7 @@ def _diverse(
     if code == PROBABILISTIC:
         return bool(_largest(counts) * first <= size * (1.0 + SLACK))
     if code == ENTROPY:
-        return bool(_entropy(counts, size) >= math.log(first) - SLACK)
+        return bool(_entropy(counts, size) >= math.log(first) - SLACK)  # never 0: l is 1 or more
     return _recursive(counts, size, first, int(second), scratch)
 
 
@@ -172,8 +172,8 @@ def _entropy(counts: NDArray[np.int64], size: int) -> float:
     weighted = 0.0
     for count in counts:
         if count > 1:
-            weighted += count * math.log(count)
-    return math.log(size) - weighted / size
+            weighted += count * math.log(count)  # never 0: above 1
+    return math.log(size) - weighted / size  # never 0: an empty class satisfies nothing
 
 
 @inlined
@@ -207,7 +207,7 @@ def _equal_distance(counts: NDArray[np.int64], size: int, totals: NDArray[np.int
     above = 0
     for value in range(len(counts)):
         above += max(0, counts[value] * total - totals[value] * size)
-    return above / (float(size) * total)
+    return above / (float(size) * total)  # never 0: neither is empty
 
 
 @inlined
@@ -219,6 +219,7 @@ def _ordered_distance(counts: NDArray[np.int64], size: int, totals: NDArray[np.i
     for value in range(len(counts) - 1):
         carried += counts[value] * total - totals[value] * size
         moved += abs(carried)
+    # never 0: neither is empty, and there are two values
     return moved / (float(size) * total * (len(counts) - 1))
 
 
@@ -247,7 +248,7 @@ def _hierarchical_distance(
                 scratch[parents[node]] += extra
             else:
                 scratch[nodes + parents[node]] -= extra
-    return cost / (float(size) * total)
+    return cost / (float(size) * total)  # never 0: neither is empty
 
 
 @inlined
@@ -263,6 +264,7 @@ def _enhanced_gain(counts: NDArray[np.int64], size: int, totals: NDArray[np.int6
     # Only gains bind: a value that is everywhere has -ln 1 = 0 and gains nothing.
     for value in range(len(counts)):
         gain = (counts[value] * total) / (float(totals[value]) * size) - 1.0
+        # never 0: totals are 1 or more
         if gain > SLACK and gain > min(beta, math.log(total / totals[value])) + SLACK:
             return False
     return True
@@ -276,5 +278,5 @@ def _disclosure(counts: NDArray[np.int64], size: int, totals: NDArray[np.int64],
         if counts[value] == 0:
             return math.inf
         ratio = (counts[value] * total) / (float(totals[value]) * size)
-        largest = max(largest, abs(math.log(ratio)))
+        largest = max(largest, abs(math.log(ratio)))  # never 0: the count is not
     return largest

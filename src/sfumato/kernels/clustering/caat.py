@@ -79,6 +79,7 @@ def begin(weights: Any, first: int, k: int, tree: RecordTree, loss: ClassLoss, r
     numbers[SEED] = first
     return Growth(
         np.full(height, NONE, np.int32), np.cumsum(weights) - weights, weights.copy(), count_alive(weights, tree),
+        # never 0: k is 1 or more
         new_hulls(height // k + 1, loss), new_prices(loss), np.zeros(len(rules.totals), np.int64), numbers,
     )  # fmt: skip
 

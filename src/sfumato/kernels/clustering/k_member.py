@@ -44,6 +44,7 @@ def grow_classes(
     """
     left = weights.copy()
     alive = count_alive(left, tree)
+    # never 0: k is 1 or more
     shares = np.empty((weights.sum() if ruled else 2 * len(left) + weights.sum() // k + 1, 3), np.int64)
     counts = np.zeros(len(rules.totals), np.int64)
     scratch = np.empty(rules.scratch_size)

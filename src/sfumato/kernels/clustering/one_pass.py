@@ -84,7 +84,7 @@ def relink(after: Any, before: Any) -> None:
     """Link all clusters in rising order; the last entry is both ends."""
     count = len(after)
     for one in range(count):
-        after[one] = (one + 1) % count
+        after[one] = (one + 1) % count  # never 0: the loop runs below it
         before[one] = (one - 1) % count
 
 

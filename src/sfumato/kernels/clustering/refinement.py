@@ -77,6 +77,7 @@ def _draw(state: Any, below: int) -> int:
 def _slack(state: Any, warmth: float) -> float:
     """How much a proposal may make the loss grow."""
     state[0] = (state[0] * _MULTIPLIER) % _MODULUS
+    # never 0: no power of the multiplier is a multiple of the prime
     return -warmth * math.log(state[0] / _MODULUS) - 1e-12
 
 
@@ -99,6 +100,7 @@ def anneal(
     warmth = warm
     for step in range(steps):
         if step % 256 == 0:
+            # of numpy, as arguments of a call from outside are; steps are never 0 in here
             warmth = warm * (cold / warm) ** (step / steps)
         one = _draw(state, len(record_of))
         allowed = _slack(state, warmth)
@@ -134,7 +136,7 @@ def _empty_class(members: Members, start: int) -> int:
     """Find a class without members; there is one more class than can be filled."""
     place = start
     while members.sizes[place] > 0:
-        place = (place + 1) % len(members.sizes)
+        place = (place + 1) % len(members.sizes)  # never 0: one was just looked at
     return place
 
 

@@ -349,6 +349,7 @@ def imagine(part_size: int, size: int, rules: RuleArrays, work: Workspace, count
         for place in range(rules.offsets[column], rules.offsets[column + 1]):
             value = work.falling[place]
             share = work.whole[value] / size
+            # never below 0: no part is above the whole
             spread = math.sqrt(part_size * share * (1.0 - share) * apart)
             most = min(float(work.whole[value]), math.ceil(part_size * share + work.margin * spread - SLACK))
             counts[value] = min(room, int(most))

@@ -75,7 +75,7 @@ def spread_table(draws: int) -> Any:
     table = np.zeros(TABLED * (TABLED + 1) // 2)
     for total in range(1, TABLED):
         for count in range(total + 1):
-            table[total * (total + 1) // 2 + count] = spread(count / total, draws)
+            table[total * (total + 1) // 2 + count] = spread(count / total, draws)  # never 0: it starts at 1
     return table
 
 

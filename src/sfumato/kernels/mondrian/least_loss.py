@@ -195,7 +195,7 @@ def choose_cut(
     )  # fmt: skip
     if active == 0 or total == 0:
         return -1
-    share = smallest * (total / size)
+    share = smallest * (total / size)  # never 0: the range has records
     base = total * rate_range(active, total, draws, kinds, table, attributes, numbers, places, rates, branches)
     bits = slice_weights(rows, heaviest, row_weight, planes)
     # Where the middle places fail, others may still do: rules can refuse a place, trees have no order of frequency.

@@ -170,6 +170,7 @@ def tabulate_evenness() -> Any:
     table = np.zeros(STEPS + 1)
     for step in range(1, STEPS):
         share = step / STEPS
+        # never 0: shares are inside (0, 1)
         entropy = -(share * math.log2(share) + (1.0 - share) * math.log2(1.0 - share))
         table[step] = entropy**EVENNESS
     return table

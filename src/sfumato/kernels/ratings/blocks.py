@@ -36,5 +36,5 @@ def shared_weight(
             if rated[issues[place]]:
                 shared += weight
         if shared > 0:
-            found[row] = shared / math.sqrt(own * whole)
+            found[row] = shared / math.sqrt(own * whole)  # never 0: what is shared is in both
     return found

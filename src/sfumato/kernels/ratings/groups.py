@@ -27,7 +27,7 @@ def start_groups(seeds: NDArray[np.int64], block: Any, rules: Any) -> tuple[NDAr
     """
     k, count = rules[0], len(seeds)
     room = _room(block)
-    total = max(1, count // k)
+    total = max(1, count // k)  # never 0: k is 1 or more
     groups = np.zeros((total, count), dtype=np.int32)
     sizes = np.zeros(total, dtype=np.int64)
     free = np.ones(count, dtype=np.bool_)

@@ -108,7 +108,7 @@ def packed_rows(
     bits of a code, and one that is left free.
     Returns the words and the first word of each vector, int64 (v + 1,).
     """
-    lanes = 64 // lane
+    lanes = 64 // lane  # never 0: a lane holds a code, and a word a lane
     places = np.zeros(starts[-1] + 1, dtype=np.int64)
     for mask in range(len(widths)):
         for row in range(starts[mask], starts[mask + 1]):
@@ -120,7 +120,7 @@ def packed_rows(
         for row in range(starts[mask], starts[mask + 1]):
             there = base + (order[row] - starts[mask]) * width
             for column in range(width):
-                place = places[row] + column // lanes
+                place = places[row] + column // lanes  # never 0, as above
                 words[place] |= np.uint64(codes[there + column]) << np.uint64(lane * (column % lanes))
         base += width * (starts[mask + 1] - starts[mask])
     return words, places
@@ -154,7 +154,7 @@ def tree_balls(
     All codes of a word are compared at once. The free bit of each lane is set in the minuend, and is still set after a
     subtraction where the lane did not fall below 0.
     """
-    lanes = 64 // lane
+    lanes = 64 // lane  # never 0: a lane holds a code, and a word a lane
     free = np.uint64(0)
     for place in range(lanes):
         free |= np.uint64(1) << np.uint64(lane * place + lane - 1)

@@ -32,12 +32,12 @@ def learn_deviations(
     for place in range(len(values)):
         sums[issues[place]] += values[place] - mean
         counts[issues[place]] += 1
-    of_issues = sums / counts
+    of_issues = sums / counts  # of numpy: arrays
     sums, counts = np.zeros(user_count), np.full(user_count, shrink)
     for place in range(len(values)):
         sums[users[place]] += values[place] - mean - of_issues[issues[place]]
         counts[users[place]] += 1
-    return sums / counts, of_issues
+    return sums / counts, of_issues  # of numpy: arrays
 
 
 @kernel
@@ -85,6 +85,7 @@ def predict_from_neighbours(
                         product, own, their, both = product + one * two, own + one * one, their + two * two, both + 1
                 known[other], similarity_of[other] = issue, 0.0
                 if product > 0:
+                    # of numpy: elements of arrays where the product is above 0
                     similarity_of[other] = product / math.sqrt(own * their) * both / (both + shrink)
             if other != issue:
                 similar[entry], theirs[entry] = similarity_of[other], user_left[user_starts[user] + entry]
@@ -94,5 +95,5 @@ def predict_from_neighbours(
             weight += similar[entry]
             total += similar[entry] * theirs[entry]
         if weight > 0:
-            added[place] = total / weight
+            added[place] = total / weight  # never 0: above 0
     return added

@@ -76,7 +76,7 @@ def _weight(issue_records: NDArray[np.int64], first: int, last: int, gone: int) 
             if issue_records[place] == gone:
                 support -= 1
                 break
-    return round(UNIT / math.log(max(support, 2)))
+    return round(UNIT / math.log(max(support, 2)))  # never 0: the logarithm of 2
 
 
 @inlined
@@ -96,9 +96,10 @@ def _judged(scores: NDArray[np.int64], touched: NDArray[np.int64], records: int)
             second = score
     if ties > 1:
         return best, ties, 0.0
-    mean = total / records
+    mean = total / records  # never 0: some are touched
     squares = (records - len(touched)) * mean**2
     for record in touched:
         squares += (scores[record] - mean) ** 2
     # A single record deviates from nothing.
+    # never 0: the squares are above 0, and so are the records
     return best, ties, (highest - second) / math.sqrt(squares / records) if squares > 0.0 else 0.0

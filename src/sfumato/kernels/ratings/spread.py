@@ -70,9 +70,10 @@ def deviation(totals: Any, issue: int, size: int, nulls: int, low: float, step: 
         return 0.0
     scaled = given * totals[issue, 2] - total * total
     if nulls == SKIP:
+        # never 0: see above; the mean of squares is not below the square of the mean
         return math.sqrt(scaled) / given * step
     squares = scaled / given * step * step
     if nulls == LITERAL:
-        mean = low + step * (total / given)
+        mean = low + step * (total / given)  # never 0: see above
         squares += (size - given) * mean * mean
-    return math.sqrt(squares / size)
+    return math.sqrt(squares / size)  # never 0: some are given

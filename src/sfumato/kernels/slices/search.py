@@ -191,7 +191,7 @@ def starting_mass(vectors: Any, part_counts: Any, part_starts: Any, slicing: Sli
         for row in order:
             joint[0 if home < 0 else slicing.parts[row, home], slicing.values[row, attribute]] += 1.0
         for vector in range(len(vectors)):
-            weight = 1.0 / n
+            weight = 1.0 / n  # never 0: vectors are of records
             for column in range(vectors.shape[1]):
                 if column != home:
                     weight *= part_counts[part_starts[column] + vectors[vector, column]] / n
@@ -276,9 +276,7 @@ def _add(
     size = float(first + second)
     for attribute in range(len(slicing.homes)):
         home = slicing.homes[attribute]
-        before = 1.0 / size
-        left = 1.0 / first
-        right = 1.0 / second
+        before, left, right = 1.0 / size, 1.0 / first, 1.0 / second  # never 0: both halves have records
         for column in range(standing.vectors.shape[1]):
             if column != home:
                 place = standing.part_starts[column] + standing.vectors[vector, column]
@@ -321,7 +319,7 @@ def vector_holds(mass: Any, slicing: SlicingArrays, slack: float, scratch: Any) 
     rules = slicing.rules
     for rule in range(len(rules.codes)):
         own = mass[rules.offsets[rules.attributes[rule]] : rules.offsets[rules.attributes[rule] + 1]]
-        total = 0.0
+        total = np.float64(0.0)  # divides: also where there is no value
         for weight in own:
             total += weight
         if not measure(rule, own, total, rules, scratch) <= slicing.bounds[rule] + slack:

@@ -376,6 +376,7 @@ def anneal(
     while assigned.work[0] < most_work:
         assigned.work[0] += 1
         share = (assigned.work[0] - start) / (most_work - start)
+        # of numpy, as arguments of a call from outside are; random numbers are never 1
         slack = -hot * (cold / hot) ** share * math.log(1.0 - _random(state))
         record = restless[int(_random(state) * len(restless))]
         dearest = _dearest(record, choices, assigned)
