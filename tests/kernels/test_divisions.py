@@ -55,7 +55,7 @@ def is_numpy(value, function):
     if isinstance(value, ast.Subscript):
         return not (isinstance(value.value, ast.Attribute) and value.value.attr == "shape")
     if isinstance(value, ast.Call):
-        return ast.unparse(value.func) in ("np.int64", "np.float64", "np.log", "np.sqrt")
+        return ast.unparse(value.func) in ("int64", "float64", "np.float64", "np.log", "np.sqrt")
     if isinstance(value, ast.Name):
         given = [
             node.value

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.kernels.jit import inlined, kernel
+from sfumato.kernels.scalars import int64
 
 
 @kernel
@@ -100,7 +101,7 @@ def minimal_uniques(
         elif column[depth] < bound[depth]:
             chosen = column[depth]
             column[depth] += 1
-            chosen_bits[depth + 1] = chosen_bits[depth] | (np.int64(1) << chosen)
+            chosen_bits[depth + 1] = chosen_bits[depth] | (int64(1) << chosen)
             if depth + 1 < size:
                 _split(levels, ends, depth, low[depth], high[depth], columns, chosen, tally, touched)
                 cursor[depth] = low[depth]
@@ -244,7 +245,7 @@ def _count(
     stop: int,
     weights: NDArray[np.int64],
 ) -> None:
-    weight = np.int64(0)
+    weight = int64(0)
     for place in range(start, stop):
         weight += weights[levels[depth, place]]
     column = 0 if stop - start > 1 else 2

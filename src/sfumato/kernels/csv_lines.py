@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.kernels.jit import inlined, kernel
+from sfumato.kernels.scalars import int64
 
 _WORD = 8  # bytes
 _AHEAD = 256  # records whose labels are looked up before they are joined
@@ -28,8 +29,8 @@ def join_labels(
     firsts = np.empty(_AHEAD * columns, np.uint64)
     found = np.empty((_AHEAD * columns, 2), np.int64)
     pending = np.uint64(0)
-    bits = np.int64(0)
-    target = np.int64(0)
+    bits = int64(0)
+    target = int64(0)
     for low in range(0, label_of.shape[1], _AHEAD):
         high = min(low + _AHEAD, label_of.shape[1])
         _look_up(label_of, low, high, places, words, firsts, found)

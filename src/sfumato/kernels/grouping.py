@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.kernels.jit import inlined, interpreted_as, linear
+from sfumato.kernels.scalars import int64
 
 KEY_BITS = 62
 """Widest key of :func:`group_packed`, so that it stays a non-negative int64 with room to mix."""
@@ -26,7 +27,7 @@ def column_maxima(codes: NDArray[np.integer]) -> NDArray[np.int64]:
     maxima = np.full(codes.shape[1], -1, dtype=np.int64)
     for record in range(codes.shape[0]):
         for column in range(codes.shape[1]):
-            maxima[column] = max(maxima[column], np.int64(codes[record, column]))
+            maxima[column] = max(maxima[column], int64(codes[record, column]))
     return maxima
 
 
@@ -104,9 +105,9 @@ def _pack(
     start = 0
     for place in range(len(stops)):
         for record in range(size):
-            key = np.int64(0)
+            key = int64(0)
             for column in range(start, stops[place]):
-                key |= np.int64(codes[low + record, column]) << shifts[column]
+                key |= int64(codes[low + record, column]) << shifts[column]
             keys[record, place] = key
         start = stops[place]
 
@@ -122,7 +123,7 @@ def _look_up(
     """Find the first slot of each record, and touch what stands there: waits for memory overlap in so short a loop."""
     for record in range(size):
         slots[record] = _mixed(keys, record) & (len(table) - 1)
-    touched = np.int64(0)
+    touched = int64(0)
     for record in range(size):
         touched ^= group_keys[max(table[slots[record]], 0), 0]
     return touched
@@ -131,7 +132,7 @@ def _look_up(
 @inlined
 def _mixed(keys: NDArray[np.int64], row: int) -> int:
     # Neighbouring records differ in few bits; two rounds spread both halves of a key over the low bits of the slot.
-    mixed = np.int64(0)
+    mixed = int64(0)
     for place in range(keys.shape[1]):
         key = keys[row, place] ^ mixed
         half = (key & _LOW) * _MIX

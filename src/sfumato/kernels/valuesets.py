@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.kernels.jit import inlined, linear
+from sfumato.kernels.scalars import int64
 
 
 def class_starts(sizes: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -96,7 +97,7 @@ def _number_sets(grouped: Any, starts: Any, words: Any) -> Any:
 def _distinct(grouped: Any, first: int, stop: int, owner: int, words: Any, stamp: Any, found: Any) -> Any:
     """Collect the distinct codes of one class in `found`; `stamp` remembers the last class that had each code."""
     size = 0
-    hashed = np.int64(0)
+    hashed = int64(0)
     for position in range(first, stop):
         code = grouped[position]
         if stamp[code] != owner:

@@ -28,6 +28,7 @@ from sfumato.kernels.clustering.class_loss import ClassLoss
 from sfumato.kernels.clustering.record_tree import NONE, RecordTree, count_alive, use_up
 from sfumato.kernels.jit import inlined, kernel
 from sfumato.kernels.predicates import RuleArrays, holds
+from sfumato.kernels.scalars import int64
 
 # What `numbers` counts.
 CLASSES = 0
@@ -161,7 +162,7 @@ def _take(
     use_up(record, times, growth.left, growth.alive, tree)
     growth.numbers[LEFT] -= times
     for column in range(len(rules.offsets) - 1):
-        growth.counts[rules.offsets[column] + np.int64(values[record, column])] += times
+        growth.counts[rules.offsets[column] + int64(values[record, column])] += times
     enter(codes, record, times, place, rule, loss, growth.hulls, growth.prices.stale)
     return times
 
@@ -193,7 +194,7 @@ def _nearest(
         if bound > best or (first_only and bound == best and tree.starts[node] > found[0]):
             continue
         while tree.left[node] != NONE:
-            first = np.int64(tree.left[node])
+            first = int64(tree.left[node])
             second = first + 1
             near = np.inf
             far = np.inf
@@ -249,7 +250,7 @@ def _furthest(codes: Any, tree: RecordTree, loss: ClassLoss, growth: Growth, sta
         if growth.alive[node] == 0 or bound < best or (bound == best and tree.starts[node] > found):
             continue
         if tree.left[node] != NONE:
-            first = np.int64(tree.left[node])
+            first = int64(tree.left[node])
             second = first + 1
             far = most_gap(first, tree, loss, growth.hulls, growth.prices)
             near = most_gap(second, tree, loss, growth.hulls, growth.prices)
@@ -287,7 +288,7 @@ def join_nearest(codes: Any, record_of: Any, rule: int, frozen: bool, loss: Clas
     for row in range(len(record_of)):
         if growth.class_of[row] != NONE or classes == 0:
             continue
-        record = np.int64(record_of[row])
+        record = int64(record_of[row])
         if not frozen or record != before:
             home = _home_of(codes, record, rule, loss, growth)
         if not frozen:

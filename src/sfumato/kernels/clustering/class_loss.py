@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.kernels.jit import borrowing, kernel
+from sfumato.kernels.scalars import float64, int64
 from sfumato.kernels.space import NUMERIC, SET
 
 TABLED = 256
@@ -59,11 +60,11 @@ def range_loss(attribute: int, low: int, high: int, loss: ClassLoss) -> float:
         return 0.0
     start = loss.offsets[attribute]
     if loss.kinds[attribute] == NUMERIC:
-        return min(loss.places[start + high] - loss.places[start + low], loss.tops[attribute])
+        return float64(min(loss.places[start + high] - loss.places[start + low], loss.tops[attribute]))
     if loss.kinds[attribute] == SET:
-        return 2.0 * loss.units[attribute] - loss.bases[attribute]
+        return float64(2.0 * loss.units[attribute] - loss.bases[attribute])
     power = loss.powers[high - low]
-    return max(loss.gaps[power, start + low], loss.gaps[power, start + high - (1 << power)])
+    return float64(max(loss.gaps[power, start + low], loss.gaps[power, start + high - (1 << power)]))
 
 
 @borrowing
@@ -71,8 +72,8 @@ def pair_loss(codes: Any, first: int, second: int, loss: ClassLoss) -> float:
     """Loss that two records have as one class, for each of them; codes : unsigned (m, q)."""
     total = 0.0
     for attribute in range(len(loss.kinds)):
-        one = np.int64(codes[first, attribute])
-        other = np.int64(codes[second, attribute])
+        one = int64(codes[first, attribute])
+        other = int64(codes[second, attribute])
         total += range_loss(attribute, min(one, other), max(one, other), loss)
     return total
 

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from sfumato.kernels.clustering.class_loss import ClassLoss, range_loss, set_loss
 from sfumato.kernels.clustering.ties import cell, upper_edge
 from sfumato.kernels.jit import inlined
+from sfumato.kernels.scalars import int64
 from sfumato.kernels.space import SET
 
 
@@ -50,7 +51,7 @@ def open_with(codes: Any, record: int, loss: ClassLoss, span: Span) -> None:
     """Forget what was collected and start with one record; codes : unsigned (m, q)."""
     span.marks[-1] += 1
     for attribute in range(len(loss.kinds)):
-        code = np.int64(codes[record, attribute])
+        code = int64(codes[record, attribute])
         span.low[attribute] = code
         span.high[attribute] = code
         span.distinct[attribute] = 1
@@ -61,7 +62,7 @@ def open_with(codes: Any, record: int, loss: ClassLoss, span: Span) -> None:
 def widen(codes: Any, record: int, loss: ClassLoss, span: Span) -> None:
     """Add one record."""
     for attribute in range(len(loss.kinds)):
-        code = np.int64(codes[record, attribute])
+        code = int64(codes[record, attribute])
         place = loss.offsets[attribute] + code
         if loss.kinds[attribute] != SET:
             span.low[attribute] = min(span.low[attribute], code)
@@ -88,7 +89,7 @@ def loss_with(codes: Any, record: int, loss: ClassLoss, span: Span) -> float:
     """Loss of each record of the class with one record more."""
     total = 0.0
     for attribute in range(len(loss.kinds)):
-        code = np.int64(codes[record, attribute])
+        code = int64(codes[record, attribute])
         if loss.kinds[attribute] == SET:
             more = 0 if span.marks[loss.offsets[attribute] + code] == span.marks[-1] else 1
             total += set_loss(attribute, span.distinct[attribute] + more, loss)
@@ -110,11 +111,11 @@ def take_nearest(
     while members < size:
         members += 1
         found = -1
-        best = np.int64(2**62)
+        best = int64(2**62)
         limit = np.inf
         for place in range(len(rows)):
             if not taken[place]:
-                lost = members * loss_with(codes, np.int64(record_of[rows[place]]), loss, span)
+                lost = members * loss_with(codes, int64(record_of[rows[place]]), loss, span)
                 if lost < limit and cell(lost) < best:
                     found = place
                     best = cell(lost)
@@ -122,7 +123,7 @@ def take_nearest(
                     if best == cell(members * span_loss(loss, span)):
                         break
         taken[found] = True
-        widen(codes, np.int64(record_of[rows[found]]), loss, span)
+        widen(codes, int64(record_of[rows[found]]), loss, span)
         if span_loss(loss, span) > bound:
             return False
     return True

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from sfumato.kernels.clustering.class_loss import ClassLoss, range_loss, set_loss
 from sfumato.kernels.jit import inlined, kernel
+from sfumato.kernels.scalars import int64
 from sfumato.kernels.space import SET
 
 CHUNK = 32
@@ -100,12 +101,12 @@ def add_class(codes: Any, record_of: Any, rows: Any, loss: ClassLoss, classes: L
 @inlined
 def _measure(codes: Any, record_of: Any, rows: Any, attribute: int, loss: ClassLoss, classes: LocalClasses) -> None:
     one = rows[0]
-    low = np.int64(codes[record_of[one], attribute])
+    low = int64(codes[record_of[one], attribute])
     high = low
     distinct = 0
     classes.marks[-1] += 1
     for row in rows:
-        code = np.int64(codes[record_of[row], attribute])
+        code = int64(codes[record_of[row], attribute])
         low = min(low, code)
         high = max(high, code)
         place = loss.offsets[attribute] + code
@@ -148,9 +149,9 @@ def own_loss(one: int, loss: ClassLoss, classes: LocalClasses) -> float:
     total = 0.0
     for attribute in range(len(loss.kinds)):
         if loss.kinds[attribute] == SET:
-            total += set_loss(attribute, np.int64(classes.distinct[one, attribute]), loss)
+            total += set_loss(attribute, int64(classes.distinct[one, attribute]), loss)
         else:
-            low, high = np.int64(classes.low[one, attribute]), np.int64(classes.high[one, attribute])
+            low, high = int64(classes.low[one, attribute]), int64(classes.high[one, attribute])
             total += range_loss(attribute, low, high, loss)
     return total
 
@@ -168,7 +169,7 @@ def union_up_to(
             continue
         low = min(classes.low[first, attribute], classes.low[second, attribute])
         high = max(classes.high[first, attribute], classes.high[second, attribute])
-        total += range_loss(attribute, np.int64(low), np.int64(high), loss)
+        total += range_loss(attribute, int64(low), int64(high), loss)
         if total > limit:
             return np.inf
     if sets:
@@ -192,7 +193,7 @@ def _together(
     for one in (first, second):
         row = one
         while row >= 0:
-            place = loss.offsets[attribute] + np.int64(codes[record_of[row], attribute])
+            place = loss.offsets[attribute] + int64(codes[record_of[row], attribute])
             if classes.marks[place] != classes.marks[-1]:
                 classes.marks[place] = classes.marks[-1]
                 distinct += 1
@@ -206,11 +207,11 @@ def least_with(small: int, low: Any, high: Any, loss: ClassLoss, classes: LocalC
     total = 0.0
     for attribute in range(len(loss.kinds)):
         if loss.kinds[attribute] == SET:
-            total += set_loss(attribute, np.int64(classes.distinct[small, attribute]), loss)
+            total += set_loss(attribute, int64(classes.distinct[small, attribute]), loss)
         else:
             start, stop = classes.low[small, attribute], classes.high[small, attribute]
             near = min(max(start, low[attribute]), high[attribute])
-            total += range_loss(attribute, np.int64(min(start, near)), np.int64(max(stop, near)), loss)
+            total += range_loss(attribute, int64(min(start, near)), int64(max(stop, near)), loss)
     return total
 
 

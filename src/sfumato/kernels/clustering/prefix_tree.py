@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.kernels.jit import borrowing
+from sfumato.kernels.scalars import int64
 
 UNITS = 4294967296.0
 """Parts into which a distance of 1 is divided where distances are compared."""
@@ -111,7 +112,7 @@ def leave_tree(record: int, tree: PrefixTree) -> None:
         if tree.alive[node] == 0:
             tree.right[node] = node + 1
             tree.left[node + 1] = node
-        node = np.int64(tree.parents[node])
+        node = int64(tree.parents[node])
 
 
 @borrowing
@@ -154,5 +155,5 @@ def units_to(record: int, tree: PrefixTree, measure: Measure) -> int:
     """Distance of a distinct record in parts of `UNITS`."""
     distance = 0.0
     for level in range(len(measure.own)):
-        distance += step(level, np.int64(tree.values[record, level]), measure)
-    return np.int64(distance * UNITS + 0.5)
+        distance += step(level, int64(tree.values[record, level]), measure)
+    return int64(distance * UNITS + 0.5)

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from sfumato.kernels.clustering.class_loss import TABLED, ClassLoss, range_loss, set_loss
 from sfumato.kernels.jit import borrowing, inlined, interpreted_as, kernel
+from sfumato.kernels.scalars import float64, int64
 from sfumato.kernels.space import NUMERIC, SET
 
 BUCKET = 8
@@ -96,7 +97,7 @@ def new_grown(loss: ClassLoss) -> Grown:
 def start_with(codes: Any, record: int, loss: ClassLoss, grown: Grown) -> None:
     """Forget what was collected and start with one record; codes : unsigned (m, q)."""
     for attribute in range(len(loss.kinds)):
-        code = np.int64(codes[record, attribute])
+        code = int64(codes[record, attribute])
         start = loss.offsets[attribute]
         if loss.kinds[attribute] == SET:
             grown.present[start : loss.offsets[attribute + 1]] = False
@@ -111,7 +112,7 @@ def start_with(codes: Any, record: int, loss: ClassLoss, grown: Grown) -> None:
 def take_in(codes: Any, record: int, loss: ClassLoss, grown: Grown) -> None:
     """Add one record."""
     for attribute in range(len(loss.kinds)):
-        code = np.int64(codes[record, attribute])
+        code = int64(codes[record, attribute])
         if loss.kinds[attribute] == SET:
             place = loss.offsets[attribute] + code
             if not grown.present[place]:
@@ -169,11 +170,11 @@ def _cost(attribute: int, code: int, loss: ClassLoss, grown: Grown) -> float:
     """Loss of an attribute once a code has joined."""
     place = loss.offsets[attribute] + code
     if grown.tabled[attribute]:
-        return grown.costs[place]
+        return float64(grown.costs[place])
     if loss.kinds[attribute] != SET:
         return range_loss(attribute, min(grown.low[attribute], code), max(grown.high[attribute], code), loss)
     if grown.present[place]:
-        return grown.floors[attribute]
+        return float64(grown.floors[attribute])
     return set_loss(attribute, grown.distinct[attribute] + 1, loss)
 
 
@@ -182,7 +183,7 @@ def grown_loss(codes: Any, record: int, loss: ClassLoss, grown: Grown) -> float:
     """Loss of the class with one record more."""
     total = 0.0
     for attribute in range(len(loss.kinds)):
-        total += _cost(attribute, np.int64(codes[record, attribute]), loss, grown)
+        total += _cost(attribute, int64(codes[record, attribute]), loss, grown)
     return total
 
 
@@ -200,8 +201,8 @@ def least_loss(node: int, tree: RecordTree, loss: ClassLoss, grown: Grown) -> fl
     """Lower bound on :func:`grown_loss` of a node's records."""
     total = 0.0
     for attribute in range(len(loss.kinds)):
-        low = np.int64(tree.low[node, attribute])
-        high = np.int64(tree.high[node, attribute])
+        low = int64(tree.low[node, attribute])
+        high = int64(tree.high[node, attribute])
         if low < high and loss.kinds[attribute] == SET:
             total += grown.floors[attribute]
         else:
@@ -215,8 +216,8 @@ def _most_loss(node: int, tree: RecordTree, loss: ClassLoss, grown: Grown) -> fl
     """Upper bound on :func:`grown_loss` of a node's records."""
     total = 0.0
     for attribute in range(len(loss.kinds)):
-        low = np.int64(tree.low[node, attribute])
-        high = np.int64(tree.high[node, attribute])
+        low = int64(tree.low[node, attribute])
+        high = int64(tree.high[node, attribute])
         if low < high and loss.kinds[attribute] == SET:
             total += set_loss(attribute, grown.distinct[attribute] + 1, loss)
         else:
@@ -318,7 +319,7 @@ def _nearest_of_all(
     """Look at all records at once, which beats the tree where every step is a call."""
     taken = (left > 0) & wanted if len(wanted) else left > 0
     costs = np.where(taken, _grown_losses(codes, loss, grown), np.inf)
-    found = np.argmin(costs)
+    found = int64(np.argmin(costs))
     return (found, costs[found]) if costs[found] < np.inf else (NONE, np.inf)
 
 
@@ -327,7 +328,7 @@ def _furthest_of_all(
     codes: Any, left: Any, alive: Any, tree: RecordTree, loss: ClassLoss, grown: Grown, stack: Any, bounds: Any
 ) -> int:
     costs = np.where(left > 0, _grown_losses(codes, loss, grown), -1.0)
-    found = np.argmax(costs)
+    found = int64(np.argmax(costs))
     return found if costs[found] > -1.0 else NONE
 
 
@@ -364,10 +365,10 @@ def use_up(record: int, count: int, left: Any, alive: Any, tree: RecordTree) -> 
     """Take `count` of the records that stand at one place."""
     left[record] -= count
     if left[record] <= 0:
-        node = np.int64(tree.bucket_of[record])
+        node = int64(tree.bucket_of[record])
         while node != NONE:
             alive[node] -= 1
-            node = np.int64(tree.parent[node])
+            node = int64(tree.parent[node])
 
 
 @inlined
@@ -569,7 +570,7 @@ def _best_edge(codes: Any, order: Any, start: int, stop: int, attribute: int, lo
             if worth > best:
                 best = worth
                 edge = values[place - 1]
-    return edge
+    return int64(edge)
 
 
 @borrowing

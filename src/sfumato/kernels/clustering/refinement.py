@@ -29,6 +29,7 @@ from sfumato.kernels.clustering.class_members import (
 )
 from sfumato.kernels.jit import borrowing, kernel, sized
 from sfumato.kernels.predicates import RuleArrays
+from sfumato.kernels.scalars import int64
 
 _MULTIPLIER = 48271
 _MODULUS = 2147483647
@@ -70,7 +71,7 @@ class Log(NamedTuple):
 def _draw(state: Any, below: int) -> int:
     """Return a number from 0 to below − 1; state : int64 (1,)."""
     state[0] = (state[0] * _MULTIPLIER) % _MODULUS
-    return state[0] % below
+    return int64(state[0] % below)
 
 
 @borrowing
@@ -108,7 +109,7 @@ def anneal(
         kind = (step + seed) % (2 * RATE)
         if kind in (0, RATE):
             if kind == 0:
-                _dissolve(np.int64(members.class_of[one]), allowed, around, ruled, loss, rules, members, log, state)
+                _dissolve(int64(members.class_of[one]), allowed, around, ruled, loss, rules, members, log, state)
             else:
                 if members.sizes[empty] > 0:
                     empty = _empty_class(members, empty)
@@ -143,10 +144,10 @@ def _empty_class(members: Members, start: int) -> int:
 @borrowing
 def _companion(one: int, around: Surroundings, members: Members, state: Any) -> int:
     """Draw a record that is near or equal to `one`."""
-    record = np.int64(members.record_of[one])
+    record = int64(members.record_of[one])
     place = _draw(state, around.near.shape[1] + 1)
     if place > 0:
-        record = np.int64(around.near[record, place - 1])
+        record = int64(around.near[record, place - 1])
         if record == NOBODY:
             return NOBODY
     return _one_of(record, around, state)
@@ -166,8 +167,8 @@ def _exchange(
     state: Any,
 ) -> None:  # fmt: skip
     """Move `one` to the class of `other`, or `other` to that of `one`, or let `one` and a third change places."""
-    here = np.int64(members.class_of[one])
-    there = np.int64(members.class_of[other])
+    here = int64(members.class_of[one])
+    there = int64(members.class_of[other])
     if members.lost[here] == 0.0 and members.lost[there] == 0.0:
         return
     own = members.sizes[here] * members.lost[here]
@@ -198,7 +199,7 @@ def _exchange(
 @borrowing
 def _move(one: int, there: int, most: float, ruled: bool, loss: ClassLoss, rules: RuleArrays, members: Members) -> bool:
     """Move a record if both classes together then lose less than `most` and satisfy every rule."""
-    here = np.int64(members.class_of[one])
+    here = int64(members.class_of[one])
     cost = (members.sizes[there] + 1) * changed_loss(there, NOBODY, one, loss, members)
     if cost >= most:
         return False
@@ -237,11 +238,11 @@ def _dissolve(
         found = NOBODY
         least = most - cost
         for near in range(around.near.shape[1] + 1):
-            record = np.int64(members.record_of[one]) if near == 0 else around.near[members.record_of[one], near - 1]
+            record = int64(members.record_of[one]) if near == 0 else around.near[members.record_of[one], near - 1]
             if record == NOBODY:
                 break
             other = _one_of(record, around, state)
-            there = np.int64(members.class_of[other]) if other != NOBODY else NOBODY
+            there = int64(members.class_of[other]) if other != NOBODY else NOBODY
             if there == NOBODY or there in (place, found):
                 continue
             size = members.sizes[there]
@@ -268,9 +269,9 @@ def _found(
     """Found a class of `one` and near records whose classes can spare them, if that saves loss."""
     moved = 0
     saved = 0.0
-    record = np.int64(members.record_of[one])
+    record = int64(members.record_of[one])
     for near in range(around.near.shape[1] + 1):
-        candidate = record if near == 0 else np.int64(around.near[record, near - 1])
+        candidate = record if near == 0 else int64(around.near[record, near - 1])
         if candidate == NOBODY or moved == k:
             break
         first = around.starts[candidate]
@@ -278,7 +279,7 @@ def _found(
         for other in range(first, min(first + 2 * k, around.starts[candidate + 1])):
             if moved == k:
                 break
-            here = np.int64(members.class_of[other])
+            here = int64(members.class_of[other])
             if here == place or members.sizes[here] <= k:
                 continue
             if ruled and not class_holds(here, other, NOBODY, rules, members):

@@ -15,6 +15,7 @@ from sfumato.kernels.clustering.prefix_search import Nearest, TreeWalk, find_nea
 from sfumato.kernels.clustering.prefix_tree import Measure, PrefixTree, leave_tree, units_to
 from sfumato.kernels.jit import inlined, kernel
 from sfumato.kernels.predicates import RuleArrays, holds
+from sfumato.kernels.scalars import int64
 
 NOBODY = -1
 
@@ -67,13 +68,13 @@ class Progressed(NamedTuple):
         int32 (n,): class of the record at each place, −1 for none yet.
     following : numpy.ndarray
         int64 (1,): no record before this place is left.
-    count : numpy.ndarray
+    classes : numpy.ndarray
         int64 (1,): classes so far.
     """
 
     class_at: NDArray[np.int32]
     following: NDArray[np.int64]
-    count: NDArray[np.int64]
+    classes: NDArray[np.int64]
 
 
 @kernel
@@ -109,7 +110,7 @@ def grow_similar(
             return False
         for one in range(size):
             _take(nearest.items[one], tree, chain, measure, done)
-        done.count[0] += 1
+        done.classes[0] += 1
     return True
 
 
@@ -150,7 +151,7 @@ def _enough(
     counts[:] = 0
     for one in range(nearest.size[0]):
         for column in range(values.shape[1]):
-            counts[rules.offsets[column] + np.int64(values[nearest.items[one], column])] += 1
+            counts[rules.offsets[column] + int64(values[nearest.items[one], column])] += 1
         if one + 1 >= k and holds(one + 1, counts, rules, scratch):
             return one + 1
     return 0
@@ -159,7 +160,7 @@ def _enough(
 @inlined
 def _take(place: int, tree: PrefixTree, chain: Chain, measure: Measure, done: Progressed) -> None:
     """Put the record at a place into the present class."""
-    done.class_at[place] = done.count[0]
+    done.class_at[place] = done.classes[0]
     record = tree.record_at[place]
     leave_tree(record, tree)
     for level in range(measure.categories):

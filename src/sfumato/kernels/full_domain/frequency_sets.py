@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from sfumato.kernels.jit import inlined, kernel
 from sfumato.kernels.predicates import RuleArrays, holds
+from sfumato.kernels.scalars import int64
 
 _MIX = 0x5BD1E995
 _LOW = 0x7FFFFFFF
@@ -46,9 +47,9 @@ def rolled_up(
         # The candidate stands behind the rows that are kept, and stays when it is new.
         slot = 0
         for place in range(len(columns)):
-            code = np.int64(codes[row, columns[place]])
+            code = int64(codes[row, columns[place]])
             if starts[place] >= 0:
-                code = np.int64(climbs[starts[place] + code])
+                code = int64(climbs[starts[place] + code])
             rows[count, place] = code
             slot = slot + code * places[place] if cells > 0 else _mixed(slot, code)
         if cells == 0:

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from sfumato.kernels.jit import kernel
 from sfumato.kernels.predicates import RuleArrays, holds
+from sfumato.kernels.scalars import int64
 
 # An odd multiplier below 2**31: times 32 bits it stays below 2**63, so that mixing never overflows, compiled or not.
 _MIX = 0x5BD1E995
@@ -55,10 +56,10 @@ def classes_at(
     sizes = np.empty(records, dtype=np.int64)
     count = 0
     for record in range(records):
-        key = np.int64(prefix[record]) if len(prefix) else np.int64(0)
+        key = int64(prefix[record]) if len(prefix) else int64(0)
         for place in range(len(columns)):
             column = columns[place]
-            key |= nodes[at[column] + np.int64(codes[record, column])] << shifts[place]
+            key |= nodes[at[column] + int64(codes[record, column])] << shifts[place]
         if direct:
             slot = key
         else:
@@ -110,11 +111,11 @@ def judged(
             for place in range(begin, stop):
                 record = order[place]
                 for column in range(values.shape[1]):
-                    counts[value_of[starts[column] + np.int64(values[record, column])]] += weights[record]
+                    counts[value_of[starts[column] + int64(values[record, column])]] += weights[record]
             good[owner] = holds(sizes[owner], counts, rules, scratch)
             for place in range(begin, stop):
                 for column in range(values.shape[1]):
-                    counts[value_of[starts[column] + np.int64(values[order[place], column])]] = 0
+                    counts[value_of[starts[column] + int64(values[order[place], column])]] = 0
         begin = stop
     return good
 
@@ -150,7 +151,7 @@ def value_totals(
     for record in range(len(class_of)):
         if kept[class_of[record]]:
             for column in range(values.shape[1]):
-                totals[starts[column] + np.int64(values[record, column])] += weights[record]
+                totals[starts[column] + int64(values[record, column])] += weights[record]
     return totals
 
 
@@ -175,8 +176,8 @@ def smallest_class(
             found = owner
             continue
         for column in range(codes.shape[1]):
-            here = nodes[at[column] + np.int64(codes[firsts[owner], column])]
-            there = nodes[at[column] + np.int64(codes[firsts[found], column])]
+            here = nodes[at[column] + int64(codes[firsts[owner], column])]
+            there = nodes[at[column] + int64(codes[firsts[found], column])]
             if here != there:
                 if here < there:
                     found = owner
@@ -206,7 +207,7 @@ def cell_sums(
             continue
         record = firsts[owner]
         for column in range(codes.shape[1]):
-            sums[column] += sizes[owner] * costs[at[column] + np.int64(codes[record, column])]
+            sums[column] += sizes[owner] * costs[at[column] + int64(codes[record, column])]
     for column in range(codes.shape[1]):
         sums[column] += suppressed * full[column]
     return sums
@@ -235,7 +236,7 @@ def lost_sums(
         if not lost[class_of[record]]:
             continue
         for column in range(codes.shape[1]):
-            entry = starts[column] + low[column] * widths[column] + np.int64(codes[record, column])
+            entry = starts[column] + low[column] * widths[column] + int64(codes[record, column])
             for level in range(low[column], high[column] + 1):
                 sums[column, level] += weights[record] * (full[column] - costs[entry])
                 entry += widths[column]

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from sfumato.kernels.jit import inlined, kernel
 from sfumato.kernels.predicates import RuleArrays, holds
+from sfumato.kernels.scalars import float64, int64
 from sfumato.kernels.space import NUMERIC, Space
 
 CLASSES = 0  # how many cells there are, dead ones included
@@ -189,13 +190,15 @@ def range_loss(attribute: int, low: int, stop: int, layout: SortedAttributes, sp
         return 0.0
     weight = space.weights[attribute]
     if stop > size or (low == 0 and stop == size and space.kinds[attribute] != NUMERIC):
-        return weight
+        return float64(weight)
     if space.kinds[attribute] != NUMERIC:
-        return weight * (stop - low) / space.sizes[attribute]
+        return float64(weight * (stop - low) / space.sizes[attribute])
     if space.scales[attribute] == 0:
         return 0.0
     first = space.offsets[attribute]
-    return weight * (space.positions[first + stop - 1] - space.positions[first + low]) / space.scales[attribute]
+    return float64(
+        weight * (space.positions[first + stop - 1] - space.positions[first + low]) / space.scales[attribute]
+    )
 
 
 @inlined
@@ -325,7 +328,7 @@ def _number(cell: int, change: float, cells: ProductCells) -> None:
 @kernel
 def count_least(cells: ProductCells) -> None:
     """Count the smallest cell anew, as it takes after a suppression. O(m)."""
-    least = np.int64(2**62)
+    least = int64(2**62)
     for record in range(len(cells.of_record)):
         if cells.of_record[record] >= 0:
             least = min(least, cells.sizes[cells.of_record[record]])

@@ -48,6 +48,7 @@ from sfumato.kernels.global_cuts.product_cells import (
 )
 from sfumato.kernels.jit import inlined, kernel
 from sfumato.kernels.predicates import RuleArrays
+from sfumato.kernels.scalars import float64
 from sfumato.kernels.space import Space
 
 WAITS = 0  # may still be cut
@@ -188,18 +189,18 @@ def _play_all(regions: RegionQueue, count: int) -> None:
 @inlined
 def _score(region: int, cutting: Cutting, cells: ProductCells, regions: RegionQueue) -> float:
     if cutting.widest:
-        return regions.loss[region]
+        return float64(regions.loss[region])
     price = 1.0 + cutting.thrift * regions.failing[region]
     if cutting.per_anonymity:
         price += cells.counters[LEAST] - min(cells.counters[LEAST], regions.least[region])
-    return regions.saved[region] / price
+    return float64(regions.saved[region] / price)
 
 
 @inlined
 def _key(region: int, cutting: Cutting, cells: ProductCells, regions: RegionQueue) -> float:
     """Return the score of the last time, or before the first time one that the region cannot exceed."""
     if regions.version[region] < 0 and not cutting.widest:
-        return regions.ceiling[region]
+        return float64(regions.ceiling[region])
     return _score(region, cutting, cells, regions)
 
 

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from sfumato.kernels.global_cuts.product_cells import SortedAttributes, bounds_of, count_in
 from sfumato.kernels.jit import inlined, kernel
 from sfumato.kernels.predicates import RuleArrays, holds
+from sfumato.kernels.scalars import int64
 from sfumato.kernels.space import Space
 
 BELOW = 0  # some child is not published yet
@@ -239,7 +240,7 @@ def _fill_cells(
 
 @inlined
 def _node_at(attribute: int, record: int, layout: SortedAttributes, space: Space, merging: Merging) -> int:
-    return merging.node_of[space.offsets[attribute] + layout.codes[attribute, record]]
+    return int64(merging.node_of[space.offsets[attribute] + layout.codes[attribute, record]])
 
 
 @inlined
@@ -260,7 +261,7 @@ def _charge(cell: int, sign: int, space: Space, merging: Merging) -> None:
     """Count a failing cell in, or out."""
     everything = space.weights.sum()
     merging.counters[FAILING] += sign * max(merging.sizes[cell], 1)
-    penalty = merging.sizes[cell] * np.int64((everything - merging.loss[cell]) * merging.scale)
+    penalty = merging.sizes[cell] * int64((everything - merging.loss[cell]) * merging.scale)
     merging.counters[PENALTY] += sign * penalty
 
 

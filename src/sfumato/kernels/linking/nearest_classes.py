@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.kernels.jit import inlined, kernel
+from sfumato.kernels.scalars import int64
 
 TIED = 1e-9
 """Distances that are this near to each other are equal: they are sums in which only rounding differs."""
@@ -185,4 +186,4 @@ def _sum_up(people: Any, person: int, block: int, blocks: Any, apart_of: Any, su
             points = blocks.points[axis, start : start + width]
             for step in range(width):
                 sums[step] += min(1.0, abs(value - points[step]))
-    return width
+    return int64(width)

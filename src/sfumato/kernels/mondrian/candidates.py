@@ -13,6 +13,7 @@ import numpy as np
 from sfumato.kernels.bits import EMPTY, has, single
 from sfumato.kernels.jit import borrowing
 from sfumato.kernels.mondrian.item_rows import ACTIVE, GAP, PRESENT, START, TOP, WEIGHT
+from sfumato.kernels.scalars import int64
 from sfumato.kernels.space import NUMERIC, SET, TREE
 
 # Rows of `candidates`.
@@ -26,7 +27,7 @@ def propose(
     rates: Any, candidates: Any, candidate_items: Any,
 ) -> int:  # fmt: skip
     """List the candidates in order; return how many there are."""
-    count = np.int64(0)
+    count = int64(0)
     for number in range(active):
         attribute = attributes[ACTIVE, number]
         start = attributes[START, attribute]
@@ -62,7 +63,7 @@ def _propose_prefixes(
 ) -> int:  # fmt: skip
     """Propose every allowable prefix of one order."""
     chosen = EMPTY
-    weight = np.int64(0)
+    weight = int64(0)
     for place in range(present - 1):
         item = _heaviest(start, present, chosen, numbers) if by_frequency else place
         chosen |= single(item)
@@ -87,9 +88,9 @@ def _propose_middle(
     Only the last prefix below half and the first one from half on can be it: where these are not allowable, none is.
     """
     before = EMPTY
-    before_weight = np.int64(0)
+    before_weight = int64(0)
     chosen = EMPTY
-    weight = np.int64(0)
+    weight = int64(0)
     for place in range(present - 1):
         before = chosen
         before_weight = weight
@@ -124,11 +125,11 @@ def _propose_children(
     Only such a cut makes both sides less general; items are neighbors across children where their ancestor is the top.
     """
     child = EMPTY
-    child_weight = np.int64(0)
+    child_weight = int64(0)
     chosen = EMPTY
-    weight = np.int64(0)
+    weight = int64(0)
     nearest = EMPTY
-    nearest_weight = np.int64(-1)
+    nearest_weight = int64(-1)
     for item in range(present):
         child |= single(item)
         child_weight += numbers[WEIGHT, start + item]
@@ -146,7 +147,7 @@ def _propose_children(
             candidate_items[count] = child
             count += 1
         child = EMPTY
-        child_weight = np.int64(0)
+        child_weight = int64(0)
     if nearest_weight >= 0:
         candidates[ATTRIBUTE, count] = attribute
         candidates[LEFT_WEIGHT, count] = nearest_weight
@@ -158,7 +159,7 @@ def _propose_children(
 @borrowing
 def _heaviest(start: int, present: int, taken: Any, numbers: Any) -> int:
     heaviest = 0
-    most = np.int64(-1)
+    most = int64(-1)
     for item in range(present):
         if numbers[WEIGHT, start + item] > most and not has(taken, item):
             most = numbers[WEIGHT, start + item]

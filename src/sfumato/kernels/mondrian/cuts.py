@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from sfumato.kernels.jit import inlined, kernel
 from sfumato.kernels.predicates import SLACK, RuleArrays, holds
+from sfumato.kernels.scalars import float64, int64
 from sfumato.kernels.space import TREE, Space
 
 
@@ -130,7 +131,7 @@ def measure_range(codes: Any, low: int, high: int, work: Workspace) -> None:
         work.maximum[attribute] = codes[low, attribute]
     for record in range(low + 1, high):
         for attribute in range(q):
-            code = np.int64(codes[record, attribute])
+            code = int64(codes[record, attribute])
             work.minimum[attribute] = min(work.minimum[attribute], code)
             work.maximum[attribute] = max(work.maximum[attribute], code)
 
@@ -143,7 +144,7 @@ def count_range(codes: Any, weights: Any, low: int, high: int, rules: RuleArrays
     first = len(work.minimum)
     for record in range(low, high):
         for column in range(s):
-            counts[rules.offsets[column] + np.int64(codes[record, first + column])] += weights[record]
+            counts[rules.offsets[column] + int64(codes[record, first + column])] += weights[record]
 
 
 @kernel
@@ -183,13 +184,13 @@ def _width(attribute: int, space: Space, options: Options, region: Any, work: Wo
     if options.regions:
         extent = region[attribute, 1] - region[attribute, 0]
     elif options.by_tree and space.kinds[attribute] == TREE:
-        return space.weights[attribute] * tree_loss(attribute, low, high, space)
+        return float64(space.weights[attribute] * tree_loss(attribute, low, high, space))
     else:
         first = space.offsets[attribute]
         extent = space.positions[first + high] - space.positions[first + low]
     if space.scales[attribute] == 0:
         return 0.0
-    return space.weights[attribute] * extent / space.scales[attribute]
+    return float64(space.weights[attribute] * extent / space.scales[attribute])
 
 
 @inlined
@@ -210,7 +211,7 @@ def tree_loss(attribute: int, low: int, high: int, space: Space) -> float:
     node = common_node(attribute, low, high, space)
     if node < 0:
         return 1.0
-    return (space.tree_high[node] - space.tree_low[node]) / space.sizes[attribute]
+    return float64((space.tree_high[node] - space.tree_low[node]) / space.sizes[attribute])
 
 
 @kernel
@@ -250,7 +251,7 @@ def median_code(codes: Any, weights: Any, low: int, high: int, attribute: int, s
     while True:
         seen += work.histogram[code]
         if 2 * seen >= size:
-            return code
+            return int64(code)
         code += 1
 
 
@@ -318,7 +319,7 @@ def count_part(
     for record in range(low, high):
         if work.part_of[codes[record, attribute]] == part:
             for column in range(s):
-                counts[rules.offsets[column] + np.int64(codes[record, first + column])] += weights[record]
+                counts[rules.offsets[column] + int64(codes[record, first + column])] += weights[record]
 
 
 @kernel

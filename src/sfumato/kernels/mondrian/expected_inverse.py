@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.kernels.jit import inlined, kernel
+from sfumato.kernels.scalars import float64
 
 _LARGE = 64  # from here on few terms of the series are enough for any share
 _TINY = 1e-17
@@ -38,7 +39,7 @@ def _recurrence(count: float, share: float) -> float:
     inverse = -odds * np.log(share)
     for smaller in range(1, int(count)):
         inverse = odds * (1 / smaller - inverse)  # never 0: it starts at 1
-    return inverse
+    return float64(inverse)
 
 
 @inlined

@@ -36,6 +36,7 @@ from sfumato.kernels.mondrian.item_rows import (
     TOP,
     UNIT,
 )
+from sfumato.kernels.scalars import float64, int64
 from sfumato.kernels.space import NUMERIC, SET
 
 TABLED = 128  # sides of fewer records look their powers up
@@ -91,10 +92,10 @@ def expected_loss(
         return _expected_range(start, stop, side, total, draws, table, numbers, places)
     if kind == SET:
         if attributes[GROUPED, attribute] == 1:
-            return rates[UNIT, attribute] * _expected_grouped(start, stop, side, total, draws, numbers)
-        return rates[UNIT, attribute] * _expected_distinct(start, stop, side, total, draws, table, numbers)
+            return float64(rates[UNIT, attribute] * _expected_grouped(start, stop, side, total, draws, numbers))
+        return float64(rates[UNIT, attribute] * _expected_distinct(start, stop, side, total, draws, table, numbers))
     count = attributes[BRANCHES, attribute]
-    return rates[TOP, attribute] - _expected_savings(start, count, side, total, draws, numbers, branches)
+    return float64(rates[TOP, attribute] - _expected_savings(start, count, side, total, draws, numbers, branches))
 
 
 @borrowing
@@ -127,7 +128,7 @@ def _expected_range(
     start: int, stop: int, side: int, total: int, draws: int, table: Any, numbers: Any, places: Any
 ) -> float:
     expected = 0.0
-    below = np.int64(0)
+    below = int64(0)
     if total < TABLED:
         row = total * (total + 1) // 2
         for place in range(start, stop - 1):
@@ -144,7 +145,7 @@ def _expected_range(
 def _expected_savings(start: int, count: int, side: int, total: int, draws: int, numbers: Any, branches: Any) -> float:
     saved = 0.0
     for branch in range(2 * start, 2 * start + count):
-        under = np.int64(0)
+        under = int64(0)
         for place in range(start + int(branches[FROM, branch]), start + int(branches[TO, branch])):
             under += numbers[side, place]
         if under > 0:
@@ -158,7 +159,7 @@ def exact_loss(attribute: int, kind: int, side: int, attributes: Any, numbers: A
     start = attributes[START, attribute]
     stop = start + attributes[PRESENT, attribute]
     if kind == SET:
-        found = np.int64(0)
+        found = int64(0)
         for place in range(start, stop):
             found += min(numbers[DISTINCT, place], numbers[side, place])
         return rates[UNIT, attribute] * found if found > 1 else 0.0
@@ -169,8 +170,8 @@ def exact_loss(attribute: int, kind: int, side: int, attributes: Any, numbers: A
     while numbers[side, high] == 0:
         high -= 1
     if kind == NUMERIC:
-        return places[HIGH, high] - places[LOW, low]
+        return float64(places[HIGH, high] - places[LOW, low])
     loss = max(places[OWN, low], places[OWN, high])
     for place in range(low, high):
         loss = max(loss, places[GAP, place])
-    return loss
+    return float64(loss)

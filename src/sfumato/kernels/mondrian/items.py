@@ -32,6 +32,7 @@ from sfumato.kernels.mondrian.item_rows import (
     WEIGHT,
 )
 from sfumato.kernels.mondrian.spans import ancestor_loss, list_branches, measure_axis
+from sfumato.kernels.scalars import int64
 from sfumato.kernels.space import NUMERIC, SET, TREE, Space
 
 MOST = 64  # items of one attribute
@@ -86,7 +87,7 @@ class Items(NamedTuple):
 def new_items(space: Space, rows: int) -> Items:
     """Allocate for ranges of up to `rows` rows; O(M + codes under all tree nodes)."""
     q = len(space.kinds)
-    largest = np.int64(0)
+    largest = int64(0)
     for attribute in range(q):
         largest = max(largest, space.offsets[attribute + 1] - space.offsets[attribute])
     leaf, node_loss = _flatten_trees(space)
@@ -135,17 +136,17 @@ def find_items(
 
     codes : unsigned (m, w); weights : int32 (m,). O(rows · q), and O(rows log rows) per attribute of many codes.
     """
-    total = np.int64(0)
-    heaviest = np.int64(0)
+    total = int64(0)
+    heaviest = int64(0)
     for row in range(rows):
-        weight = np.int64(weights[low + row])
+        weight = int64(weights[low + row])
         row_weight[row] = weight
         total += weight
         heaviest = max(heaviest, weight)
     active = 0
     if total == 0:  # only records that are left out
         return active, total, heaviest
-    start = np.int64(0)
+    start = int64(0)
     for attribute in range(len(kinds)):
         offset = offsets[attribute]
         cardinality = offsets[attribute + 1] - offset
@@ -197,7 +198,7 @@ def _mark_rows(
         offset = offsets[attribute]
         start = attributes[START, attribute]
         for row in range(rows):
-            place = np.int64(item_of[offset + np.int64(codes[low + row, attribute])])
+            place = int64(item_of[offset + int64(codes[low + row, attribute])])
             item[attribute, row] = place
             numbers[WEIGHT, start + place] += row_weight[row]
             bitmaps[row >> 6, start + place] |= single(row & 63)
@@ -250,10 +251,10 @@ def _number_many(
 
 @borrowing
 def _list_marked(codes: Any, low: int, rows: int, attribute: int, marks: Any, sorted_codes: Any) -> int:
-    smallest = np.int64(codes[low, attribute]) >> 6
+    smallest = int64(codes[low, attribute]) >> 6
     largest = smallest
     for row in range(rows):
-        code = np.int64(codes[low + row, attribute])
+        code = int64(codes[low + row, attribute])
         marks[code >> 6] |= single(code & 63)
         smallest = min(smallest, code >> 6)
         largest = max(largest, code >> 6)
@@ -304,8 +305,8 @@ def _group(
     for row in range(rows):
         tally[codes[low + row, attribute]] += row_weight[row]
     place = start - 1
-    before = np.int64(0)
-    last_share = np.int64(-1)
+    before = int64(0)
+    last_share = int64(-1)
     for listed in range(present):
         code = sorted_codes[listed]
         weight = tally[code]

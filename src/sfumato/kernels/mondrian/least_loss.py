@@ -35,6 +35,7 @@ from sfumato.kernels.mondrian.items import MOST, Items, find_items, new_items
 from sfumato.kernels.mondrian.ranges import keep_cut, move_to_parts
 from sfumato.kernels.mondrian.scores import PLANES, next_better, rate_range, slice_weights, tabulate_evenness
 from sfumato.kernels.predicates import RuleArrays
+from sfumato.kernels.scalars import int64
 from sfumato.kernels.space import Space
 
 SAMPLE = 1024  # records that a range is judged on
@@ -204,8 +205,8 @@ def choose_cut(
             active, total, share, anywhere == 1, kinds, attributes, numbers, places, rates, candidates, candidate_items
         )
         best = -np.inf
-        winner = np.int64(-1)
-        number = np.int64(0)
+        winner = int64(-1)
+        number = int64(0)
         while number < count:
             number, score = next_better(
                 number, count, ruled, best, base, active, total, rows, bits, share, kinds, attributes, numbers, places,
@@ -242,7 +243,7 @@ def choose_cut(
                 codes, low, high, rows, attribute, candidate_items[winner], offsets, attributes, numbers, item, part_of
             )
             if rows == high - low or _sizes_hold(codes, weights, low, high, attribute, size, smallest, part_of):
-                return attribute
+                return int64(attribute)
     return -1
 
 
@@ -264,7 +265,7 @@ def _fill_parts(
             part_of[code] = _part(code, start, stop, chosen, numbers)
     else:
         for record in range(low, high):
-            code = np.int64(codes[record, attribute])
+            code = int64(codes[record, attribute])
             part_of[code] = _part(code, start, stop, chosen, numbers)
 
 
@@ -286,9 +287,9 @@ def _part(code: int, start: int, stop: int, chosen: Any, numbers: Any) -> int:
 
 @borrowing
 def _left_size(codes: Any, weights: Any, low: int, high: int, attribute: int, part_of: Any) -> int:
-    left = np.int64(0)
+    left = int64(0)
     for record in range(low, high):
-        left += weights[record] * np.int64(1 - part_of[codes[record, attribute]])
+        left += weights[record] * int64(1 - part_of[codes[record, attribute]])
     return left
 
 

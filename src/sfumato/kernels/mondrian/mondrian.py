@@ -27,6 +27,7 @@ from sfumato.kernels.mondrian.cuts import (
 from sfumato.kernels.mondrian.least_loss import partition_by_loss
 from sfumato.kernels.mondrian.ranges import NOT_KEPT, halve_by_order, keep_cut, move_to_parts, room_at_median
 from sfumato.kernels.predicates import RuleArrays
+from sfumato.kernels.scalars import int64
 from sfumato.kernels.space import Space
 
 
@@ -111,7 +112,7 @@ def _last_left(attribute: int, work: Workspace) -> int:
     for code in range(work.minimum[attribute], work.maximum[attribute] + 1):
         if work.part_of[code] == 0:
             last = code
-    return last
+    return int64(last)
 
 
 @kernel
@@ -169,4 +170,4 @@ def _count_left_half(
         if code == median:
             room -= 1
         for column in range(len(rules.offsets) - 1):
-            work.left[rules.offsets[column] + np.int64(codes[record, first + column])] += 1
+            work.left[rules.offsets[column] + int64(codes[record, first + column])] += 1

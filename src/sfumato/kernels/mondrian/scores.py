@@ -16,6 +16,7 @@ from sfumato.kernels.jit import borrowing, kernel
 from sfumato.kernels.mondrian.candidates import ATTRIBUTE, LEFT_WEIGHT
 from sfumato.kernels.mondrian.expected_loss import exact_loss, expected_loss
 from sfumato.kernels.mondrian.item_rows import ACTIVE, BASE, BY_LOSS, LEFT, PRESENT, RIGHT, START, WEIGHT
+from sfumato.kernels.scalars import int64
 
 EVENNESS = 0.7  # exponent of the entropy of the split
 STEPS = 1024  # steps in which the entropy is tabulated
@@ -75,7 +76,7 @@ def next_better(
 
     With `one_only` the first one that is better is returned.
     """
-    found = np.int64(-1)
+    found = int64(-1)
     last = attributes[ACTIVE, active - 1]
     stop = attributes[START, last] + attributes[PRESENT, last]
     while number < count:
@@ -153,13 +154,13 @@ def _count_by_rows(
     picked = 0
     for row in range(rows):
         chosen_rows[picked] = row
-        picked += np.int64((chosen >> np.uint64(item[attribute, row])) & ONE)
+        picked += int64((chosen >> np.uint64(item[attribute, row])) & ONE)
     for order in range(active):
         other = attributes[ACTIVE, order]
         start = attributes[START, other]
         for pick in range(picked):
             row = chosen_rows[pick]
-            numbers[LEFT, start + np.int64(item[other, row])] += row_weight[row]
+            numbers[LEFT, start + int64(item[other, row])] += row_weight[row]
     for place in range(stop):
         numbers[RIGHT, place] = numbers[WEIGHT, place] - numbers[LEFT, place]
 

@@ -22,6 +22,7 @@ from sfumato.kernels.points.point_tree import (
     plant_points,
     refit,
 )
+from sfumato.kernels.scalars import int64
 
 
 class Microaggregation(NamedTuple):
@@ -127,7 +128,7 @@ def _take(item: int, most: int, number: int, state: Microaggregation) -> int:
     state.class_of[first : first + taken] = number
     state.tree.left[place] -= taken
     refit(item, state.tree)
-    return taken
+    return int64(taken)
 
 
 @kernel

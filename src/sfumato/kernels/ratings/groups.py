@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from sfumato.kernels.jit import inlined, kernel
 from sfumato.kernels.ratings.worth import group_lack, group_score, group_worth
+from sfumato.kernels.scalars import int64
 
 _GAIN = 1e-7  # less is rounding
 
@@ -68,7 +69,7 @@ def merge_flat(groups: NDArray[np.int32], sizes: NDArray[np.int64], block: Any, 
     left = np.count_nonzero(sizes)
     merged = np.empty(groups.shape[1], dtype=np.int32)
     while left > 1 and lacks.max() > 0:
-        flat = np.argmax(lacks)
+        flat = int64(np.argmax(lacks))
         best, best_gain = -1, -np.inf
         for other in range(len(groups)):
             if other != flat and sizes[other]:
@@ -191,7 +192,7 @@ def _bound(group: Any, members: int, most: Any, rules: Any) -> float:
 def _put_together(groups: Any, sizes: Any, one: int, other: int, merged: Any) -> int:
     merged[: sizes[other]] = groups[other, : sizes[other]]
     merged[sizes[other] : sizes[other] + sizes[one]] = groups[one, : sizes[one]]
-    return sizes[other] + sizes[one]
+    return int64(sizes[other] + sizes[one])
 
 
 @inlined

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.kernels.jit import inlined, kernel
+from sfumato.kernels.scalars import int64
 
 # An odd multiplier below 2**31: times 31 bits it stays below 2**62, so that mixing never overflows, compiled or not.
 _MIX = 0x5BD1E995
@@ -28,7 +29,7 @@ def hash_masks(starts: NDArray[np.int64], issues: NDArray[np.int32], keys: NDArr
     """
     hashes = np.zeros(len(starts) - 1, dtype=np.int64)
     for record in range(len(starts) - 1):
-        mixed = np.int64(0)
+        mixed = int64(0)
         for place in range(starts[record], starts[record + 1]):
             mixed ^= keys[issues[place]]
         hashes[record] = mixed
@@ -49,10 +50,10 @@ def hash_vectors(
     """
     hashes = np.zeros(len(records), dtype=np.int64)
     for row in range(len(records)):
-        mixed = np.int64(0)
+        mixed = int64(0)
         for place in range(starts[records[row]], starts[records[row] + 1]):
             if not sensitive[issues[place]]:
-                longer = ((mixed ^ np.int64(codes[place])) + 1) * _MIX
+                longer = ((mixed ^ int64(codes[place])) + 1) * _MIX
                 mixed = (longer ^ (longer >> 31)) & _LOW
         hashes[row] = mixed
     return hashes
@@ -116,7 +117,7 @@ def _same(one: int, other: int, with_codes: bool, starts: Any, issues: Any, code
         while there < other_end and sensitive[issues[there]]:
             there += 1
         if here == end or there == other_end:
-            return here == end and there == other_end
+            return bool(here == end and there == other_end)
         if issues[here] != issues[there] or (with_codes and codes[here] != codes[there]):
             return False
         here += 1
@@ -194,7 +195,7 @@ def summed_ratings(
                     slot_of[number] = filled
                     row_issues[filled] = number
                     filled += 1
-                code = np.int64(codes[rating])
+                code = int64(codes[rating])
                 slot = slot_of[number]
                 sums[slot, 0] += 1
                 sums[slot, 1] += code

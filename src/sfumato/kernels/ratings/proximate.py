@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.kernels.jit import inlined, kernel
+from sfumato.kernels.scalars import int64
 
 
 @kernel
@@ -127,7 +128,7 @@ def _cut(
         theirs = cursor < starts[record + 1] and issues[cursor] == issue
         apart = 0
         if theirs and rated:
-            apart = abs(np.int64(codes[cursor]) - np.int64(codes[mine]))
+            apart = abs(int64(codes[cursor]) - int64(codes[mine]))
         elif theirs or rated:
             apart = null
         evaluated += (theirs or rated) and record != center
@@ -136,7 +137,7 @@ def _cut(
             candidates[kept] = record
             kept += 1
             if cursors[record] < starts[record + 1]:
-                following = min(following, np.int64(issues[cursors[record]]))
+                following = min(following, int64(issues[cursors[record]]))
     return kept, evaluated, following
 
 
@@ -173,8 +174,8 @@ def trimmed_balls(
             mine = starts[example[members[place]]]
             fits = True
             for column in range(len(low)):
-                code = np.int64(codes[mine + column])
-                fits = fits and code - np.int64(low[column]) <= steps and np.int64(high[column]) - code <= steps
+                code = int64(codes[mine + column])
+                fits = fits and code - int64(low[column]) <= steps and int64(high[column]) - code <= steps
             if fits:
                 kept[filled] = members[place]
                 filled += 1
@@ -197,7 +198,7 @@ def _distance(one: int, other: int, starts: Any, issues: Any, codes: Any, null: 
             largest = max(largest, null)
             there += 1
         else:
-            largest = max(largest, abs(np.int64(codes[here]) - np.int64(codes[there])))
+            largest = max(largest, abs(int64(codes[here]) - int64(codes[there])))
             here += 1
             there += 1
     return largest, evaluated

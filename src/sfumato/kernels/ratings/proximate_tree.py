@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.kernels.jit import inlined, kernel
+from sfumato.kernels.scalars import int64
 
 LEAF = 32
 """Vectors that are compared one by one rather than cut again."""
@@ -174,7 +175,7 @@ def tree_balls(
         length = places[vector + 1] - mine
         origin = mine - vector * length
         _window(words, mine, length, lanes, lane, code_mask, steps, size, low, high)
-        found = np.int64(0)
+        found = int64(0)
         pending[0] = roots[mask_of[vector]]
         left = 1
         while left and (enough == 0 or found < enough):
@@ -184,7 +185,7 @@ def tree_balls(
             if column >= 0:
                 evaluations += 1
                 word = words[mine + column // lanes]
-                code = np.int64((word >> np.uint64(lane * (column % lanes))) & code_mask)
+                code = int64((word >> np.uint64(lane * (column % lanes))) & code_mask)
                 if code + steps >= nodes[node, HIGH_START]:
                     pending[left] = nodes[node, RIGHT]
                     left += 1
@@ -232,7 +233,7 @@ def _window(
         lowest, highest = np.uint64(0), np.uint64(0)
         for number in range(lanes):
             shift = np.uint64(lane * number)
-            code = np.int64((words[first + place] >> shift) & code_mask)
+            code = int64((words[first + place] >> shift) & code_mask)
             lowest |= np.uint64(max(code - steps, 0)) << shift
             highest |= np.uint64(min(code + steps, size - 1)) << shift
         low[place], high[place] = lowest, highest
@@ -268,7 +269,7 @@ def _best_cut(
         counts[:] = 0
         lowest, highest = len(counts), -1
         for place in range(first, last):
-            code = np.int64(codes[origin + order[place] * width + column])
+            code = int64(codes[origin + order[place] * width + column])
             counts[code] += 1
             lowest, highest = min(lowest, code), max(highest, code)
         if highest - lowest <= steps:

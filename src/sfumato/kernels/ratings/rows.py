@@ -48,9 +48,9 @@ def rows_of(
         by_issue[following[issue_of[place]]] = place
         following[issue_of[place]] += 1
     following = starts.copy()
-    for place in by_issue:
-        order[following[record_of[place]]] = place
-        following[record_of[place]] += 1
+    for entry in by_issue:
+        order[following[record_of[entry]]] = entry
+        following[record_of[entry]] += 1
     return starts, order
 
 

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.kernels.jit import inlined, kernel
+from sfumato.kernels.scalars import float64
 
 SKIP, DIVIDED_BY_ALL, LITERAL = 0, 1, 2
 """What missing ratings do to a standard deviation."""
@@ -71,7 +72,7 @@ def deviation(totals: Any, issue: int, size: int, nulls: int, low: float, step: 
     scaled = given * totals[issue, 2] - total * total
     if nulls == SKIP:
         # never 0: see above; the mean of squares is not below the square of the mean
-        return math.sqrt(scaled) / given * step
+        return float64(math.sqrt(scaled) / given * step)
     squares = scaled / given * step * step
     if nulls == LITERAL:
         mean = low + step * (total / given)  # never 0: see above

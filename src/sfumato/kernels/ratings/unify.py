@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from sfumato.kernels.jit import kernel
 from sfumato.kernels.ratings.worth import issue_worth, window_start
+from sfumato.kernels.scalars import int64
 
 CHANGED, REMOVED, INVENTED, MOVED, BEFORE, AFTER = 0, 1, 2, 3, 4, 5
 """Columns of what is counted for each issue; MOVED are steps of the scale."""
@@ -120,7 +121,7 @@ def published_rows(
                 out_issues[filled] = shown[entry]
                 if rating < end and issues[rating] == shown[entry]:
                     low = windows[entry, 0]
-                    out_codes[filled] = min(max(np.int64(codes[rating]), low), low + steps[group])
+                    out_codes[filled] = min(max(int64(codes[rating]), low), low + steps[group])
                     sources[filled] = rating
                     rating += 1
                 else:
@@ -154,7 +155,7 @@ def counted_changes(
             found[issue, INVENTED] += 1
             continue
         found[issue, REMOVED] -= 1
-        moved = abs(np.int64(codes[source]) - np.int64(new_codes[place]))
+        moved = abs(int64(codes[source]) - int64(new_codes[place]))
         found[issue, MOVED] += moved
         found[issue, CHANGED] += moved > 0
     return found

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from sfumato.kernels.jit import inlined, kernel
 from sfumato.kernels.ratings.spread import deviation
+from sfumato.kernels.scalars import int64
 
 MISSING = -1
 """In a table of codes: not rated."""
@@ -105,7 +106,7 @@ def window_start(codes: Any, count: int, steps: int) -> int:
         high -= 1
     if low <= high:
         first, last = max(first, codes[high] - steps), min(last, codes[low])
-    return (first + last) // 2
+    return int64((first + last) // 2)
 
 
 @inlined
@@ -193,7 +194,7 @@ def group_lack(group: Any, members: int, block: Any, rules: Any, room: Any) -> f
     for issue in range(hidden.shape[1]):
         totals[issue, :] = 0
         for place in range(members):
-            code = np.int64(hidden[group[place], issue])
+            code = int64(hidden[group[place], issue])
             if code != MISSING:
                 totals[issue, 0] += 1
                 totals[issue, 1] += code

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.kernels.jit import borrowing, kernel
+from sfumato.kernels.scalars import int64
 
 
 class BucketLists(NamedTuple):
@@ -59,7 +60,7 @@ def sum_beliefs(
         rarest = _rarest(vectors, person, lists)
         wanted = vectors[person, rarest]
         for entry in range(lists.starts[wanted], lists.starts[wanted + 1]):
-            bucket = np.int64(lists.buckets[entry])
+            bucket = int64(lists.buckets[entry])
             if not _all_found(vectors, person, rarest, entry, bucket, lists, found):
                 continue
             match = _match(seen, person, bucket, lists, found)
@@ -80,7 +81,7 @@ def fill_rows(rows: Any, row_of: Any, starts: Any, buckets: Any) -> None:
 def _rarest(vectors: Any, person: int, lists: BucketLists) -> int:
     """Return the column whose list for the person is the shortest."""
     rarest = 0
-    fewest = np.int64(-1)
+    fewest = int64(-1)
     for column in range(vectors.shape[1]):
         wanted = vectors[person, column]
         length = lists.starts[wanted + 1] - lists.starts[wanted]
@@ -149,7 +150,7 @@ def _entry(wanted: int, bucket: int, lists: BucketLists) -> int:
     """Return the entry of a bucket in a list, −1 where it is not there."""
     row = lists.row_of[wanted]
     if row >= 0:
-        return np.int64(lists.rows[row, bucket])
+        return int64(lists.rows[row, bucket])
     return _find(lists.buckets, lists.starts[wanted], lists.starts[wanted + 1], bucket)
 
 

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from sfumato.kernels.jit import borrowing, inlined, kernel
 from sfumato.kernels.predicates import PROBABILISTIC, SLACK, RuleArrays
+from sfumato.kernels.scalars import int64
 from sfumato.kernels.slices.cuts import CutBuffers, stable_order
 from sfumato.kernels.slices.shares import measure
 
@@ -91,7 +92,7 @@ def group_bucket(rows: Any, attribute: int, slicing: SlicingArrays, groups: Agre
     pairs = 0
     first = 0
     while first < len(ordered):
-        part = np.int64(0) if home < 0 else np.int64(slicing.parts[ordered[first], home])
+        part = int64(0) if home < 0 else int64(slicing.parts[ordered[first], home])
         last = first
         while last < len(ordered) and (home < 0 or slicing.parts[ordered[last], home] == part):
             groups.tally[slicing.values[ordered[last], attribute]] += 1
@@ -134,8 +135,8 @@ def _group_holds(
     rules = slicing.rules
     first = groups.starts[group]
     last = groups.starts[group + 1]
-    total = np.int64(0)
-    largest = np.int64(0)
+    total = int64(0)
+    largest = int64(0)
     for pair in range(first, last):
         total += groups.counts[pair]
         largest = max(largest, groups.counts[pair])

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from sfumato.kernels.jit import borrowing, kernel
 from sfumato.kernels.predicates import RuleArrays
+from sfumato.kernels.scalars import int64
 from sfumato.kernels.slices.shares import measure
 
 
@@ -113,7 +114,7 @@ def _gather(vector: Any, index: SliceIndex, mass: Any) -> int:
                 bucket += 1
         return matching
     for place in range(index.bucket_starts[rarest], index.bucket_starts[rarest + 1]):
-        bucket = np.int64(index.buckets[place])
+        bucket = int64(index.buckets[place])
         if _matches(vector, bucket, index):
             _add_bucket(vector, bucket, index, mass)
             matching += 1
@@ -123,8 +124,8 @@ def _gather(vector: Any, index: SliceIndex, mass: Any) -> int:
 @borrowing
 def _rarest(vector: Any, index: SliceIndex) -> int:
     """Return the part of the vector that occurs in the fewest buckets, numbered among all parts."""
-    rarest = np.int64(-1)
-    fewest = np.int64(0)
+    rarest = int64(-1)
+    fewest = int64(0)
     for column in range(len(vector)):
         part = index.part_starts[column] + vector[column]
         held = index.bucket_starts[part + 1] - index.bucket_starts[part]

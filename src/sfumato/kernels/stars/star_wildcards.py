@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.kernels.jit import inlined, kernel
+from sfumato.kernels.scalars import int64
 from sfumato.kernels.stars.starring import Choices
 
 
@@ -37,7 +38,7 @@ def star_until_compatible(
                 continue
             kept = compatible[members]
             chosen = _star(members, plain, compatible, choices.k)
-            starred = np.int64(0)
+            starred = int64(0)
             for place in range(len(members)):
                 if chosen[place]:
                     starred += plain[members[place]]
@@ -54,7 +55,7 @@ def star_until_compatible(
 
 @inlined
 def _unsatisfied(members: NDArray[np.int32], plain: NDArray[np.int64], compatible: NDArray[np.int64], k: int) -> int:
-    records = np.int64(0)
+    records = int64(0)
     for record in members:
         if compatible[record] < k:
             records += plain[record]

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.kernels.jit import inlined, kernel
+from sfumato.kernels.scalars import float64, int64
 
 NEVER = 1e300
 SLACK = 1e-9
@@ -193,7 +194,7 @@ def _fill(group: int, budget: float, moves: int, choices: Choices, assigned: Ass
         assigned.work[0] += choices.starts[group + 1] - choices.starts[group]
         for place in range(choices.starts[group], choices.starts[group + 1]):
             record = choices.members[place]
-            there = np.int64(assigned.counts[record, source])
+            there = int64(assigned.counts[record, source])
             if there == 0:
                 continue
             spare = assigned.sizes[choices.group_of[record, source]] - choices.k
@@ -217,7 +218,7 @@ def _dissolve(group: int, moves: int, choices: Choices, assigned: Assigned) -> t
     assigned.work[0] += choices.starts[group + 1] - choices.starts[group]
     for place in range(choices.starts[group], choices.starts[group + 1]):
         record = choices.members[place]
-        count = np.int64(assigned.counts[record, pattern])
+        count = int64(assigned.counts[record, pattern])
         if count == 0:
             continue
         target = _cheapest_open(record, group, choices, assigned)
@@ -290,7 +291,7 @@ def _gather(group: int, choices: Choices, assigned: Assigned) -> tuple[int, floa
         for source in range(len(choices.cost) - 1, pattern, -1):
             if choices.cost[source] <= choices.cost[pattern]:
                 break
-            count = np.int64(assigned.counts[record, source])
+            count = int64(assigned.counts[record, source])
             if count == 0 or moves >= len(assigned.log):
                 continue
             moves = _move(record, source, pattern, count, moves, choices, assigned)
@@ -322,7 +323,7 @@ def _dearest(record: int, choices: Choices, assigned: Assigned) -> int:
 def _least(record: int, choices: Choices) -> float:
     for pattern in range(len(choices.cost)):
         if choices.group_of[record, pattern] >= 0:
-            return choices.cost[pattern]
+            return float64(choices.cost[pattern])
     return NEVER
 
 
