@@ -15,10 +15,8 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
-import numpy as np
-from numpy.typing import NDArray
-
 from sfumato.kernels.jit import inlined
+from sfumato.kernels.types import Floats, Int64s
 
 SLACK = 1e-12
 """Slack of every comparison between a float and a bound."""
@@ -67,21 +65,21 @@ class RuleArrays(NamedTuple):
         Entries that the caller's scratch buffer needs.
     """
 
-    codes: NDArray[np.int64]
-    attributes: NDArray[np.int64]
-    first: NDArray[np.float64]
-    second: NDArray[np.float64]
-    offsets: NDArray[np.int64]
-    totals: NDArray[np.int64]
+    codes: Int64s
+    attributes: Int64s
+    first: Floats
+    second: Floats
+    offsets: Int64s
+    totals: Int64s
     total: int
-    tree_offsets: NDArray[np.int64]
-    parents: NDArray[np.int64]
-    weights: NDArray[np.float64]
+    tree_offsets: Int64s
+    parents: Int64s
+    weights: Floats
     scratch_size: int
 
 
 @inlined
-def holds(size: int, counts: NDArray[np.int64], rules: RuleArrays, scratch: NDArray[np.float64]) -> bool:
+def holds(size: int, counts: Int64s, rules: RuleArrays, scratch: Floats) -> bool:
     """Tell whether a class of `size` records with the flat histogram `counts` satisfies every rule.
 
     counts : int64 (v,); may be empty when no rule looks at a sensitive attribute.
@@ -97,9 +95,7 @@ def holds(size: int, counts: NDArray[np.int64], rules: RuleArrays, scratch: NDAr
 
 
 @inlined
-def _holds_one(
-    rule: int, size: int, counts: NDArray[np.int64], rules: RuleArrays, scratch: NDArray[np.float64]
-) -> bool:
+def _holds_one(rule: int, size: int, counts: Int64s, rules: RuleArrays, scratch: Floats) -> bool:
     code = rules.codes[rule]
     if code == K_ANONYMITY:
         return bool(size >= rules.first[rule])
@@ -124,9 +120,7 @@ def _holds_one(
 
 
 @inlined
-def _diverse(
-    code: int, counts: NDArray[np.int64], size: int, first: float, second: float, scratch: NDArray[np.float64]
-) -> bool:
+def _diverse(code: int, counts: Int64s, size: int, first: float, second: float, scratch: Floats) -> bool:
     if code == ALPHA:
         return bool(_largest(counts) <= (first + SLACK) * size)
     if code == DISTINCT:
@@ -139,9 +133,7 @@ def _diverse(
 
 
 @inlined
-def _bounded_ratios(
-    code: int, counts: NDArray[np.int64], size: int, totals: NDArray[np.int64], total: int, bound: float
-) -> bool:
+def _bounded_ratios(code: int, counts: Int64s, size: int, totals: Int64s, total: int, bound: float) -> bool:
     if code == BETA:
         return bool(_gain(counts, size, totals, total) <= bound + SLACK)
     if code == BETA_ENHANCED:
@@ -150,7 +142,7 @@ def _bounded_ratios(
 
 
 @inlined
-def _largest(counts: NDArray[np.int64]) -> int:
+def _largest(counts: Int64s) -> int:
     largest = 0
     for count in counts:
         largest = max(largest, count)
@@ -158,7 +150,7 @@ def _largest(counts: NDArray[np.int64]) -> int:
 
 
 @inlined
-def _distinct(counts: NDArray[np.int64]) -> int:
+def _distinct(counts: Int64s) -> int:
     present = 0
     for count in counts:
         if count > 0:
@@ -167,7 +159,7 @@ def _distinct(counts: NDArray[np.int64]) -> int:
 
 
 @inlined
-def _entropy(counts: NDArray[np.int64], size: int) -> float:
+def _entropy(counts: Int64s, size: int) -> float:
     # -Σ p ln p with p = count/size, rearranged to one logarithm per value.
     weighted = 0.0
     for count in counts:
@@ -177,7 +169,7 @@ def _entropy(counts: NDArray[np.int64], size: int) -> float:
 
 
 @inlined
-def _recursive(counts: NDArray[np.int64], size: int, c: float, l: int, scratch: NDArray[np.float64]) -> bool:  # noqa: E741
+def _recursive(counts: Int64s, size: int, c: float, l: int, scratch: Floats) -> bool:  # noqa: E741
     # The l-1 largest counts are kept falling in scratch; what is left of the class is c_l + c_{l+1} + ...
     if l > len(counts):
         return False
@@ -202,7 +194,7 @@ def _recursive(counts: NDArray[np.int64], size: int, c: float, l: int, scratch: 
 
 
 @inlined
-def _equal_distance(counts: NDArray[np.int64], size: int, totals: NDArray[np.int64], total: int) -> float:
+def _equal_distance(counts: Int64s, size: int, totals: Int64s, total: int) -> float:
     # Half the absolute differences = the positive differences, since all differences sum to zero.
     above = 0
     for value in range(len(counts)):
@@ -211,7 +203,7 @@ def _equal_distance(counts: NDArray[np.int64], size: int, totals: NDArray[np.int
 
 
 @inlined
-def _ordered_distance(counts: NDArray[np.int64], size: int, totals: NDArray[np.int64], total: int) -> float:
+def _ordered_distance(counts: Int64s, size: int, totals: Int64s, total: int) -> float:
     if len(counts) < 2:
         return 0.0
     carried = 0
@@ -225,13 +217,13 @@ def _ordered_distance(counts: NDArray[np.int64], size: int, totals: NDArray[np.i
 
 @inlined
 def _hierarchical_distance(
-    counts: NDArray[np.int64],
+    counts: Int64s,
     size: int,
-    totals: NDArray[np.int64],
+    totals: Int64s,
     total: int,
-    parents: NDArray[np.int64],
-    weights: NDArray[np.float64],
-    scratch: NDArray[np.float64],
+    parents: Int64s,
+    weights: Floats,
+    scratch: Floats,
 ) -> float:
     # scratch[node] and scratch[nodes + node]: what the children have too much and too little. Whole numbers, exact.
     nodes = len(parents)
@@ -252,7 +244,7 @@ def _hierarchical_distance(
 
 
 @inlined
-def _gain(counts: NDArray[np.int64], size: int, totals: NDArray[np.int64], total: int) -> float:
+def _gain(counts: Int64s, size: int, totals: Int64s, total: int) -> float:
     largest = 0.0
     for value in range(len(counts)):
         largest = max(largest, (counts[value] * total) / (float(totals[value]) * size))
@@ -260,7 +252,7 @@ def _gain(counts: NDArray[np.int64], size: int, totals: NDArray[np.int64], total
 
 
 @inlined
-def _enhanced_gain(counts: NDArray[np.int64], size: int, totals: NDArray[np.int64], total: int, beta: float) -> bool:
+def _enhanced_gain(counts: Int64s, size: int, totals: Int64s, total: int, beta: float) -> bool:
     # Only gains bind: a value that is everywhere has -ln 1 = 0 and gains nothing.
     for value in range(len(counts)):
         gain = (counts[value] * total) / (float(totals[value]) * size) - 1.0
@@ -271,7 +263,7 @@ def _enhanced_gain(counts: NDArray[np.int64], size: int, totals: NDArray[np.int6
 
 
 @inlined
-def _disclosure(counts: NDArray[np.int64], size: int, totals: NDArray[np.int64], total: int) -> float:
+def _disclosure(counts: Int64s, size: int, totals: Int64s, total: int) -> float:
     # A value that the class lacks has ratio 0, whose logarithm is infinite.
     largest = 0.0
     for value in range(len(counts)):

@@ -22,7 +22,7 @@ from sfumato.kernels.clustering.local_classes import (
 )
 from sfumato.kernels.clustering.ties import cell, upper_edge
 from sfumato.kernels.jit import inlined, kernel
-from sfumato.kernels.scalars import float64, int64
+from sfumato.kernels.types import float64, int64
 
 
 @kernel

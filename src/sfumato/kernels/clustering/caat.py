@@ -9,7 +9,6 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sfumato.kernels.clustering.class_gap import (
     Hulls,
@@ -28,7 +27,7 @@ from sfumato.kernels.clustering.class_loss import ClassLoss
 from sfumato.kernels.clustering.record_tree import NONE, RecordTree, count_alive, use_up
 from sfumato.kernels.jit import inlined, kernel
 from sfumato.kernels.predicates import RuleArrays, holds
-from sfumato.kernels.scalars import int64
+from sfumato.kernels.types import Int32s, Int64s, int64
 
 # What `numbers` counts.
 CLASSES = 0
@@ -61,14 +60,14 @@ class Growth(NamedTuple):
         int64 (5,): see the constants of this module.
     """
 
-    class_of: NDArray[np.int32]
-    starts: NDArray[np.int64]
-    left: NDArray[np.int64]
-    alive: NDArray[np.int64]
+    class_of: Int32s
+    starts: Int64s
+    left: Int64s
+    alive: Int64s
     hulls: Hulls
     prices: Prices
-    counts: NDArray[np.int64]
-    numbers: NDArray[np.int64]
+    counts: Int64s
+    numbers: Int64s
 
 
 @kernel

@@ -11,12 +11,11 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sfumato.kernels.clustering.class_loss import ClassLoss, range_loss
 from sfumato.kernels.jit import inlined, kernel
-from sfumato.kernels.scalars import int64
 from sfumato.kernels.space import NUMERIC, TREE
+from sfumato.kernels.types import Floats, Int32s, Int64s, int64
 
 
 class Centroids(NamedTuple):
@@ -42,15 +41,15 @@ class Centroids(NamedTuple):
         where there is none.
     """
 
-    sizes: NDArray[np.int64]
-    low: NDArray[np.int32]
-    high: NDArray[np.int32]
-    means: NDArray[np.float64]
-    sums: NDArray[np.float64]
-    present: NDArray[np.int64]
+    sizes: Int64s
+    low: Int32s
+    high: Int32s
+    means: Floats
+    sums: Floats
+    present: Int64s
     modes: bool
-    keys: NDArray[np.int64]
-    counts: NDArray[np.int64]
+    keys: Int64s
+    counts: Int64s
 
 
 @kernel

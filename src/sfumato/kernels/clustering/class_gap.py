@@ -11,13 +11,12 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sfumato.kernels.clustering.class_loss import TABLED, ClassLoss, range_loss
 from sfumato.kernels.clustering.record_tree import RecordTree
 from sfumato.kernels.jit import borrowing, inlined
-from sfumato.kernels.scalars import float64, int64
 from sfumato.kernels.space import NUMERIC
+from sfumato.kernels.types import Flags, Floats, Int64s, float64, int64
 
 WIDEN = 0
 MIDPOINT = 1
@@ -43,11 +42,11 @@ class Hulls(NamedTuple):
         float64 (c, q): sum of the places of present numbers.
     """
 
-    low: NDArray[np.int64]
-    high: NDArray[np.int64]
-    present: NDArray[np.int64]
-    missing: NDArray[np.bool_]
-    totals: NDArray[np.float64]
+    low: Int64s
+    high: Int64s
+    present: Int64s
+    missing: Flags
+    totals: Floats
 
 
 class Prices(NamedTuple):
@@ -70,12 +69,12 @@ class Prices(NamedTuple):
         bool (q,): attributes whose prices have to be found anew.
     """
 
-    gaps: NDArray[np.float64]
-    tabled: NDArray[np.bool_]
-    subject: NDArray[np.int64]
-    centers: NDArray[np.int64]
-    split: NDArray[np.bool_]
-    stale: NDArray[np.bool_]
+    gaps: Floats
+    tabled: Flags
+    subject: Int64s
+    centers: Int64s
+    split: Flags
+    stale: Flags
 
 
 @borrowing

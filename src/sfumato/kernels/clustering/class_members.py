@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 from sfumato.kernels.clustering.class_loss import ClassLoss, range_loss, set_loss
 from sfumato.kernels.jit import borrowing, inlined
 from sfumato.kernels.predicates import RuleArrays, holds
-from sfumato.kernels.scalars import int64
 from sfumato.kernels.space import SET
+from sfumato.kernels.types import Floats, Int32s, Int64s, int64
 
 NOBODY = -1
 
@@ -53,18 +53,18 @@ class Members(NamedTuple):
 
     codes: NDArray[Any]
     values: NDArray[Any]
-    record_of: NDArray[np.int32]
-    class_of: NDArray[np.int32]
-    heads: NDArray[np.int64]
-    after: NDArray[np.int64]
-    before: NDArray[np.int64]
-    sizes: NDArray[np.int64]
-    low: NDArray[np.int32]
-    high: NDArray[np.int32]
-    lost: NDArray[np.float64]
-    marks: NDArray[np.int64]
-    counts: NDArray[np.int64]
-    scratch: NDArray[np.float64]
+    record_of: Int32s
+    class_of: Int32s
+    heads: Int64s
+    after: Int64s
+    before: Int64s
+    sizes: Int64s
+    low: Int32s
+    high: Int32s
+    lost: Floats
+    marks: Int64s
+    counts: Int64s
+    scratch: Floats
 
 
 @inlined

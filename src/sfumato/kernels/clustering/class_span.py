@@ -8,13 +8,12 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sfumato.kernels.clustering.class_loss import ClassLoss, range_loss, set_loss
 from sfumato.kernels.clustering.ties import cell, upper_edge
 from sfumato.kernels.jit import inlined
-from sfumato.kernels.scalars import int64
 from sfumato.kernels.space import SET
+from sfumato.kernels.types import Int64s, int64
 
 
 class Span(NamedTuple):
@@ -30,10 +29,10 @@ class Span(NamedTuple):
         int64 (M + 1,): which values these are: those with the newest mark, which is the last entry.
     """
 
-    low: NDArray[np.int64]
-    high: NDArray[np.int64]
-    distinct: NDArray[np.int64]
-    marks: NDArray[np.int64]
+    low: Int64s
+    high: Int64s
+    distinct: Int64s
+    marks: Int64s
 
 
 @inlined

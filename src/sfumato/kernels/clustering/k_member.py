@@ -23,7 +23,7 @@ from sfumato.kernels.clustering.record_tree import (
 )
 from sfumato.kernels.jit import inlined, kernel
 from sfumato.kernels.predicates import RuleArrays, holds
-from sfumato.kernels.scalars import int64
+from sfumato.kernels.types import int64
 
 
 @kernel

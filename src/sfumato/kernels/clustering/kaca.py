@@ -14,14 +14,13 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sfumato.kernels.clustering.class_loss import TABLED, ClassLoss, range_loss
 from sfumato.kernels.clustering.record_tree import NONE, RecordTree
 from sfumato.kernels.jit import borrowing, inlined, kernel, linear
 from sfumato.kernels.predicates import RuleArrays, holds
-from sfumato.kernels.scalars import float64, int64
 from sfumato.kernels.space import NUMERIC
+from sfumato.kernels.types import Floats, Int64s, float64, int64
 
 GRID = 2.0**26
 """Distances that are equal on this grid are equal: sums of the same fractions in another order must not differ."""
@@ -65,24 +64,24 @@ class GrowingGroups(NamedTuple):
         int64 (5,): see the constants of this module.
     """
 
-    low: NDArray[np.int64]
-    high: NDArray[np.int64]
-    own: NDArray[np.float64]
-    sizes: NDArray[np.int64]
-    heads: NDArray[np.int64]
-    small: NDArray[np.int64]
-    small_at: NDArray[np.int64]
-    buckets: NDArray[np.int64]
-    following: NDArray[np.int64]
-    rows: NDArray[np.int64]
-    lengths: NDArray[np.int64]
-    record: NDArray[np.int64]
-    after: NDArray[np.int64]
-    alive: NDArray[np.int64]
-    fewest: NDArray[np.int64]
-    dearest: NDArray[np.float64]
-    costs: NDArray[np.float64]
-    numbers: NDArray[np.int64]
+    low: Int64s
+    high: Int64s
+    own: Floats
+    sizes: Int64s
+    heads: Int64s
+    small: Int64s
+    small_at: Int64s
+    buckets: Int64s
+    following: Int64s
+    rows: Int64s
+    lengths: Int64s
+    record: Int64s
+    after: Int64s
+    alive: Int64s
+    fewest: Int64s
+    dearest: Floats
+    costs: Floats
+    numbers: Int64s
 
 
 # --- making groups -------------------------------------------------------------------------------------------------

@@ -8,12 +8,11 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sfumato.kernels.clustering.class_loss import ClassLoss, range_loss, set_loss
 from sfumato.kernels.jit import inlined, kernel
-from sfumato.kernels.scalars import int64
 from sfumato.kernels.space import SET
+from sfumato.kernels.types import Int32s, Int64s, int64
 
 CHUNK = 32
 """Neighbouring rows that are looked at together."""
@@ -42,16 +41,16 @@ class LocalClasses(NamedTuple):
         int64 (M + 1,): scratch; the last entry is the newest mark.
     """
 
-    low: NDArray[np.int32]
-    high: NDArray[np.int32]
-    distinct: NDArray[np.int32]
-    sizes: NDArray[np.int64]
-    following: NDArray[np.int64]
-    class_of: NDArray[np.int32]
-    after: NDArray[np.int64]
-    before: NDArray[np.int64]
-    alive: NDArray[np.int64]
-    marks: NDArray[np.int64]
+    low: Int32s
+    high: Int32s
+    distinct: Int32s
+    sizes: Int64s
+    following: Int64s
+    class_of: Int32s
+    after: Int64s
+    before: Int64s
+    alive: Int64s
+    marks: Int64s
 
 
 @kernel

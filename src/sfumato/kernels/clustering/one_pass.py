@@ -13,7 +13,7 @@ from sfumato.kernels.clustering.centroids import Centroids, distance_up_to, shif
 from sfumato.kernels.clustering.class_loss import ClassLoss
 from sfumato.kernels.clustering.ties import cell, upper_edge
 from sfumato.kernels.jit import inlined, kernel
-from sfumato.kernels.scalars import int64
+from sfumato.kernels.types import int64
 
 
 @kernel

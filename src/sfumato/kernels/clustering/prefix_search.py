@@ -9,11 +9,10 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sfumato.kernels.clustering.prefix_tree import UNITS, Measure, PrefixTree, step, to_the_left, to_the_right
 from sfumato.kernels.jit import borrowing, inlined
-from sfumato.kernels.scalars import int64
+from sfumato.kernels.types import Flags, Floats, Int64s, int64
 
 
 class Nearest(NamedTuple):
@@ -29,9 +28,9 @@ class Nearest(NamedTuple):
         int64 (1,): how many there are.
     """
 
-    distances: NDArray[np.int64]
-    items: NDArray[np.int64]
-    size: NDArray[np.int64]
+    distances: Int64s
+    items: Int64s
+    size: Int64s
 
 
 class TreeWalk(NamedTuple):
@@ -49,13 +48,13 @@ class TreeWalk(NamedTuple):
         int64: nodes from the root to the record itself.
     """
 
-    base: NDArray[np.float64]
-    low: NDArray[np.int64]
-    high: NDArray[np.int64]
-    middle: NDArray[np.int64]
-    cursor: NDArray[np.int64]
-    leftward: NDArray[np.bool_]
-    path: NDArray[np.int64]
+    base: Floats
+    low: Int64s
+    high: Int64s
+    middle: Int64s
+    cursor: Int64s
+    leftward: Flags
+    path: Int64s
 
 
 @inlined

@@ -11,11 +11,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-import numpy as np
-from numpy.typing import NDArray
-
 from sfumato.kernels.jit import borrowing
-from sfumato.kernels.scalars import int64
+from sfumato.kernels.types import Floats, Int32s, Int64s, int64
 
 UNITS = 4294967296.0
 """Parts into which a distance of 1 is divided where distances are compared."""
@@ -56,20 +53,20 @@ class PrefixTree(NamedTuple):
     """
 
     few: int
-    codes: NDArray[np.int32]
-    first: NDArray[np.int64]
-    parents: NDArray[np.int32]
-    alive: NDArray[np.int64]
-    right: NDArray[np.int64]
-    left: NDArray[np.int64]
-    lowest: NDArray[np.int64]
-    leaf_low: NDArray[np.int32]
-    leaf_high: NDArray[np.int32]
-    values: NDArray[np.int32]
-    starts: NDArray[np.int64]
-    places: NDArray[np.int64]
-    gone: NDArray[np.int64]
-    record_at: NDArray[np.int32]
+    codes: Int32s
+    first: Int64s
+    parents: Int32s
+    alive: Int64s
+    right: Int64s
+    left: Int64s
+    lowest: Int64s
+    leaf_low: Int32s
+    leaf_high: Int32s
+    values: Int32s
+    starts: Int64s
+    places: Int64s
+    gone: Int64s
+    record_at: Int32s
 
 
 class Measure(NamedTuple):
@@ -94,12 +91,12 @@ class Measure(NamedTuple):
     """
 
     categories: int
-    offsets: NDArray[np.int64]
-    apart: NDArray[np.float64]
-    numbers: NDArray[np.float64]
-    widths: NDArray[np.float64]
-    weights: NDArray[np.float64]
-    own: NDArray[np.int64]
+    offsets: Int64s
+    apart: Floats
+    numbers: Floats
+    widths: Floats
+    weights: Floats
+    own: Int64s
 
 
 @borrowing

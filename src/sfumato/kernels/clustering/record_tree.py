@@ -13,12 +13,11 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sfumato.kernels.clustering.class_loss import TABLED, ClassLoss, range_loss, set_loss
 from sfumato.kernels.jit import borrowing, inlined, interpreted_as, kernel
-from sfumato.kernels.scalars import float64, int64
 from sfumato.kernels.space import NUMERIC, SET
+from sfumato.kernels.types import Flags, Floats, Int32s, Int64s, float64, int64
 
 BUCKET = 8
 """Records of a node that is not split any more; equal records are never split."""
@@ -43,14 +42,14 @@ class RecordTree(NamedTuple):
         int32 (t, q): smallest and largest code of the node's records.
     """
 
-    order: NDArray[np.int32]
-    starts: NDArray[np.int32]
-    stops: NDArray[np.int32]
-    left: NDArray[np.int32]
-    parent: NDArray[np.int32]
-    bucket_of: NDArray[np.int32]
-    low: NDArray[np.int32]
-    high: NDArray[np.int32]
+    order: Int32s
+    starts: Int32s
+    stops: Int32s
+    left: Int32s
+    parent: Int32s
+    bucket_of: Int32s
+    low: Int32s
+    high: Int32s
 
 
 class Grown(NamedTuple):
@@ -73,13 +72,13 @@ class Grown(NamedTuple):
         float64 (q,): loss of each attribute as it is.
     """
 
-    low: NDArray[np.int64]
-    high: NDArray[np.int64]
-    distinct: NDArray[np.int64]
-    present: NDArray[np.bool_]
-    costs: NDArray[np.float64]
-    tabled: NDArray[np.bool_]
-    floors: NDArray[np.float64]
+    low: Int64s
+    high: Int64s
+    distinct: Int64s
+    present: Flags
+    costs: Floats
+    tabled: Flags
+    floors: Floats
 
 
 @inlined
@@ -332,7 +331,7 @@ def _furthest_of_all(
     return found if costs[found] > -1.0 else NONE
 
 
-def _grown_losses(codes: Any, loss: ClassLoss, grown: Grown) -> NDArray[np.float64]:
+def _grown_losses(codes: Any, loss: ClassLoss, grown: Grown) -> Floats:
     """Loss of the class with each record more, summed in the order of :func:`grown_loss`; float64 (m,)."""
     total = np.zeros(len(codes))
     for attribute in range(len(loss.kinds)):
@@ -344,7 +343,7 @@ def _grown_losses(codes: Any, loss: ClassLoss, grown: Grown) -> NDArray[np.float
     return total
 
 
-def _costs(attribute: int, codes: NDArray[np.int64], loss: ClassLoss, grown: Grown) -> NDArray[np.float64]:
+def _costs(attribute: int, codes: Int64s, loss: ClassLoss, grown: Grown) -> Floats:
     """Loss of an attribute with many codes once each code has joined; see :func:`_cost`."""
     start = loss.offsets[attribute]
     if loss.kinds[attribute] == SET:

@@ -13,7 +13,6 @@ import math
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sfumato.kernels.clustering.class_loss import ClassLoss
 from sfumato.kernels.clustering.class_members import (
@@ -29,7 +28,7 @@ from sfumato.kernels.clustering.class_members import (
 )
 from sfumato.kernels.jit import borrowing, kernel, sized
 from sfumato.kernels.predicates import RuleArrays
-from sfumato.kernels.scalars import int64
+from sfumato.kernels.types import Int32s, Int64s, int64
 
 _MULTIPLIER = 48271
 _MODULUS = 2147483647
@@ -50,8 +49,8 @@ class Surroundings(NamedTuple):
         int32 (m, g): near distinct records of each, nearest first, −1 where there are no more.
     """
 
-    starts: NDArray[np.int64]
-    near: NDArray[np.int32]
+    starts: Int64s
+    near: Int32s
 
 
 class Log(NamedTuple):
@@ -63,8 +62,8 @@ class Log(NamedTuple):
         int64 (n,).
     """
 
-    records: NDArray[np.int64]
-    classes: NDArray[np.int64]
+    records: Int64s
+    classes: Int64s
 
 
 @borrowing

@@ -29,7 +29,7 @@ from sfumato.kernels.clustering.record_tree import (
     take_in,
 )
 from sfumato.kernels.jit import inlined, kernel
-from sfumato.kernels.scalars import int64
+from sfumato.kernels.types import int64
 
 
 @kernel

@@ -24,8 +24,8 @@ from sfumato.kernels.clustering.class_members import (
 )
 from sfumato.kernels.jit import borrowing, inlined, kernel
 from sfumato.kernels.predicates import RuleArrays
-from sfumato.kernels.scalars import int64
 from sfumato.kernels.space import SET
+from sfumato.kernels.types import int64
 
 
 @kernel

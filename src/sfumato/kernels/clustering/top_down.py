@@ -13,7 +13,7 @@ from sfumato.kernels.clustering.class_loss import ClassLoss, pair_loss
 from sfumato.kernels.clustering.class_span import Span, loss_with, new_span, open_with, span_loss, widen
 from sfumato.kernels.clustering.ties import cell
 from sfumato.kernels.jit import inlined, kernel
-from sfumato.kernels.scalars import int64
+from sfumato.kernels.types import int64
 
 SCANS = 6
 """Looks for a record further away."""

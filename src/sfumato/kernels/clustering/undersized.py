@@ -23,7 +23,7 @@ from sfumato.kernels.clustering.local_classes import (
 )
 from sfumato.kernels.clustering.ties import cell, upper_edge
 from sfumato.kernels.jit import inlined, kernel
-from sfumato.kernels.scalars import int64
+from sfumato.kernels.types import int64
 
 
 @kernel

@@ -12,7 +12,6 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sfumato.kernels.global_cuts.product_cells import (
     LEFT,
@@ -27,8 +26,8 @@ from sfumato.kernels.global_cuts.product_cells import (
 )
 from sfumato.kernels.jit import inlined, kernel
 from sfumato.kernels.predicates import RuleArrays, holds
-from sfumato.kernels.scalars import int64
 from sfumato.kernels.space import NUMERIC, TREE, Space
+from sfumato.kernels.types import Flags, Int64s, int64
 
 BEST = 0  # where the loss falls most
 MEDIAN = 1  # after the lower median
@@ -82,12 +81,12 @@ class Nodes(NamedTuple):
         int64 (q,): children of the roots.
     """
 
-    low: NDArray[np.int64]
-    stop: NDArray[np.int64]
-    first: NDArray[np.int64]
-    last: NDArray[np.int64]
-    root_first: NDArray[np.int64]
-    root_last: NDArray[np.int64]
+    low: Int64s
+    stop: Int64s
+    first: Int64s
+    last: Int64s
+    root_first: Int64s
+    root_last: Int64s
 
 
 class Sweep(NamedTuple):
@@ -105,13 +104,13 @@ class Sweep(NamedTuple):
         int64, same length: published records with each code.
     """
 
-    given_up: NDArray[np.bool_]
-    open: NDArray[np.int64]
-    breaks: NDArray[np.int64]
-    left: NDArray[np.int64]
-    right: NDArray[np.int64]
-    penalty: NDArray[np.int64]
-    present: NDArray[np.int64]
+    given_up: Flags
+    open: Int64s
+    breaks: Int64s
+    left: Int64s
+    right: Int64s
+    penalty: Int64s
+    present: Int64s
 
 
 @kernel

@@ -6,25 +6,25 @@ Letters and arrays as in :mod:`sfumato.kernels.linking.linkage`.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sfumato.kernels.bits import EMPTY, lowest, without_lowest
 from sfumato.kernels.jit import kernel
 from sfumato.kernels.linking.linkage import does_fit, every_class, may_fit
+from sfumato.kernels.types import Floats, Int32s, Int64s, Words
 
 
 @kernel
 def fitting_weight(
-    people: NDArray[np.int32],
-    label_of: NDArray[np.int32],
-    runs: NDArray[np.int64],
-    low: NDArray[np.int32],
-    high: NDArray[np.int32],
-    rows: NDArray[np.int64],
-    shifts: NDArray[np.int64],
-    table: NDArray[np.uint64],
-    weights: NDArray[np.float64],
-) -> NDArray[np.float64]:
+    people: Int32s,
+    label_of: Int32s,
+    runs: Int64s,
+    low: Int32s,
+    high: Int32s,
+    rows: Int64s,
+    shifts: Int64s,
+    table: Words,
+    weights: Floats,
+) -> Floats:
     """Add up the weights of the classes whose labels all cover a person's values.
 
     people … table : as for :func:`sfumato.kernels.linking.linkage.count_candidates`. weights : float64 (c,).
@@ -45,15 +45,15 @@ def fitting_weight(
 
 @kernel
 def fitting_pairs(
-    people: NDArray[np.int32],
-    label_of: NDArray[np.int32],
-    runs: NDArray[np.int64],
-    low: NDArray[np.int32],
-    high: NDArray[np.int32],
-    rows: NDArray[np.int64],
-    shifts: NDArray[np.int64],
-    table: NDArray[np.uint64],
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    people: Int32s,
+    label_of: Int32s,
+    runs: Int64s,
+    low: Int32s,
+    high: Int32s,
+    rows: Int64s,
+    shifts: Int64s,
+    table: Words,
+) -> tuple[Int64s, Int64s]:
     """List all pairs of a person and a class whose labels all cover the person's values, in rising order.
 
     people … table : as for :func:`fitting_weight`. Returns person and class of each pair, int64. Cost as there.

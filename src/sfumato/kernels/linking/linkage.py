@@ -13,10 +13,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sfumato.kernels.bits import EMPTY, lowest, single, without_lowest
 from sfumato.kernels.jit import inlined, kernel
+from sfumato.kernels.types import Int32s, Int64s, Words
 
 UNKNOWN = -1
 """Code of a value that the register does not tell; it fits every class."""
@@ -24,13 +24,13 @@ UNKNOWN = -1
 
 @kernel
 def covering_classes(
-    label_of: NDArray[np.int32],
-    runs: NDArray[np.int64],
-    low: NDArray[np.int32],
-    high: NDArray[np.int32],
-    rows: NDArray[np.int64],
-    shifts: NDArray[np.int64],
-) -> NDArray[np.uint64]:
+    label_of: Int32s,
+    runs: Int64s,
+    low: Int32s,
+    high: Int32s,
+    rows: Int64s,
+    shifts: Int64s,
+) -> Words:
     """Tabulate which classes cover each code, or one of the codes that share a row.
 
     label_of : int32 (c, q), labels numbered through all attributes. runs : int64 (g + 1,), label ``i`` owns the runs
@@ -53,20 +53,20 @@ def covering_classes(
 
 @kernel
 def count_candidates(
-    people: NDArray[np.int32],
-    label_of: NDArray[np.int32],
-    runs: NDArray[np.int64],
-    low: NDArray[np.int32],
-    high: NDArray[np.int32],
-    rows: NDArray[np.int64],
-    shifts: NDArray[np.int64],
-    table: NDArray[np.uint64],
-    sizes: NDArray[np.int64],
-    starts: NDArray[np.int64],
-    values: NDArray[np.int32],
-    counts: NDArray[np.int64],
+    people: Int32s,
+    label_of: Int32s,
+    runs: Int64s,
+    low: Int32s,
+    high: Int32s,
+    rows: Int64s,
+    shifts: Int64s,
+    table: Words,
+    sizes: Int64s,
+    starts: Int64s,
+    values: Int32s,
+    counts: Int64s,
     known_values: int,
-) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int64]]:
+) -> tuple[Int64s, Int32s, Int64s]:
     """Count the records that fit each person, and how many of them have the sensitive value that most of them have.
 
     people : int32 (m, q), codes, `UNKNOWN` where the register tells nothing. label_of, runs, low, high, rows, shifts :
@@ -108,19 +108,19 @@ def count_candidates(
 
 @kernel
 def tally_candidates(
-    people: NDArray[np.int32],
-    label_of: NDArray[np.int32],
-    runs: NDArray[np.int64],
-    low: NDArray[np.int32],
-    high: NDArray[np.int32],
-    rows: NDArray[np.int64],
-    shifts: NDArray[np.int64],
-    table: NDArray[np.uint64],
-    starts: NDArray[np.int64],
-    values: NDArray[np.int32],
-    counts: NDArray[np.int64],
+    people: Int32s,
+    label_of: Int32s,
+    runs: Int64s,
+    low: Int32s,
+    high: Int32s,
+    rows: Int64s,
+    shifts: Int64s,
+    table: Words,
+    starts: Int64s,
+    values: Int32s,
+    counts: Int64s,
     known_values: int,
-) -> NDArray[np.int64]:
+) -> Int64s:
     """Count the records that fit each person by their sensitive value.
 
     Arrays as for :func:`count_candidates`. Returns int64 (m, v). Cost O(m · (w · q + v) + the fitting (person, class)
@@ -142,20 +142,20 @@ def tally_candidates(
 
 @kernel
 def count_own(
-    people: NDArray[np.int32],
-    label_of: NDArray[np.int32],
-    runs: NDArray[np.int64],
-    low: NDArray[np.int32],
-    high: NDArray[np.int32],
-    rows: NDArray[np.int64],
-    shifts: NDArray[np.int64],
-    table: NDArray[np.uint64],
-    sizes: NDArray[np.int64],
-    starts: NDArray[np.int64],
-    values: NDArray[np.int32],
-    counts: NDArray[np.int64],
-    own: NDArray[np.int64],
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    people: Int32s,
+    label_of: Int32s,
+    runs: Int64s,
+    low: Int32s,
+    high: Int32s,
+    rows: Int64s,
+    shifts: Int64s,
+    table: Words,
+    sizes: Int64s,
+    starts: Int64s,
+    values: Int32s,
+    counts: Int64s,
+    own: Int64s,
+) -> tuple[Int64s, Int64s]:
     """Count the records that fit each person, and those of them that have the person's own value.
 
     own : int64 (m,), the value that each person really has; −1 where no record has it. Other arrays as for
@@ -180,15 +180,15 @@ def count_own(
 
 @kernel
 def only_classes(
-    people: NDArray[np.int32],
-    label_of: NDArray[np.int32],
-    runs: NDArray[np.int64],
-    low: NDArray[np.int32],
-    high: NDArray[np.int32],
-    rows: NDArray[np.int64],
-    shifts: NDArray[np.int64],
-    table: NDArray[np.uint64],
-) -> NDArray[np.int64]:
+    people: Int32s,
+    label_of: Int32s,
+    runs: Int64s,
+    low: Int32s,
+    high: Int32s,
+    rows: Int64s,
+    shifts: Int64s,
+    table: Words,
+) -> Int64s:
     """Find the only class that fits each person; −1 where none does, or several.
 
     Arrays as for :func:`count_candidates`. Returns int64 (m,). Cost O(m · w · q) and a look at two fitting classes.

@@ -9,15 +9,14 @@ A cut comes back as the attribute and the number of parts; `part_of` then gives 
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sfumato.kernels.jit import inlined, kernel
 from sfumato.kernels.predicates import SLACK, RuleArrays, holds
-from sfumato.kernels.scalars import float64, int64
 from sfumato.kernels.space import TREE, Space
+from sfumato.kernels.types import Codes, Floats, Int32s, Int64s, float64, int64
 
 
 class Options(NamedTuple):
@@ -84,17 +83,17 @@ class Workspace(NamedTuple):
         That of the options.
     """
 
-    minimum: NDArray[np.int64]
-    maximum: NDArray[np.int64]
-    widths: NDArray[np.float64]
-    histogram: NDArray[np.int64]
-    part_of: NDArray[np.int32]
-    parts: NDArray[np.int64]
-    whole: NDArray[np.int64]
-    left: NDArray[np.int64]
-    right: NDArray[np.int64]
-    scratch: NDArray[np.float64]
-    falling: NDArray[np.int64]
+    minimum: Int64s
+    maximum: Int64s
+    widths: Floats
+    histogram: Int64s
+    part_of: Int32s
+    parts: Int64s
+    whole: Int64s
+    left: Int64s
+    right: Int64s
+    scratch: Floats
+    falling: Int64s
     margin: float
 
 
@@ -123,7 +122,7 @@ def new_workspace(space: Space, rules: RuleArrays, options: Options) -> Workspac
 
 
 @kernel
-def measure_range(codes: Any, low: int, high: int, work: Workspace) -> None:
+def measure_range(codes: Codes, low: int, high: int, work: Workspace) -> None:
     """Find the smallest and largest code of every quasi-identifying attribute among records ``low .. high-1``."""
     q = len(work.minimum)
     for attribute in range(q):
@@ -137,7 +136,15 @@ def measure_range(codes: Any, low: int, high: int, work: Workspace) -> None:
 
 
 @kernel
-def count_range(codes: Any, weights: Any, low: int, high: int, rules: RuleArrays, work: Workspace, counts: Any) -> None:
+def count_range(
+    codes: Codes,
+    weights: Int32s,
+    low: int,
+    high: int,
+    rules: RuleArrays,
+    work: Workspace,
+    counts: Int64s,
+) -> None:
     """Count the sensitive values of records ``low .. high-1`` into the flat histogram `counts`, int64 (v,)."""
     counts[:] = 0
     s = len(rules.offsets) - 1
@@ -148,7 +155,7 @@ def count_range(codes: Any, weights: Any, low: int, high: int, rules: RuleArrays
 
 
 @kernel
-def count_whole(codes: Any, weights: Any, low: int, high: int, rules: RuleArrays, work: Workspace) -> None:
+def count_whole(codes: Codes, weights: Int32s, low: int, high: int, rules: RuleArrays, work: Workspace) -> None:
     """Count the sensitive values of a range that is to be cut into ``work.whole``."""
     count_range(codes, weights, low, high, rules, work, work.whole)
     if work.margin < 0:
@@ -159,7 +166,7 @@ def count_whole(codes: Any, weights: Any, low: int, high: int, rules: RuleArrays
 
 
 @kernel
-def total_weight(weights: Any, low: int, high: int) -> int:
+def total_weight(weights: Int32s, low: int, high: int) -> int:
     """Original records that the distinct records ``low .. high-1`` stand for."""
     total = 0
     for record in range(low, high):
@@ -168,7 +175,7 @@ def total_weight(weights: Any, low: int, high: int) -> int:
 
 
 @inlined
-def widest_first(space: Space, options: Options, region: Any, work: Workspace) -> Any:
+def widest_first(space: Space, options: Options, region: Floats, work: Workspace) -> Int64s:
     """Order the attributes by falling normalized width, ties in declared order; int64 (q,)."""
     for attribute in range(len(work.widths)):
         work.widths[attribute] = -_width(attribute, space, options, region, work)
@@ -176,7 +183,7 @@ def widest_first(space: Space, options: Options, region: Any, work: Workspace) -
 
 
 @inlined
-def _width(attribute: int, space: Space, options: Options, region: Any, work: Workspace) -> float:
+def _width(attribute: int, space: Space, options: Options, region: Floats, work: Workspace) -> float:
     low = work.minimum[attribute]
     high = work.maximum[attribute]
     if low == high:
@@ -216,8 +223,8 @@ def tree_loss(attribute: int, low: int, high: int, space: Space) -> float:
 
 @kernel
 def widest_cut(
-    codes: Any, weights: Any, low: int, high: int, space: Space, rules: RuleArrays, options: Options, region: Any,
-    work: Workspace,
+    codes: Codes, weights: Int32s, low: int, high: int, space: Space, rules: RuleArrays, options: Options,
+    region: Floats, work: Workspace,
 ) -> tuple[int, int]:  # fmt: skip
     """Choose the widest attribute that has an allowable cut; (−1, 0) when none has.
 
@@ -242,7 +249,7 @@ def widest_cut(
 
 
 @kernel
-def median_code(codes: Any, weights: Any, low: int, high: int, attribute: int, size: int, work: Workspace) -> int:
+def median_code(codes: Codes, weights: Int32s, low: int, high: int, attribute: int, size: int, work: Workspace) -> int:
     """Count the attribute's codes into ``work.histogram`` and return the lower median."""
     for record in range(low, high):
         work.histogram[codes[record, attribute]] += weights[record]
@@ -263,7 +270,7 @@ def clear_histogram(attribute: int, work: Workspace) -> None:
 
 @kernel
 def _cut_at_median(
-    codes: Any, weights: Any, low: int, high: int, attribute: int, size: int, rules: RuleArrays, options: Options,
+    codes: Codes, weights: Int32s, low: int, high: int, attribute: int, size: int, rules: RuleArrays, options: Options,
     work: Workspace,
 ) -> int:  # fmt: skip
     median = median_code(codes, weights, low, high, attribute, size, work)
@@ -294,7 +301,7 @@ def _threshold(attribute: int, last_left: int, work: Workspace) -> int:
 
 @kernel
 def _allowable(
-    codes: Any, weights: Any, low: int, high: int, attribute: int, last_left: int, left_size: int, size: int,
+    codes: Codes, weights: Int32s, low: int, high: int, attribute: int, last_left: int, left_size: int, size: int,
     rules: RuleArrays, options: Options, work: Workspace,
 ) -> bool:  # fmt: skip
     if left_size < options.smallest or size - left_size < options.smallest:
@@ -309,8 +316,8 @@ def _allowable(
 
 @kernel
 def count_part(
-    codes: Any, weights: Any, low: int, high: int, attribute: int, part: int, rules: RuleArrays, work: Workspace,
-    counts: Any,
+    codes: Codes, weights: Int32s, low: int, high: int, attribute: int, part: int, rules: RuleArrays, work: Workspace,
+    counts: Int64s,
 ) -> None:  # fmt: skip
     """Count the sensitive values of one part of the cut in ``work.part_of`` into `counts`, int64 (v,)."""
     counts[:] = 0
@@ -337,7 +344,7 @@ def sides_hold(left_size: int, size: int, rules: RuleArrays, work: Workspace) ->
 
 
 @kernel
-def imagine(part_size: int, size: int, rules: RuleArrays, work: Workspace, counts: Any) -> None:
+def imagine(part_size: int, size: int, rules: RuleArrays, work: Workspace, counts: Int64s) -> None:
     """Fill `counts`, int64 (v,), with values that a part of a range may have, less diverse than chance makes them.
 
     Each value in turn, the most frequent of the range first, is taken as often as a part drawn at random has it and
@@ -359,8 +366,8 @@ def imagine(part_size: int, size: int, rules: RuleArrays, work: Workspace, count
 
 @kernel
 def _cut_by_tree(
-    codes: Any, weights: Any, low: int, high: int, attribute: int, space: Space, rules: RuleArrays, options: Options,
-    work: Workspace,
+    codes: Codes, weights: Int32s, low: int, high: int, attribute: int, space: Space, rules: RuleArrays,
+    options: Options, work: Workspace,
 ) -> int:  # fmt: skip
     parts = _children(codes, low, high, attribute, space, work)
     work.parts[:parts] = 0
@@ -381,7 +388,7 @@ def _cut_by_tree(
 
 
 @kernel
-def _children(codes: Any, low: int, high: int, attribute: int, space: Space, work: Workspace) -> int:
+def _children(codes: Codes, low: int, high: int, attribute: int, space: Space, work: Workspace) -> int:
     """Assign parts to the children of the common ancestor that occur; a missing value is a child of the root."""
     parent = common_node(attribute, work.minimum[attribute], work.maximum[attribute], space)
     for record in range(low, high):

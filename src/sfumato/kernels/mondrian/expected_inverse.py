@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sfumato.kernels.jit import inlined, kernel
-from sfumato.kernels.scalars import float64
+from sfumato.kernels.types import Floats, float64
 
 _LARGE = 64  # from here on few terms of the series are enough for any share
 _TINY = 1e-17
 
 
 @kernel
-def expected_inverse(counts: NDArray[np.float64], shares: NDArray[np.float64]) -> NDArray[np.float64]:
+def expected_inverse(counts: Floats, shares: Floats) -> Floats:
     """Return E(1/F) of each class, F trials until `counts` successes of probability `shares`; float64 (c,).
 
     counts : float64 (c,), whole numbers ≥ 1. shares : float64 (c,), above 0; 1 and more stand for certainty, F = f.

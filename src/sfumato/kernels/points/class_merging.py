@@ -13,7 +13,7 @@ import numpy as np
 from sfumato.kernels.jit import inlined, kernel
 from sfumato.kernels.points.point_tree import nearest, plant_points, refit
 from sfumato.kernels.predicates import RuleArrays, holds
-from sfumato.kernels.scalars import int64
+from sfumato.kernels.types import int64
 
 
 @kernel

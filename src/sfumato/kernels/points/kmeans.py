@@ -11,7 +11,7 @@ import numpy as np
 
 from sfumato.kernels.jit import inlined, kernel
 from sfumato.kernels.points.point_tree import DEPTH, PointTree, distance, nearest, plant_points
-from sfumato.kernels.scalars import int64
+from sfumato.kernels.types import int64
 
 
 @kernel

@@ -12,18 +12,18 @@ from numpy.typing import NDArray
 
 from sfumato.kernels.jit import inlined, kernel
 from sfumato.kernels.ratings.worth import MISSING
-from sfumato.kernels.scalars import int64
+from sfumato.kernels.types import Flags, Int32s, Int64s, int64
 
 
 @kernel
 def merge_patterns(
-    pattern_of: NDArray[np.int64],
-    starts: NDArray[np.int64],
-    issues: NDArray[np.int32],
-    sensitive: NDArray[np.bool_],
+    pattern_of: Int64s,
+    starts: Int64s,
+    issues: Int32s,
+    sensitive: Flags,
     k: int,
     invent: bool,
-) -> NDArray[np.int64]:
+) -> Int64s:
     """Merge patterns of fewer than k records with others; int64 (n,), the pattern of each record afterwards.
 
     pattern_of : int64 (n,), patterns numbered in the order of their first record. The first pattern that is too small
@@ -97,7 +97,7 @@ def _ones(word: Any) -> int:
 
 
 @kernel
-def greedy_cliques(table: NDArray[np.int16], k: int) -> NDArray[np.int64]:
+def greedy_cliques(table: NDArray[np.int16], k: int) -> Int64s:
     """Put the records of one pattern into groups: the first that is left with its k − 1 nearest; int64 (b,).
 
     table : int16 (b, c), codes, none missing, or the same columns in all. Nearest by the largest, then by the sum

@@ -15,17 +15,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.kernels.jit import inlined, kernel
-from sfumato.kernels.scalars import int64
+from sfumato.kernels.types import Int32s, Int64s, int64
 
 
 @kernel
 def pairwise_balls(
-    starts: NDArray[np.int64],
-    issues: NDArray[np.int32],
+    starts: Int64s,
+    issues: Int32s,
     codes: NDArray[np.int16],
     steps: int,
     null: int,
-) -> tuple[NDArray[np.int64], NDArray[np.int64], int]:
+) -> tuple[Int64s, Int64s, int]:
     """Find the records around each record from the distances of all pairs.
 
     starts : int64 (n + 1,). issues : int32 (z,), rising in a record. codes : int16 (z,).
@@ -51,13 +51,13 @@ def pairwise_balls(
 
 @kernel
 def slicing_balls(
-    starts: NDArray[np.int64],
-    issues: NDArray[np.int32],
+    starts: Int64s,
+    issues: Int32s,
     codes: NDArray[np.int16],
     steps: int,
     null: int,
     width: int,
-) -> tuple[NDArray[np.int64], NDArray[np.int64], int]:
+) -> tuple[Int64s, Int64s, int]:
     """Find the records around each record by cutting its candidates issue by issue, until it is alone.
 
     As :func:`pairwise_balls`; width : p. Cost O(n² · p) at worst.
@@ -143,13 +143,13 @@ def _cut(
 
 @kernel
 def trimmed_balls(
-    ball_starts: NDArray[np.int64],
-    members: NDArray[np.int64],
-    example: NDArray[np.int64],
-    starts: NDArray[np.int64],
+    ball_starts: Int64s,
+    members: Int64s,
+    example: Int64s,
+    starts: Int64s,
     codes: NDArray[np.int16],
     steps: int,
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+) -> tuple[Int64s, Int64s]:
     """Keep of each ball the members that are proximate to all of it: lines 9 to 12 of the paper's algorithm 1.
 
     ball_starts, members : compressed rows, of members whose ratings are those of the record ``example[member]``, int64.

@@ -11,10 +11,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sfumato.kernels.jit import inlined, kernel
-from sfumato.kernels.scalars import int64
+from sfumato.kernels.types import Codes, Int32s, Int64s, Words, int64
 
 LEAF = 32
 """Vectors that are compared one by one rather than cut again."""
@@ -26,9 +25,7 @@ _WORTH = 0.95  # of the pairs of a query and a vector that are left by a cut
 
 
 @kernel
-def order_columns(
-    codes: NDArray[np.unsignedinteger], starts: NDArray[np.int64], widths: NDArray[np.int64], steps: int, size: int
-) -> NDArray[np.unsignedinteger]:
+def order_columns(codes: Codes, starts: Int64s, widths: Int64s, steps: int, size: int) -> Codes:
     """Put the columns of each mask first in which fewest pairs of vectors are within `steps`.
 
     codes : (z,). starts : int64 (b + 1,), the first vector of each mask. widths : int64 (b,). size : s.
@@ -54,9 +51,7 @@ def order_columns(
 
 
 @kernel
-def grow_trees(
-    codes: NDArray[np.unsignedinteger], starts: NDArray[np.int64], widths: NDArray[np.int64], steps: int, size: int
-) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int32]]:
+def grow_trees(codes: Codes, starts: Int64s, widths: Int64s, steps: int, size: int) -> tuple[Int64s, Int64s, Int32s]:
     """Grow a tree over the vectors of each mask.
 
     codes, starts, widths, size : as for :func:`order_columns`. Returns the vectors in the order of the leaves, int64
@@ -97,12 +92,12 @@ def grow_trees(
 
 @kernel
 def packed_rows(
-    codes: NDArray[np.unsignedinteger],
-    order: NDArray[np.int64],
-    starts: NDArray[np.int64],
-    widths: NDArray[np.int64],
+    codes: Codes,
+    order: Int64s,
+    starts: Int64s,
+    widths: Int64s,
     lane: int,
-) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
+) -> tuple[Words, Int64s]:
     """Pack the codes of each vector into words, the vectors of each mask in the order of its leaves.
 
     codes, starts, widths : as for :func:`order_columns`. order : int64 (v,), as :func:`grow_trees` returns it. lane :
@@ -131,19 +126,19 @@ def packed_rows(
 def tree_balls(
     first: int,
     last: int,
-    mask_of: NDArray[np.int32],
-    words: NDArray[np.uint64],
-    places: NDArray[np.int64],
+    mask_of: Int32s,
+    words: Words,
+    places: Int64s,
     lane: int,
     size: int,
-    roots: NDArray[np.int64],
-    nodes: NDArray[np.int32],
-    weights: NDArray[np.int64],
+    roots: Int64s,
+    nodes: Int32s,
+    weights: Int64s,
     steps: int,
     enough: int,
-    members: NDArray[np.int64],
+    members: Int64s,
     largest: int,
-) -> tuple[NDArray[np.int64], NDArray[np.int64], int]:
+) -> tuple[Int64s, Int64s, int]:
     """Find the vectors around the vectors ``first .. last-1``, numbered by leaves, as far as `members` has room.
 
     mask_of : int32 (v,). words, places, lane : as :func:`packed_rows` has them. size : s. roots : int64 (b,). nodes :

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from sfumato.kernels.jit import inlined, kernel
 from sfumato.kernels.ratings.worth import MISSING
-from sfumato.kernels.scalars import int64
+from sfumato.kernels.types import int64
 
 
 @kernel

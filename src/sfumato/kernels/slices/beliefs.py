@@ -9,10 +9,9 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sfumato.kernels.jit import borrowing, kernel
-from sfumato.kernels.scalars import int64
+from sfumato.kernels.types import Floats, Int32s, Int64s, int64
 
 
 class BucketLists(NamedTuple):
@@ -32,15 +31,15 @@ class BucketLists(NamedTuple):
         where the column has no sensitive attribute.
     """
 
-    sizes: NDArray[np.float64]
-    starts: NDArray[np.int64]
-    buckets: NDArray[np.int32]
-    counts: NDArray[np.float64]
-    rows: NDArray[np.int32]
-    row_of: NDArray[np.int32]
-    value_starts: NDArray[np.int64]
-    values: NDArray[np.int32]
-    value_counts: NDArray[np.float64]
+    sizes: Floats
+    starts: Int64s
+    buckets: Int32s
+    counts: Floats
+    rows: Int32s
+    row_of: Int32s
+    value_starts: Int64s
+    values: Int32s
+    value_counts: Floats
 
 
 @kernel

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.kernels.jit import borrowing, inlined, kernel
-from sfumato.kernels.scalars import int64
+from sfumato.kernels.types import Flags, Floats, Int32s, Int64s, int64
 
 
 class CutSpace(NamedTuple):
@@ -34,11 +34,11 @@ class CutSpace(NamedTuple):
     """
 
     codes: Any
-    positions: NDArray[np.float64]
-    offsets: NDArray[np.int64]
-    scales: NDArray[np.float64]
-    strata: NDArray[np.int32]
-    balanced: NDArray[np.bool_]
+    positions: Floats
+    offsets: Int64s
+    scales: Floats
+    strata: Int32s
+    balanced: Flags
 
 
 class CutBuffers(NamedTuple):
@@ -56,12 +56,12 @@ class CutBuffers(NamedTuple):
         float64 (q,)
     """
 
-    rows: NDArray[np.int64]
-    pending: NDArray[np.int64]
+    rows: Int64s
+    pending: Int64s
     side: NDArray[np.int8]
-    counts: NDArray[np.int64]
-    seen: NDArray[np.int64]
-    widths: NDArray[np.float64]
+    counts: Int64s
+    seen: Int64s
+    widths: Floats
 
 
 @kernel

@@ -9,13 +9,12 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sfumato.kernels.jit import borrowing, inlined, kernel
 from sfumato.kernels.predicates import PROBABILISTIC, SLACK, RuleArrays
-from sfumato.kernels.scalars import int64
 from sfumato.kernels.slices.cuts import CutBuffers, stable_order
 from sfumato.kernels.slices.shares import measure
+from sfumato.kernels.types import Floats, Int32s, Int64s, int64
 
 
 class SlicingArrays(NamedTuple):
@@ -34,11 +33,11 @@ class SlicingArrays(NamedTuple):
         float64 (r,): what the measure of each rule must not exceed.
     """
 
-    parts: NDArray[np.int32]
-    homes: NDArray[np.int64]
-    values: NDArray[np.int32]
+    parts: Int32s
+    homes: Int64s
+    values: Int32s
     rules: RuleArrays
-    bounds: NDArray[np.float64]
+    bounds: Floats
 
 
 class AgreeingGroups(NamedTuple):
@@ -58,12 +57,12 @@ class AgreeingGroups(NamedTuple):
         int64 (largest number of values,), zero between uses.
     """
 
-    parts: NDArray[np.int64]
-    starts: NDArray[np.int64]
-    values: NDArray[np.int64]
-    counts: NDArray[np.int64]
-    sorted: NDArray[np.int64]
-    tally: NDArray[np.int64]
+    parts: Int64s
+    starts: Int64s
+    values: Int64s
+    counts: Int64s
+    sorted: Int64s
+    tally: Int64s
 
 
 @kernel

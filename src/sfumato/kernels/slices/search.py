@@ -14,12 +14,12 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sfumato.kernels.jit import borrowing, inlined, kernel
 from sfumato.kernels.slices.cuts import CutBuffers, CutSpace, bucket_widths, cut_bucket, new_cut_buffers, widest
 from sfumato.kernels.slices.groups import AgreeingGroups, SlicingArrays, every_group_holds, group_bucket, new_groups
 from sfumato.kernels.slices.shares import measure
+from sfumato.kernels.types import Floats, Int32s, Int64s
 
 
 @kernel
@@ -77,10 +77,10 @@ class VectorSums(NamedTuple):
         int64 (w + 1,): where the parts of each column start when all are numbered together.
     """
 
-    vectors: NDArray[np.int32]
-    vector_of: NDArray[np.int32]
-    mass: NDArray[np.float64]
-    part_starts: NDArray[np.int64]
+    vectors: Int32s
+    vector_of: Int32s
+    mass: Floats
+    part_starts: Int64s
 
 
 class _Half(NamedTuple):
@@ -96,11 +96,11 @@ class _Half(NamedTuple):
         int64 (a, m + 1), (a, m), (a, m): pairs of value and count of each group.
     """
 
-    parts: NDArray[np.float64]
-    group_of: NDArray[np.int64]
-    starts: NDArray[np.int64]
-    values: NDArray[np.int64]
-    counts: NDArray[np.int64]
+    parts: Floats
+    group_of: Int64s
+    starts: Int64s
+    values: Int64s
+    counts: Int64s
 
 
 @kernel
