@@ -50,7 +50,7 @@ def group_packed(codes: NDArray[np.integer], stops: Int64s, shifts: Int64s) -> t
     table = np.full(1 << 13, -1, dtype=np.int32)
     keys = np.empty((_BATCH, len(stops)), dtype=np.int64)
     slots = np.empty(_BATCH, dtype=np.int64)
-    count = 0
+    count = int64(0)
     for low in range(0, len(codes), _BATCH):
         size = min(_BATCH, len(codes) - low)
         if count + size > len(group_keys):
@@ -63,7 +63,8 @@ def group_packed(codes: NDArray[np.integer], stops: Int64s, shifts: Int64s) -> t
                 slot = (slot + 1) & (len(table) - 1)
             if table[slot] < 0:
                 table[slot] = count
-                group_keys[count] = keys[record]
+                for place in range(len(stops)):
+                    group_keys[count, place] = keys[record, place]
                 count += 1
             class_of[low + record] = table[slot]
     return class_of, count
@@ -149,9 +150,11 @@ def _differ(keys: Int64s, record: int, group_keys: Int64s, group: int) -> bool:
 @inlined
 def _grown(group_keys: Int64s, count: int) -> tuple[Int64s, Int32s]:
     roomier = np.empty((2 * len(group_keys), group_keys.shape[1]), dtype=np.int64)
-    roomier[:count] = group_keys[:count]
     table = np.full(2 * len(roomier), -1, dtype=np.int32)
     for group in range(count):
+        # One by one: the broadcasting of whole arrays takes seconds to compile.
+        for place in range(group_keys.shape[1]):
+            roomier[group, place] = group_keys[group, place]
         slot = _mixed(roomier, group) & (len(table) - 1)
         while table[slot] >= 0:
             slot = (slot + 1) & (len(table) - 1)

@@ -15,7 +15,7 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
-from sfumato.kernels.jit import inlined
+from sfumato.kernels.jit import borrowing
 from sfumato.kernels.types import Floats, Int64s
 
 SLACK = 1e-12
@@ -78,7 +78,7 @@ class RuleArrays(NamedTuple):
     scratch_size: int
 
 
-@inlined
+@borrowing
 def holds(size: int, counts: Int64s, rules: RuleArrays, scratch: Floats) -> bool:
     """Tell whether a class of `size` records with the flat histogram `counts` satisfies every rule.
 
@@ -94,7 +94,7 @@ def holds(size: int, counts: Int64s, rules: RuleArrays, scratch: Floats) -> bool
     return True
 
 
-@inlined
+@borrowing
 def _holds_one(rule: int, size: int, counts: Int64s, rules: RuleArrays, scratch: Floats) -> bool:
     code = rules.codes[rule]
     if code == K_ANONYMITY:
@@ -119,7 +119,7 @@ def _holds_one(rule: int, size: int, counts: Int64s, rules: RuleArrays, scratch:
     return bool(distance <= rules.first[rule] + SLACK)
 
 
-@inlined
+@borrowing
 def _diverse(code: int, counts: Int64s, size: int, first: float, second: float, scratch: Floats) -> bool:
     if code == ALPHA:
         return bool(_largest(counts) <= (first + SLACK) * size)
@@ -132,7 +132,7 @@ def _diverse(code: int, counts: Int64s, size: int, first: float, second: float, 
     return _recursive(counts, size, first, int(second), scratch)
 
 
-@inlined
+@borrowing
 def _bounded_ratios(code: int, counts: Int64s, size: int, totals: Int64s, total: int, bound: float) -> bool:
     if code == BETA:
         return bool(_gain(counts, size, totals, total) <= bound + SLACK)
@@ -141,7 +141,7 @@ def _bounded_ratios(code: int, counts: Int64s, size: int, totals: Int64s, total:
     return bool(_disclosure(counts, size, totals, total) < bound - SLACK)
 
 
-@inlined
+@borrowing
 def _largest(counts: Int64s) -> int:
     largest = 0
     for count in counts:
@@ -149,7 +149,7 @@ def _largest(counts: Int64s) -> int:
     return largest
 
 
-@inlined
+@borrowing
 def _distinct(counts: Int64s) -> int:
     present = 0
     for count in counts:
@@ -158,7 +158,7 @@ def _distinct(counts: Int64s) -> int:
     return present
 
 
-@inlined
+@borrowing
 def _entropy(counts: Int64s, size: int) -> float:
     # -Σ p ln p with p = count/size, rearranged to one logarithm per value.
     weighted = 0.0
@@ -168,7 +168,7 @@ def _entropy(counts: Int64s, size: int) -> float:
     return math.log(size) - weighted / size  # never 0: an empty class satisfies nothing
 
 
-@inlined
+@borrowing
 def _recursive(counts: Int64s, size: int, c: float, l: int, scratch: Floats) -> bool:  # noqa: E741
     # The l-1 largest counts are kept falling in scratch; what is left of the class is c_l + c_{l+1} + ...
     if l > len(counts):
@@ -193,7 +193,7 @@ def _recursive(counts: Int64s, size: int, c: float, l: int, scratch: Floats) -> 
     return bool(tail > 0 and c * tail > largest * (1.0 + SLACK))
 
 
-@inlined
+@borrowing
 def _equal_distance(counts: Int64s, size: int, totals: Int64s, total: int) -> float:
     # Half the absolute differences = the positive differences, since all differences sum to zero.
     above = 0
@@ -202,7 +202,7 @@ def _equal_distance(counts: Int64s, size: int, totals: Int64s, total: int) -> fl
     return above / (float(size) * total)  # never 0: neither is empty
 
 
-@inlined
+@borrowing
 def _ordered_distance(counts: Int64s, size: int, totals: Int64s, total: int) -> float:
     if len(counts) < 2:
         return 0.0
@@ -215,7 +215,7 @@ def _ordered_distance(counts: Int64s, size: int, totals: Int64s, total: int) -> 
     return moved / (float(size) * total * (len(counts) - 1))
 
 
-@inlined
+@borrowing
 def _hierarchical_distance(
     counts: Int64s,
     size: int,
@@ -243,7 +243,7 @@ def _hierarchical_distance(
     return cost / (float(size) * total)  # never 0: neither is empty
 
 
-@inlined
+@borrowing
 def _gain(counts: Int64s, size: int, totals: Int64s, total: int) -> float:
     largest = 0.0
     for value in range(len(counts)):
@@ -251,7 +251,7 @@ def _gain(counts: Int64s, size: int, totals: Int64s, total: int) -> float:
     return largest - 1.0
 
 
-@inlined
+@borrowing
 def _enhanced_gain(counts: Int64s, size: int, totals: Int64s, total: int, beta: float) -> bool:
     # Only gains bind: a value that is everywhere has -ln 1 = 0 and gains nothing.
     for value in range(len(counts)):
@@ -262,7 +262,7 @@ def _enhanced_gain(counts: Int64s, size: int, totals: Int64s, total: int, beta: 
     return True
 
 
-@inlined
+@borrowing
 def _disclosure(counts: Int64s, size: int, totals: Int64s, total: int) -> float:
     # A value that the class lacks has ratio 0, whose logarithm is infinite.
     largest = 0.0

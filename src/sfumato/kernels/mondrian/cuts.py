@@ -13,8 +13,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sfumato.kernels.jit import inlined, kernel
+from sfumato.kernels.jit import borrowing, inlined, kernel
 from sfumato.kernels.predicates import SLACK, RuleArrays, holds
+from sfumato.kernels.sorting import sort_numbers
 from sfumato.kernels.space import TREE, Space
 from sfumato.kernels.types import Codes, Floats, Int32s, Int64s, float64, int64
 
@@ -121,7 +122,7 @@ def new_workspace(space: Space, rules: RuleArrays, options: Options) -> Workspac
     )
 
 
-@kernel
+@borrowing
 def measure_range(codes: Codes, low: int, high: int, work: Workspace) -> None:
     """Find the smallest and largest code of every quasi-identifying attribute among records ``low .. high-1``."""
     q = len(work.minimum)
@@ -135,7 +136,7 @@ def measure_range(codes: Codes, low: int, high: int, work: Workspace) -> None:
             work.maximum[attribute] = max(work.maximum[attribute], code)
 
 
-@kernel
+@borrowing
 def count_range(
     codes: Codes,
     weights: Int32s,
@@ -154,18 +155,23 @@ def count_range(
             counts[rules.offsets[column] + int64(codes[record, first + column])] += weights[record]
 
 
-@kernel
+@borrowing
 def count_whole(codes: Codes, weights: Int32s, low: int, high: int, rules: RuleArrays, work: Workspace) -> None:
     """Count the sensitive values of a range that is to be cut into ``work.whole``."""
     count_range(codes, weights, low, high, rules, work, work.whole)
     if work.margin < 0:
         return
+    size = total_weight(weights, low, high)
     for column in range(len(rules.offsets) - 1):
         start, stop = rules.offsets[column], rules.offsets[column + 1]
-        work.falling[start:stop] = start + np.argsort(-work.whole[start:stop], kind="mergesort")
+        for value in range(start, stop):
+            work.falling[value] = (size - work.whole[value]) * stop + value
+        sort_numbers(work.falling, start, stop)
+        for place in range(start, stop):
+            work.falling[place] %= stop
 
 
-@kernel
+@borrowing
 def total_weight(weights: Int32s, low: int, high: int) -> int:
     """Original records that the distinct records ``low .. high-1`` stand for."""
     total = 0
@@ -314,7 +320,7 @@ def _allowable(
     return sides_hold(left_size, size, rules, work)
 
 
-@kernel
+@borrowing
 def count_part(
     codes: Codes, weights: Int32s, low: int, high: int, attribute: int, part: int, rules: RuleArrays, work: Workspace,
     counts: Int64s,
@@ -329,7 +335,7 @@ def count_part(
                 counts[rules.offsets[column] + int64(codes[record, first + column])] += weights[record]
 
 
-@kernel
+@borrowing
 def sides_hold(left_size: int, size: int, rules: RuleArrays, work: Workspace) -> bool:
     """Tell whether both sides satisfy every rule, from ``work.left`` and ``work.whole``, or from the latter alone."""
     if work.margin >= 0:
@@ -343,7 +349,7 @@ def sides_hold(left_size: int, size: int, rules: RuleArrays, work: Workspace) ->
     )
 
 
-@kernel
+@borrowing
 def imagine(part_size: int, size: int, rules: RuleArrays, work: Workspace, counts: Int64s) -> None:
     """Fill `counts`, int64 (v,), with values that a part of a range may have, less diverse than chance makes them.
 

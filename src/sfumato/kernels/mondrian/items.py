@@ -34,6 +34,7 @@ from sfumato.kernels.mondrian.item_rows import (
     Items,
 )
 from sfumato.kernels.mondrian.spans import ancestor_loss, list_branches, measure_axis
+from sfumato.kernels.sorting import sort_numbers
 from sfumato.kernels.space import NUMERIC, SET, TREE, Space
 from sfumato.kernels.types import Codes, Floats, Int32s, Int64s, Words, int64
 
@@ -105,7 +106,7 @@ def find_items(
         shown.weight[row] = weight
         total += weight
         heaviest = max(heaviest, weight)
-    active = 0
+    active = int64(0)
     if total == 0:  # only records that are left out
         return active, total, heaviest
     attributes = items.attributes
@@ -183,7 +184,7 @@ def _number_few(
     marks = EMPTY
     for row in range(rows):
         marks |= single(codes[low + row, attribute])
-    present = 0
+    present = int64(0)
     if without_lowest(marks) == EMPTY:
         return 1
     while marks != EMPTY:
@@ -239,27 +240,13 @@ def _list_marked(codes: Codes, low: int, rows: int, attribute: int, marks: Words
 def _list_sorted(codes: Codes, low: int, rows: int, attribute: int, sorted_codes: Int64s) -> int:
     for row in range(rows):
         sorted_codes[row] = codes[low + row, attribute]
-    _sort(sorted_codes, rows)
+    sort_numbers(sorted_codes, 0, rows)
     present = 1
     for row in range(1, rows):
         if sorted_codes[row] != sorted_codes[row - 1]:
             sorted_codes[present] = sorted_codes[row]
             present += 1
     return present
-
-
-@borrowing
-def _sort(values: Int64s, count: int) -> None:
-    # Shell's sort in place: numpy's would allocate.
-    gap = count
-    while gap > 1:
-        gap = max(1, gap * 5 // 11)
-        for place in range(gap, count):
-            value = values[place]
-            while place >= gap and values[place - gap] > value:
-                values[place] = values[place - gap]
-                place -= gap
-            values[place] = value
 
 
 @borrowing

@@ -117,7 +117,10 @@ def partition_by_loss(
         looked_at = min(SAMPLE, last - first)
         attribute = choose_cut(codes, weights, first, last, looked_at, size, space, rules, options, loss, work)
         if attribute < 0 and looked_at < last - first:
-            attribute = _choose_from_all(codes, weights, first, last, size, space, rules, options, work)
+            # The sample has found none. What is kept for all records serves the ranges that follow, too.
+            looked_at = last - first
+            loss = new_loss_workspace(space, options, looked_at)
+            attribute = choose_cut(codes, weights, first, last, looked_at, size, space, rules, options, loss, work)
         if attribute < 0:
             continue
         move_to_parts(records, first, last, attribute, work.part_of, 2, bounds, spare)
@@ -129,16 +132,6 @@ def partition_by_loss(
             waiting[count, 1] = bounds[part + 1]
             count += 1
     return waiting[:count].copy(), np.zeros((1, len(space.kinds), 2))
-
-
-@kernel
-def _choose_from_all(
-    codes: Codes, weights: Int32s, low: int, high: int, size: int, space: Space, rules: RuleArrays,
-    options: Options, work: Workspace,
-) -> int:  # fmt: skip
-    """Choose the cut of a large range on all its records, after the sample has found none."""
-    loss = new_loss_workspace(space, options, high - low)
-    return choose_cut(codes, weights, low, high, high - low, size, space, rules, options, loss, work)
 
 
 @borrowing

@@ -91,7 +91,7 @@ def rate_range(active: int, total: int, kinds: Int64s, items: Items, scoring: Sc
     base = 0.0
     for number in range(active):
         attribute = attributes[ACTIVE, number]
-        rate = expected_loss(attribute, kinds[attribute], WEIGHT, total, scoring.draws, scoring.table, items)
+        rate = expected_loss(attribute, kinds[attribute], int64(WEIGHT), total, scoring.draws, scoring.table, items)
         rates[BASE, attribute] = rate
         base += rate
         place = number
@@ -162,18 +162,20 @@ def _cost_up_to(limit: float, left: int, looked: LookedAt, kinds: Int64s, items:
     """Add up the losses of both sides, the attributes that lose most first, until `limit` is reached."""
     right = looked.total - left
     draws, table, smallest = scoring.draws, scoring.table, looked.smallest
+    # Of a constant each value would be compiled for itself.
+    sides = (int64(LEFT), int64(RIGHT))
     cost = 0.0
     for order in range(looked.active):
         other = items.attributes[BY_LOSS, order]
         kind = kinds[other]
         if left < 2 * smallest:
-            cost += left * exact_loss(other, kind, LEFT, items)
+            cost += left * exact_loss(other, kind, sides[0], items)
         else:
-            cost += left * expected_loss(other, kind, LEFT, left, draws, table, items)
+            cost += left * expected_loss(other, kind, sides[0], left, draws, table, items)
         if right < 2 * smallest:
-            cost += right * exact_loss(other, kind, RIGHT, items)
+            cost += right * exact_loss(other, kind, sides[1], items)
         else:
-            cost += right * expected_loss(other, kind, RIGHT, right, draws, table, items)
+            cost += right * expected_loss(other, kind, sides[1], right, draws, table, items)
         if cost >= limit:
             break
     return cost
