@@ -27,7 +27,7 @@ from sfumato.kernels.clustering.class_loss import ClassLoss
 from sfumato.kernels.clustering.record_tree import NONE, RecordTree, count_alive, use_up
 from sfumato.kernels.jit import inlined, kernel
 from sfumato.kernels.predicates import RuleArrays, holds
-from sfumato.kernels.types import Int32s, Int64s, int64
+from sfumato.kernels.types import Floats, Int32s, Int64s, int64
 
 # What `numbers` counts.
 CLASSES = 0
@@ -70,6 +70,22 @@ class Growth(NamedTuple):
     numbers: Int64s
 
 
+class TreeSearch(NamedTuple):
+    """Buffers of a search in the tree.
+
+    Attributes
+    ----------
+    found : numpy.ndarray
+        int64 (m,): records that are equally near.
+    stack, bounds : numpy.ndarray
+        int64 and float64 (t + 2,): nodes that wait, and what bounds the distances below them.
+    """
+
+    found: Int64s
+    stack: Int64s
+    bounds: Floats
+
+
 @kernel
 def begin(weights: Any, first: int, k: int, tree: RecordTree, loss: ClassLoss, rules: RuleArrays) -> Growth:
     """Return a clustering without classes; weights : int64 (m,); first : the record that starts the first class."""
@@ -96,9 +112,9 @@ def grow(
 
     A class is closed once it has k records and satisfies the rules. Records of a class that cannot be closed are left.
     """
-    found = np.empty(len(growth.left), np.int64)
-    stack = np.empty(len(tree.starts) + 2, np.int64)
-    bounds = np.empty(len(tree.starts) + 2)
+    walk = TreeSearch(
+        np.empty(len(growth.left), np.int64), np.empty(len(tree.starts) + 2, np.int64), np.empty(len(tree.starts) + 2)
+    )
     scratch = np.empty(rules.scratch_size)
     numbers = growth.numbers
     stop = numbers[CLASSES] + most
@@ -106,26 +122,25 @@ def grow(
         if numbers[LEFT] < k or numbers[SEED] == NONE:
             numbers[ENDED] = 1
             break
-        closed = _grow_one(
-            codes, values, k, ruled, rule, first_only, tree, loss, rules, growth, found, stack, bounds, scratch
-        )  # fmt: skip
+        closed = _grow_one(codes, values, k, ruled, rule, first_only, tree, loss, rules, growth, walk, scratch)
         if not closed:
             _give_back(growth)
             numbers[ENDED] = 1
             break
         price(numbers[CLASSES], rule, loss, growth.hulls, growth.prices)
-        numbers[SEED] = _furthest(codes, tree, loss, growth, stack, bounds)
+        numbers[SEED] = _furthest(codes, tree, loss, growth, walk)
         numbers[CLASSES] += 1
 
 
 @inlined
 def _grow_one(
     codes: Any, values: Any, k: int, ruled: bool, rule: int, first_only: bool, tree: RecordTree, loss: ClassLoss,
-    rules: RuleArrays, growth: Growth, found: Any, stack: Any, bounds: Any, scratch: Any,
+    rules: RuleArrays, growth: Growth, walk: TreeSearch, scratch: Floats,
 ) -> bool:  # fmt: skip
     """Grow a class from its seed; tell whether it could be closed."""
     growth.counts[:] = 0
     growth.prices.stale[:] = True
+    found = walk.found
     found[0] = growth.numbers[SEED]
     held = 1
     size = _take(codes, values, found[0], 1, rule, tree, loss, rules, growth)
@@ -135,7 +150,7 @@ def _grow_one(
         # While no distance changes, the record that was nearest stays so, as long as there is another one like it.
         if not first_only or growth.prices.stale.any() or growth.left[found[0]] == 0:
             price(growth.numbers[CLASSES], rule, loss, growth.hulls, growth.prices)
-            held = _nearest(codes, first_only, tree, loss, growth, found, stack, bounds)
+            held = _nearest(codes, first_only, tree, loss, growth, walk)
         for place in range(held):
             most = 1 if first_only else growth.left[found[place]]
             size += _take(codes, values, found[place], most, rule, tree, loss, rules, growth)
@@ -176,10 +191,9 @@ def _give_back(growth: Growth) -> None:
 
 
 @inlined
-def _nearest(
-    codes: Any, first_only: bool, tree: RecordTree, loss: ClassLoss, growth: Growth, found: Any, stack: Any, bounds: Any
-) -> int:
+def _nearest(codes: Any, first_only: bool, tree: RecordTree, loss: ClassLoss, growth: Growth, walk: TreeSearch) -> int:
     """Find the records nearest to the class, all or the first in tree order; returns how many are in `found`."""
+    found, stack, bounds = walk.found, walk.stack, walk.bounds
     best = np.inf
     held = 0
     looked = 0
@@ -234,8 +248,9 @@ def _nearest(
 
 
 @inlined
-def _furthest(codes: Any, tree: RecordTree, loss: ClassLoss, growth: Growth, stack: Any, bounds: Any) -> int:
+def _furthest(codes: Any, tree: RecordTree, loss: ClassLoss, growth: Growth, walk: TreeSearch) -> int:
     """Find the first in tree order of the records furthest from the class; −1 when nobody is left."""
+    stack, bounds = walk.stack, walk.bounds
     best = -1.0
     found = NONE
     looked = 0

@@ -28,7 +28,7 @@ from sfumato.kernels.clustering.class_members import (
 )
 from sfumato.kernels.jit import borrowing, kernel, sized
 from sfumato.kernels.predicates import RuleArrays
-from sfumato.kernels.types import Int32s, Int64s, int64
+from sfumato.kernels.types import Int32s, Int64s, float64, int64
 
 _MULTIPLIER = 48271
 _MODULUS = 2147483647
@@ -66,6 +66,25 @@ class Log(NamedTuple):
     classes: Int64s
 
 
+class Schedule(NamedTuple):
+    """How long is searched, and how boldly.
+
+    Attributes
+    ----------
+    steps : int
+        Proposals.
+    warm, cold : float
+        How much more loss is accepted with probability 1/e at the start and at the end.
+    seed : int
+        1 .. 2**31 − 2.
+    """
+
+    steps: int
+    warm: float
+    cold: float
+    seed: int
+
+
 @borrowing
 def _draw(state: Any, below: int) -> int:
     """Return a number from 0 to below − 1; state : int64 (1,)."""
@@ -81,31 +100,31 @@ def _slack(state: Any, warmth: float) -> float:
     return -warmth * math.log(state[0] / _MODULUS) - 1e-12
 
 
-@sized(lambda *arguments: 130.0 * arguments[8])  # a proposal costs as much as so many elements of an array
+@sized(lambda *arguments: 130.0 * arguments[8].steps)  # a proposal costs as much as so many elements of an array
 def anneal(
     codes: Any, values: Any, record_of: Any, class_of: Any, count: int, around: Surroundings, k: int, ruled: bool,
-    steps: int, warm: float, cold: float, seed: int, loss: ClassLoss, rules: RuleArrays,
+    schedule: Schedule, loss: ClassLoss, rules: RuleArrays,
 ) -> None:  # fmt: skip
-    """Make `steps` proposals.
+    """Make the proposals of a schedule.
 
     codes : unsigned (m, q); values : unsigned (m, s); record_of : int32 (n,); class_of : int32 (n,), changed in place;
     count : one more than the largest class number that may be used, more than n / k; some classes may become empty.
-    warm, cold : how much more loss is accepted with probability 1/e at the start and at the end. seed : 1 .. 2**31 − 2.
     """
     members = new_members(codes, values, record_of, class_of, count, loss, rules)
     log = Log(np.empty(len(record_of), np.int64), np.empty(len(record_of), np.int64))
     state = np.empty(1, np.int64)
-    state[0] = seed
+    state[0] = schedule.seed
     empty = _empty_class(members, 0)
+    steps, warm = schedule.steps, float64(schedule.warm)
     warmth = warm
     for step in range(steps):
         if step % 256 == 0:
-            # of numpy, as arguments of a call from outside are; steps are never 0 in here
-            warmth = warm * (cold / warm) ** (step / steps)
+            # of numpy, as made above; steps are never 0 in here
+            warmth = warm * (schedule.cold / warm) ** (step / steps)
         one = _draw(state, len(record_of))
         allowed = _slack(state, warmth)
         # Few proposals in a small table: which kinds they are must not depend on where the count starts.
-        kind = (step + seed) % (2 * RATE)
+        kind = (step + schedule.seed) % (2 * RATE)
         if kind in (0, RATE):
             if kind == 0:
                 _dissolve(int64(members.class_of[one]), allowed, around, ruled, loss, rules, members, log, state)

@@ -8,7 +8,7 @@ The vectors of a mask lie one after the other, row by row. A node that is no lea
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -122,34 +122,50 @@ def packed_rows(
     return words, places
 
 
+class PackedVectors(NamedTuple):
+    """Vectors numbered by leaves, and the trees above them.
+
+    Attributes
+    ----------
+    mask_of : numpy.ndarray
+        int32 (v,).
+    words, places, lane
+        As :func:`packed_rows` has them.
+    size : int
+        s.
+    roots : numpy.ndarray
+        int64 (b,).
+    nodes : numpy.ndarray
+        int32 (t, 6).
+    weights : numpy.ndarray
+        int64 (v,), records behind each vector.
+    """
+
+    mask_of: Int32s
+    words: Words
+    places: Int64s
+    lane: int
+    size: int
+    roots: Int64s
+    nodes: Int32s
+    weights: Int64s
+
+
 @kernel
 def tree_balls(
-    first: int,
-    last: int,
-    mask_of: Int32s,
-    words: Words,
-    places: Int64s,
-    lane: int,
-    size: int,
-    roots: Int64s,
-    nodes: Int32s,
-    weights: Int64s,
-    steps: int,
-    enough: int,
-    members: Int64s,
-    largest: int,
+    first: int, last: int, vectors: PackedVectors, steps: int, enough: int, members: Int64s, largest: int
 ) -> tuple[Int64s, Int64s, int]:
-    """Find the vectors around the vectors ``first .. last-1``, numbered by leaves, as far as `members` has room.
+    """Find the vectors around the vectors ``first .. last-1``, as far as `members` has room.
 
-    mask_of : int32 (v,). words, places, lane : as :func:`packed_rows` has them. size : s. roots : int64 (b,). nodes :
-    int32 (t, 6). weights : int64 (v,), records behind each vector. enough : stop at that many records, and do not tell
-    which; 0 finds and tells all. members : int64, filled here. largest : vectors of the largest mask.
+    enough : stop at that many records, and do not tell which; 0 finds and tells all. members : int64, filled here.
+    largest : vectors of the largest mask.
     Returns compressed rows of `members` (as many as were done, and one), the records found, int64 (done,), and the
     number of evaluations: of codes against codes, and of codes against nodes.
 
     All codes of a word are compared at once. The free bit of each lane is set in the minuend, and is still set after a
     subtraction where the lane did not fall below 0.
     """
+    words, places, lane, nodes = vectors.words, vectors.places, vectors.lane, vectors.nodes
     lanes = 64 // lane  # never 0: a lane holds a code, and a word a lane
     free = np.uint64(0)
     for place in range(lanes):
@@ -169,9 +185,9 @@ def tree_balls(
         mine = places[vector]
         length = places[vector + 1] - mine
         origin = mine - vector * length
-        _window(words, mine, length, lanes, lane, code_mask, steps, size, low, high)
+        _window(words, mine, length, lanes, lane, code_mask, steps, vectors.size, low, high)
         found = int64(0)
-        pending[0] = roots[mask_of[vector]]
+        pending[0] = vectors.roots[vectors.mask_of[vector]]
         left = 1
         while left and (enough == 0 or found < enough):
             left -= 1
@@ -200,7 +216,7 @@ def tree_balls(
                     compared += 1
                 evaluations += lanes * min(compared + 1, length)
                 if compared == length:
-                    found += weights[other]
+                    found += vectors.weights[other]
                     if enough == 0:
                         members[filled] = other
                         filled += 1
@@ -212,16 +228,16 @@ def tree_balls(
 
 @inlined
 def _window(
-    words: Any,
+    words: Words,
     first: int,
     length: int,
     lanes: int,
     lane: int,
-    code_mask: Any,
+    code_mask: np.uint64,
     steps: int,
     size: int,
-    low: Any,
-    high: Any,
+    low: Words,
+    high: Words,
 ) -> None:
     """Write the smallest and the largest codes within `steps` of a vector's, packed as they are."""
     for place in range(length):
