@@ -24,6 +24,7 @@ from sfumato.kernels.mondrian.expected_loss import exact_loss, expected_loss, sp
 from sfumato.kernels.mondrian.item_rows import WEIGHT
 from sfumato.kernels.mondrian.items import find_items, new_items
 from sfumato.kernels.mondrian.mondrian import partition_range
+from sfumato.kernels.mondrian.ranges import LaidRecords
 from sfumato.kernels.predicates import DISTINCT, K_ANONYMITY, RuleArrays
 from sfumato.kernels.space import NUMERIC, SET, TREE, Space
 
@@ -109,8 +110,8 @@ def partition(
     region = np.zeros((len(attributes), 2))
     space = space_of(attributes)
     partition_range(
-        codes, words, weight, rows, 0, len(codes), region, most_cuts, space, rules, options, starts
-    )  # fmt: skip
+        LaidRecords(codes, words, weight, rows), 0, len(codes), region, most_cuts, space, rules, options, starts
+    )
     classes = np.empty(len(codes), np.int64)
     classes[rows] = np.cumsum(starts) - 1
     return classes
@@ -167,28 +168,18 @@ class Looked:
 
     def __init__(self, codes: list[int], weights: list[int], attribute: naive.Attribute) -> None:
         self.space = space_of([attribute])
-        self.items = new_items(self.space, len(codes))
-        space, items = self.space, self.items
+        self.items, shown, self.finder = new_items(self.space, len(codes))
         table, _ = packed([[code] for code in codes], np.uint16)
         self.active, self.total, self.heaviest = find_items(
-            table, np.array(weights, np.int32), 0, len(codes), space.offsets, space.kinds, space.positions,
-            space.tree_low, space.tree_high, space.tree_parent, items.attributes, items.numbers, items.places,
-            items.rates, items.branches, items.bitmaps, items.item, items.row_weight, items.sorted_codes, items.item_of,
-            items.tally, items.marks, items.leaf, items.node_loss,
-        )  # fmt: skip
+            table, np.array(weights, np.int32), 0, len(codes), self.space, self.items, shown, self.finder
+        )
 
     def expected(self, draws: int) -> float:
-        items = self.items
-        return expected_loss(
-            0, self.space.kinds[0], WEIGHT, self.total, draws, spread_table(draws), items.attributes, items.numbers,
-            items.places, items.rates, items.branches,
-        )  # fmt: skip
+        kind = self.space.kinds[0]
+        return expected_loss(0, kind, WEIGHT, self.total, draws, spread_table(draws), self.items)
 
     def exact(self) -> float:
-        items = self.items
-        return exact_loss(
-            0, self.space.kinds[0], WEIGHT, items.attributes, items.numbers, items.places, items.rates
-        )  # fmt: skip
+        return exact_loss(0, self.space.kinds[0], WEIGHT, self.items)
 
 
 @examples(60)
@@ -230,8 +221,8 @@ def test_many_codes_become_few_items_with_nearly_the_same_loss(size: int) -> Non
     assert values.exact() == pytest.approx(len(set(codes)) / size)
     alone = values.items.numbers[WEIGHT].max()
     assert alone == codes.count(size // 3)
-    assert not values.items.tally.any()
-    assert not values.items.marks.any()
+    assert not values.finder.tally.any()
+    assert not values.finder.marks.any()
 
 
 @given(st.integers(0, 63), st.integers(0, 63))

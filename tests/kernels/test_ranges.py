@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from examples import examples
-from sfumato.kernels.mondrian.ranges import halve_by_order, move_to_parts
+from sfumato.kernels.mondrian.ranges import LaidRecords, halve_by_order, move_to_parts
 
 RANGES = st.integers(0, 4).flatmap(
     lambda around: st.tuples(st.just(around), st.lists(st.integers(0, 5), min_size=1, max_size=40))
@@ -26,7 +26,10 @@ class Laid:
         self.weights = np.arange(count, dtype=np.int32) + 1
         self.rows = np.arange(count, dtype=np.int32) * 7
         size = self.high - self.low
-        self.spare = np.empty((size, 2), np.uint64), np.empty(size, np.int32), np.empty(size, np.int32)
+        self.records = LaidRecords(self.codes, self.words, self.weights, self.rows)
+        self.spare = LaidRecords(
+            self.codes[:0], np.empty((size, 2), np.uint64), np.empty(size, np.int32), np.empty(size, np.int32)
+        )
 
     def listed(self) -> list[tuple[object, ...]]:
         return [
@@ -49,9 +52,8 @@ def test_parts_keep_their_order(given_range: tuple[int, list[int]], part_of: lis
     bounds = np.full(parts + 1, -1, np.int64)
 
     move_to_parts(
-        laid.codes, laid.words, laid.weights, laid.rows, laid.low, laid.high, 1,
-        np.minimum(part_of, parts - 1).astype(np.int32), parts, bounds, *laid.spare,
-    )  # fmt: skip
+        laid.records, laid.low, laid.high, 1, np.minimum(part_of, parts - 1).astype(np.int32), parts, bounds, laid.spare
+    )
 
     assert laid.listed() == expected
     assert bounds.tolist() == [around + sum(part < bound for part in parted) for bound in range(parts + 1)]
@@ -68,9 +70,7 @@ def test_halves_take_equal_values_in_order(given_range: tuple[int, list[int]]) -
     right = [place for place in range(len(values)) if place not in left]
     expected = laid.arranged(left + right)
 
-    middle = halve_by_order(
-        laid.codes, laid.words, laid.weights, laid.rows, laid.low, laid.high, 1, median, *laid.spare
-    )
+    middle = halve_by_order(laid.records, laid.low, laid.high, 1, median, laid.spare)
 
     assert middle == around + half
     assert laid.listed() == expected

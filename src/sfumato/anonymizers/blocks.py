@@ -101,8 +101,8 @@ def _cut_range(
     )  # fmt: skip
     table = start.problem.table
     partition_range(
-        records.codes, records.words, records.weights, records.rows, low, high, np.zeros((len(table.attributes), 2)),
-        UNLIMITED, space_of(table.attributes), start.rules.arrays, options, starts,
+        records.laid, low, high, np.zeros((len(table.attributes), 2)), UNLIMITED, space_of(table.attributes),
+        start.rules.arrays, options, starts,
     )  # fmt: skip
 
 

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.classes.grouping import distinct_records
+from sfumato.kernels.mondrian.ranges import LaidRecords
 from sfumato.models.compiled import CompiledRules
 from sfumato.table.encoding import EncodedTable
 from sfumato.table.row_order import hash_order
@@ -43,6 +44,11 @@ class Records:
     def height(self) -> int:
         """Number of records m."""
         return len(self.weights)
+
+    @property
+    def laid(self) -> LaidRecords:
+        """As kernels move them."""
+        return LaidRecords(self.codes, self.words, self.weights, self.rows)
 
     def spread(self, numbers: NDArray[np.int32]) -> NDArray[np.int32]:
         """Give each original record the number of the one that stands for it, as they stand now; int32 (n,)."""

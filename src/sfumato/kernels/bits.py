@@ -21,13 +21,13 @@ ONE = np.uint64(1)
 class _Instruction(Plain):
     """One machine instruction, and the same in Python."""
 
-    def __init__(self, plain: Callable[[Any], int], name: str, *, non_zero: bool = False) -> None:
+    def __init__(self, plain: Callable[[np.uint64], int], name: str, *, non_zero: bool = False) -> None:
         self.plain = plain
         self._name = name
         self._non_zero = non_zero
 
-    def __call__(self, word: Any) -> int:
-        return self.plain(word)
+    def __call__(self, word: np.uint64) -> int:
+        return int(self.plain(word))
 
     @cached_property
     def _numba_type_(self) -> Any:
@@ -36,15 +36,15 @@ class _Instruction(Plain):
         return instruction(self._name, non_zero=self._non_zero)
 
 
-def _plain_trailing(word: Any) -> int:
+def _plain_trailing(word: np.uint64) -> int:
     return (int(word) & -int(word)).bit_length() - 1
 
 
-def _plain_leading(word: Any) -> int:
+def _plain_leading(word: np.uint64) -> int:
     return 64 - int(word).bit_length()
 
 
-def _plain_ones(word: Any) -> int:
+def _plain_ones(word: np.uint64) -> int:
     return int(word).bit_count()
 
 
@@ -55,36 +55,36 @@ _ones = _Instruction(_plain_ones, "ctpop")
 
 
 @inlined
-def single(number: Any) -> Any:
+def single(number: int) -> np.uint64:
     """Return the set that holds `number` alone, 0 <= number < 64."""
     return ONE << np.uint64(number)
 
 
 @inlined
-def without_lowest(word: Any) -> Any:
+def without_lowest(word: np.uint64) -> np.uint64:
     """Return the set without its smallest number; the set must not be empty."""
     return word & (word - ONE)
 
 
 @inlined
-def lowest(word: Any) -> int:
+def lowest(word: np.uint64) -> int:
     """Smallest number of a set."""
     return _trailing(word)
 
 
 @inlined
-def highest(word: Any) -> int:
+def highest(word: np.uint64) -> int:
     """Largest number of a set."""
     return 63 - _leading(word)
 
 
 @inlined
-def how_many(word: Any) -> int:
+def how_many(word: np.uint64) -> int:
     """Count the numbers of a set."""
     return _ones(word)
 
 
 @inlined
-def has(word: Any, number: Any) -> bool:
+def has(word: np.uint64, number: int) -> bool:
     """Tell whether the set holds `number`."""
-    return (word >> np.uint64(number)) & ONE != EMPTY
+    return bool((word >> np.uint64(number)) & ONE != EMPTY)

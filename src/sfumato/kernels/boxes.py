@@ -8,14 +8,12 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sfumato.kernels.jit import linear
+from sfumato.kernels.types import Codes, Floats, Int32s
 
 
-def class_boxes(
-    class_of: NDArray[np.int32], codes: NDArray[np.unsignedinteger], count: int
-) -> tuple[NDArray[np.unsignedinteger], NDArray[np.unsignedinteger]]:
+def class_boxes(class_of: Int32s, codes: Codes, count: int) -> tuple[Codes, Codes]:
     """Return the smallest and the largest code of each class in each column.
 
     class_of : int32 (n,), -1 for records in no class. codes : unsigned (n, q). count : number of classes c, each with
@@ -44,9 +42,7 @@ def _widen(class_of: Any, codes: Any, boxes: Any) -> None:
 
 
 @linear
-def class_sums(
-    class_of: NDArray[np.int32], codes: NDArray[np.unsignedinteger], numbers: NDArray[np.float64], count: int
-) -> NDArray[np.float64]:
+def class_sums(class_of: Int32s, codes: Codes, numbers: Floats, count: int) -> Floats:
     """Sum the numbers behind the codes of each class, in record order.
 
     class_of : int32 (n,), -1 for records in no class. codes : unsigned (n,). numbers : float64 (v,). Returns

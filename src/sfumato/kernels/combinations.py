@@ -9,20 +9,20 @@ Letters: n distinct records, q columns, s largest size of a combination, t combi
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sfumato.kernels.jit import inlined, kernel
+from sfumato.kernels.types import Codes, Int32s, Int64s, int64
 
 
 @kernel
 def combination_counts(
-    columns: NDArray[np.unsignedinteger],
-    weights: NDArray[np.int64],
-    offsets: NDArray[np.int64],
+    columns: Codes,
+    weights: Int64s,
+    offsets: Int64s,
     first: int,
     beyond: int,
     codes: int,
-    counts: NDArray[np.int64],
+    counts: Int64s,
 ) -> None:
     """Count the classes of every combination whose highest column is in ``first .. beyond-1``.
 
@@ -64,9 +64,7 @@ def combination_counts(
 
 
 @kernel
-def minimal_uniques(
-    columns: NDArray[np.unsignedinteger], weights: NDArray[np.int64], size: int, codes: int
-) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+def minimal_uniques(columns: Codes, weights: Int64s, size: int, codes: int) -> tuple[Int32s, Int64s]:
     """Find the minimal sample uniques: columns on which a record is alone, while it is not on any fewer of them.
 
     columns : unsigned (q, n), below `codes`, q at most 62. weights : int64 (n,). Returns the distinct record int32 (u,)
@@ -100,7 +98,7 @@ def minimal_uniques(
         elif column[depth] < bound[depth]:
             chosen = column[depth]
             column[depth] += 1
-            chosen_bits[depth + 1] = chosen_bits[depth] | (np.int64(1) << chosen)
+            chosen_bits[depth + 1] = chosen_bits[depth] | (int64(1) << chosen)
             if depth + 1 < size:
                 _split(levels, ends, depth, low[depth], high[depth], columns, chosen, tally, touched)
                 cursor[depth] = low[depth]
@@ -123,7 +121,7 @@ def minimal_uniques(
 
 
 @inlined
-def _room(records: int, size: int) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+def _room(records: int, size: int) -> tuple[Int32s, Int32s]:
     """Make the order of the records at each depth, and where the class that starts at a place ends one depth below."""
     levels = np.empty((size + 1, records), dtype=np.int32)
     for record in range(records):
@@ -132,11 +130,7 @@ def _room(records: int, size: int) -> tuple[NDArray[np.int32], NDArray[np.int32]
 
 
 @inlined
-def _stack(
-    size: int, records: int, first: int, beyond: int
-) -> tuple[
-    NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]
-]:
+def _stack(size: int, records: int, first: int, beyond: int) -> tuple[Int64s, Int64s, Int64s, Int64s, Int64s, Int64s]:
     """Make the path through the tree: at each depth a class, the next of its parts, and the next column to split by."""
     low = np.zeros(size + 1, dtype=np.int64)
     high = np.zeros(size + 1, dtype=np.int64)
@@ -150,7 +144,7 @@ def _stack(
 
 
 @inlined
-def _scratch(codes: int) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int32]]:
+def _scratch(codes: int) -> tuple[Int64s, Int64s, Int32s]:
     return np.zeros(codes, dtype=np.int64), np.empty(codes, dtype=np.int64), np.empty(codes, dtype=np.int32)
 
 
@@ -159,11 +153,11 @@ def _enter(
     depth: int,
     start: int,
     stop: int,
-    low: NDArray[np.int64],
-    high: NDArray[np.int64],
-    cursor: NDArray[np.int64],
-    column: NDArray[np.int64],
-    bound: NDArray[np.int64],
+    low: Int64s,
+    high: Int64s,
+    cursor: Int64s,
+    column: Int64s,
+    bound: Int64s,
 ) -> None:
     # The class that is entered was split off by the column before the next one of its parent.
     low[depth] = start
@@ -174,15 +168,15 @@ def _enter(
 
 @inlined
 def _split(
-    levels: NDArray[np.int32],
-    ends: NDArray[np.int32],
+    levels: Int32s,
+    ends: Int32s,
     depth: int,
     low: int,
     high: int,
-    columns: NDArray[np.unsignedinteger],
+    columns: Codes,
     column: int,
-    tally: NDArray[np.int64],
-    touched: NDArray[np.int64],
+    tally: Int64s,
+    touched: Int64s,
 ) -> None:
     """Lay the records of a class out by their code, one depth below. Cost O(high − low), however many codes exist."""
     kinds = 0
@@ -210,16 +204,16 @@ def _split(
 
 @inlined
 def _gathered(
-    levels: NDArray[np.int32],
+    levels: Int32s,
     depth: int,
     low: int,
     high: int,
-    columns: NDArray[np.unsignedinteger],
+    columns: Codes,
     column: int,
-    weights: NDArray[np.int64],
-    tally: NDArray[np.int64],
-    touched: NDArray[np.int64],
-    holder: NDArray[np.int32],
+    weights: Int64s,
+    tally: Int64s,
+    touched: Int64s,
+    holder: Int32s,
 ) -> int:
     """Add up the weights of each code in a class that is not split further; return how many codes there are."""
     kinds = 0
@@ -236,15 +230,15 @@ def _gathered(
 
 @inlined
 def _count(
-    counts: NDArray[np.int64],
+    counts: Int64s,
     node: int,
-    levels: NDArray[np.int32],
+    levels: Int32s,
     depth: int,
     start: int,
     stop: int,
-    weights: NDArray[np.int64],
+    weights: Int64s,
 ) -> None:
-    weight = np.int64(0)
+    weight = int64(0)
     for place in range(start, stop):
         weight += weights[levels[depth, place]]
     column = 0 if stop - start > 1 else 2
@@ -254,9 +248,7 @@ def _count(
 
 
 @inlined
-def _count_gathered(
-    counts: NDArray[np.int64], node: int, kinds: int, tally: NDArray[np.int64], touched: NDArray[np.int64]
-) -> None:
+def _count_gathered(counts: Int64s, node: int, kinds: int, tally: Int64s, touched: Int64s) -> None:
     for kind in range(kinds):
         weight = tally[touched[kind]]
         tally[touched[kind]] = 0
@@ -266,7 +258,7 @@ def _count_gathered(
 
 
 @inlined
-def _covered(entry: int, before: NDArray[np.int64], bits: NDArray[np.int64], chosen: int) -> bool:
+def _covered(entry: int, before: Int64s, bits: Int64s, chosen: int) -> bool:
     """Tell whether one of a record's minimal uniques, the latest of which is `entry`, is a subset of `chosen`."""
     while entry >= 0:
         if bits[entry] & chosen == bits[entry]:
@@ -276,9 +268,7 @@ def _covered(entry: int, before: NDArray[np.int64], bits: NDArray[np.int64], cho
 
 
 @inlined
-def _roomier(
-    owner: NDArray[np.int32], before: NDArray[np.int64], bits: NDArray[np.int64], found: int
-) -> tuple[NDArray[np.int32], NDArray[np.int64], NDArray[np.int64]]:
+def _roomier(owner: Int32s, before: Int64s, bits: Int64s, found: int) -> tuple[Int32s, Int64s, Int64s]:
     if found < len(owner):
         return owner, before, bits
     return np.append(owner, owner), np.append(before, before), np.append(bits, bits)

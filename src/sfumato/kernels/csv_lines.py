@@ -9,15 +9,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.kernels.jit import inlined, kernel
+from sfumato.kernels.types import Int64s, Words, int64
 
 _WORD = 8  # bytes
 _AHEAD = 256  # records whose labels are looked up before they are joined
 
 
 @kernel
-def join_labels(
-    label_of: NDArray[np.int64], places: NDArray[np.uint32], words: NDArray[np.uint64], lines: NDArray[np.uint64]
-) -> int:
+def join_labels(label_of: Int64s, places: NDArray[np.uint32], words: Words, lines: Words) -> int:
     """Write the labels of each record into `lines`, one after another; return the bytes written.
 
     label_of : int64 (q, b), the label that each cell shows; places : uint32 (v, 2), first word and bytes of each label,
@@ -28,8 +27,8 @@ def join_labels(
     firsts = np.empty(_AHEAD * columns, np.uint64)
     found = np.empty((_AHEAD * columns, 2), np.int64)
     pending = np.uint64(0)
-    bits = np.int64(0)
-    target = np.int64(0)
+    bits = int64(0)
+    target = int64(0)
     for low in range(0, label_of.shape[1], _AHEAD):
         high = min(low + _AHEAD, label_of.shape[1])
         _look_up(label_of, low, high, places, words, firsts, found)
@@ -59,13 +58,13 @@ def join_labels(
 
 @inlined
 def _look_up(
-    label_of: NDArray[np.int64],
+    label_of: Int64s,
     low: int,
     high: int,
     places: NDArray[np.uint32],
-    words: NDArray[np.uint64],
-    firsts: NDArray[np.uint64],
-    found: NDArray[np.int64],
+    words: Words,
+    firsts: Words,
+    found: Int64s,
 ) -> None:
     """Fetch what the cells of some records need: waits for memory overlap in so short a loop."""
     columns = label_of.shape[0]

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.kernels.jit import inlined, interpreted_as, linear
+from sfumato.kernels.types import Codes, Int32s, Int64s, int64
 
 KEY_BITS = 62
 """Widest key of :func:`group_packed`, so that it stays a non-negative int64 with room to mix."""
@@ -21,24 +22,22 @@ _LOW = 0x7FFFFFFF
 
 
 @linear
-def column_maxima(codes: NDArray[np.integer]) -> NDArray[np.int64]:
+def column_maxima(codes: NDArray[np.integer]) -> Int64s:
     """Return the largest code of each column; int64 (q,), −1 where there is no record. codes : (n, q)."""
     maxima = np.full(codes.shape[1], -1, dtype=np.int64)
     for record in range(codes.shape[0]):
         for column in range(codes.shape[1]):
-            maxima[column] = max(maxima[column], np.int64(codes[record, column]))
+            maxima[column] = max(maxima[column], int64(codes[record, column]))
     return maxima
 
 
 @interpreted_as(column_maxima)
-def _maxima_of_columns(codes: NDArray[np.integer]) -> NDArray[np.int64]:
+def _maxima_of_columns(codes: NDArray[np.integer]) -> Int64s:
     return codes.max(axis=0).astype(np.int64) if len(codes) else np.full(codes.shape[1], -1, np.int64)
 
 
 @linear
-def group_packed(
-    codes: NDArray[np.integer], stops: NDArray[np.int64], shifts: NDArray[np.int64]
-) -> tuple[NDArray[np.int32], int]:
+def group_packed(codes: NDArray[np.integer], stops: Int64s, shifts: Int64s) -> tuple[Int32s, int]:
     """Give equal records the same number, in order of first appearance.
 
     codes : non-negative integers (n, q). stops : int64 (u,), the columns are packed into u keys, each ending before its
@@ -51,7 +50,7 @@ def group_packed(
     table = np.full(1 << 13, -1, dtype=np.int32)
     keys = np.empty((_BATCH, len(stops)), dtype=np.int64)
     slots = np.empty(_BATCH, dtype=np.int64)
-    count = 0
+    count = int64(0)
     for low in range(0, len(codes), _BATCH):
         size = min(_BATCH, len(codes) - low)
         if count + size > len(group_keys):
@@ -64,16 +63,15 @@ def group_packed(
                 slot = (slot + 1) & (len(table) - 1)
             if table[slot] < 0:
                 table[slot] = count
-                group_keys[count] = keys[record]
+                for place in range(len(stops)):
+                    group_keys[count, place] = keys[record, place]
                 count += 1
             class_of[low + record] = table[slot]
     return class_of, count
 
 
 @interpreted_as(group_packed)
-def _group_by_sorting(
-    codes: NDArray[np.integer], stops: NDArray[np.int64], shifts: NDArray[np.int64]
-) -> tuple[NDArray[np.int32], int]:
+def _group_by_sorting(codes: NDArray[np.integer], stops: Int64s, shifts: Int64s) -> tuple[Int32s, int]:
     if not len(codes):
         return np.empty(0, np.int32), 0
     group = np.zeros(len(codes), np.int64)
@@ -97,41 +95,41 @@ def _pack(
     codes: NDArray[np.integer],
     low: int,
     size: int,
-    stops: NDArray[np.int64],
-    shifts: NDArray[np.int64],
-    keys: NDArray[np.int64],
+    stops: Int64s,
+    shifts: Int64s,
+    keys: Int64s,
 ) -> None:
     start = 0
     for place in range(len(stops)):
         for record in range(size):
-            key = np.int64(0)
+            key = int64(0)
             for column in range(start, stops[place]):
-                key |= np.int64(codes[low + record, column]) << shifts[column]
+                key |= int64(codes[low + record, column]) << shifts[column]
             keys[record, place] = key
         start = stops[place]
 
 
 @inlined
 def _look_up(
-    keys: NDArray[np.int64],
+    keys: Int64s,
     size: int,
-    group_keys: NDArray[np.int64],
-    table: NDArray[np.int32],
-    slots: NDArray[np.int64],
+    group_keys: Int64s,
+    table: Int32s,
+    slots: Int64s,
 ) -> int:
     """Find the first slot of each record, and touch what stands there: waits for memory overlap in so short a loop."""
     for record in range(size):
         slots[record] = _mixed(keys, record) & (len(table) - 1)
-    touched = np.int64(0)
+    touched = int64(0)
     for record in range(size):
         touched ^= group_keys[max(table[slots[record]], 0), 0]
     return touched
 
 
 @inlined
-def _mixed(keys: NDArray[np.int64], row: int) -> int:
+def _mixed(keys: Int64s, row: int) -> int:
     # Neighbouring records differ in few bits; two rounds spread both halves of a key over the low bits of the slot.
-    mixed = np.int64(0)
+    mixed = int64(0)
     for place in range(keys.shape[1]):
         key = keys[row, place] ^ mixed
         half = (key & _LOW) * _MIX
@@ -142,7 +140,7 @@ def _mixed(keys: NDArray[np.int64], row: int) -> int:
 
 
 @inlined
-def _differ(keys: NDArray[np.int64], record: int, group_keys: NDArray[np.int64], group: int) -> bool:
+def _differ(keys: Int64s, record: int, group_keys: Int64s, group: int) -> bool:
     differ = False
     for place in range(keys.shape[1]):
         differ |= keys[record, place] != group_keys[group, place]
@@ -150,11 +148,13 @@ def _differ(keys: NDArray[np.int64], record: int, group_keys: NDArray[np.int64],
 
 
 @inlined
-def _grown(group_keys: NDArray[np.int64], count: int) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+def _grown(group_keys: Int64s, count: int) -> tuple[Int64s, Int32s]:
     roomier = np.empty((2 * len(group_keys), group_keys.shape[1]), dtype=np.int64)
-    roomier[:count] = group_keys[:count]
     table = np.full(2 * len(roomier), -1, dtype=np.int32)
     for group in range(count):
+        # One by one: the broadcasting of whole arrays takes seconds to compile.
+        for place in range(group_keys.shape[1]):
+            roomier[group, place] = group_keys[group, place]
         slot = _mixed(roomier, group) & (len(table) - 1)
         while table[slot] >= 0:
             slot = (slot + 1) & (len(table) - 1)
@@ -163,7 +163,7 @@ def _grown(group_keys: NDArray[np.int64], count: int) -> tuple[NDArray[np.int64]
 
 
 @linear
-def first_records(class_of: NDArray[np.int32], count: int) -> NDArray[np.int64]:
+def first_records(class_of: Int32s, count: int) -> Int64s:
     """Return the first record of each class; int64 (count,). class_of : int32 (n,), numbered by first appearance."""
     firsts = np.empty(count, dtype=np.int64)
     seen = 0
@@ -175,7 +175,7 @@ def first_records(class_of: NDArray[np.int32], count: int) -> NDArray[np.int64]:
 
 
 @linear
-def histogram(class_of: NDArray[np.int32], codes: NDArray[np.unsignedinteger], size: int) -> NDArray[np.int64]:
+def histogram(class_of: Int32s, codes: Codes, size: int) -> Int64s:
     """Count each code among the records that are in a class; int64 (size,).
 
     class_of : int32 (n,), −1 for suppressed records. codes : unsigned (n,), below `size`.
@@ -189,12 +189,12 @@ def histogram(class_of: NDArray[np.int32], codes: NDArray[np.unsignedinteger], s
 
 @linear
 def count_values(
-    class_of: NDArray[np.int32],
+    class_of: Int32s,
     count: int,
-    codes: NDArray[np.unsignedinteger],
-    value_of: NDArray[np.int32],
-    totals: NDArray[np.int64],
-) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int64]]:
+    codes: Codes,
+    value_of: Int32s,
+    totals: Int64s,
+) -> tuple[Int64s, Int32s, Int64s]:
     """Count the values of each class as compressed rows.
 
     class_of : int32 (n,), −1 for suppressed records; codes : unsigned (n,); value_of : int32 (codes,), the value
@@ -224,11 +224,11 @@ def count_values(
 
 @inlined
 def _sorted_by_value(
-    class_of: NDArray[np.int32],
-    codes: NDArray[np.unsignedinteger],
-    value_of: NDArray[np.int32],
-    totals: NDArray[np.int64],
-) -> NDArray[np.int32]:
+    class_of: Int32s,
+    codes: Codes,
+    value_of: Int32s,
+    totals: Int64s,
+) -> Int32s:
     place = np.zeros(len(totals) + 1, dtype=np.int64)
     for value in range(len(totals)):
         place[value + 1] = place[value] + totals[value]
@@ -242,7 +242,7 @@ def _sorted_by_value(
 
 
 @inlined
-def _class_starts(class_of: NDArray[np.int32], count: int) -> NDArray[np.int64]:
+def _class_starts(class_of: Int32s, count: int) -> Int64s:
     starts = np.zeros(count + 1, dtype=np.int64)
     for owner in class_of:
         if owner >= 0:
@@ -253,9 +253,7 @@ def _class_starts(class_of: NDArray[np.int32], count: int) -> NDArray[np.int64]:
 
 
 @inlined
-def _compressed(
-    starts: NDArray[np.int64], ends: NDArray[np.int64], values: NDArray[np.int32], counts: NDArray[np.int32]
-) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int64]]:
+def _compressed(starts: Int64s, ends: Int64s, values: Int32s, counts: Int32s) -> tuple[Int64s, Int32s, Int64s]:
     tight = np.zeros(len(starts), dtype=np.int64)
     for owner in range(len(ends)):
         tight[owner + 1] = tight[owner] + ends[owner] - starts[owner]

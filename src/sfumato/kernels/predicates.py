@@ -15,10 +15,8 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
-import numpy as np
-from numpy.typing import NDArray
-
-from sfumato.kernels.jit import inlined
+from sfumato.kernels.jit import borrowing
+from sfumato.kernels.types import Floats, Int64s
 
 SLACK = 1e-12
 """Slack of every comparison between a float and a bound."""
@@ -67,21 +65,21 @@ class RuleArrays(NamedTuple):
         Entries that the caller's scratch buffer needs.
     """
 
-    codes: NDArray[np.int64]
-    attributes: NDArray[np.int64]
-    first: NDArray[np.float64]
-    second: NDArray[np.float64]
-    offsets: NDArray[np.int64]
-    totals: NDArray[np.int64]
+    codes: Int64s
+    attributes: Int64s
+    first: Floats
+    second: Floats
+    offsets: Int64s
+    totals: Int64s
     total: int
-    tree_offsets: NDArray[np.int64]
-    parents: NDArray[np.int64]
-    weights: NDArray[np.float64]
+    tree_offsets: Int64s
+    parents: Int64s
+    weights: Floats
     scratch_size: int
 
 
-@inlined
-def holds(size: int, counts: NDArray[np.int64], rules: RuleArrays, scratch: NDArray[np.float64]) -> bool:
+@borrowing
+def holds(size: int, counts: Int64s, rules: RuleArrays, scratch: Floats) -> bool:
     """Tell whether a class of `size` records with the flat histogram `counts` satisfies every rule.
 
     counts : int64 (v,); may be empty when no rule looks at a sensitive attribute.
@@ -96,10 +94,8 @@ def holds(size: int, counts: NDArray[np.int64], rules: RuleArrays, scratch: NDAr
     return True
 
 
-@inlined
-def _holds_one(
-    rule: int, size: int, counts: NDArray[np.int64], rules: RuleArrays, scratch: NDArray[np.float64]
-) -> bool:
+@borrowing
+def _holds_one(rule: int, size: int, counts: Int64s, rules: RuleArrays, scratch: Floats) -> bool:
     code = rules.codes[rule]
     if code == K_ANONYMITY:
         return bool(size >= rules.first[rule])
@@ -123,10 +119,8 @@ def _holds_one(
     return bool(distance <= rules.first[rule] + SLACK)
 
 
-@inlined
-def _diverse(
-    code: int, counts: NDArray[np.int64], size: int, first: float, second: float, scratch: NDArray[np.float64]
-) -> bool:
+@borrowing
+def _diverse(code: int, counts: Int64s, size: int, first: float, second: float, scratch: Floats) -> bool:
     if code == ALPHA:
         return bool(_largest(counts) <= (first + SLACK) * size)
     if code == DISTINCT:
@@ -134,14 +128,12 @@ def _diverse(
     if code == PROBABILISTIC:
         return bool(_largest(counts) * first <= size * (1.0 + SLACK))
     if code == ENTROPY:
-        return bool(_entropy(counts, size) >= math.log(first) - SLACK)
+        return bool(_entropy(counts, size) >= math.log(first) - SLACK)  # never 0: l is 1 or more
     return _recursive(counts, size, first, int(second), scratch)
 
 
-@inlined
-def _bounded_ratios(
-    code: int, counts: NDArray[np.int64], size: int, totals: NDArray[np.int64], total: int, bound: float
-) -> bool:
+@borrowing
+def _bounded_ratios(code: int, counts: Int64s, size: int, totals: Int64s, total: int, bound: float) -> bool:
     if code == BETA:
         return bool(_gain(counts, size, totals, total) <= bound + SLACK)
     if code == BETA_ENHANCED:
@@ -149,16 +141,16 @@ def _bounded_ratios(
     return bool(_disclosure(counts, size, totals, total) < bound - SLACK)
 
 
-@inlined
-def _largest(counts: NDArray[np.int64]) -> int:
+@borrowing
+def _largest(counts: Int64s) -> int:
     largest = 0
     for count in counts:
         largest = max(largest, count)
     return largest
 
 
-@inlined
-def _distinct(counts: NDArray[np.int64]) -> int:
+@borrowing
+def _distinct(counts: Int64s) -> int:
     present = 0
     for count in counts:
         if count > 0:
@@ -166,18 +158,18 @@ def _distinct(counts: NDArray[np.int64]) -> int:
     return present
 
 
-@inlined
-def _entropy(counts: NDArray[np.int64], size: int) -> float:
+@borrowing
+def _entropy(counts: Int64s, size: int) -> float:
     # -Σ p ln p with p = count/size, rearranged to one logarithm per value.
     weighted = 0.0
     for count in counts:
         if count > 1:
-            weighted += count * math.log(count)
-    return math.log(size) - weighted / size
+            weighted += count * math.log(count)  # never 0: above 1
+    return math.log(size) - weighted / size  # never 0: an empty class satisfies nothing
 
 
-@inlined
-def _recursive(counts: NDArray[np.int64], size: int, c: float, l: int, scratch: NDArray[np.float64]) -> bool:  # noqa: E741
+@borrowing
+def _recursive(counts: Int64s, size: int, c: float, l: int, scratch: Floats) -> bool:  # noqa: E741
     # The l-1 largest counts are kept falling in scratch; what is left of the class is c_l + c_{l+1} + ...
     if l > len(counts):
         return False
@@ -201,17 +193,17 @@ def _recursive(counts: NDArray[np.int64], size: int, c: float, l: int, scratch: 
     return bool(tail > 0 and c * tail > largest * (1.0 + SLACK))
 
 
-@inlined
-def _equal_distance(counts: NDArray[np.int64], size: int, totals: NDArray[np.int64], total: int) -> float:
+@borrowing
+def _equal_distance(counts: Int64s, size: int, totals: Int64s, total: int) -> float:
     # Half the absolute differences = the positive differences, since all differences sum to zero.
     above = 0
     for value in range(len(counts)):
         above += max(0, counts[value] * total - totals[value] * size)
-    return above / (float(size) * total)
+    return above / (float(size) * total)  # never 0: neither is empty
 
 
-@inlined
-def _ordered_distance(counts: NDArray[np.int64], size: int, totals: NDArray[np.int64], total: int) -> float:
+@borrowing
+def _ordered_distance(counts: Int64s, size: int, totals: Int64s, total: int) -> float:
     if len(counts) < 2:
         return 0.0
     carried = 0
@@ -219,18 +211,19 @@ def _ordered_distance(counts: NDArray[np.int64], size: int, totals: NDArray[np.i
     for value in range(len(counts) - 1):
         carried += counts[value] * total - totals[value] * size
         moved += abs(carried)
+    # never 0: neither is empty, and there are two values
     return moved / (float(size) * total * (len(counts) - 1))
 
 
-@inlined
+@borrowing
 def _hierarchical_distance(
-    counts: NDArray[np.int64],
+    counts: Int64s,
     size: int,
-    totals: NDArray[np.int64],
+    totals: Int64s,
     total: int,
-    parents: NDArray[np.int64],
-    weights: NDArray[np.float64],
-    scratch: NDArray[np.float64],
+    parents: Int64s,
+    weights: Floats,
+    scratch: Floats,
 ) -> float:
     # scratch[node] and scratch[nodes + node]: what the children have too much and too little. Whole numbers, exact.
     nodes = len(parents)
@@ -247,34 +240,35 @@ def _hierarchical_distance(
                 scratch[parents[node]] += extra
             else:
                 scratch[nodes + parents[node]] -= extra
-    return cost / (float(size) * total)
+    return cost / (float(size) * total)  # never 0: neither is empty
 
 
-@inlined
-def _gain(counts: NDArray[np.int64], size: int, totals: NDArray[np.int64], total: int) -> float:
+@borrowing
+def _gain(counts: Int64s, size: int, totals: Int64s, total: int) -> float:
     largest = 0.0
     for value in range(len(counts)):
         largest = max(largest, (counts[value] * total) / (float(totals[value]) * size))
     return largest - 1.0
 
 
-@inlined
-def _enhanced_gain(counts: NDArray[np.int64], size: int, totals: NDArray[np.int64], total: int, beta: float) -> bool:
+@borrowing
+def _enhanced_gain(counts: Int64s, size: int, totals: Int64s, total: int, beta: float) -> bool:
     # Only gains bind: a value that is everywhere has -ln 1 = 0 and gains nothing.
     for value in range(len(counts)):
         gain = (counts[value] * total) / (float(totals[value]) * size) - 1.0
+        # never 0: totals are 1 or more
         if gain > SLACK and gain > min(beta, math.log(total / totals[value])) + SLACK:
             return False
     return True
 
 
-@inlined
-def _disclosure(counts: NDArray[np.int64], size: int, totals: NDArray[np.int64], total: int) -> float:
+@borrowing
+def _disclosure(counts: Int64s, size: int, totals: Int64s, total: int) -> float:
     # A value that the class lacks has ratio 0, whose logarithm is infinite.
     largest = 0.0
     for value in range(len(counts)):
         if counts[value] == 0:
             return math.inf
         ratio = (counts[value] * total) / (float(totals[value]) * size)
-        largest = max(largest, abs(math.log(ratio)))
+        largest = max(largest, abs(math.log(ratio)))  # never 0: the count is not
     return largest

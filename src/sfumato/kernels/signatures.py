@@ -80,7 +80,8 @@ def as_text(description: Description) -> str:
 
 def from_text(text: str) -> Description:
     """Read what :func:`as_text` wrote."""
-    return _tuples(json.loads(text))
+    found: Description = _tuples(json.loads(text))
+    return found
 
 
 def _tuples(value: Any) -> Any:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-import numpy as np
-from numpy.typing import NDArray
+from sfumato.kernels.types import Floats, Int64s
 
 NUMERIC = 0
 SET = 1
@@ -42,14 +41,14 @@ class Space(NamedTuple):
         float64 (t,): loss of the parent less loss of the node (a leaf loses 0).
     """
 
-    offsets: NDArray[np.int64]
-    kinds: NDArray[np.int64]
-    positions: NDArray[np.float64]
-    scales: NDArray[np.float64]
-    sizes: NDArray[np.float64]
-    weights: NDArray[np.float64]
-    tree_starts: NDArray[np.int64]
-    tree_low: NDArray[np.int64]
-    tree_high: NDArray[np.int64]
-    tree_parent: NDArray[np.int64]
-    tree_drop: NDArray[np.float64]
+    offsets: Int64s
+    kinds: Int64s
+    positions: Floats
+    scales: Floats
+    sizes: Floats
+    weights: Floats
+    tree_starts: Int64s
+    tree_low: Int64s
+    tree_high: Int64s
+    tree_parent: Int64s
+    tree_drop: Floats

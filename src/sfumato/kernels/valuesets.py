@@ -9,12 +9,12 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sfumato.kernels.jit import inlined, linear
+from sfumato.kernels.types import Codes, Int32s, Int64s, int64
 
 
-def class_starts(sizes: NDArray[np.int64]) -> NDArray[np.int64]:
+def class_starts(sizes: Int64s) -> Int64s:
     """Return where each class begins when records are laid out class by class; int64 (c + 1,). sizes : (c,)."""
     starts = np.zeros(len(sizes) + 1, dtype=np.int64)
     np.cumsum(sizes, out=starts[1:])
@@ -23,11 +23,11 @@ def class_starts(sizes: NDArray[np.int64]) -> NDArray[np.int64]:
 
 @linear
 def group_by_class(
-    class_of: NDArray[np.int32],
-    codes: NDArray[np.unsignedinteger],
-    columns: NDArray[np.int64],
-    starts: NDArray[np.int64],
-) -> NDArray[np.unsignedinteger]:
+    class_of: Int32s,
+    codes: Codes,
+    columns: Int64s,
+    starts: Int64s,
+) -> Codes:
     """Lay the codes of some columns out class by class, in record order inside a class.
 
     class_of : int32 (n,), -1 for records in no class. codes : unsigned (n, q). columns : int64 (p,). starts : int64
@@ -46,9 +46,7 @@ def group_by_class(
     return grouped
 
 
-def value_sets(
-    grouped: NDArray[np.unsignedinteger], starts: NDArray[np.int64], cardinality: int
-) -> tuple[NDArray[np.int32], NDArray[np.int64], NDArray[np.int32]]:
+def value_sets(grouped: Codes, starts: Int64s, cardinality: int) -> tuple[Int32s, Int64s, Int32s]:
     """Return the set of codes of each class, equal sets numbered alike in order of first appearance.
 
     grouped : unsigned (m,), one column laid out class by class. starts : int64 (c + 1,). cardinality : above every
@@ -96,7 +94,7 @@ def _number_sets(grouped: Any, starts: Any, words: Any) -> Any:
 def _distinct(grouped: Any, first: int, stop: int, owner: int, words: Any, stamp: Any, found: Any) -> Any:
     """Collect the distinct codes of one class in `found`; `stamp` remembers the last class that had each code."""
     size = 0
-    hashed = np.int64(0)
+    hashed = int64(0)
     for position in range(first, stop):
         code = grouped[position]
         if stamp[code] != owner:

@@ -16,7 +16,7 @@ from sfumato.anonymizers.clustering.neighbours import neighbours_of
 from sfumato.anonymizers.feasibility import feasible
 from sfumato.anonymizers.protocol import Problem
 from sfumato.classes.partition import Partition
-from sfumato.kernels.clustering.refinement import Surroundings, anneal, total_loss
+from sfumato.kernels.clustering.refinement import Schedule, Surroundings, anneal, total_loss
 from sfumato.kernels.jit import repeated
 from sfumato.options import Checked, Limit
 from sfumato.parallel import each
@@ -195,7 +195,8 @@ def _stretch(
         starts = np.searchsorted(record_of[rows], np.arange(len(records.weights) + 1))
         anneal(
             records.codes, records.values, record_of[rows], number_of, room, Surroundings(starts, near), start.smallest,
-            start.ruled, STRETCH * len(rows), warm, cold, _seed(number, place), records.loss, start.rules.arrays,
+            start.ruled, Schedule(STRETCH * len(rows), warm, cold, _seed(number, place)), records.loss,
+            start.rules.arrays,
         )  # fmt: skip
         return rows, number_of, room
 

@@ -156,7 +156,7 @@ def similar_classes(start: FeasibleProblem, laid: SimilarityTable) -> tuple[NDAr
     while grow_similar(STEP, laid.tree, laid.measure, laid.chain, values, start.ruled, start.rules.arrays, done):
         report("clustering", laid.height - int(laid.tree.alive[0]), laid.height)
     report("clustering", laid.height, laid.height)
-    return done.class_at, int(done.count[0])
+    return done.class_at, int(done.classes[0])
 
 
 def nearest_class(

@@ -21,6 +21,7 @@ from sfumato.anonymizers.records import Records
 from sfumato.kernels.mondrian.blind import classes_hold
 from sfumato.kernels.mondrian.cuts import Options
 from sfumato.kernels.mondrian.mondrian import partition_range
+from sfumato.kernels.mondrian.ranges import LaidRecords
 from sfumato.kernels.space import Space
 from sfumato.models.rule_traits import relative
 from sfumato.parallel import each
@@ -125,7 +126,7 @@ def _cut_by(
         np.zeros(size, dtype=np.bool_), np.zeros((size if keeps_cuts else 0, 3), dtype=np.int32),
     )  # fmt: skip
     partition_range(
-        cut.codes, cut.words, cut.weights, cut.rows, 0, size, np.zeros((len(space.kinds), 2)), UNLIMITED,
+        LaidRecords(cut.codes, cut.words, cut.weights, cut.rows), 0, size, np.zeros((len(space.kinds), 2)), UNLIMITED,
         space, rules, options, cut.starts, cut.made,
     )  # fmt: skip
     return cut

@@ -211,10 +211,7 @@ def _partition(
 
     def run(low: int, high: int, region: NDArray[np.float64]) -> tuple[int, Any, Any]:
         most_cuts = UNLIMITED if high - low <= task else 1
-        left, regions = partition_range(
-            records.codes, records.words, records.weights, records.rows, low, high, region, most_cuts,
-            space, rules, options, starts, made,
-        )  # fmt: skip
+        left, regions = partition_range(records.laid, low, high, region, most_cuts, space, rules, options, starts, made)
         return (0 if len(left) else high - low), left, regions
 
     region = _region(problem.table, space)

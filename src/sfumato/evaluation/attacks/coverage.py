@@ -9,22 +9,16 @@ from numpy.typing import NDArray
 
 from sfumato.evaluation.attacks.publication import PublishedClasses
 from sfumato.evaluation.attacks.register import RegisterAttribute
+from sfumato.kernels.linking.linkage import Coverage
 
 TABULATED_BYTES = 64 << 20
 """Memory for the table of covering classes; if it would need more, neighbouring codes share rows."""
 
 
-def coverage_of(
-    publication: PublishedClasses, known: Sequence[RegisterAttribute]
-) -> tuple[
-    NDArray[np.int32], NDArray[np.int64], NDArray[np.int32], NDArray[np.int32], NDArray[np.int64], NDArray[np.int64]
-]:
-    """Return labels of classes, runs of labels, both ends of runs, rows of attributes, and shifts.
-
-    As :func:`sfumato.kernels.linking.linkage.covering_classes` takes them.
-    """
+def coverage_of(publication: PublishedClasses, known: Sequence[RegisterAttribute]) -> Coverage:
+    """Return what the classes cover of the attributes that a register shares."""
     rows, shifts = _rows(known, len(publication.sizes))
-    return publication.label_of, publication.runs, publication.low, publication.high, rows, shifts
+    return Coverage(publication.label_of, publication.runs, publication.low, publication.high, rows, shifts)
 
 
 def _rows(known: Sequence[RegisterAttribute], classes: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

@@ -8,7 +8,7 @@ import polars as pl
 from sfumato.errors import InputError
 from sfumato.evaluation.attacks.publication import read_publication
 from sfumato.evaluation.attacks.register import read_register, shared_attributes
-from sfumato.kernels.linking.linkage import covering_classes
+from sfumato.kernels.linking.linkage import Coverage, covering_classes
 from sfumato.recoding.choice import Recoding
 from sfumato.table.schema import Schema
 
@@ -48,7 +48,8 @@ def fitting_records(
     publication = read_publication(published, shared[0], known, recoding or Recoding())
     rows = np.cumsum([0, *(each.attribute.size + 1 for each in known)]).astype(np.int64)
     shifts = np.zeros(len(known), dtype=np.int64)
-    table = covering_classes(publication.label_of, publication.runs, publication.low, publication.high, rows, shifts)
+    labels = publication.label_of, publication.runs, publication.low, publication.high
+    table = covering_classes(Coverage(*labels, rows, shifts))
     told = [int(row + each.codes[0]) for row, each in zip(rows, known, strict=False) if each.codes[0] >= 0]
     fitting = np.bitwise_and.reduce(table[told], axis=0)
     fits = np.unpackbits(fitting.view(np.uint8), bitorder="little")[publication.class_of]

@@ -12,7 +12,7 @@ from sfumato.evaluation.attacks.publication import forms_of, read_publication
 from sfumato.evaluation.attacks.register import read_register, shared_attributes
 from sfumato.evaluation.attacks.tallies import Tallies
 from sfumato.kernels.grouping import first_records
-from sfumato.kernels.linking.linkage import covering_classes, tally_candidates
+from sfumato.kernels.linking.linkage import ClassValues, covering_classes, tally_candidates
 from sfumato.published import PublishedTable
 from sfumato.recoding.choice import Recoding
 from sfumato.table.table import Table
@@ -36,11 +36,9 @@ def generalized_tallies(published: PublishedTable, people: Table, sensitive: str
     coverage = coverage_of(publication, known)
     tallies = tally_candidates(
         vectors,
-        *coverage,
-        covering_classes(*coverage),
-        publication.starts,
-        publication.value_of,
-        publication.counts,
+        coverage,
+        covering_classes(coverage),
+        ClassValues(publication.starts, publication.value_of, publication.counts),
         len(publication.values),
     ).astype(np.float64)[vector_of]
     return Tallies(publication.values, tallies, tallies.sum(axis=1), publication.totals.astype(np.float64))

@@ -20,7 +20,7 @@ from sfumato.evaluation.attacks.linkage_result import LinkageResult
 from sfumato.evaluation.attacks.publication import PublishedClasses, read_publication
 from sfumato.evaluation.attacks.register import RegisterAttribute, read_register, shared_attributes
 from sfumato.kernels.grouping import first_records
-from sfumato.kernels.linking.linkage import count_candidates, covering_classes
+from sfumato.kernels.linking.linkage import ClassValues, count_candidates, covering_classes
 from sfumato.rates import Rate
 from sfumato.recoding.choice import Recoding
 from sfumato.table.kinds import text_of
@@ -163,12 +163,10 @@ def _answers(publication: PublishedClasses, known: Sequence[RegisterAttribute]) 
     coverage = coverage_of(publication, known)
     candidates, likeliest, agreeing = count_candidates(
         people,
-        *coverage,
-        covering_classes(*coverage),
+        coverage,
+        covering_classes(coverage),
         publication.sizes,
-        publication.starts,
-        publication.value_of,
-        publication.counts,
+        ClassValues(publication.starts, publication.value_of, publication.counts),
         len(publication.values),
     )
     return _Answers(candidates[vector_of], likeliest[vector_of], agreeing[vector_of])

@@ -16,7 +16,7 @@ from sfumato.evaluation.attacks.publication import PublishedClasses, read_public
 from sfumato.evaluation.attacks.register import RegisterAttribute, read_register
 from sfumato.evaluation.attacks.victims import KEY, Victims
 from sfumato.kernels.grouping import first_records
-from sfumato.kernels.linking.linkage import count_own, covering_classes
+from sfumato.kernels.linking.linkage import ClassValues, count_own, covering_classes
 from sfumato.kernels.linking.nearest_classes import Blocks, Labels, nearest_classes
 from sfumato.parallel import each
 from sfumato.recoding.choice import Recoding
@@ -74,12 +74,10 @@ def exact_links(
     coverage = coverage_of(publication, known)
     candidates, alike = count_own(
         np.ascontiguousarray(vectors[:, :-1]).astype(np.int32),
-        *coverage,
-        covering_classes(*coverage),
+        coverage,
+        covering_classes(coverage),
         publication.sizes,
-        publication.starts,
-        publication.value_of,
-        publication.counts,
+        ClassValues(publication.starts, publication.value_of, publication.counts),
         vectors[:, -1].astype(np.int64),
     )
     return _links(candidates[vector_of], alike[vector_of], own, publication)

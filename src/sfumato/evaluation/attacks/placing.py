@@ -178,12 +178,12 @@ def _fitting(
 ) -> Iterator[tuple[int, NDArray[np.uint64]]]:
     """Yield which classes fit distinct people, a block at a time: the block's first place, and a bit for each class."""
     coverage = coverage_of(publication, known)
-    rows, shifts = coverage[-2:]
+    rows, shifts = coverage.rows, coverage.shifts
     # One more row stands for unknown values, and fits every class.
     everyone = np.zeros((1, -(-len(publication.sizes) // 64) * 8), dtype=np.uint8)
     packed = np.packbits(np.ones(len(publication.sizes), dtype=np.uint8), bitorder="little")
     everyone[0, : len(packed)] = packed
-    table = np.concatenate([covering_classes(*coverage), everyone.view(np.uint64)])
+    table = np.concatenate([covering_classes(coverage), everyone.view(np.uint64)])
     step = max(1, BLOCK_BYTES // (8 * table.shape[1]))
     for start in range(0, len(vectors), step):
         block = vectors[start : start + step]

@@ -56,5 +56,5 @@ def row_classes(frame: pl.DataFrame, people: Table, recoding: Recoding) -> RowCl
     vector_of, count = group_records(told + 1)
     vectors = np.ascontiguousarray(told[first_records(vector_of, count)])
     coverage = coverage_of(publication, known)
-    found = only_classes(vectors, *coverage, covering_classes(*coverage))
+    found = only_classes(vectors, coverage, covering_classes(coverage))
     return RowClasses(publication.class_of.astype(np.int64), found[vector_of], len(publication.sizes))

@@ -19,8 +19,7 @@ from sfumato.evaluation.attacks.coverage import coverage_of
 from sfumato.evaluation.attacks.publication import PublishedClasses, read_publication
 from sfumato.evaluation.attacks.register import RegisterAttribute, knowledge
 from sfumato.kernels.grouping import first_records
-from sfumato.kernels.linking.fitting_classes import fitting_pairs, fitting_weight
-from sfumato.kernels.linking.linkage import covering_classes
+from sfumato.kernels.linking.linkage import covering_classes, fitting_pairs, fitting_weight
 from sfumato.published import PublishedTable
 from sfumato.recoding.choice import Recoding
 from sfumato.table.table import Table
@@ -93,7 +92,7 @@ class TableCells:
         vector_of, count = group_records(told + 1)
         vectors = np.ascontiguousarray(told[first_records(vector_of, count)])
         coverage = coverage_of(self.publication, self.known)
-        return fitting_weight(vectors, *coverage, covering_classes(*coverage), weights)[vector_of]
+        return fitting_weight(vectors, coverage, covering_classes(coverage), weights)[vector_of]
 
     def pairs_with(self, chosen: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """List all pairs of a person and a chosen class that covers them, the class by its place."""
@@ -102,7 +101,7 @@ class TableCells:
         )
         told = np.ascontiguousarray(np.column_stack([each.codes for each in self.known]))
         coverage = coverage_of(some, self.known)
-        return fitting_pairs(told, *coverage, covering_classes(*coverage))
+        return fitting_pairs(told, coverage, covering_classes(coverage))
 
 
 def read_cells(

@@ -22,6 +22,7 @@ from sfumato.kernels.clustering.local_classes import (
 )
 from sfumato.kernels.clustering.ties import cell, upper_edge
 from sfumato.kernels.jit import inlined, kernel
+from sfumato.kernels.types import float64, int64
 
 
 @kernel
@@ -37,7 +38,7 @@ def join_undersized(
     """
     span = new_span(loss)
     for row in picks:
-        small = np.int64(classes.class_of[row])
+        small = int64(classes.class_of[row])
         if classes.sizes[small] < k:
             near = _nearest(codes, record_of, small, low, high, loss, classes)
             rows = rows_of(small, near, classes)
@@ -75,10 +76,10 @@ def _nearest(
             if classes.sizes[one] > 0 and one != small:
                 lost = _lost(codes, record_of, small, one, limit, loss, classes)
                 if lost < np.inf and (cell(lost) < best or (cell(lost) == best and one < found)):
-                    found = np.int64(one)
+                    found = int64(one)
                     best = cell(lost)
                     limit = upper_edge(best)
-    return found
+    return int64(found)
 
 
 @inlined
@@ -86,7 +87,7 @@ def _lost(
     codes: Any, record_of: Any, first: int, second: int, limit: float, loss: ClassLoss, classes: LocalClasses
 ) -> float:
     size = classes.sizes[first] + classes.sizes[second]
-    return size * union_up_to(codes, record_of, first, second, limit / size, loss, classes)
+    return float64(size * union_up_to(codes, record_of, first, second, limit / size, loss, classes))
 
 
 @inlined
@@ -98,7 +99,7 @@ def _add_parts(
         first = _lower_end(codes, record_of, rows, loss)
         taken = np.zeros(len(rows), np.bool_)
         taken[first] = True
-        open_with(codes, np.int64(record_of[rows[first]]), loss, span)
+        open_with(codes, int64(record_of[rows[first]]), loss, span)
         take_nearest(codes, record_of, rows, 1, k, np.inf, taken, loss, span)
         add_class(codes, record_of, rows[taken], loss, classes)
         rows = rows[~taken]
@@ -108,12 +109,10 @@ def _add_parts(
 @inlined
 def _lower_end(codes: Any, record_of: Any, rows: Any, loss: ClassLoss) -> int:
     found = 0
-    most = np.int64(-1)
+    most = int64(-1)
     for first in range(len(rows)):
         for second in range(first + 1, len(rows)):
-            apart = cell(
-                2.0 * pair_loss(codes, np.int64(record_of[rows[first]]), np.int64(record_of[rows[second]]), loss)
-            )
+            apart = cell(2.0 * pair_loss(codes, int64(record_of[rows[first]]), int64(record_of[rows[second]]), loss))
             if apart > most:
                 most = apart
                 found = first

@@ -9,7 +9,6 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sfumato.kernels.clustering.class_gap import (
     Hulls,
@@ -28,6 +27,7 @@ from sfumato.kernels.clustering.class_loss import ClassLoss
 from sfumato.kernels.clustering.record_tree import NONE, RecordTree, count_alive, use_up
 from sfumato.kernels.jit import inlined, kernel
 from sfumato.kernels.predicates import RuleArrays, holds
+from sfumato.kernels.types import Floats, Int32s, Int64s, int64
 
 # What `numbers` counts.
 CLASSES = 0
@@ -60,14 +60,30 @@ class Growth(NamedTuple):
         int64 (5,): see the constants of this module.
     """
 
-    class_of: NDArray[np.int32]
-    starts: NDArray[np.int64]
-    left: NDArray[np.int64]
-    alive: NDArray[np.int64]
+    class_of: Int32s
+    starts: Int64s
+    left: Int64s
+    alive: Int64s
     hulls: Hulls
     prices: Prices
-    counts: NDArray[np.int64]
-    numbers: NDArray[np.int64]
+    counts: Int64s
+    numbers: Int64s
+
+
+class TreeSearch(NamedTuple):
+    """Buffers of a search in the tree.
+
+    Attributes
+    ----------
+    found : numpy.ndarray
+        int64 (m,): records that are equally near.
+    stack, bounds : numpy.ndarray
+        int64 and float64 (t + 2,): nodes that wait, and what bounds the distances below them.
+    """
+
+    found: Int64s
+    stack: Int64s
+    bounds: Floats
 
 
 @kernel
@@ -79,6 +95,7 @@ def begin(weights: Any, first: int, k: int, tree: RecordTree, loss: ClassLoss, r
     numbers[SEED] = first
     return Growth(
         np.full(height, NONE, np.int32), np.cumsum(weights) - weights, weights.copy(), count_alive(weights, tree),
+        # never 0: k is 1 or more
         new_hulls(height // k + 1, loss), new_prices(loss), np.zeros(len(rules.totals), np.int64), numbers,
     )  # fmt: skip
 
@@ -95,9 +112,9 @@ def grow(
 
     A class is closed once it has k records and satisfies the rules. Records of a class that cannot be closed are left.
     """
-    found = np.empty(len(growth.left), np.int64)
-    stack = np.empty(len(tree.starts) + 2, np.int64)
-    bounds = np.empty(len(tree.starts) + 2)
+    walk = TreeSearch(
+        np.empty(len(growth.left), np.int64), np.empty(len(tree.starts) + 2, np.int64), np.empty(len(tree.starts) + 2)
+    )
     scratch = np.empty(rules.scratch_size)
     numbers = growth.numbers
     stop = numbers[CLASSES] + most
@@ -105,26 +122,25 @@ def grow(
         if numbers[LEFT] < k or numbers[SEED] == NONE:
             numbers[ENDED] = 1
             break
-        closed = _grow_one(
-            codes, values, k, ruled, rule, first_only, tree, loss, rules, growth, found, stack, bounds, scratch
-        )  # fmt: skip
+        closed = _grow_one(codes, values, k, ruled, rule, first_only, tree, loss, rules, growth, walk, scratch)
         if not closed:
             _give_back(growth)
             numbers[ENDED] = 1
             break
         price(numbers[CLASSES], rule, loss, growth.hulls, growth.prices)
-        numbers[SEED] = _furthest(codes, tree, loss, growth, stack, bounds)
+        numbers[SEED] = _furthest(codes, tree, loss, growth, walk)
         numbers[CLASSES] += 1
 
 
 @inlined
 def _grow_one(
     codes: Any, values: Any, k: int, ruled: bool, rule: int, first_only: bool, tree: RecordTree, loss: ClassLoss,
-    rules: RuleArrays, growth: Growth, found: Any, stack: Any, bounds: Any, scratch: Any,
+    rules: RuleArrays, growth: Growth, walk: TreeSearch, scratch: Floats,
 ) -> bool:  # fmt: skip
     """Grow a class from its seed; tell whether it could be closed."""
     growth.counts[:] = 0
     growth.prices.stale[:] = True
+    found = walk.found
     found[0] = growth.numbers[SEED]
     held = 1
     size = _take(codes, values, found[0], 1, rule, tree, loss, rules, growth)
@@ -134,7 +150,7 @@ def _grow_one(
         # While no distance changes, the record that was nearest stays so, as long as there is another one like it.
         if not first_only or growth.prices.stale.any() or growth.left[found[0]] == 0:
             price(growth.numbers[CLASSES], rule, loss, growth.hulls, growth.prices)
-            held = _nearest(codes, first_only, tree, loss, growth, found, stack, bounds)
+            held = _nearest(codes, first_only, tree, loss, growth, walk)
         for place in range(held):
             most = 1 if first_only else growth.left[found[place]]
             size += _take(codes, values, found[place], most, rule, tree, loss, rules, growth)
@@ -160,7 +176,7 @@ def _take(
     use_up(record, times, growth.left, growth.alive, tree)
     growth.numbers[LEFT] -= times
     for column in range(len(rules.offsets) - 1):
-        growth.counts[rules.offsets[column] + np.int64(values[record, column])] += times
+        growth.counts[rules.offsets[column] + int64(values[record, column])] += times
     enter(codes, record, times, place, rule, loss, growth.hulls, growth.prices.stale)
     return times
 
@@ -175,10 +191,9 @@ def _give_back(growth: Growth) -> None:
 
 
 @inlined
-def _nearest(
-    codes: Any, first_only: bool, tree: RecordTree, loss: ClassLoss, growth: Growth, found: Any, stack: Any, bounds: Any
-) -> int:
+def _nearest(codes: Any, first_only: bool, tree: RecordTree, loss: ClassLoss, growth: Growth, walk: TreeSearch) -> int:
     """Find the records nearest to the class, all or the first in tree order; returns how many are in `found`."""
+    found, stack, bounds = walk.found, walk.stack, walk.bounds
     best = np.inf
     held = 0
     looked = 0
@@ -192,7 +207,7 @@ def _nearest(
         if bound > best or (first_only and bound == best and tree.starts[node] > found[0]):
             continue
         while tree.left[node] != NONE:
-            first = np.int64(tree.left[node])
+            first = int64(tree.left[node])
             second = first + 1
             near = np.inf
             far = np.inf
@@ -233,8 +248,9 @@ def _nearest(
 
 
 @inlined
-def _furthest(codes: Any, tree: RecordTree, loss: ClassLoss, growth: Growth, stack: Any, bounds: Any) -> int:
+def _furthest(codes: Any, tree: RecordTree, loss: ClassLoss, growth: Growth, walk: TreeSearch) -> int:
     """Find the first in tree order of the records furthest from the class; −1 when nobody is left."""
+    stack, bounds = walk.stack, walk.bounds
     best = -1.0
     found = NONE
     looked = 0
@@ -248,7 +264,7 @@ def _furthest(codes: Any, tree: RecordTree, loss: ClassLoss, growth: Growth, sta
         if growth.alive[node] == 0 or bound < best or (bound == best and tree.starts[node] > found):
             continue
         if tree.left[node] != NONE:
-            first = np.int64(tree.left[node])
+            first = int64(tree.left[node])
             second = first + 1
             far = most_gap(first, tree, loss, growth.hulls, growth.prices)
             near = most_gap(second, tree, loss, growth.hulls, growth.prices)
@@ -286,7 +302,7 @@ def join_nearest(codes: Any, record_of: Any, rule: int, frozen: bool, loss: Clas
     for row in range(len(record_of)):
         if growth.class_of[row] != NONE or classes == 0:
             continue
-        record = np.int64(record_of[row])
+        record = int64(record_of[row])
         if not frozen or record != before:
             home = _home_of(codes, record, rule, loss, growth)
         if not frozen:

@@ -11,11 +11,11 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sfumato.kernels.clustering.class_loss import ClassLoss, range_loss
 from sfumato.kernels.jit import inlined, kernel
 from sfumato.kernels.space import NUMERIC, TREE
+from sfumato.kernels.types import Floats, Int32s, Int64s, int64
 
 
 class Centroids(NamedTuple):
@@ -41,15 +41,15 @@ class Centroids(NamedTuple):
         where there is none.
     """
 
-    sizes: NDArray[np.int64]
-    low: NDArray[np.int32]
-    high: NDArray[np.int32]
-    means: NDArray[np.float64]
-    sums: NDArray[np.float64]
-    present: NDArray[np.int64]
+    sizes: Int64s
+    low: Int32s
+    high: Int32s
+    means: Floats
+    sums: Floats
+    present: Int64s
     modes: bool
-    keys: NDArray[np.int64]
-    counts: NDArray[np.int64]
+    keys: Int64s
+    counts: Int64s
 
 
 @kernel
@@ -73,7 +73,7 @@ def centroids_of(codes: Any, record_of: Any, class_of: Any, count: int, modes: b
     )  # fmt: skip
     for one in range(len(record_of)):
         if class_of[one] >= 0:
-            shift(codes, np.int64(record_of[one]), np.int64(class_of[one]), loss, centroids)
+            shift(codes, int64(record_of[one]), int64(class_of[one]), loss, centroids)
     return centroids
 
 
@@ -86,7 +86,7 @@ def _by_mode(attribute: int, modes: bool, loss: ClassLoss) -> bool:
 def shift(codes: Any, record: int, cluster: int, loss: ClassLoss, centroids: Centroids) -> None:
     """Add a record to a cluster, whose centroid moves."""
     for attribute in range(len(loss.kinds)):
-        code = np.int64(codes[record, attribute])
+        code = int64(codes[record, attribute])
         if loss.kinds[attribute] == NUMERIC:
             place = loss.places[loss.offsets[attribute] + code]
             if place < np.inf:
@@ -100,8 +100,8 @@ def shift(codes: Any, record: int, cluster: int, loss: ClassLoss, centroids: Cen
             centroids.low[cluster, attribute] = code
             centroids.high[cluster, attribute] = code
         else:
-            centroids.low[cluster, attribute] = min(np.int64(centroids.low[cluster, attribute]), code)
-            centroids.high[cluster, attribute] = max(np.int64(centroids.high[cluster, attribute]), code)
+            centroids.low[cluster, attribute] = min(int64(centroids.low[cluster, attribute]), code)
+            centroids.high[cluster, attribute] = max(int64(centroids.high[cluster, attribute]), code)
     centroids.sizes[cluster] += 1
 
 
@@ -133,7 +133,7 @@ def distance_up_to(codes: Any, record: int, cluster: int, limit: float, loss: Cl
     """Distance of a record to a centroid; infinite when it is seen to exceed `limit`."""
     total = 0.0
     for attribute in range(len(loss.kinds)):
-        code = np.int64(codes[record, attribute])
+        code = int64(codes[record, attribute])
         if loss.kinds[attribute] == NUMERIC:
             place = loss.places[loss.offsets[attribute] + code]
             mean = centroids.means[cluster, attribute]
@@ -141,8 +141,8 @@ def distance_up_to(codes: Any, record: int, cluster: int, limit: float, loss: Cl
             if place != mean:
                 total += min(abs(place - mean), loss.tops[attribute])
         else:
-            low = np.int64(centroids.low[cluster, attribute])
-            high = np.int64(centroids.high[cluster, attribute])
+            low = int64(centroids.low[cluster, attribute])
+            high = int64(centroids.high[cluster, attribute])
             total += range_loss(attribute, min(low, code), max(high, code), loss)
         if total > limit:
             return np.inf

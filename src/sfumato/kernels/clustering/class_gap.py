@@ -11,12 +11,12 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sfumato.kernels.clustering.class_loss import TABLED, ClassLoss, range_loss
 from sfumato.kernels.clustering.record_tree import RecordTree
 from sfumato.kernels.jit import borrowing, inlined
 from sfumato.kernels.space import NUMERIC
+from sfumato.kernels.types import Flags, Floats, Int64s, float64, int64
 
 WIDEN = 0
 MIDPOINT = 1
@@ -42,11 +42,11 @@ class Hulls(NamedTuple):
         float64 (c, q): sum of the places of present numbers.
     """
 
-    low: NDArray[np.int64]
-    high: NDArray[np.int64]
-    present: NDArray[np.int64]
-    missing: NDArray[np.bool_]
-    totals: NDArray[np.float64]
+    low: Int64s
+    high: Int64s
+    present: Int64s
+    missing: Flags
+    totals: Floats
 
 
 class Prices(NamedTuple):
@@ -69,18 +69,18 @@ class Prices(NamedTuple):
         bool (q,): attributes whose prices have to be found anew.
     """
 
-    gaps: NDArray[np.float64]
-    tabled: NDArray[np.bool_]
-    subject: NDArray[np.int64]
-    centers: NDArray[np.int64]
-    split: NDArray[np.bool_]
-    stale: NDArray[np.bool_]
+    gaps: Floats
+    tabled: Flags
+    subject: Int64s
+    centers: Int64s
+    split: Flags
+    stale: Flags
 
 
 @borrowing
 def on_grid(gap: float) -> float:
     """Round a distance, in units of the grid."""
-    return np.floor(gap * GRID + 0.5)
+    return float64(np.floor(gap * GRID + 0.5))
 
 
 @borrowing
@@ -89,7 +89,7 @@ def enter(
 ) -> None:
     """Add equal records to a class and mark the attributes whose distances change as stale."""
     for attribute in range(len(loss.kinds)):
-        code = np.int64(codes[record, attribute])
+        code = int64(codes[record, attribute])
         number = loss.places[loss.offsets[attribute] + code]
         if loss.kinds[attribute] == NUMERIC and number == np.inf:
             moved = not hulls.missing[place, attribute]
@@ -139,15 +139,15 @@ def _number_gap(attribute: int, code: int, place: int, rule: int, loss: ClassLos
     high = loss.places[start + hulls.high[place, attribute]]
     if rule == WIDEN:
         if missing:
-            return top / 2.0
+            return float64(top / 2.0)
         if number == np.inf:
-            return top - (high - low) / 2.0
-        return max(high, number) - min(low, number) - (high - low) / 2.0
+            return float64(top - (high - low) / 2.0)
+        return float64(max(high, number) - min(low, number) - (high - low) / 2.0)
     if rule == MIDPOINT:
-        return abs(number - (low + high) / 2.0)
+        return float64(abs(number - (low + high) / 2.0))
     if rule == NEAREST:
-        return max(low - number, number - high, 0.0)
-    return abs(number - hulls.totals[place, attribute] / present)
+        return float64(max(low - number, number - high, 0.0))
+    return float64(abs(number - hulls.totals[place, attribute] / present))
 
 
 @borrowing
@@ -155,7 +155,7 @@ def class_gap(codes: Any, record: int, place: int, rule: int, loss: ClassLoss, h
     """Distance of a record to a class, summed over the attributes."""
     total = 0.0
     for attribute in range(len(loss.kinds)):
-        total += gap(attribute, np.int64(codes[record, attribute]), place, rule, loss, hulls)
+        total += gap(attribute, int64(codes[record, attribute]), place, rule, loss, hulls)
     return total
 
 
@@ -216,14 +216,14 @@ def _next_to_target(attribute: int, place: int, rule: int, loss: ClassLoss, hull
             low = middle + 1
         else:
             high = middle
-    return low
+    return int64(low)
 
 
 @borrowing
 def _priced(attribute: int, code: int, loss: ClassLoss, hulls: Hulls, prices: Prices) -> float:
     """Distance of a code on one attribute."""
     if prices.tabled[attribute]:
-        return prices.gaps[loss.offsets[attribute] + code]
+        return float64(prices.gaps[loss.offsets[attribute] + code])
     return gap(attribute, code, prices.subject[0], prices.subject[1], loss, hulls)
 
 
@@ -232,7 +232,7 @@ def record_gap(codes: Any, record: int, loss: ClassLoss, hulls: Hulls, prices: P
     """Distance of a record, on the grid."""
     total = 0.0
     for attribute in range(len(loss.kinds)):
-        total += _priced(attribute, np.int64(codes[record, attribute]), loss, hulls, prices)
+        total += _priced(attribute, int64(codes[record, attribute]), loss, hulls, prices)
     return on_grid(total)
 
 
@@ -241,8 +241,8 @@ def least_gap(node: int, tree: RecordTree, loss: ClassLoss, hulls: Hulls, prices
     """Lower bound on :func:`record_gap` of a node's records."""
     total = 0.0
     for attribute in range(len(loss.kinds)):
-        low = np.int64(tree.low[node, attribute])
-        high = np.int64(tree.high[node, attribute])
+        low = int64(tree.low[node, attribute])
+        high = int64(tree.high[node, attribute])
         if prices.split[attribute] and _is_last(attribute, high, loss):
             continue
         total += _priced(attribute, min(max(prices.centers[attribute], low), high), loss, hulls, prices)
@@ -254,8 +254,8 @@ def most_gap(node: int, tree: RecordTree, loss: ClassLoss, hulls: Hulls, prices:
     """Upper bound on :func:`record_gap` of a node's records."""
     total = 0.0
     for attribute in range(len(loss.kinds)):
-        low = np.int64(tree.low[node, attribute])
-        high = np.int64(tree.high[node, attribute])
+        low = int64(tree.low[node, attribute])
+        high = int64(tree.high[node, attribute])
         if prices.split[attribute] and low < high and _is_last(attribute, high, loss):
             # The missing number itself is at no distance.
             high -= 1
@@ -265,4 +265,4 @@ def most_gap(node: int, tree: RecordTree, loss: ClassLoss, hulls: Hulls, prices:
 
 @borrowing
 def _is_last(attribute: int, code: int, loss: ClassLoss) -> bool:
-    return loss.offsets[attribute] + code == loss.offsets[attribute + 1] - 1
+    return bool(loss.offsets[attribute] + code == loss.offsets[attribute + 1] - 1)

@@ -11,10 +11,10 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sfumato.kernels.jit import borrowing, kernel
 from sfumato.kernels.space import NUMERIC, SET
+from sfumato.kernels.types import Floats, Int64s, float64, int64
 
 TABLED = 256
 """Codes of an attribute up to which it pays to tabulate what each would cost a class, every time the class changes."""
@@ -42,14 +42,14 @@ class ClassLoss(NamedTuple):
         float64 (q,): a set of m > 1 values costs ``m units - bases``.
     """
 
-    offsets: NDArray[np.int64]
-    kinds: NDArray[np.int64]
-    places: NDArray[np.float64]
-    gaps: NDArray[np.float64]
-    powers: NDArray[np.int64]
-    tops: NDArray[np.float64]
-    units: NDArray[np.float64]
-    bases: NDArray[np.float64]
+    offsets: Int64s
+    kinds: Int64s
+    places: Floats
+    gaps: Floats
+    powers: Int64s
+    tops: Floats
+    units: Floats
+    bases: Floats
 
 
 @borrowing
@@ -59,11 +59,11 @@ def range_loss(attribute: int, low: int, high: int, loss: ClassLoss) -> float:
         return 0.0
     start = loss.offsets[attribute]
     if loss.kinds[attribute] == NUMERIC:
-        return min(loss.places[start + high] - loss.places[start + low], loss.tops[attribute])
+        return float64(min(loss.places[start + high] - loss.places[start + low], loss.tops[attribute]))
     if loss.kinds[attribute] == SET:
-        return 2.0 * loss.units[attribute] - loss.bases[attribute]
+        return float64(2.0 * loss.units[attribute] - loss.bases[attribute])
     power = loss.powers[high - low]
-    return max(loss.gaps[power, start + low], loss.gaps[power, start + high - (1 << power)])
+    return float64(max(loss.gaps[power, start + low], loss.gaps[power, start + high - (1 << power)]))
 
 
 @borrowing
@@ -71,8 +71,8 @@ def pair_loss(codes: Any, first: int, second: int, loss: ClassLoss) -> float:
     """Loss that two records have as one class, for each of them; codes : unsigned (m, q)."""
     total = 0.0
     for attribute in range(len(loss.kinds)):
-        one = np.int64(codes[first, attribute])
-        other = np.int64(codes[second, attribute])
+        one = int64(codes[first, attribute])
+        other = int64(codes[second, attribute])
         total += range_loss(attribute, min(one, other), max(one, other), loss)
     return total
 
@@ -84,7 +84,7 @@ def set_loss(attribute: int, distinct: int, loss: ClassLoss) -> float:
 
 
 @kernel
-def doubled_gaps(gaps: NDArray[np.float64], offsets: NDArray[np.int64], powers: int) -> NDArray[np.float64]:
+def doubled_gaps(gaps: Floats, offsets: Int64s, powers: int) -> Floats:
     """Return the largest gap of every range of 2**i neighbors; float64 (powers, M).
 
     gaps : float64 (M,), between each code and the next; the last one of each attribute is not read.

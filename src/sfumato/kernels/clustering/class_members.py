@@ -15,6 +15,7 @@ from sfumato.kernels.clustering.class_loss import ClassLoss, range_loss, set_los
 from sfumato.kernels.jit import borrowing, inlined
 from sfumato.kernels.predicates import RuleArrays, holds
 from sfumato.kernels.space import SET
+from sfumato.kernels.types import Floats, Int32s, Int64s, int64
 
 NOBODY = -1
 
@@ -52,18 +53,18 @@ class Members(NamedTuple):
 
     codes: NDArray[Any]
     values: NDArray[Any]
-    record_of: NDArray[np.int32]
-    class_of: NDArray[np.int32]
-    heads: NDArray[np.int64]
-    after: NDArray[np.int64]
-    before: NDArray[np.int64]
-    sizes: NDArray[np.int64]
-    low: NDArray[np.int32]
-    high: NDArray[np.int32]
-    lost: NDArray[np.float64]
-    marks: NDArray[np.int64]
-    counts: NDArray[np.int64]
-    scratch: NDArray[np.float64]
+    record_of: Int32s
+    class_of: Int32s
+    heads: Int64s
+    after: Int64s
+    before: Int64s
+    sizes: Int64s
+    low: Int32s
+    high: Int32s
+    lost: Floats
+    marks: Int64s
+    counts: Int64s
+    scratch: Floats
 
 
 @inlined
@@ -119,7 +120,7 @@ def leave(one: int, members: Members) -> None:
 @borrowing
 def code_of(one: int, attribute: int, members: Members) -> int:
     """Code of a record."""
-    return np.int64(members.codes[members.record_of[one], attribute])
+    return int64(members.codes[members.record_of[one], attribute])
 
 
 @borrowing
@@ -176,8 +177,8 @@ def changed_loss(place: int, out: int, into: int, loss: ClassLoss, members: Memb
         if loss.kinds[attribute] == SET:
             total += set_loss(attribute, _changed_set(place, attribute, out, into, members), loss)
             continue
-        low = np.int64(members.low[place, attribute])
-        high = np.int64(members.high[place, attribute])
+        low = int64(members.low[place, attribute])
+        high = int64(members.high[place, attribute])
         if out != NOBODY and low < high:
             code = code_of(out, attribute, members)
             if code in (low, high):
@@ -200,14 +201,14 @@ def enter(one: int, place: int, loss: ClassLoss, members: Members) -> None:
         if loss.kinds[attribute] == SET:
             if not _has(place, attribute, code, NOBODY, members):
                 members.high[place, attribute] += 1
-            total += set_loss(attribute, np.int64(members.high[place, attribute]), loss)
+            total += set_loss(attribute, int64(members.high[place, attribute]), loss)
             continue
         if code < members.low[place, attribute]:
             members.low[place, attribute] = code
         if code > members.high[place, attribute]:
             members.high[place, attribute] = code
-        low = np.int64(members.low[place, attribute])
-        high = np.int64(members.high[place, attribute])
+        low = int64(members.low[place, attribute])
+        high = int64(members.high[place, attribute])
         total += range_loss(attribute, low, high, loss)
     members.lost[place] = total
     join(one, place, members)
@@ -227,10 +228,10 @@ def go(one: int, loss: ClassLoss, members: Members) -> None:
         if loss.kinds[attribute] == SET:
             if not _has(place, attribute, code, NOBODY, members):
                 members.high[place, attribute] -= 1
-            total += set_loss(attribute, np.int64(members.high[place, attribute]), loss)
+            total += set_loss(attribute, int64(members.high[place, attribute]), loss)
             continue
-        low = np.int64(members.low[place, attribute])
-        high = np.int64(members.high[place, attribute])
+        low = int64(members.low[place, attribute])
+        high = int64(members.high[place, attribute])
         if low < high and code in (low, high):
             low, high = _range_without(place, attribute, one, low, high, members)
             members.low[place, attribute] = low
@@ -257,7 +258,7 @@ def _range_without(place: int, attribute: int, out: int, low: int, high: int, me
 
 @borrowing
 def _changed_set(place: int, attribute: int, out: int, into: int, members: Members) -> int:
-    distinct = np.int64(members.high[place, attribute])
+    distinct = int64(members.high[place, attribute])
     if out != NOBODY and not _has(place, attribute, code_of(out, attribute, members), out, members):
         distinct -= 1
     if into != NOBODY and not _has(place, attribute, code_of(into, attribute, members), out, members):
@@ -285,7 +286,7 @@ def union_loss(first: int, second: int, loss: ClassLoss, members: Members) -> fl
         else:
             low = min(members.low[first, attribute], members.low[second, attribute])
             high = max(members.high[first, attribute], members.high[second, attribute])
-            total += range_loss(attribute, np.int64(low), np.int64(high), loss)
+            total += range_loss(attribute, int64(low), int64(high), loss)
     return total
 
 
@@ -342,4 +343,4 @@ def union_holds(first: int, second: int, rules: RuleArrays, members: Members) ->
 def _tally(one: int, times: int, rules: RuleArrays, members: Members) -> None:
     record = members.record_of[one]
     for column in range(len(rules.offsets) - 1):
-        members.counts[rules.offsets[column] + np.int64(members.values[record, column])] += times
+        members.counts[rules.offsets[column] + int64(members.values[record, column])] += times

@@ -8,12 +8,12 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sfumato.kernels.clustering.class_loss import ClassLoss, range_loss, set_loss
 from sfumato.kernels.clustering.ties import cell, upper_edge
 from sfumato.kernels.jit import inlined
 from sfumato.kernels.space import SET
+from sfumato.kernels.types import Int64s, int64
 
 
 class Span(NamedTuple):
@@ -29,10 +29,10 @@ class Span(NamedTuple):
         int64 (M + 1,): which values these are: those with the newest mark, which is the last entry.
     """
 
-    low: NDArray[np.int64]
-    high: NDArray[np.int64]
-    distinct: NDArray[np.int64]
-    marks: NDArray[np.int64]
+    low: Int64s
+    high: Int64s
+    distinct: Int64s
+    marks: Int64s
 
 
 @inlined
@@ -50,7 +50,7 @@ def open_with(codes: Any, record: int, loss: ClassLoss, span: Span) -> None:
     """Forget what was collected and start with one record; codes : unsigned (m, q)."""
     span.marks[-1] += 1
     for attribute in range(len(loss.kinds)):
-        code = np.int64(codes[record, attribute])
+        code = int64(codes[record, attribute])
         span.low[attribute] = code
         span.high[attribute] = code
         span.distinct[attribute] = 1
@@ -61,7 +61,7 @@ def open_with(codes: Any, record: int, loss: ClassLoss, span: Span) -> None:
 def widen(codes: Any, record: int, loss: ClassLoss, span: Span) -> None:
     """Add one record."""
     for attribute in range(len(loss.kinds)):
-        code = np.int64(codes[record, attribute])
+        code = int64(codes[record, attribute])
         place = loss.offsets[attribute] + code
         if loss.kinds[attribute] != SET:
             span.low[attribute] = min(span.low[attribute], code)
@@ -88,7 +88,7 @@ def loss_with(codes: Any, record: int, loss: ClassLoss, span: Span) -> float:
     """Loss of each record of the class with one record more."""
     total = 0.0
     for attribute in range(len(loss.kinds)):
-        code = np.int64(codes[record, attribute])
+        code = int64(codes[record, attribute])
         if loss.kinds[attribute] == SET:
             more = 0 if span.marks[loss.offsets[attribute] + code] == span.marks[-1] else 1
             total += set_loss(attribute, span.distinct[attribute] + more, loss)
@@ -110,11 +110,11 @@ def take_nearest(
     while members < size:
         members += 1
         found = -1
-        best = np.int64(2**62)
+        best = int64(2**62)
         limit = np.inf
         for place in range(len(rows)):
             if not taken[place]:
-                lost = members * loss_with(codes, np.int64(record_of[rows[place]]), loss, span)
+                lost = members * loss_with(codes, int64(record_of[rows[place]]), loss, span)
                 if lost < limit and cell(lost) < best:
                     found = place
                     best = cell(lost)
@@ -122,7 +122,7 @@ def take_nearest(
                     if best == cell(members * span_loss(loss, span)):
                         break
         taken[found] = True
-        widen(codes, np.int64(record_of[rows[found]]), loss, span)
+        widen(codes, int64(record_of[rows[found]]), loss, span)
         if span_loss(loss, span) > bound:
             return False
     return True

@@ -23,6 +23,7 @@ from sfumato.kernels.clustering.record_tree import (
 )
 from sfumato.kernels.jit import inlined, kernel
 from sfumato.kernels.predicates import RuleArrays, holds
+from sfumato.kernels.types import int64
 
 
 @kernel
@@ -44,6 +45,7 @@ def grow_classes(
     """
     left = weights.copy()
     alive = count_alive(left, tree)
+    # never 0: k is 1 or more
     shares = np.empty((weights.sum() if ruled else 2 * len(left) + weights.sum() // k + 1, 3), np.int64)
     counts = np.zeros(len(rules.totals), np.int64)
     scratch = np.empty(rules.scratch_size)
@@ -106,7 +108,7 @@ def grow_classes(
 @inlined
 def _count(values: Any, record: int, taken: int, rules: RuleArrays, counts: Any) -> None:
     for column in range(len(rules.offsets) - 1):
-        counts[rules.offsets[column] + np.int64(values[record, column])] += taken
+        counts[rules.offsets[column] + int64(values[record, column])] += taken
 
 
 @inlined
@@ -117,7 +119,7 @@ def _mark_scarce(values: Any, left: Any, size: int, rules: RuleArrays, counts: A
         wanted[record] = False
         if left[record] > 0:
             for column in range(len(rules.offsets) - 1):
-                place = rules.offsets[column] + np.int64(values[record, column])
+                place = rules.offsets[column] + int64(values[record, column])
                 if counts[place] * rules.total < rules.totals[place] * size:
                     wanted[record] = True
                     some = True

@@ -14,13 +14,13 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sfumato.kernels.clustering.class_loss import TABLED, ClassLoss, range_loss
 from sfumato.kernels.clustering.record_tree import NONE, RecordTree
 from sfumato.kernels.jit import borrowing, inlined, kernel, linear
 from sfumato.kernels.predicates import RuleArrays, holds
 from sfumato.kernels.space import NUMERIC
+from sfumato.kernels.types import Floats, Int64s, float64, int64
 
 GRID = 2.0**26
 """Distances that are equal on this grid are equal: sums of the same fractions in another order must not differ."""
@@ -64,24 +64,24 @@ class GrowingGroups(NamedTuple):
         int64 (5,): see the constants of this module.
     """
 
-    low: NDArray[np.int64]
-    high: NDArray[np.int64]
-    own: NDArray[np.float64]
-    sizes: NDArray[np.int64]
-    heads: NDArray[np.int64]
-    small: NDArray[np.int64]
-    small_at: NDArray[np.int64]
-    buckets: NDArray[np.int64]
-    following: NDArray[np.int64]
-    rows: NDArray[np.int64]
-    lengths: NDArray[np.int64]
-    record: NDArray[np.int64]
-    after: NDArray[np.int64]
-    alive: NDArray[np.int64]
-    fewest: NDArray[np.int64]
-    dearest: NDArray[np.float64]
-    costs: NDArray[np.float64]
-    numbers: NDArray[np.int64]
+    low: Int64s
+    high: Int64s
+    own: Floats
+    sizes: Int64s
+    heads: Int64s
+    small: Int64s
+    small_at: Int64s
+    buckets: Int64s
+    following: Int64s
+    rows: Int64s
+    lengths: Int64s
+    record: Int64s
+    after: Int64s
+    alive: Int64s
+    fewest: Int64s
+    dearest: Floats
+    costs: Floats
+    numbers: Int64s
 
 
 # --- making groups -------------------------------------------------------------------------------------------------
@@ -169,7 +169,7 @@ def _satisfied(
     group: int, values: Any, k: int, ruled: bool, rules: RuleArrays, groups: GrowingGroups, counts: Any, scratch: Any
 ) -> bool:
     if groups.sizes[group] < k or not ruled:
-        return groups.sizes[group] >= k
+        return bool(groups.sizes[group] >= k)
     counts[:] = 0
     _tally(group, 0, groups.sizes[group], values, rules, groups, counts)
     return holds(groups.sizes[group], counts, rules, scratch)
@@ -186,7 +186,7 @@ def _tally(
         times = min(passed + groups.lengths[share], stop) - max(passed, start)
         if times > 0:
             for column in range(len(rules.offsets) - 1):
-                place = rules.offsets[column] + np.int64(values[groups.record[share], column])
+                place = rules.offsets[column] + int64(values[groups.record[share], column])
                 counts[place] += times
         passed += groups.lengths[share]
         share = groups.after[share]
@@ -240,10 +240,10 @@ def _sum_up(node: int, tree: RecordTree, groups: GrowingGroups) -> None:
 @borrowing
 def _refresh(group: int, tree: RecordTree, groups: GrowingGroups) -> None:
     """Sum up anew what is above a group that has changed."""
-    node = np.int64(tree.bucket_of[group])
+    node = int64(tree.bucket_of[group])
     while node != NONE:
         _sum_up(node, tree, groups)
-        node = np.int64(tree.parent[node])
+        node = int64(tree.parent[node])
 
 
 @borrowing
@@ -264,7 +264,7 @@ def _cost(small: int, attribute: int, code: int, loss: ClassLoss, groups: Growin
     """Return what the box of a priced group costs on an attribute once a code has joined."""
     start = loss.offsets[attribute]
     if loss.offsets[attribute + 1] - start <= TABLED:
-        return groups.costs[start + code]
+        return float64(groups.costs[start + code])
     low = groups.low[small, attribute]
     high = groups.high[small, attribute]
     return range_loss(attribute, min(low, code), max(high, code), loss)
@@ -285,7 +285,7 @@ def _distance(small: int, other: int, loss: ClassLoss, groups: GrowingGroups) ->
             # The common ancestor of three leaves is one of those of two.
             total += max(_cost(small, attribute, low, loss, groups), _cost(small, attribute, high, loss, groups))
     mine = groups.sizes[small] * (total - groups.own[small])
-    return np.floor((mine + groups.sizes[other] * (total - groups.own[other])) * GRID + 0.5)
+    return float64(np.floor((mine + groups.sizes[other] * (total - groups.own[other])) * GRID + 0.5))
 
 
 @borrowing
@@ -295,12 +295,12 @@ def _least_distance(small: int, node: int, tree: RecordTree, loss: ClassLoss, gr
         return np.inf
     total = 0.0
     for attribute in range(len(loss.kinds)):
-        near = max(groups.low[small, attribute], np.int64(tree.low[node, attribute]))
-        near = min(near, np.int64(tree.high[node, attribute]))
+        near = max(groups.low[small, attribute], int64(tree.low[node, attribute]))
+        near = min(near, int64(tree.high[node, attribute]))
         total += _cost(small, attribute, near, loss, groups)
     mine = groups.sizes[small] * (total - groups.own[small])
     theirs = groups.fewest[node] * max(total - groups.dearest[node], 0.0)
-    return np.floor((mine + theirs) * GRID + 0.5)
+    return float64(np.floor((mine + theirs) * GRID + 0.5))
 
 
 @borrowing
@@ -319,7 +319,7 @@ def _nearest(small: int, tree: RecordTree, loss: ClassLoss, groups: GrowingGroup
         if bounds[waiting] > best:
             continue
         if tree.left[node] != NONE:
-            first = np.int64(tree.left[node])
+            first = int64(tree.left[node])
             second = first + 1
             near = _least_distance(small, first, tree, loss, groups)
             far = _least_distance(small, second, tree, loss, groups)
@@ -349,7 +349,7 @@ def _nearest(small: int, tree: RecordTree, loss: ClassLoss, groups: GrowingGroup
 
 @borrowing
 def _first_row(group: int, groups: GrowingGroups) -> int:
-    return groups.rows[groups.heads[group]]
+    return int64(groups.rows[groups.heads[group]])
 
 
 # --- joining -------------------------------------------------------------------------------------------------------
@@ -393,7 +393,7 @@ def _twin_of(group: int, groups: GrowingGroups) -> int:
             same = same and groups.low[other, attribute] == groups.low[group, attribute]
             same = same and groups.high[other, attribute] == groups.high[group, attribute]
         if same:
-            return other
+            return int64(other)
         other = groups.following[other]
     return NONE
 
@@ -453,7 +453,7 @@ def _split(group: int, stub: int, groups: GrowingGroups) -> int:
         groups.heads[group] = groups.after[share]
     groups.after[share] = NONE
     groups.sizes[group] -= stub
-    return head
+    return int64(head)
 
 
 @borrowing
@@ -505,7 +505,7 @@ def settle(
     numbers = groups.numbers
     stop = numbers[STEPS] + most
     while numbers[STEPS] < stop and numbers[SMALL] > 0 and numbers[GROUPS] > 1:
-        drawn = np.int64(draws[numbers[STEPS]] * numbers[SMALL])
+        drawn = int64(draws[numbers[STEPS]] * numbers[SMALL])
         small = groups.small[min(drawn, numbers[SMALL] - 1)]
         picks[numbers[STEPS]] = _first_row(small, groups)
         numbers[STEPS] += 1
@@ -570,10 +570,10 @@ def box_distances(codes: Any, members: Any, others: Any, loss: ClassLoss) -> flo
 
 @inlined
 def _range_of(codes: Any, members: Any, attribute: int) -> Any:
-    low = np.int64(codes[members[0], attribute])
+    low = int64(codes[members[0], attribute])
     high = low
     for member in members:
-        code = np.int64(codes[member, attribute])
+        code = int64(codes[member, attribute])
         low = min(low, code)
         high = max(high, code)
     return low, high

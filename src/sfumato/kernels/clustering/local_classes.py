@@ -8,11 +8,11 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sfumato.kernels.clustering.class_loss import ClassLoss, range_loss, set_loss
 from sfumato.kernels.jit import inlined, kernel
 from sfumato.kernels.space import SET
+from sfumato.kernels.types import Int32s, Int64s, int64
 
 CHUNK = 32
 """Neighbouring rows that are looked at together."""
@@ -41,16 +41,16 @@ class LocalClasses(NamedTuple):
         int64 (M + 1,): scratch; the last entry is the newest mark.
     """
 
-    low: NDArray[np.int32]
-    high: NDArray[np.int32]
-    distinct: NDArray[np.int32]
-    sizes: NDArray[np.int64]
-    following: NDArray[np.int64]
-    class_of: NDArray[np.int32]
-    after: NDArray[np.int64]
-    before: NDArray[np.int64]
-    alive: NDArray[np.int64]
-    marks: NDArray[np.int64]
+    low: Int32s
+    high: Int32s
+    distinct: Int32s
+    sizes: Int64s
+    following: Int64s
+    class_of: Int32s
+    after: Int64s
+    before: Int64s
+    alive: Int64s
+    marks: Int64s
 
 
 @kernel
@@ -100,12 +100,12 @@ def add_class(codes: Any, record_of: Any, rows: Any, loss: ClassLoss, classes: L
 @inlined
 def _measure(codes: Any, record_of: Any, rows: Any, attribute: int, loss: ClassLoss, classes: LocalClasses) -> None:
     one = rows[0]
-    low = np.int64(codes[record_of[one], attribute])
+    low = int64(codes[record_of[one], attribute])
     high = low
     distinct = 0
     classes.marks[-1] += 1
     for row in rows:
-        code = np.int64(codes[record_of[row], attribute])
+        code = int64(codes[record_of[row], attribute])
         low = min(low, code)
         high = max(high, code)
         place = loss.offsets[attribute] + code
@@ -148,9 +148,9 @@ def own_loss(one: int, loss: ClassLoss, classes: LocalClasses) -> float:
     total = 0.0
     for attribute in range(len(loss.kinds)):
         if loss.kinds[attribute] == SET:
-            total += set_loss(attribute, np.int64(classes.distinct[one, attribute]), loss)
+            total += set_loss(attribute, int64(classes.distinct[one, attribute]), loss)
         else:
-            low, high = np.int64(classes.low[one, attribute]), np.int64(classes.high[one, attribute])
+            low, high = int64(classes.low[one, attribute]), int64(classes.high[one, attribute])
             total += range_loss(attribute, low, high, loss)
     return total
 
@@ -168,7 +168,7 @@ def union_up_to(
             continue
         low = min(classes.low[first, attribute], classes.low[second, attribute])
         high = max(classes.high[first, attribute], classes.high[second, attribute])
-        total += range_loss(attribute, np.int64(low), np.int64(high), loss)
+        total += range_loss(attribute, int64(low), int64(high), loss)
         if total > limit:
             return np.inf
     if sets:
@@ -192,7 +192,7 @@ def _together(
     for one in (first, second):
         row = one
         while row >= 0:
-            place = loss.offsets[attribute] + np.int64(codes[record_of[row], attribute])
+            place = loss.offsets[attribute] + int64(codes[record_of[row], attribute])
             if classes.marks[place] != classes.marks[-1]:
                 classes.marks[place] = classes.marks[-1]
                 distinct += 1
@@ -206,11 +206,11 @@ def least_with(small: int, low: Any, high: Any, loss: ClassLoss, classes: LocalC
     total = 0.0
     for attribute in range(len(loss.kinds)):
         if loss.kinds[attribute] == SET:
-            total += set_loss(attribute, np.int64(classes.distinct[small, attribute]), loss)
+            total += set_loss(attribute, int64(classes.distinct[small, attribute]), loss)
         else:
             start, stop = classes.low[small, attribute], classes.high[small, attribute]
             near = min(max(start, low[attribute]), high[attribute])
-            total += range_loss(attribute, np.int64(min(start, near)), np.int64(max(stop, near)), loss)
+            total += range_loss(attribute, int64(min(start, near)), int64(max(stop, near)), loss)
     return total
 
 

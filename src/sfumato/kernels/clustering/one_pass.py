@@ -13,6 +13,7 @@ from sfumato.kernels.clustering.centroids import Centroids, distance_up_to, shif
 from sfumato.kernels.clustering.class_loss import ClassLoss
 from sfumato.kernels.clustering.ties import cell, upper_edge
 from sfumato.kernels.jit import inlined, kernel
+from sfumato.kernels.types import int64
 
 
 @kernel
@@ -28,12 +29,12 @@ def join_nearest(
 
     Cost O(c q) for each record, most of it cut short: distances are only summed up to the smallest one known.
     """
-    last = np.int64(-1)
-    found = np.int64(-1)
+    last = int64(-1)
+    found = int64(-1)
     for row in rows:
         if class_of[row] >= 0:
             continue
-        record = np.int64(record_of[row])
+        record = int64(record_of[row])
         # A centroid comes nearer to what joins it, so that equal records go the same way while there is room.
         if record != last or before[found] < 0:
             found = _nearest(codes, record, found, after, before, loss, centroids)
@@ -43,9 +44,9 @@ def join_nearest(
         if centroids.sizes[found] >= full:
             _unlink(found, after, before)
             if after[-1] == len(after) - 1:
-                full = np.int64(2**62)
+                full = int64(2**62)
                 relink(after, before)
-                last = np.int64(-1)
+                last = int64(-1)
 
 
 @inlined
@@ -84,7 +85,7 @@ def relink(after: Any, before: Any) -> None:
     """Link all clusters in rising order; the last entry is both ends."""
     count = len(after)
     for one in range(count):
-        after[one] = (one + 1) % count
+        after[one] = (one + 1) % count  # never 0: the loop runs below it
         before[one] = (one - 1) % count
 
 
@@ -100,7 +101,7 @@ def linked(sizes: Any, full: int) -> Any:
     relink(after, before)
     for one in range(count):
         if sizes[one] >= full:
-            _unlink(np.int64(one), after, before)
+            _unlink(int64(one), after, before)
     if after[count] == count:
         relink(after, before)
     return after, before
@@ -114,6 +115,6 @@ def own_distances(codes: Any, record_of: Any, class_of: Any, loss: ClassLoss, ce
     """
     found = np.empty(len(record_of), np.int64)
     for one in range(len(record_of)):
-        record = np.int64(record_of[one])
-        found[one] = cell(distance_up_to(codes, record, np.int64(class_of[one]), np.inf, loss, centroids))
+        record = int64(record_of[one])
+        found[one] = cell(distance_up_to(codes, record, int64(class_of[one]), np.inf, loss, centroids))
     return found

@@ -9,10 +9,10 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sfumato.kernels.clustering.prefix_tree import UNITS, Measure, PrefixTree, step, to_the_left, to_the_right
 from sfumato.kernels.jit import borrowing, inlined
+from sfumato.kernels.types import Flags, Floats, Int64s, int64
 
 
 class Nearest(NamedTuple):
@@ -28,9 +28,9 @@ class Nearest(NamedTuple):
         int64 (1,): how many there are.
     """
 
-    distances: NDArray[np.int64]
-    items: NDArray[np.int64]
-    size: NDArray[np.int64]
+    distances: Int64s
+    items: Int64s
+    size: Int64s
 
 
 class TreeWalk(NamedTuple):
@@ -48,13 +48,13 @@ class TreeWalk(NamedTuple):
         int64: nodes from the root to the record itself.
     """
 
-    base: NDArray[np.float64]
-    low: NDArray[np.int64]
-    high: NDArray[np.int64]
-    middle: NDArray[np.int64]
-    cursor: NDArray[np.int64]
-    leftward: NDArray[np.bool_]
-    path: NDArray[np.int64]
+    base: Floats
+    low: Int64s
+    high: Int64s
+    middle: Int64s
+    cursor: Int64s
+    leftward: Flags
+    path: Int64s
 
 
 @inlined
@@ -81,7 +81,7 @@ def stand_on(record: int, tree: PrefixTree, measure: Measure, walk: TreeWalk) ->
     for level in range(levels - 1, -1, -1):
         walk.path[level + 1] = node
         measure.own[level] = tree.values[record, level]
-        node = np.int64(tree.parents[node])
+        node = int64(tree.parents[node])
     walk.path[0] = 0
 
 
@@ -113,8 +113,8 @@ def _walk_below(top: int, depth: int, tree: PrefixTree, measure: Measure, walk: 
             continue
         if child == own:
             continue
-        distance = walk.base[level] + step(level, np.int64(tree.codes[child]), measure)
-        units = np.int64(distance * UNITS + 0.5)
+        distance = walk.base[level] + step(level, int64(tree.codes[child]), measure)
+        units = int64(distance * UNITS + 0.5)
         if _full(nearest) and units > nearest.distances[0]:
             if level >= measure.categories:
                 _turn(level, walk, tree)
@@ -132,13 +132,13 @@ def _walk_below(top: int, depth: int, tree: PrefixTree, measure: Measure, walk: 
 def _scan(node: int, level: int, base: float, tree: PrefixTree, measure: Measure, nearest: Nearest) -> None:
     """Offer every record below a node, whose distance over the attributes before `level` is `base`."""
     leaves = len(tree.codes) - len(tree.gone)
-    leaf = to_the_right(np.int64(tree.leaf_low[node]), tree)
+    leaf = to_the_right(int64(tree.leaf_low[node]), tree)
     while leaf < tree.leaf_high[node]:
         distance = base
-        units = np.int64(0)
+        units = int64(0)
         for place in range(level, len(measure.own)):
-            distance += step(place, np.int64(tree.values[leaf - leaves, place]), measure)
-            units = np.int64(distance * UNITS + 0.5)
+            distance += step(place, int64(tree.values[leaf - leaves, place]), measure)
+            units = int64(distance * UNITS + 0.5)
             if _full(nearest) and units > nearest.distances[0]:
                 break
         else:
@@ -238,8 +238,8 @@ def _before(
         two = measure.apart[start + tree.codes[other]]
         if one != two:
             before = bool(one < two)
-        item = np.int64(tree.parents[item])
-        other = np.int64(tree.parents[other])
+        item = int64(tree.parents[item])
+        other = int64(tree.parents[other])
     return before
 
 

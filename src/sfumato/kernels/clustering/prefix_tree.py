@@ -11,10 +11,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-import numpy as np
-from numpy.typing import NDArray
-
 from sfumato.kernels.jit import borrowing
+from sfumato.kernels.types import Floats, Int32s, Int64s, int64
 
 UNITS = 4294967296.0
 """Parts into which a distance of 1 is divided where distances are compared."""
@@ -55,20 +53,20 @@ class PrefixTree(NamedTuple):
     """
 
     few: int
-    codes: NDArray[np.int32]
-    first: NDArray[np.int64]
-    parents: NDArray[np.int32]
-    alive: NDArray[np.int64]
-    right: NDArray[np.int64]
-    left: NDArray[np.int64]
-    lowest: NDArray[np.int64]
-    leaf_low: NDArray[np.int32]
-    leaf_high: NDArray[np.int32]
-    values: NDArray[np.int32]
-    starts: NDArray[np.int64]
-    places: NDArray[np.int64]
-    gone: NDArray[np.int64]
-    record_at: NDArray[np.int32]
+    codes: Int32s
+    first: Int64s
+    parents: Int32s
+    alive: Int64s
+    right: Int64s
+    left: Int64s
+    lowest: Int64s
+    leaf_low: Int32s
+    leaf_high: Int32s
+    values: Int32s
+    starts: Int64s
+    places: Int64s
+    gone: Int64s
+    record_at: Int32s
 
 
 class Measure(NamedTuple):
@@ -93,12 +91,12 @@ class Measure(NamedTuple):
     """
 
     categories: int
-    offsets: NDArray[np.int64]
-    apart: NDArray[np.float64]
-    numbers: NDArray[np.float64]
-    widths: NDArray[np.float64]
-    weights: NDArray[np.float64]
-    own: NDArray[np.int64]
+    offsets: Int64s
+    apart: Floats
+    numbers: Floats
+    widths: Floats
+    weights: Floats
+    own: Int64s
 
 
 @borrowing
@@ -111,7 +109,7 @@ def leave_tree(record: int, tree: PrefixTree) -> None:
         if tree.alive[node] == 0:
             tree.right[node] = node + 1
             tree.left[node + 1] = node
-        node = np.int64(tree.parents[node])
+        node = int64(tree.parents[node])
 
 
 @borrowing
@@ -154,5 +152,5 @@ def units_to(record: int, tree: PrefixTree, measure: Measure) -> int:
     """Distance of a distinct record in parts of `UNITS`."""
     distance = 0.0
     for level in range(len(measure.own)):
-        distance += step(level, np.int64(tree.values[record, level]), measure)
-    return np.int64(distance * UNITS + 0.5)
+        distance += step(level, int64(tree.values[record, level]), measure)
+    return int64(distance * UNITS + 0.5)

@@ -13,11 +13,11 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sfumato.kernels.clustering.class_loss import TABLED, ClassLoss, range_loss, set_loss
 from sfumato.kernels.jit import borrowing, inlined, interpreted_as, kernel
 from sfumato.kernels.space import NUMERIC, SET
+from sfumato.kernels.types import Flags, Floats, Int32s, Int64s, float64, int64
 
 BUCKET = 8
 """Records of a node that is not split any more; equal records are never split."""
@@ -42,14 +42,14 @@ class RecordTree(NamedTuple):
         int32 (t, q): smallest and largest code of the node's records.
     """
 
-    order: NDArray[np.int32]
-    starts: NDArray[np.int32]
-    stops: NDArray[np.int32]
-    left: NDArray[np.int32]
-    parent: NDArray[np.int32]
-    bucket_of: NDArray[np.int32]
-    low: NDArray[np.int32]
-    high: NDArray[np.int32]
+    order: Int32s
+    starts: Int32s
+    stops: Int32s
+    left: Int32s
+    parent: Int32s
+    bucket_of: Int32s
+    low: Int32s
+    high: Int32s
 
 
 class Grown(NamedTuple):
@@ -72,13 +72,13 @@ class Grown(NamedTuple):
         float64 (q,): loss of each attribute as it is.
     """
 
-    low: NDArray[np.int64]
-    high: NDArray[np.int64]
-    distinct: NDArray[np.int64]
-    present: NDArray[np.bool_]
-    costs: NDArray[np.float64]
-    tabled: NDArray[np.bool_]
-    floors: NDArray[np.float64]
+    low: Int64s
+    high: Int64s
+    distinct: Int64s
+    present: Flags
+    costs: Floats
+    tabled: Flags
+    floors: Floats
 
 
 @inlined
@@ -96,7 +96,7 @@ def new_grown(loss: ClassLoss) -> Grown:
 def start_with(codes: Any, record: int, loss: ClassLoss, grown: Grown) -> None:
     """Forget what was collected and start with one record; codes : unsigned (m, q)."""
     for attribute in range(len(loss.kinds)):
-        code = np.int64(codes[record, attribute])
+        code = int64(codes[record, attribute])
         start = loss.offsets[attribute]
         if loss.kinds[attribute] == SET:
             grown.present[start : loss.offsets[attribute + 1]] = False
@@ -111,7 +111,7 @@ def start_with(codes: Any, record: int, loss: ClassLoss, grown: Grown) -> None:
 def take_in(codes: Any, record: int, loss: ClassLoss, grown: Grown) -> None:
     """Add one record."""
     for attribute in range(len(loss.kinds)):
-        code = np.int64(codes[record, attribute])
+        code = int64(codes[record, attribute])
         if loss.kinds[attribute] == SET:
             place = loss.offsets[attribute] + code
             if not grown.present[place]:
@@ -169,11 +169,11 @@ def _cost(attribute: int, code: int, loss: ClassLoss, grown: Grown) -> float:
     """Loss of an attribute once a code has joined."""
     place = loss.offsets[attribute] + code
     if grown.tabled[attribute]:
-        return grown.costs[place]
+        return float64(grown.costs[place])
     if loss.kinds[attribute] != SET:
         return range_loss(attribute, min(grown.low[attribute], code), max(grown.high[attribute], code), loss)
     if grown.present[place]:
-        return grown.floors[attribute]
+        return float64(grown.floors[attribute])
     return set_loss(attribute, grown.distinct[attribute] + 1, loss)
 
 
@@ -182,7 +182,7 @@ def grown_loss(codes: Any, record: int, loss: ClassLoss, grown: Grown) -> float:
     """Loss of the class with one record more."""
     total = 0.0
     for attribute in range(len(loss.kinds)):
-        total += _cost(attribute, np.int64(codes[record, attribute]), loss, grown)
+        total += _cost(attribute, int64(codes[record, attribute]), loss, grown)
     return total
 
 
@@ -200,8 +200,8 @@ def least_loss(node: int, tree: RecordTree, loss: ClassLoss, grown: Grown) -> fl
     """Lower bound on :func:`grown_loss` of a node's records."""
     total = 0.0
     for attribute in range(len(loss.kinds)):
-        low = np.int64(tree.low[node, attribute])
-        high = np.int64(tree.high[node, attribute])
+        low = int64(tree.low[node, attribute])
+        high = int64(tree.high[node, attribute])
         if low < high and loss.kinds[attribute] == SET:
             total += grown.floors[attribute]
         else:
@@ -215,8 +215,8 @@ def _most_loss(node: int, tree: RecordTree, loss: ClassLoss, grown: Grown) -> fl
     """Upper bound on :func:`grown_loss` of a node's records."""
     total = 0.0
     for attribute in range(len(loss.kinds)):
-        low = np.int64(tree.low[node, attribute])
-        high = np.int64(tree.high[node, attribute])
+        low = int64(tree.low[node, attribute])
+        high = int64(tree.high[node, attribute])
         if low < high and loss.kinds[attribute] == SET:
             total += set_loss(attribute, grown.distinct[attribute] + 1, loss)
         else:
@@ -318,7 +318,7 @@ def _nearest_of_all(
     """Look at all records at once, which beats the tree where every step is a call."""
     taken = (left > 0) & wanted if len(wanted) else left > 0
     costs = np.where(taken, _grown_losses(codes, loss, grown), np.inf)
-    found = np.argmin(costs)
+    found = int64(np.argmin(costs))
     return (found, costs[found]) if costs[found] < np.inf else (NONE, np.inf)
 
 
@@ -327,11 +327,11 @@ def _furthest_of_all(
     codes: Any, left: Any, alive: Any, tree: RecordTree, loss: ClassLoss, grown: Grown, stack: Any, bounds: Any
 ) -> int:
     costs = np.where(left > 0, _grown_losses(codes, loss, grown), -1.0)
-    found = np.argmax(costs)
+    found = int64(np.argmax(costs))
     return found if costs[found] > -1.0 else NONE
 
 
-def _grown_losses(codes: Any, loss: ClassLoss, grown: Grown) -> NDArray[np.float64]:
+def _grown_losses(codes: Any, loss: ClassLoss, grown: Grown) -> Floats:
     """Loss of the class with each record more, summed in the order of :func:`grown_loss`; float64 (m,)."""
     total = np.zeros(len(codes))
     for attribute in range(len(loss.kinds)):
@@ -343,7 +343,7 @@ def _grown_losses(codes: Any, loss: ClassLoss, grown: Grown) -> NDArray[np.float
     return total
 
 
-def _costs(attribute: int, codes: NDArray[np.int64], loss: ClassLoss, grown: Grown) -> NDArray[np.float64]:
+def _costs(attribute: int, codes: Int64s, loss: ClassLoss, grown: Grown) -> Floats:
     """Loss of an attribute with many codes once each code has joined; see :func:`_cost`."""
     start = loss.offsets[attribute]
     if loss.kinds[attribute] == SET:
@@ -364,10 +364,10 @@ def use_up(record: int, count: int, left: Any, alive: Any, tree: RecordTree) -> 
     """Take `count` of the records that stand at one place."""
     left[record] -= count
     if left[record] <= 0:
-        node = np.int64(tree.bucket_of[record])
+        node = int64(tree.bucket_of[record])
         while node != NONE:
             alive[node] -= 1
-            node = np.int64(tree.parent[node])
+            node = int64(tree.parent[node])
 
 
 @inlined
@@ -569,7 +569,7 @@ def _best_edge(codes: Any, order: Any, start: int, stop: int, attribute: int, lo
             if worth > best:
                 best = worth
                 edge = values[place - 1]
-    return edge
+    return int64(edge)
 
 
 @borrowing

@@ -13,7 +13,6 @@ import math
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sfumato.kernels.clustering.class_loss import ClassLoss
 from sfumato.kernels.clustering.class_members import (
@@ -29,6 +28,7 @@ from sfumato.kernels.clustering.class_members import (
 )
 from sfumato.kernels.jit import borrowing, kernel, sized
 from sfumato.kernels.predicates import RuleArrays
+from sfumato.kernels.types import Int32s, Int64s, float64, int64
 
 _MULTIPLIER = 48271
 _MODULUS = 2147483647
@@ -49,8 +49,8 @@ class Surroundings(NamedTuple):
         int32 (m, g): near distinct records of each, nearest first, −1 where there are no more.
     """
 
-    starts: NDArray[np.int64]
-    near: NDArray[np.int32]
+    starts: Int64s
+    near: Int32s
 
 
 class Log(NamedTuple):
@@ -62,51 +62,72 @@ class Log(NamedTuple):
         int64 (n,).
     """
 
-    records: NDArray[np.int64]
-    classes: NDArray[np.int64]
+    records: Int64s
+    classes: Int64s
+
+
+class Schedule(NamedTuple):
+    """How long is searched, and how boldly.
+
+    Attributes
+    ----------
+    steps : int
+        Proposals.
+    warm, cold : float
+        How much more loss is accepted with probability 1/e at the start and at the end.
+    seed : int
+        1 .. 2**31 − 2.
+    """
+
+    steps: int
+    warm: float
+    cold: float
+    seed: int
 
 
 @borrowing
 def _draw(state: Any, below: int) -> int:
     """Return a number from 0 to below − 1; state : int64 (1,)."""
     state[0] = (state[0] * _MULTIPLIER) % _MODULUS
-    return state[0] % below
+    return int64(state[0] % below)
 
 
 @borrowing
 def _slack(state: Any, warmth: float) -> float:
     """How much a proposal may make the loss grow."""
     state[0] = (state[0] * _MULTIPLIER) % _MODULUS
+    # never 0: no power of the multiplier is a multiple of the prime
     return -warmth * math.log(state[0] / _MODULUS) - 1e-12
 
 
-@sized(lambda *arguments: 130.0 * arguments[8])  # a proposal costs as much as so many elements of an array
+@sized(lambda *arguments: 130.0 * arguments[8].steps)  # a proposal costs as much as so many elements of an array
 def anneal(
     codes: Any, values: Any, record_of: Any, class_of: Any, count: int, around: Surroundings, k: int, ruled: bool,
-    steps: int, warm: float, cold: float, seed: int, loss: ClassLoss, rules: RuleArrays,
+    schedule: Schedule, loss: ClassLoss, rules: RuleArrays,
 ) -> None:  # fmt: skip
-    """Make `steps` proposals.
+    """Make the proposals of a schedule.
 
     codes : unsigned (m, q); values : unsigned (m, s); record_of : int32 (n,); class_of : int32 (n,), changed in place;
     count : one more than the largest class number that may be used, more than n / k; some classes may become empty.
-    warm, cold : how much more loss is accepted with probability 1/e at the start and at the end. seed : 1 .. 2**31 − 2.
     """
     members = new_members(codes, values, record_of, class_of, count, loss, rules)
     log = Log(np.empty(len(record_of), np.int64), np.empty(len(record_of), np.int64))
     state = np.empty(1, np.int64)
-    state[0] = seed
+    state[0] = schedule.seed
     empty = _empty_class(members, 0)
+    steps, warm = schedule.steps, float64(schedule.warm)
     warmth = warm
     for step in range(steps):
         if step % 256 == 0:
-            warmth = warm * (cold / warm) ** (step / steps)
+            # of numpy, as made above; steps are never 0 in here
+            warmth = warm * (schedule.cold / warm) ** (step / steps)
         one = _draw(state, len(record_of))
         allowed = _slack(state, warmth)
         # Few proposals in a small table: which kinds they are must not depend on where the count starts.
-        kind = (step + seed) % (2 * RATE)
+        kind = (step + schedule.seed) % (2 * RATE)
         if kind in (0, RATE):
             if kind == 0:
-                _dissolve(np.int64(members.class_of[one]), allowed, around, ruled, loss, rules, members, log, state)
+                _dissolve(int64(members.class_of[one]), allowed, around, ruled, loss, rules, members, log, state)
             else:
                 if members.sizes[empty] > 0:
                     empty = _empty_class(members, empty)
@@ -134,17 +155,17 @@ def _empty_class(members: Members, start: int) -> int:
     """Find a class without members; there is one more class than can be filled."""
     place = start
     while members.sizes[place] > 0:
-        place = (place + 1) % len(members.sizes)
+        place = (place + 1) % len(members.sizes)  # never 0: one was just looked at
     return place
 
 
 @borrowing
 def _companion(one: int, around: Surroundings, members: Members, state: Any) -> int:
     """Draw a record that is near or equal to `one`."""
-    record = np.int64(members.record_of[one])
+    record = int64(members.record_of[one])
     place = _draw(state, around.near.shape[1] + 1)
     if place > 0:
-        record = np.int64(around.near[record, place - 1])
+        record = int64(around.near[record, place - 1])
         if record == NOBODY:
             return NOBODY
     return _one_of(record, around, state)
@@ -164,8 +185,8 @@ def _exchange(
     state: Any,
 ) -> None:  # fmt: skip
     """Move `one` to the class of `other`, or `other` to that of `one`, or let `one` and a third change places."""
-    here = np.int64(members.class_of[one])
-    there = np.int64(members.class_of[other])
+    here = int64(members.class_of[one])
+    there = int64(members.class_of[other])
     if members.lost[here] == 0.0 and members.lost[there] == 0.0:
         return
     own = members.sizes[here] * members.lost[here]
@@ -196,7 +217,7 @@ def _exchange(
 @borrowing
 def _move(one: int, there: int, most: float, ruled: bool, loss: ClassLoss, rules: RuleArrays, members: Members) -> bool:
     """Move a record if both classes together then lose less than `most` and satisfy every rule."""
-    here = np.int64(members.class_of[one])
+    here = int64(members.class_of[one])
     cost = (members.sizes[there] + 1) * changed_loss(there, NOBODY, one, loss, members)
     if cost >= most:
         return False
@@ -235,11 +256,11 @@ def _dissolve(
         found = NOBODY
         least = most - cost
         for near in range(around.near.shape[1] + 1):
-            record = np.int64(members.record_of[one]) if near == 0 else around.near[members.record_of[one], near - 1]
+            record = int64(members.record_of[one]) if near == 0 else around.near[members.record_of[one], near - 1]
             if record == NOBODY:
                 break
             other = _one_of(record, around, state)
-            there = np.int64(members.class_of[other]) if other != NOBODY else NOBODY
+            there = int64(members.class_of[other]) if other != NOBODY else NOBODY
             if there == NOBODY or there in (place, found):
                 continue
             size = members.sizes[there]
@@ -266,9 +287,9 @@ def _found(
     """Found a class of `one` and near records whose classes can spare them, if that saves loss."""
     moved = 0
     saved = 0.0
-    record = np.int64(members.record_of[one])
+    record = int64(members.record_of[one])
     for near in range(around.near.shape[1] + 1):
-        candidate = record if near == 0 else np.int64(around.near[record, near - 1])
+        candidate = record if near == 0 else int64(around.near[record, near - 1])
         if candidate == NOBODY or moved == k:
             break
         first = around.starts[candidate]
@@ -276,7 +297,7 @@ def _found(
         for other in range(first, min(first + 2 * k, around.starts[candidate + 1])):
             if moved == k:
                 break
-            here = np.int64(members.class_of[other])
+            here = int64(members.class_of[other])
             if here == place or members.sizes[here] <= k:
                 continue
             if ruled and not class_holds(here, other, NOBODY, rules, members):

@@ -29,6 +29,7 @@ from sfumato.kernels.clustering.record_tree import (
     take_in,
 )
 from sfumato.kernels.jit import inlined, kernel
+from sfumato.kernels.types import int64
 
 
 @kernel
@@ -122,8 +123,8 @@ def _least_limits(
     for place in range(count):
         together[place] = weights[candidates[place]]
         for attribute in range(width):
-            one = np.int64(codes[record, attribute])
-            other = np.int64(codes[candidates[place], attribute])
+            one = int64(codes[record, attribute])
+            other = int64(codes[candidates[place], attribute])
             costs[attribute, place] = range_loss(attribute, min(one, other), max(one, other), loss)
     order = np.argsort(-np.array([costs[attribute].sum() for attribute in range(width)]))
     # Level by level: who is still in, what is paid, what each still has to pay, and the limit that was tried last.

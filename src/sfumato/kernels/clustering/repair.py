@@ -25,6 +25,7 @@ from sfumato.kernels.clustering.class_members import (
 from sfumato.kernels.jit import borrowing, inlined, kernel
 from sfumato.kernels.predicates import RuleArrays
 from sfumato.kernels.space import SET
+from sfumato.kernels.types import int64
 
 
 @kernel
@@ -156,7 +157,7 @@ def nearest_classes(codes: Any, low: Any, high: Any, sets: Any, loss: ClassLoss)
         for place in range(len(low)):
             grown = 0.0
             for attribute in range(len(loss.kinds)):
-                code = np.int64(codes[record, attribute])
+                code = int64(codes[record, attribute])
                 if loss.kinds[attribute] == SET:
                     grown += 0.0 if sets[place, loss.offsets[attribute] + code] else loss.units[attribute]
                 else:

@@ -9,12 +9,12 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sfumato.kernels.clustering.prefix_search import Nearest, TreeWalk, find_nearest, new_nearest, new_walk, stand_on
 from sfumato.kernels.clustering.prefix_tree import Measure, PrefixTree, leave_tree, units_to
 from sfumato.kernels.jit import inlined, kernel
 from sfumato.kernels.predicates import RuleArrays, holds
+from sfumato.kernels.types import Int32s, Int64s, int64
 
 NOBODY = -1
 
@@ -48,14 +48,14 @@ class Chain(NamedTuple):
 
     all_before: bool
     k: int
-    counts: NDArray[np.int64]
-    pair_starts: NDArray[np.int64]
-    pair_values: NDArray[np.int32]
-    pair_counts: NDArray[np.int64]
-    pair_of: NDArray[np.int32]
-    order: NDArray[np.int64]
-    cards: NDArray[np.int64]
-    row: NDArray[np.int64]
+    counts: Int64s
+    pair_starts: Int64s
+    pair_values: Int32s
+    pair_counts: Int64s
+    pair_of: Int32s
+    order: Int64s
+    cards: Int64s
+    row: Int64s
 
 
 class Progressed(NamedTuple):
@@ -67,13 +67,13 @@ class Progressed(NamedTuple):
         int32 (n,): class of the record at each place, −1 for none yet.
     following : numpy.ndarray
         int64 (1,): no record before this place is left.
-    count : numpy.ndarray
+    classes : numpy.ndarray
         int64 (1,): classes so far.
     """
 
-    class_at: NDArray[np.int32]
-    following: NDArray[np.int64]
-    count: NDArray[np.int64]
+    class_at: Int32s
+    following: Int64s
+    classes: Int64s
 
 
 @kernel
@@ -109,15 +109,15 @@ def grow_similar(
             return False
         for one in range(size):
             _take(nearest.items[one], tree, chain, measure, done)
-        done.count[0] += 1
+        done.classes[0] += 1
     return True
 
 
 @kernel
 def nearest_classes(
-    members: NDArray[np.int64], starts: NDArray[np.int64], left: NDArray[np.int64], tree: PrefixTree,
+    members: Int64s, starts: Int64s, left: Int64s, tree: PrefixTree,
     measure: Measure, chain: Chain, done: Progressed,
-) -> NDArray[np.int32]:  # fmt: skip
+) -> Int32s:  # fmt: skip
     """Return the class whose first record, as it measured when the class was made, is nearest to each record left over.
 
     members : int64, places by class, rising within each; class ``i`` has ``members[starts[i] .. starts[i+1]-1]``.
@@ -150,7 +150,7 @@ def _enough(
     counts[:] = 0
     for one in range(nearest.size[0]):
         for column in range(values.shape[1]):
-            counts[rules.offsets[column] + np.int64(values[nearest.items[one], column])] += 1
+            counts[rules.offsets[column] + int64(values[nearest.items[one], column])] += 1
         if one + 1 >= k and holds(one + 1, counts, rules, scratch):
             return one + 1
     return 0
@@ -159,7 +159,7 @@ def _enough(
 @inlined
 def _take(place: int, tree: PrefixTree, chain: Chain, measure: Measure, done: Progressed) -> None:
     """Put the record at a place into the present class."""
-    done.class_at[place] = done.count[0]
+    done.class_at[place] = done.classes[0]
     record = tree.record_at[place]
     leave_tree(record, tree)
     for level in range(measure.categories):

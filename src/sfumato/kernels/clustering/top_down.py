@@ -13,6 +13,7 @@ from sfumato.kernels.clustering.class_loss import ClassLoss, pair_loss
 from sfumato.kernels.clustering.class_span import Span, loss_with, new_span, open_with, span_loss, widen
 from sfumato.kernels.clustering.ties import cell
 from sfumato.kernels.jit import inlined, kernel
+from sfumato.kernels.types import int64
 
 SCANS = 6
 """Looks for a record further away."""
@@ -33,7 +34,7 @@ def halved(codes: Any, record_of: Any, order: Any, k: int, loss: ClassLoss) -> A
     waiting = np.empty(len(rows) + 1, np.int64)
     first_side, second_side = new_span(loss), new_span(loss)
     count = 0
-    low = np.int64(0)
+    low = int64(0)
     waiting[0] = len(rows)
     left = 1
     # The ends of the ranges that wait, the nearest on top; each begins where the one above it ends.
@@ -70,14 +71,14 @@ def _halve(
 ) -> int:
     """Move the first side to the front; rows of each side keep their order. Returns how many they are."""
     one, other = _ends(codes, record_of, rows, loss)
-    open_with(codes, np.int64(record_of[rows[one]]), loss, first_side)
-    open_with(codes, np.int64(record_of[rows[other]]), loss, second_side)
+    open_with(codes, int64(record_of[rows[one]]), loss, first_side)
+    open_with(codes, int64(record_of[rows[other]]), loss, second_side)
     sizes = np.ones(2, np.int64)
     lost = np.zeros(2)
     stays = 0
     goes = 0
     for place in range(len(rows)):
-        record = np.int64(record_of[rows[place]])
+        record = int64(record_of[rows[place]])
         second = place == other
         if place not in (one, other):
             first_loss = loss_with(codes, record, loss, first_side)
@@ -109,13 +110,13 @@ def _halve(
 def _ends(codes: Any, record_of: Any, rows: Any, loss: ClassLoss) -> Any:
     """Return the places of two rows far apart: from the first to the furthest, from there to the furthest ..."""
     one, other = 0, 0
-    most = np.int64(-1)
+    most = int64(-1)
     for _ in range(SCANS):
         far = 0
-        apart = np.int64(-1)
+        apart = int64(-1)
         for place in range(len(rows)):
             if place != other:
-                lost = pair_loss(codes, np.int64(record_of[rows[place]]), np.int64(record_of[rows[other]]), loss)
+                lost = pair_loss(codes, int64(record_of[rows[place]]), int64(record_of[rows[other]]), loss)
                 if cell(2.0 * lost) > apart:
                     apart = cell(2.0 * lost)
                     far = place

@@ -23,6 +23,7 @@ from sfumato.kernels.clustering.local_classes import (
 )
 from sfumato.kernels.clustering.ties import cell, upper_edge
 from sfumato.kernels.jit import inlined, kernel
+from sfumato.kernels.types import int64
 
 
 @kernel
@@ -53,11 +54,11 @@ def help_undersized(
     span = new_span(loss)
     for one in range(low, high):
         while 0 < classes.sizes[one] < k:
-            small = np.int64(one)
+            small = int64(one)
             found, best = _cheapest_merger(codes, record_of, small, loss, classes)
             found, taken = _cheapest_donor(codes, record_of, small, k, found, best, loss, classes, span)
-            rows = rows_of(found, np.int64(-1), classes)
-            own = rows_of(small, np.int64(-1), classes)
+            rows = rows_of(found, int64(-1), classes)
+            own = rows_of(small, int64(-1), classes)
             drop_class(small, classes)
             drop_class(found, classes)
             if len(taken) > 0:
@@ -71,8 +72,8 @@ def help_undersized(
 @inlined
 def _cheapest_merger(codes: Any, record_of: Any, small: int, loss: ClassLoss, classes: LocalClasses) -> Any:
     end = len(classes.sizes)
-    found = np.int64(-1)
-    best = np.int64(2**62)
+    found = int64(-1)
+    best = int64(2**62)
     limit = np.inf
     one = classes.after[end]
     while one != end:
@@ -103,7 +104,7 @@ def _cheapest_donor(
             own = classes.sizes[donor] * own_loss(donor, loss, classes)
             bound = (upper_edge(best) + own) / k
             if least_with(small, classes.low[donor], classes.high[donor], loss, classes) <= bound:
-                rows = rows_of(donor, np.int64(-1), classes)
+                rows = rows_of(donor, int64(-1), classes)
                 taken = np.zeros(len(rows), np.bool_)
                 _span_of(codes, record_of, small, loss, classes, span)
                 if take_nearest(codes, record_of, rows, size, k, bound, taken, loss, span):
@@ -120,10 +121,10 @@ def _cheapest_donor(
 
 @inlined
 def _span_of(codes: Any, record_of: Any, one: int, loss: ClassLoss, classes: LocalClasses, span: Span) -> None:
-    open_with(codes, np.int64(record_of[one]), loss, span)
+    open_with(codes, int64(record_of[one]), loss, span)
     row = classes.following[one]
     while row >= 0:
-        widen(codes, np.int64(record_of[row]), loss, span)
+        widen(codes, int64(record_of[row]), loss, span)
         row = classes.following[row]
 
 
@@ -133,7 +134,7 @@ def _rest_loss(codes: Any, record_of: Any, rows: Any, taken: Any, loss: ClassLos
     count = 0
     for place in range(len(rows)):
         if not taken[place]:
-            record = np.int64(record_of[rows[place]])
+            record = int64(record_of[rows[place]])
             if count == 0:
                 open_with(codes, record, loss, span)
             else:

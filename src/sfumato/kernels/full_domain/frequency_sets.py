@@ -7,10 +7,10 @@ c classes, r rules, v values of all sensitive attributes together.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sfumato.kernels.jit import inlined, kernel
 from sfumato.kernels.predicates import RuleArrays, holds
+from sfumato.kernels.types import Flags, Int32s, Int64s, int64
 
 _MIX = 0x5BD1E995
 _LOW = 0x7FFFFFFF
@@ -18,14 +18,14 @@ _LOW = 0x7FFFFFFF
 
 @kernel
 def rolled_up(
-    codes: NDArray[np.int32],
-    weights: NDArray[np.int64],
-    columns: NDArray[np.int64],
-    starts: NDArray[np.int64],
-    climbs: NDArray[np.int32],
-    places: NDArray[np.int64],
+    codes: Int32s,
+    weights: Int64s,
+    columns: Int64s,
+    starts: Int64s,
+    climbs: Int32s,
+    places: Int64s,
     cells: int,
-) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+) -> tuple[Int32s, Int64s]:
     """Take some columns, replace their nodes by those of a higher level, and add up the weights of equal rows.
 
     codes : int32 (m, w), not negative. weights : int64 (m,). columns : int64 (u,), the columns to take. starts : int64
@@ -46,9 +46,9 @@ def rolled_up(
         # The candidate stands behind the rows that are kept, and stays when it is new.
         slot = 0
         for place in range(len(columns)):
-            code = np.int64(codes[row, columns[place]])
+            code = int64(codes[row, columns[place]])
             if starts[place] >= 0:
-                code = np.int64(climbs[starts[place] + code])
+                code = int64(climbs[starts[place] + code])
             rows[count, place] = code
             slot = slot + code * places[place] if cells > 0 else _mixed(slot, code)
         if cells == 0:
@@ -72,7 +72,7 @@ def _mixed(hashed: int, code: int) -> int:
 
 
 @inlined
-def _equal(rows: NDArray[np.int32], one: int, other: int) -> bool:
+def _equal(rows: Int32s, one: int, other: int) -> bool:
     for place in range(rows.shape[1]):  # noqa: SIM110 - all() over a generator does not compile
         if rows[one, place] != rows[other, place]:
             return False
@@ -80,9 +80,7 @@ def _equal(rows: NDArray[np.int32], one: int, other: int) -> bool:
 
 
 @kernel
-def records_of_nodes(
-    codes: NDArray[np.int32], weights: NDArray[np.int64], kept: NDArray[np.bool_], offsets: NDArray[np.int64]
-) -> NDArray[np.int64]:
+def records_of_nodes(codes: Int32s, weights: Int64s, kept: Flags, offsets: Int64s) -> Int64s:
     """Count the records of the kept rows by the node that they have, int64 (offsets[p],).
 
     codes : int32 (m, w). weights : int64 (m,). kept : bool (m,). offsets : int64 (p + 1,), where the nodes of each
@@ -98,13 +96,13 @@ def records_of_nodes(
 
 @kernel
 def judged(
-    class_of: NDArray[np.int32],
+    class_of: Int32s,
     count: int,
-    codes: NDArray[np.int32],
+    codes: Int32s,
     first: int,
-    weights: NDArray[np.int64],
+    weights: Int64s,
     rules: RuleArrays,
-) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+) -> tuple[Int64s, Flags]:
     """Count the records of every class and decide whether it satisfies every rule.
 
     class_of : int32 (m,). codes : int32 (m, p + s), `first` = p. weights : int64 (m,).
@@ -130,7 +128,7 @@ def judged(
 
 
 @inlined
-def _by_class(class_of: NDArray[np.int32], count: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def _by_class(class_of: Int32s, count: int) -> tuple[Int64s, Int64s]:
     starts = np.zeros(count + 1, dtype=np.int64)
     for number in class_of:
         starts[number + 1] += 1

@@ -11,10 +11,10 @@ begins.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sfumato.kernels.jit import kernel
 from sfumato.kernels.predicates import RuleArrays, holds
+from sfumato.kernels.types import Codes, Flags, Int32s, Int64s, int64
 
 # An odd multiplier below 2**31: times 32 bits it stays below 2**63, so that mixing never overflows, compiled or not.
 _MIX = 0x5BD1E995
@@ -23,15 +23,15 @@ _LOW = 0x7FFFFFFF
 
 @kernel
 def classes_at(
-    codes: NDArray[np.unsignedinteger],
-    weights: NDArray[np.int64],
-    prefix: NDArray[np.int32],
-    columns: NDArray[np.int64],
-    at: NDArray[np.int64],
-    shifts: NDArray[np.int64],
+    codes: Codes,
+    weights: Int64s,
+    prefix: Int32s,
+    columns: Int64s,
+    at: Int64s,
+    shifts: Int64s,
     bits: int,
-    nodes: NDArray[np.int64],
-) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int64]]:
+    nodes: Int64s,
+) -> tuple[Int32s, Int32s, Int64s]:
     """Group records that are equal on the chosen levels of some attributes.
 
     codes : unsigned (m, q). weights : int64 (m,). prefix : int32 (m,), a number that counts as one attribute more and
@@ -55,10 +55,10 @@ def classes_at(
     sizes = np.empty(records, dtype=np.int64)
     count = 0
     for record in range(records):
-        key = np.int64(prefix[record]) if len(prefix) else np.int64(0)
+        key = int64(prefix[record]) if len(prefix) else int64(0)
         for place in range(len(columns)):
             column = columns[place]
-            key |= nodes[at[column] + np.int64(codes[record, column])] << shifts[place]
+            key |= nodes[at[column] + int64(codes[record, column])] << shifts[place]
         if direct:
             slot = key
         else:
@@ -84,15 +84,15 @@ def classes_at(
 
 @kernel
 def judged(
-    class_of: NDArray[np.int32],
-    sizes: NDArray[np.int64],
-    kept: NDArray[np.bool_],
-    weights: NDArray[np.int64],
-    values: NDArray[np.unsignedinteger],
-    value_of: NDArray[np.int64],
-    starts: NDArray[np.int64],
+    class_of: Int32s,
+    sizes: Int64s,
+    kept: Flags,
+    weights: Int64s,
+    values: Codes,
+    value_of: Int64s,
+    starts: Int64s,
     rules: RuleArrays,
-) -> NDArray[np.bool_]:
+) -> Flags:
     """Tell which of the `kept` classes satisfy every rule; bool (c,).
 
     class_of : int32 (m,). sizes : int64 (c,). kept : bool (c,). values : unsigned (m, s), the value of each record,
@@ -110,17 +110,17 @@ def judged(
             for place in range(begin, stop):
                 record = order[place]
                 for column in range(values.shape[1]):
-                    counts[value_of[starts[column] + np.int64(values[record, column])]] += weights[record]
+                    counts[value_of[starts[column] + int64(values[record, column])]] += weights[record]
             good[owner] = holds(sizes[owner], counts, rules, scratch)
             for place in range(begin, stop):
                 for column in range(values.shape[1]):
-                    counts[value_of[starts[column] + np.int64(values[order[place], column])]] = 0
+                    counts[value_of[starts[column] + int64(values[order[place], column])]] = 0
         begin = stop
     return good
 
 
 @kernel
-def _by_class(class_of: NDArray[np.int32], count: int) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+def _by_class(class_of: Int32s, count: int) -> tuple[Int32s, Int64s]:
     """Return the records class by class, int32 (m,), and where each class ends, int64 (c,). Counting sort, O(m + c)."""
     stops = np.zeros(count, dtype=np.int64)
     for owner in class_of:
@@ -138,30 +138,30 @@ def _by_class(class_of: NDArray[np.int32], count: int) -> tuple[NDArray[np.int32
 
 @kernel
 def value_totals(
-    class_of: NDArray[np.int32],
-    kept: NDArray[np.bool_],
-    weights: NDArray[np.int64],
-    values: NDArray[np.unsignedinteger],
-    starts: NDArray[np.int64],
+    class_of: Int32s,
+    kept: Flags,
+    weights: Int64s,
+    values: Codes,
+    starts: Int64s,
     size: int,
-) -> NDArray[np.int64]:
+) -> Int64s:
     """Count the values of the records whose class is kept; int64 (size,), attribute ``a`` from ``starts[a]`` on."""
     totals = np.zeros(size, dtype=np.int64)
     for record in range(len(class_of)):
         if kept[class_of[record]]:
             for column in range(values.shape[1]):
-                totals[starts[column] + np.int64(values[record, column])] += weights[record]
+                totals[starts[column] + int64(values[record, column])] += weights[record]
     return totals
 
 
 @kernel
 def smallest_class(
-    codes: NDArray[np.unsignedinteger],
-    firsts: NDArray[np.int32],
-    sizes: NDArray[np.int64],
-    kept: NDArray[np.bool_],
-    at: NDArray[np.int64],
-    nodes: NDArray[np.int64],
+    codes: Codes,
+    firsts: Int32s,
+    sizes: Int64s,
+    kept: Flags,
+    at: Int64s,
+    nodes: Int64s,
 ) -> int:
     """Return the smallest kept class, −1 for none; of equal ones that whose nodes come first, attribute by attribute.
 
@@ -175,8 +175,8 @@ def smallest_class(
             found = owner
             continue
         for column in range(codes.shape[1]):
-            here = nodes[at[column] + np.int64(codes[firsts[owner], column])]
-            there = nodes[at[column] + np.int64(codes[firsts[found], column])]
+            here = nodes[at[column] + int64(codes[firsts[owner], column])]
+            there = nodes[at[column] + int64(codes[firsts[found], column])]
             if here != there:
                 if here < there:
                     found = owner
@@ -186,14 +186,14 @@ def smallest_class(
 
 @kernel
 def cell_sums(
-    codes: NDArray[np.unsignedinteger],
-    firsts: NDArray[np.int32],
-    sizes: NDArray[np.int64],
-    kept: NDArray[np.bool_],
-    at: NDArray[np.int64],
-    costs: NDArray[np.int64],
-    full: NDArray[np.int64],
-) -> NDArray[np.int64]:
+    codes: Codes,
+    firsts: Int32s,
+    sizes: Int64s,
+    kept: Flags,
+    at: Int64s,
+    costs: Int64s,
+    full: Int64s,
+) -> Int64s:
     """Sum what the cells of each attribute cost on the chosen levels; int64 (q,).
 
     costs : int64 (e,), one cell. full : int64 (q,), a cell of a suppressed record. O(c · q).
@@ -206,7 +206,7 @@ def cell_sums(
             continue
         record = firsts[owner]
         for column in range(codes.shape[1]):
-            sums[column] += sizes[owner] * costs[at[column] + np.int64(codes[record, column])]
+            sums[column] += sizes[owner] * costs[at[column] + int64(codes[record, column])]
     for column in range(codes.shape[1]):
         sums[column] += suppressed * full[column]
     return sums
@@ -214,17 +214,17 @@ def cell_sums(
 
 @kernel
 def lost_sums(
-    codes: NDArray[np.unsignedinteger],
-    weights: NDArray[np.int64],
-    class_of: NDArray[np.int32],
-    lost: NDArray[np.bool_],
-    starts: NDArray[np.int64],
-    widths: NDArray[np.int64],
-    low: NDArray[np.int64],
-    high: NDArray[np.int64],
-    costs: NDArray[np.int64],
-    full: NDArray[np.int64],
-) -> NDArray[np.int64]:
+    codes: Codes,
+    weights: Int64s,
+    class_of: Int32s,
+    lost: Flags,
+    starts: Int64s,
+    widths: Int64s,
+    low: Int64s,
+    high: Int64s,
+    costs: Int64s,
+    full: Int64s,
+) -> Int64s:
     """Sum what it adds to each attribute, on each level, that the records of `lost` classes are suppressed.
 
     low, high : int64 (q,), the levels to look at. Returns int64 (q, 1 + most levels), 0 outside of them.
@@ -235,7 +235,7 @@ def lost_sums(
         if not lost[class_of[record]]:
             continue
         for column in range(codes.shape[1]):
-            entry = starts[column] + low[column] * widths[column] + np.int64(codes[record, column])
+            entry = starts[column] + low[column] * widths[column] + int64(codes[record, column])
             for level in range(low[column], high[column] + 1):
                 sums[column, level] += weights[record] * (full[column] - costs[entry])
                 entry += widths[column]

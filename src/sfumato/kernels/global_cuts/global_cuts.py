@@ -12,7 +12,6 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sfumato.kernels.global_cuts.product_cells import (
     LEFT,
@@ -28,6 +27,7 @@ from sfumato.kernels.global_cuts.product_cells import (
 from sfumato.kernels.jit import inlined, kernel
 from sfumato.kernels.predicates import RuleArrays, holds
 from sfumato.kernels.space import NUMERIC, TREE, Space
+from sfumato.kernels.types import Flags, Int64s, int64
 
 BEST = 0  # where the loss falls most
 MEDIAN = 1  # after the lower median
@@ -81,12 +81,12 @@ class Nodes(NamedTuple):
         int64 (q,): children of the roots.
     """
 
-    low: NDArray[np.int64]
-    stop: NDArray[np.int64]
-    first: NDArray[np.int64]
-    last: NDArray[np.int64]
-    root_first: NDArray[np.int64]
-    root_last: NDArray[np.int64]
+    low: Int64s
+    stop: Int64s
+    first: Int64s
+    last: Int64s
+    root_first: Int64s
+    root_last: Int64s
 
 
 class Sweep(NamedTuple):
@@ -104,13 +104,13 @@ class Sweep(NamedTuple):
         int64, same length: published records with each code.
     """
 
-    given_up: NDArray[np.bool_]
-    open: NDArray[np.int64]
-    breaks: NDArray[np.int64]
-    left: NDArray[np.int64]
-    right: NDArray[np.int64]
-    penalty: NDArray[np.int64]
-    present: NDArray[np.int64]
+    given_up: Flags
+    open: Int64s
+    breaks: Int64s
+    left: Int64s
+    right: Int64s
+    penalty: Int64s
+    present: Int64s
 
 
 @kernel
@@ -134,7 +134,7 @@ def new_sweep(space: Space) -> Sweep:
 @inlined
 def cost_of_suppressing(cell: int, records: int, everything: float, cutting: Cutting, cells: ProductCells) -> int:
     """Return what the loss grows by when records of a cell are suppressed, in multiples of 1 / scale."""
-    return records * np.int64((everything - cells.loss[cell]) * cutting.scale)
+    return records * int64((everything - cells.loss[cell]) * cutting.scale)
 
 
 @kernel
@@ -149,16 +149,16 @@ def weigh_children(
     """
     everything = space.weights.sum()
     saved = 0.0
-    penalty = np.int64(0)
-    failing = np.int64(0)
-    least = np.int64(2**62)
+    penalty = int64(0)
+    failing = int64(0)
+    least = int64(2**62)
     for child in range(part_count(attribute, node, stop, layout, nodes)):
         part_low, part_stop, _ = tree_part(attribute, node, child, layout, nodes)
         touched = collect(attribute, part_low, part_stop, layout, space, cells)
         judge(
             attribute, part_low, part_stop, touched, cutting.smallest, cutting.ruled, layout, space, rules, cells
         )  # fmt: skip
-        kept = np.int64(0)
+        kept = int64(0)
         empty = False
         for index in range(touched):
             cell = cells.touched[index]
@@ -181,9 +181,9 @@ def weigh_children(
 def part_count(attribute: int, node: int, stop: int, layout: SortedAttributes, nodes: Nodes) -> int:
     """Into how many regions a node is cut; the missing value is one."""
     if node != ROOT:
-        return nodes.last[node] - nodes.first[node]
+        return int64(nodes.last[node] - nodes.first[node])
     children = max(1, nodes.root_last[attribute] - nodes.root_first[attribute])
-    return children + (1 if stop > layout.sizes[attribute] else 0)
+    return int64(children + (1 if stop > layout.sizes[attribute] else 0))
 
 
 @inlined
@@ -220,22 +220,22 @@ def weigh_places(
     _count_present(attribute, low, touched, layout, cells, sweep)
     places = _places(attribute, low, stop, end, layout, space, cutting, sweep)
     _open_places(attribute, low, end, places, space, cutting, cells, sweep)
-    missing_fails = np.int64(0)
+    missing_fails = int64(0)
     if sweep.open[end - low] > 0:
         for index in range(touched):
             lost = _judge_cell(
                 attribute, low, end, cells.touched[index], layout, space, rules, cutting, cells, sweep
             )  # fmt: skip
             if lost < 0:
-                missing_fails = np.int64(-1)
+                missing_fails = int64(-1)
                 break
             missing_fails += lost
-    place, saved, failing = NO_PLACE, 0.0, np.int64(0)
+    place, saved, failing = NO_PLACE, 0.0, int64(0)
     if missing_fails >= 0:
         place, saved, failing = _choose(
             attribute, low, stop, end, places, missing_fails, loss, layout, space, cutting, cells, sweep
         )  # fmt: skip
-    least = np.int64(0)
+    least = int64(0)
     if place != NO_PLACE and cutting.per_anonymity:
         least = _smallest_at(attribute, end, place, touched, layout, cutting, cells)
     forget(touched, cells)
@@ -267,11 +267,11 @@ def _places(
     """Return the places of the median rules in the order of their choice, NO_PLACE for none; not read by BEST."""
     if cutting.place == BEST:
         return NO_PLACE, NO_PLACE, NO_PLACE
-    size = np.int64(0)
+    size = int64(0)
     for code in range(low, end):
         size += sweep.present[code - low]
     median = low
-    below = np.int64(0)
+    below = int64(0)
     while median < end - 1 and 2 * (below + sweep.present[median - low]) < size:
         below += sweep.present[median - low]
         median += 1
@@ -313,7 +313,7 @@ def _judge_cell(
         present -= 1
     if present == begin:
         return 0
-    missing = np.int64(0)
+    missing = int64(0)
     for place in range(present, stop):
         missing += layout.weights[cells.grouped[place]]
     size = cells.part[cell] - missing
@@ -341,7 +341,7 @@ def _judge_cell(
             cost = cost_of_suppressing(cell, missing, everything, cutting, cells)
             sweep.penalty[0] += cost
             sweep.penalty[end - low] -= cost
-    below = np.int64(0)
+    below = int64(0)
     for place in range(begin, present):
         record = cells.grouped[place]
         following = layout.codes[attribute, record]
@@ -417,14 +417,14 @@ def _choose(
 ) -> tuple[int, float, int]:  # fmt: skip
     """Choose among the allowable places; those that break a cell for good are given up."""
     first = space.offsets[attribute]
-    size = np.int64(0)
+    size = int64(0)
     for code in range(low, end):
         size += sweep.present[code - low]
-    missing = sweep.present[end - low] if stop > end else np.int64(0)
+    missing = sweep.present[end - low] if stop > end else int64(0)
     aside = (missing - missing_fails) * loss
-    chosen, best, best_score, suppressed = NO_PLACE, 0.0, -math.inf, np.int64(0)
+    chosen, best, best_score, suppressed = NO_PLACE, 0.0, -math.inf, int64(0)
     rank = 3
-    breaks = left_fails = right_fails = penalty = below = np.int64(0)
+    breaks = left_fails = right_fails = penalty = below = int64(0)
     for code in range(low, end):
         place = code - low
         breaks += sweep.breaks[place]
@@ -464,11 +464,11 @@ def _smallest_at(
     attribute: int, end: int, place: int, touched: int, layout: SortedAttributes, cutting: Cutting, cells: ProductCells
 ) -> int:
     """Count the smallest part that a cut leaves; parts below the smallest size are going to be suppressed."""
-    least = np.int64(2**62)
+    least = int64(2**62)
     for index in range(touched):
         cell = cells.touched[index]
-        below = np.int64(0)
-        above = np.int64(0)
+        below = int64(0)
+        above = int64(0)
         for position in range(cells.ends[cell] - cells.found[cell], cells.ends[cell]):
             record = cells.grouped[position]
             code = layout.codes[attribute, record]
@@ -486,4 +486,4 @@ def _smallest_at(
 @inlined
 def is_tree(attribute: int, space: Space) -> bool:
     """Whether regions of the attribute are nodes of a hierarchy."""
-    return space.kinds[attribute] == TREE
+    return bool(space.kinds[attribute] == TREE)

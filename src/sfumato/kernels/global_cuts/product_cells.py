@@ -12,11 +12,11 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sfumato.kernels.jit import inlined, kernel
 from sfumato.kernels.predicates import RuleArrays, holds
 from sfumato.kernels.space import NUMERIC, Space
+from sfumato.kernels.types import Flags, Floats, Int32s, Int64s, float64, int64
 
 CLASSES = 0  # how many cells there are, dead ones included
 REGIONS = 1  # how many regions there are, cut ones included
@@ -51,13 +51,13 @@ class SortedAttributes(NamedTuple):
         int64 (q,): all codes.
     """
 
-    codes: NDArray[np.int32]
-    sensitive: NDArray[np.int32]
-    weights: NDArray[np.int64]
-    rows: NDArray[np.int32]
-    starts: NDArray[np.int64]
-    sizes: NDArray[np.int64]
-    cardinalities: NDArray[np.int64]
+    codes: Int32s
+    sensitive: Int32s
+    weights: Int64s
+    rows: Int32s
+    starts: Int64s
+    sizes: Int64s
+    cardinalities: Int64s
 
 
 class ProductCells(NamedTuple):
@@ -91,26 +91,26 @@ class ProductCells(NamedTuple):
         float64, for the rules.
     """
 
-    of_record: NDArray[np.int32]
-    sizes: NDArray[np.int64]
-    records: NDArray[np.int64]
-    loss: NDArray[np.float64]
-    counters: NDArray[np.int64]
-    touched: NDArray[np.int32]
-    found: NDArray[np.int64]
-    part: NDArray[np.int64]
-    grouped: NDArray[np.int32]
-    ends: NDArray[np.int64]
-    fails: NDArray[np.bool_]
-    target: NDArray[np.int64]
-    whole: NDArray[np.int64]
-    left: NDArray[np.int64]
-    right: NDArray[np.int64]
-    scratch: NDArray[np.float64]
+    of_record: Int32s
+    sizes: Int64s
+    records: Int64s
+    loss: Floats
+    counters: Int64s
+    touched: Int32s
+    found: Int64s
+    part: Int64s
+    grouped: Int32s
+    ends: Int64s
+    fails: Flags
+    target: Int64s
+    whole: Int64s
+    left: Int64s
+    right: Int64s
+    scratch: Floats
 
 
 @kernel
-def sorted_rows(codes: NDArray[np.int32], cardinalities: NDArray[np.int64]) -> Any:
+def sorted_rows(codes: Int32s, cardinalities: Int64s) -> Any:
     """Sort the records by each attribute: `rows` and `starts` of :class:`SortedAttributes`. Counting, O(q m + M)."""
     q, m = codes.shape
     rows = np.empty((q, m), np.int32)
@@ -133,7 +133,7 @@ def sorted_rows(codes: NDArray[np.int32], cardinalities: NDArray[np.int64]) -> A
 
 @kernel
 def start_cells(
-    of_record: NDArray[np.int32], count: int, limit: int, low: NDArray[np.int64], stop: NDArray[np.int64],
+    of_record: Int32s, count: int, limit: int, low: Int64s, stop: Int64s,
     layout: SortedAttributes, space: Space, rules: RuleArrays,
 ) -> ProductCells:  # fmt: skip
     """Start from cells that hold.
@@ -189,13 +189,15 @@ def range_loss(attribute: int, low: int, stop: int, layout: SortedAttributes, sp
         return 0.0
     weight = space.weights[attribute]
     if stop > size or (low == 0 and stop == size and space.kinds[attribute] != NUMERIC):
-        return weight
+        return float64(weight)
     if space.kinds[attribute] != NUMERIC:
-        return weight * (stop - low) / space.sizes[attribute]
+        return float64(weight * (stop - low) / space.sizes[attribute])
     if space.scales[attribute] == 0:
         return 0.0
     first = space.offsets[attribute]
-    return weight * (space.positions[first + stop - 1] - space.positions[first + low]) / space.scales[attribute]
+    return float64(
+        weight * (space.positions[first + stop - 1] - space.positions[first + low]) / space.scales[attribute]
+    )
 
 
 @inlined
@@ -325,7 +327,7 @@ def _number(cell: int, change: float, cells: ProductCells) -> None:
 @kernel
 def count_least(cells: ProductCells) -> None:
     """Count the smallest cell anew, as it takes after a suppression. O(m)."""
-    least = np.int64(2**62)
+    least = int64(2**62)
     for record in range(len(cells.of_record)):
         if cells.of_record[record] >= 0:
             least = min(least, cells.sizes[cells.of_record[record]])

@@ -13,7 +13,6 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sfumato.kernels.global_cuts.global_cuts import (
     LEAF,
@@ -49,6 +48,7 @@ from sfumato.kernels.global_cuts.product_cells import (
 from sfumato.kernels.jit import inlined, kernel
 from sfumato.kernels.predicates import RuleArrays
 from sfumato.kernels.space import Space
+from sfumato.kernels.types import Floats, Int64s, float64
 
 WAITS = 0  # may still be cut
 GIVEN_UP = 1  # cannot be cut, and is published
@@ -84,20 +84,20 @@ class RegionQueue(NamedTuple):
         int64 (2 leaves,): the tournament; entry 1 is the best region, −1 stands for none.
     """
 
-    attribute: NDArray[np.int64]
-    low: NDArray[np.int64]
-    stop: NDArray[np.int64]
-    node: NDArray[np.int64]
-    loss: NDArray[np.float64]
-    ceiling: NDArray[np.float64]
-    saved: NDArray[np.float64]
-    least: NDArray[np.int64]
-    failing: NDArray[np.int64]
-    place: NDArray[np.int64]
-    version: NDArray[np.int64]
-    state: NDArray[np.int64]
-    key: NDArray[np.float64]
-    winner: NDArray[np.int64]
+    attribute: Int64s
+    low: Int64s
+    stop: Int64s
+    node: Int64s
+    loss: Floats
+    ceiling: Floats
+    saved: Floats
+    least: Int64s
+    failing: Int64s
+    place: Int64s
+    version: Int64s
+    state: Int64s
+    key: Floats
+    winner: Int64s
 
 
 @kernel
@@ -188,18 +188,18 @@ def _play_all(regions: RegionQueue, count: int) -> None:
 @inlined
 def _score(region: int, cutting: Cutting, cells: ProductCells, regions: RegionQueue) -> float:
     if cutting.widest:
-        return regions.loss[region]
+        return float64(regions.loss[region])
     price = 1.0 + cutting.thrift * regions.failing[region]
     if cutting.per_anonymity:
         price += cells.counters[LEAST] - min(cells.counters[LEAST], regions.least[region])
-    return regions.saved[region] / price
+    return float64(regions.saved[region] / price)
 
 
 @inlined
 def _key(region: int, cutting: Cutting, cells: ProductCells, regions: RegionQueue) -> float:
     """Return the score of the last time, or before the first time one that the region cannot exceed."""
     if regions.version[region] < 0 and not cutting.widest:
-        return regions.ceiling[region]
+        return float64(regions.ceiling[region])
     return _score(region, cutting, cells, regions)
 
 

@@ -13,12 +13,12 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sfumato.kernels.global_cuts.product_cells import SortedAttributes, bounds_of, count_in
 from sfumato.kernels.jit import inlined, kernel
 from sfumato.kernels.predicates import RuleArrays, holds
 from sfumato.kernels.space import Space
+from sfumato.kernels.types import Flags, Floats, Int32s, Int64s, int64
 
 BELOW = 0  # some child is not published yet
 CANDIDATE = 1  # all children are published
@@ -52,14 +52,14 @@ class HierarchyForest(NamedTuple):
         int64 (t,): random, below PRIME.
     """
 
-    attribute: NDArray[np.int64]
-    low: NDArray[np.int64]
-    stop: NDArray[np.int64]
-    parent: NDArray[np.int64]
-    children: NDArray[np.int64]
-    loss: NDArray[np.float64]
-    cost: NDArray[np.float64]
-    hash: NDArray[np.int64]
+    attribute: Int64s
+    low: Int64s
+    stop: Int64s
+    parent: Int64s
+    children: Int64s
+    loss: Floats
+    cost: Floats
+    hash: Int64s
 
 
 class Merging(NamedTuple):
@@ -110,37 +110,37 @@ class Merging(NamedTuple):
     ruled: bool
     limit: int
     scale: float
-    state: NDArray[np.int64]
-    waiting: NDArray[np.int64]
-    weighed: NDArray[np.int64]
-    score: NDArray[np.float64]
-    node_of: NDArray[np.int32]
-    merged: NDArray[np.int64]
-    total: NDArray[np.float64]
-    counters: NDArray[np.int64]
-    of_record: NDArray[np.int32]
-    member: NDArray[np.int32]
-    sizes: NDArray[np.int64]
-    hash: NDArray[np.int64]
-    fails: NDArray[np.bool_]
-    loss: NDArray[np.float64]
-    slots: NDArray[np.int32]
-    touched: NDArray[np.int32]
-    group_of: NDArray[np.int32]
-    group_member: NDArray[np.int32]
-    group_slot: NDArray[np.int32]
-    group_size: NDArray[np.int64]
-    group_failing: NDArray[np.int64]
-    group_end: NDArray[np.int64]
-    group_fails: NDArray[np.bool_]
-    grouped: NDArray[np.int32]
-    counts: NDArray[np.int64]
-    scratch: NDArray[np.float64]
+    state: Int64s
+    waiting: Int64s
+    weighed: Int64s
+    score: Floats
+    node_of: Int32s
+    merged: Int64s
+    total: Floats
+    counters: Int64s
+    of_record: Int32s
+    member: Int32s
+    sizes: Int64s
+    hash: Int64s
+    fails: Flags
+    loss: Floats
+    slots: Int32s
+    touched: Int32s
+    group_of: Int32s
+    group_member: Int32s
+    group_slot: Int32s
+    group_size: Int64s
+    group_failing: Int64s
+    group_end: Int64s
+    group_fails: Flags
+    grouped: Int32s
+    counts: Int64s
+    scratch: Floats
 
 
 @kernel
 def start_merging(
-    smallest: int, ruled: bool, limit: int, scale: float, of_record: NDArray[np.int32], count: int,
+    smallest: int, ruled: bool, limit: int, scale: float, of_record: Int32s, count: int,
     layout: SortedAttributes, space: Space, rules: RuleArrays, forest: HierarchyForest,
 ) -> Merging:  # fmt: skip
     """Publish every leaf. of_record : int32 (m,), the cell of each record then; count : how many cells there are."""
@@ -239,7 +239,7 @@ def _fill_cells(
 
 @inlined
 def _node_at(attribute: int, record: int, layout: SortedAttributes, space: Space, merging: Merging) -> int:
-    return merging.node_of[space.offsets[attribute] + layout.codes[attribute, record]]
+    return int64(merging.node_of[space.offsets[attribute] + layout.codes[attribute, record]])
 
 
 @inlined
@@ -260,7 +260,7 @@ def _charge(cell: int, sign: int, space: Space, merging: Merging) -> None:
     """Count a failing cell in, or out."""
     everything = space.weights.sum()
     merging.counters[FAILING] += sign * max(merging.sizes[cell], 1)
-    penalty = merging.sizes[cell] * np.int64((everything - merging.loss[cell]) * merging.scale)
+    penalty = merging.sizes[cell] * int64((everything - merging.loss[cell]) * merging.scale)
     merging.counters[PENALTY] += sign * penalty
 
 

@@ -7,23 +7,23 @@ z codes of all attributes together, w words of 64 classes.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sfumato.kernels.bits import EMPTY, lowest, single, without_lowest
 from sfumato.kernels.jit import inlined, kernel
+from sfumato.kernels.types import Codes, Int32s, Int64s, Words
 
 
 @kernel
 def covered_people(
-    people: NDArray[np.unsignedinteger],
-    weights: NDArray[np.int64],
-    label_of: NDArray[np.int64],
-    runs: NDArray[np.int64],
-    low: NDArray[np.int32],
-    high: NDArray[np.int32],
-    rows: NDArray[np.int64],
+    people: Codes,
+    weights: Int64s,
+    label_of: Int64s,
+    runs: Int64s,
+    low: Int32s,
+    high: Int32s,
+    rows: Int64s,
     words: int,
-) -> NDArray[np.int64]:
+) -> Int64s:
     """Count the people whose every code is covered by the labels of a class; int64 (c,).
 
     people : unsigned (m, q). weights : int64 (m,), people behind each. label_of : int64 (c, q), labels numbered through
@@ -50,14 +50,14 @@ def covered_people(
 
 @inlined
 def _tabulate(
-    table: NDArray[np.uint64],
+    table: Words,
     first: int,
     beyond: int,
-    label_of: NDArray[np.int64],
-    runs: NDArray[np.int64],
-    low: NDArray[np.int32],
-    high: NDArray[np.int32],
-    rows: NDArray[np.int64],
+    label_of: Int64s,
+    runs: Int64s,
+    low: Int32s,
+    high: Int32s,
+    rows: Int64s,
 ) -> None:
     """Set, for every code, the bits of the classes ``first .. beyond-1`` that cover it."""
     table[:] = EMPTY

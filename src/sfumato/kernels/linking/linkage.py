@@ -10,72 +10,141 @@ that, neighbouring codes share a row, and the classes that are left are tested o
 
 from __future__ import annotations
 
-from typing import Any
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from sfumato.kernels.bits import EMPTY, lowest, single, without_lowest
-from sfumato.kernels.jit import inlined, kernel
+from sfumato.kernels.bits import EMPTY, ONE, lowest, single, without_lowest
+from sfumato.kernels.jit import borrowing, linear, sized
+from sfumato.kernels.types import Floats, Int32s, Int64s, Words
 
 UNKNOWN = -1
 """Code of a value that the register does not tell; it fits every class."""
 
 
-@kernel
-def covering_classes(
-    label_of: NDArray[np.int32],
-    runs: NDArray[np.int64],
-    low: NDArray[np.int32],
-    high: NDArray[np.int32],
-    rows: NDArray[np.int64],
-    shifts: NDArray[np.int64],
-) -> NDArray[np.uint64]:
-    """Tabulate which classes cover each code, or one of the codes that share a row.
+class Coverage(NamedTuple):
+    """What classes cover, and where the table of bits has it.
 
-    label_of : int32 (c, q), labels numbered through all attributes. runs : int64 (g + 1,), label ``i`` owns the runs
-    ``runs[i] .. runs[i+1]-1`` of low and high, int32 (r,). rows : int64 (q + 1,), the first row of each attribute.
-    shifts : int64 (q,), a code's row is ``code >> shift`` below that. Returns uint64 (rows, w). Cost: the covered pairs
-    of a class and a row.
+    Attributes
+    ----------
+    label_of : numpy.ndarray
+        int32 (c, q), labels numbered through all attributes.
+    runs : numpy.ndarray
+        int64 (g + 1,), label ``i`` owns the runs ``runs[i] .. runs[i+1]-1`` of low and high.
+    low, high : numpy.ndarray
+        int32 (r,).
+    rows : numpy.ndarray
+        int64 (q + 1,), the first row of each attribute.
+    shifts : numpy.ndarray
+        int64 (q,), a code's row is ``code >> shift`` below that.
     """
-    classes = label_of.shape[0]
-    table = np.zeros((rows[-1], (classes + 63) // 64), dtype=np.uint64)
-    for attribute in range(label_of.shape[1]):
-        first, shift = rows[attribute], shifts[attribute]
+
+    label_of: Int32s
+    runs: Int64s
+    low: Int32s
+    high: Int32s
+    rows: Int64s
+    shifts: Int64s
+
+
+class ClassValues(NamedTuple):
+    """Compressed rows of sensitive counts.
+
+    Attributes
+    ----------
+    starts : numpy.ndarray
+        int64 (c + 1,).
+    values : numpy.ndarray
+        int32 (z,).
+    counts : numpy.ndarray
+        int64 (z,).
+    """
+
+    starts: Int64s
+    values: Int32s
+    counts: Int64s
+
+
+def looking(people: Int32s, coverage: Coverage, table: Words, *_: object) -> float:
+    """Say how many steps a kernel takes that looks for the classes of all people."""
+    return float(people.size * table.shape[1])
+
+
+@linear
+def covering_classes(coverage: Coverage) -> Words:
+    """Tabulate which classes cover each code, or one of the codes that share a row; uint64 (rows, w).
+
+    Cost: the covered pairs of a class and a row.
+    """
+    classes = coverage.label_of.shape[0]
+    table = np.zeros((coverage.rows[-1], (classes + 63) // 64), dtype=np.uint64)
+    for attribute in range(coverage.label_of.shape[1]):
+        first, shift = coverage.rows[attribute], coverage.shifts[attribute]
         for owner in range(classes):
             bit = single(owner & 63)
-            label = label_of[owner, attribute]
-            for run in range(runs[label], runs[label + 1]):
-                for row in range(low[run] >> shift, (high[run] >> shift) + 1):
+            label = coverage.label_of[owner, attribute]
+            for run in range(coverage.runs[label], coverage.runs[label + 1]):
+                for row in range(coverage.low[run] >> shift, (coverage.high[run] >> shift) + 1):
                     table[first + row, owner >> 6] |= bit
     return table
 
 
-@kernel
+@borrowing
+def fitting_classes(people: Int32s, person: int, coverage: Coverage, table: Words, most: int, fitting: Int64s) -> int:
+    """List the classes whose labels all cover a person's values, `most` of them, in rising order; return how many.
+
+    people : int32 (m, q), codes, `UNKNOWN` where the register tells nothing. table : as :func:`covering_classes`
+    returns it. fitting : int64, room for `most`. Cost O(w · q + the fitting classes).
+    """
+    classes = len(coverage.label_of)
+    found = 0
+    for word in range(table.shape[1]):
+        left = classes - 64 * word
+        bits = ~EMPTY if left >= 64 else single(left) - ONE
+        for attribute in range(people.shape[1]):
+            code = people[person, attribute]
+            if code >= 0:
+                bits = bits & table[coverage.rows[attribute] + (code >> coverage.shifts[attribute]), word]
+        while bits != EMPTY:
+            owner = 64 * word + lowest(bits)
+            bits = without_lowest(bits)
+            if _does_fit(people, person, owner, coverage):
+                fitting[found] = owner
+                found += 1
+                if found == most:
+                    return found
+    return found
+
+
+@borrowing
+def _does_fit(people: Int32s, person: int, owner: int, coverage: Coverage) -> bool:
+    """Tell whether a class covers the person's values where codes share rows; the table has settled the others."""
+    for attribute in range(people.shape[1]):
+        code = people[person, attribute]
+        if code < 0 or coverage.shifts[attribute] == 0:
+            continue
+        label = coverage.label_of[owner, attribute]
+        covered = False
+        for run in range(coverage.runs[label], coverage.runs[label + 1]):
+            if coverage.low[run] <= code <= coverage.high[run]:
+                covered = True
+                break
+        if not covered:
+            return False
+    return True
+
+
+@sized(looking)
 def count_candidates(
-    people: NDArray[np.int32],
-    label_of: NDArray[np.int32],
-    runs: NDArray[np.int64],
-    low: NDArray[np.int32],
-    high: NDArray[np.int32],
-    rows: NDArray[np.int64],
-    shifts: NDArray[np.int64],
-    table: NDArray[np.uint64],
-    sizes: NDArray[np.int64],
-    starts: NDArray[np.int64],
-    values: NDArray[np.int32],
-    counts: NDArray[np.int64],
-    known_values: int,
-) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int64]]:
+    people: Int32s, coverage: Coverage, table: Words, sizes: Int64s, held: ClassValues, known_values: int
+) -> tuple[Int64s, Int32s, Int64s]:
     """Count the records that fit each person, and how many of them have the sensitive value that most of them have.
 
-    people : int32 (m, q), codes, `UNKNOWN` where the register tells nothing. label_of, runs, low, high, rows, shifts :
-    as in :func:`covering_classes`, whose result is `table`. sizes : int64 (c,). starts, values, counts : compressed
-    rows of sensitive counts, (c + 1,) and (z,) twice. known_values : v.
+    people, table : as for :func:`fitting_classes`. sizes : int64 (c,). known_values : v.
     Returns the candidates int64 (m,), the likeliest value int32 (m,) (the smallest of equals, −1 without candidates),
     and the candidates that have it int64 (m,). Cost O(m · w · q + the fitting (person, class) pairs).
     """
-    everyone = every_class(label_of.shape[0])
+    fitting = np.empty(len(sizes) + 1, dtype=np.int64)
     candidates = np.zeros(len(people), dtype=np.int64)
     likeliest = np.full(len(people), -1, dtype=np.int32)
     agreeing = np.zeros(len(people), dtype=np.int64)
@@ -83,20 +152,15 @@ def count_candidates(
     seen = np.empty(known_values, dtype=np.int32)
     for person in range(len(people)):
         values_seen = 0
-        for word in range(len(everyone)):
-            fitting = may_fit(people, person, rows, shifts, table, word, everyone[word])
-            while fitting != EMPTY:
-                owner = 64 * word + lowest(fitting)
-                fitting = without_lowest(fitting)
-                if not does_fit(people, person, label_of, owner, runs, low, high, shifts):
-                    continue
-                candidates[person] += sizes[owner]
-                for entry in range(starts[owner], starts[owner + 1]):
-                    value = values[entry]
-                    if tally[value] == 0:
-                        seen[values_seen] = value
-                        values_seen += 1
-                    tally[value] += counts[entry]
+        for place in range(fitting_classes(people, person, coverage, table, len(fitting), fitting)):
+            owner = fitting[place]
+            candidates[person] += sizes[owner]
+            for entry in range(held.starts[owner], held.starts[owner + 1]):
+                value = held.values[entry]
+                if tally[value] == 0:
+                    seen[values_seen] = value
+                    values_seen += 1
+                tally[value] += held.counts[entry]
         for place in range(values_seen):
             value = seen[place]
             ahead = tally[value] > agreeing[person]
@@ -106,142 +170,87 @@ def count_candidates(
     return candidates, likeliest, agreeing
 
 
-@kernel
-def tally_candidates(
-    people: NDArray[np.int32],
-    label_of: NDArray[np.int32],
-    runs: NDArray[np.int64],
-    low: NDArray[np.int32],
-    high: NDArray[np.int32],
-    rows: NDArray[np.int64],
-    shifts: NDArray[np.int64],
-    table: NDArray[np.uint64],
-    starts: NDArray[np.int64],
-    values: NDArray[np.int32],
-    counts: NDArray[np.int64],
-    known_values: int,
-) -> NDArray[np.int64]:
+@sized(looking)
+def tally_candidates(people: Int32s, coverage: Coverage, table: Words, held: ClassValues, known_values: int) -> Int64s:
     """Count the records that fit each person by their sensitive value.
 
-    Arrays as for :func:`count_candidates`. Returns int64 (m, v). Cost O(m · (w · q + v) + the fitting (person, class)
-    pairs).
+    Arguments as for :func:`count_candidates`. Returns int64 (m, v). Cost O(m · (w · q + v) + the fitting (person,
+    class) pairs).
     """
-    everyone = every_class(label_of.shape[0])
+    fitting = np.empty(len(held.starts), dtype=np.int64)
     tallies = np.zeros((len(people), known_values), dtype=np.int64)
     for person in range(len(people)):
-        for word in range(len(everyone)):
-            fitting = may_fit(people, person, rows, shifts, table, word, everyone[word])
-            while fitting != EMPTY:
-                owner = 64 * word + lowest(fitting)
-                fitting = without_lowest(fitting)
-                if does_fit(people, person, label_of, owner, runs, low, high, shifts):
-                    for entry in range(starts[owner], starts[owner + 1]):
-                        tallies[person, values[entry]] += counts[entry]
+        for place in range(fitting_classes(people, person, coverage, table, len(fitting), fitting)):
+            owner = fitting[place]
+            for entry in range(held.starts[owner], held.starts[owner + 1]):
+                tallies[person, held.values[entry]] += held.counts[entry]
     return tallies
 
 
-@kernel
+@sized(looking)
 def count_own(
-    people: NDArray[np.int32],
-    label_of: NDArray[np.int32],
-    runs: NDArray[np.int64],
-    low: NDArray[np.int32],
-    high: NDArray[np.int32],
-    rows: NDArray[np.int64],
-    shifts: NDArray[np.int64],
-    table: NDArray[np.uint64],
-    sizes: NDArray[np.int64],
-    starts: NDArray[np.int64],
-    values: NDArray[np.int32],
-    counts: NDArray[np.int64],
-    own: NDArray[np.int64],
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    people: Int32s, coverage: Coverage, table: Words, sizes: Int64s, held: ClassValues, own: Int64s
+) -> tuple[Int64s, Int64s]:
     """Count the records that fit each person, and those of them that have the person's own value.
 
-    own : int64 (m,), the value that each person really has; −1 where no record has it. Other arrays as for
+    own : int64 (m,), the value that each person really has; −1 where no record has it. Other arguments as for
     :func:`count_candidates`. Returns int64 (m,) twice. Cost as there, and a search in each fitting class.
     """
-    everyone = every_class(label_of.shape[0])
+    fitting = np.empty(len(sizes) + 1, dtype=np.int64)
     candidates = np.zeros(len(people), dtype=np.int64)
     alike = np.zeros(len(people), dtype=np.int64)
     for person in range(len(people)):
-        for word in range(len(everyone)):
-            fitting = may_fit(people, person, rows, shifts, table, word, everyone[word])
-            while fitting != EMPTY:
-                owner = 64 * word + lowest(fitting)
-                fitting = without_lowest(fitting)
-                if does_fit(people, person, label_of, owner, runs, low, high, shifts):
-                    candidates[person] += sizes[owner]
-                    for entry in range(starts[owner], starts[owner + 1]):
-                        if values[entry] == own[person]:
-                            alike[person] += counts[entry]
+        for place in range(fitting_classes(people, person, coverage, table, len(fitting), fitting)):
+            owner = fitting[place]
+            candidates[person] += sizes[owner]
+            for entry in range(held.starts[owner], held.starts[owner + 1]):
+                if held.values[entry] == own[person]:
+                    alike[person] += held.counts[entry]
     return candidates, alike
 
 
-@kernel
-def only_classes(
-    people: NDArray[np.int32],
-    label_of: NDArray[np.int32],
-    runs: NDArray[np.int64],
-    low: NDArray[np.int32],
-    high: NDArray[np.int32],
-    rows: NDArray[np.int64],
-    shifts: NDArray[np.int64],
-    table: NDArray[np.uint64],
-) -> NDArray[np.int64]:
+@sized(looking)
+def only_classes(people: Int32s, coverage: Coverage, table: Words) -> Int64s:
     """Find the only class that fits each person; −1 where none does, or several.
 
-    Arrays as for :func:`count_candidates`. Returns int64 (m,). Cost O(m · w · q) and a look at two fitting classes.
+    Arguments as for :func:`fitting_classes`. Returns int64 (m,). Cost O(m · w · q).
     """
-    everyone = every_class(label_of.shape[0])
+    fitting = np.empty(2, dtype=np.int64)
     found = np.full(len(people), -1, dtype=np.int64)
     for person in range(len(people)):
-        several = False
-        for word in range(len(everyone)):
-            fitting = may_fit(people, person, rows, shifts, table, word, everyone[word])
-            while fitting != EMPTY and not several:
-                owner = 64 * word + lowest(fitting)
-                fitting = without_lowest(fitting)
-                if does_fit(people, person, label_of, owner, runs, low, high, shifts):
-                    several = found[person] >= 0
-                    found[person] = -1 if several else owner
-            if several:
-                break
+        if fitting_classes(people, person, coverage, table, 2, fitting) == 1:
+            found[person] = fitting[0]
     return found
 
 
-@inlined
-def every_class(classes: int) -> Any:
-    """Return a row with the bit of every class set, and no other: uint64 (w,)."""
-    row = np.zeros((classes + 63) // 64, dtype=np.uint64)
-    for owner in range(classes):
-        row[owner >> 6] |= single(owner & 63)
-    return row
+@sized(looking)
+def fitting_weight(people: Int32s, coverage: Coverage, table: Words, weights: Floats) -> Floats:
+    """Add up the weights, float64 (c,), of the classes that fit each person; float64 (m,).
+
+    Other arguments as for :func:`fitting_classes`. Cost O(m · w · q + the fitting (person, class) pairs).
+    """
+    fitting = np.empty(len(weights) + 1, dtype=np.int64)
+    total = np.zeros(len(people))
+    for person in range(len(people)):
+        for place in range(fitting_classes(people, person, coverage, table, len(fitting), fitting)):
+            total[person] += weights[fitting[place]]
+    return total
 
 
-@inlined
-def may_fit(people: Any, person: int, rows: Any, shifts: Any, table: Any, word: int, fitting: Any) -> Any:
-    """Return which of 64 classes may cover the person's values."""
-    for attribute in range(people.shape[1]):
-        code = people[person, attribute]
-        if code >= 0:
-            fitting = fitting & table[rows[attribute] + (code >> shifts[attribute]), word]
-    return fitting
+@sized(looking)
+def fitting_pairs(people: Int32s, coverage: Coverage, table: Words) -> tuple[Int64s, Int64s]:
+    """List all pairs of a person and a class that fits, in rising order: person and class of each, int64.
 
-
-@inlined
-def does_fit(people: Any, person: int, label_of: Any, owner: int, runs: Any, low: Any, high: Any, shifts: Any) -> bool:
-    """Tell whether a class covers the person's values where codes share rows; the table has settled the others."""
-    for attribute in range(people.shape[1]):
-        code = people[person, attribute]
-        if code < 0 or shifts[attribute] == 0:
-            continue
-        label = label_of[owner, attribute]
-        covered = False
-        for run in range(runs[label], runs[label + 1]):
-            if low[run] <= code <= high[run]:
-                covered = True
-                break
-        if not covered:
-            return False
-    return True
+    Arguments as for :func:`fitting_classes`. Cost as for :func:`fitting_weight`.
+    """
+    fitting = np.empty(len(coverage.label_of) + 1, dtype=np.int64)
+    person_of, class_of = np.empty(len(people) + 1, dtype=np.int64), np.empty(len(people) + 1, dtype=np.int64)
+    found = 0
+    for person in range(len(people)):
+        for place in range(fitting_classes(people, person, coverage, table, len(fitting), fitting)):
+            if found == len(person_of):
+                person_of = np.concatenate((person_of, np.empty_like(person_of)))
+                class_of = np.concatenate((class_of, np.empty_like(class_of)))
+            person_of[found], class_of[found] = person, fitting[place]
+            found += 1
+    return person_of[:found].copy(), class_of[:found].copy()

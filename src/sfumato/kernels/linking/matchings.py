@@ -14,20 +14,20 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sfumato.kernels.jit import inlined, kernel
+from sfumato.kernels.types import Floats, Int64s
 
 
 @kernel
 def matching_chances(
-    rows: NDArray[np.int64],
-    values: NDArray[np.int64],
-    counts: NDArray[np.int64],
-    weights: NDArray[np.float64],
+    rows: Int64s,
+    values: Int64s,
+    counts: Int64s,
+    weights: Floats,
     exact: int,
     rounds: int,
-) -> NDArray[np.float64]:
+) -> Floats:
     """Work out the chance of each entry.
 
     rows, values : int64 (b + 1,), rows and values of each bucket. counts : int64 (z,), how often each value is in its

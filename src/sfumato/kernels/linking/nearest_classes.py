@@ -9,9 +9,9 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sfumato.kernels.jit import inlined, kernel
+from sfumato.kernels.types import Flags, Floats, Int32s, Int64s, int64
 
 TIED = 1e-9
 """Distances that are this near to each other are equal: they are sums in which only rounding differs."""
@@ -30,11 +30,11 @@ class Labels(NamedTuple):
         float64 (g,): distance of a label from a code that it covers; from others it is 1.
     """
 
-    bounds: NDArray[np.int64]
-    runs: NDArray[np.int64]
-    low: NDArray[np.int32]
-    high: NDArray[np.int32]
-    inside: NDArray[np.float64]
+    bounds: Int64s
+    runs: Int64s
+    low: Int32s
+    high: Int32s
+    inside: Floats
 
 
 class Blocks(NamedTuple):
@@ -56,29 +56,29 @@ class Blocks(NamedTuple):
         int64 (b · s + 1,), int32: the different labels of a block and attribute; none where they are too many.
     """
 
-    starts: NDArray[np.int64]
-    points: NDArray[np.float64]
-    labels: NDArray[np.int32]
-    low: NDArray[np.float64]
-    high: NDArray[np.float64]
-    far: NDArray[np.bool_]
-    held: NDArray[np.int64]
-    held_labels: NDArray[np.int32]
+    starts: Int64s
+    points: Floats
+    labels: Int32s
+    low: Floats
+    high: Floats
+    far: Flags
+    held: Int64s
+    held_labels: Int32s
 
 
 @kernel
 def nearest_classes(
-    people: NDArray[np.float64],
-    codes: NDArray[np.int32],
-    own: NDArray[np.int64],
+    people: Floats,
+    codes: Int32s,
+    own: Int64s,
     labels: Labels,
     blocks: Blocks,
-    sizes: NDArray[np.int64],
-    starts: NDArray[np.int64],
-    values: NDArray[np.int32],
-    counts: NDArray[np.int64],
-    tallies: NDArray[np.int64],
-) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
+    sizes: Int64s,
+    starts: Int64s,
+    values: Int32s,
+    counts: Int64s,
+    tallies: Int64s,
+) -> tuple[Int64s, Int64s, Floats]:
     """Find the nearest classes of each person, ties included, and count their records.
 
     people : float64 (m, d), NaN where nothing is known. codes : int32 (m, s), −1 where nothing is known. own : int64
@@ -185,4 +185,4 @@ def _sum_up(people: Any, person: int, block: int, blocks: Any, apart_of: Any, su
             points = blocks.points[axis, start : start + width]
             for step in range(width):
                 sums[step] += min(1.0, abs(value - points[step]))
-    return width
+    return int64(width)

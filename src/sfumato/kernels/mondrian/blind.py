@@ -5,16 +5,22 @@ Letters: m distinct records, w codes a record.
 
 from __future__ import annotations
 
-from typing import Any
-
 from sfumato.kernels.jit import kernel
 from sfumato.kernels.mondrian.cuts import Options, count_range, new_workspace, total_weight
 from sfumato.kernels.predicates import RuleArrays, holds
 from sfumato.kernels.space import Space
+from sfumato.kernels.types import Codes, Flags, Int32s
 
 
 @kernel
-def classes_hold(codes: Any, weights: Any, starts: Any, space: Space, rules: RuleArrays, options: Options) -> bool:
+def classes_hold(
+    codes: Codes,
+    weights: Int32s,
+    starts: Flags,
+    space: Space,
+    rules: RuleArrays,
+    options: Options,
+) -> bool:
     """Tell whether every class satisfies every rule with the sensitive values that its records have.
 
     codes : unsigned (m, w); weights : int32 (m,); starts : bool (m,), set at the first record of every class.

@@ -1,101 +1,111 @@
-"""Candidate cuts of a range: which items of one attribute go left.
-
-Arrays are those of :class:`sfumato.kernels.mondrian.items.Items`; `candidates` is int64 (2, c), attribute and weight of
-the left side, `candidate_items` uint64 (c,), the items put left.
-"""
+"""Candidate cuts of a range: which items of one attribute go left."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import NamedTuple
 
 import numpy as np
 
 from sfumato.kernels.bits import EMPTY, has, single
 from sfumato.kernels.jit import borrowing
-from sfumato.kernels.mondrian.item_rows import ACTIVE, GAP, PRESENT, START, TOP, WEIGHT
+from sfumato.kernels.mondrian.item_rows import ACTIVE, GAP, PRESENT, START, TOP, WEIGHT, Items
 from sfumato.kernels.space import NUMERIC, SET, TREE
+from sfumato.kernels.types import Int64s, Words, int64
 
-# Rows of `candidates`.
+# Rows of Candidates.sides.
 ATTRIBUTE = 0
 LEFT_WEIGHT = 1
 
 
+class Candidates(NamedTuple):
+    """Cuts in the order in which they were proposed.
+
+    Attributes
+    ----------
+    sides : numpy.ndarray
+        int64 (2, c): attribute and weight of the left side.
+    items : numpy.ndarray
+        uint64 (c,): items put left.
+    """
+
+    sides: Int64s
+    items: Words
+
+
 @borrowing
 def propose(
-    active: int, total: int, smallest: float, everywhere: bool, kinds: Any, attributes: Any, numbers: Any, places: Any,
-    rates: Any, candidates: Any, candidate_items: Any,
+    active: int, total: int, smallest: float, everywhere: bool, kinds: Int64s, items: Items,
+    candidates: Candidates,
 ) -> int:  # fmt: skip
     """List the candidates in order; return how many there are."""
-    count = np.int64(0)
+    count = int64(0)
     for number in range(active):
-        attribute = attributes[ACTIVE, number]
-        start = attributes[START, attribute]
-        present = attributes[PRESENT, attribute]
+        attribute = items.attributes[ACTIVE, number]
+        present = items.attributes[PRESENT, attribute]
         first = count
         if kinds[attribute] == TREE and not everywhere:
-            count = _propose_children(
-                attribute, start, present, total, smallest, count, numbers, places, rates[TOP, attribute], candidates,
-                candidate_items,
-            )  # fmt: skip
+            count = _propose_children(attribute, total, smallest, count, items, candidates)
             continue
         for order in range(2 if kinds[attribute] == SET and present > 2 else 1):
             if everywhere:
-                count = _propose_prefixes(
-                    attribute, start, present, order == 1, total, smallest, count, numbers, candidates, candidate_items
-                )
+                count = _propose_prefixes(attribute, order == 1, total, smallest, count, items, candidates)
             else:
-                count = _propose_middle(
-                    attribute, start, present, order == 1, total, smallest, first, count, numbers, candidates,
-                    candidate_items,
-                )  # fmt: skip
+                count = _propose_middle(attribute, order == 1, total, smallest, first, count, items, candidates)
         if everywhere and present > 2 and kinds[attribute] != NUMERIC:
-            count = _propose_single_items(
-                attribute, start, present, total, smallest, count, numbers, candidates, candidate_items
-            )
+            count = _propose_single_items(attribute, total, smallest, count, items, candidates)
     return count
 
 
 @borrowing
+def _keep(attribute: int, weight: int, chosen: np.uint64, count: int, candidates: Candidates) -> int:
+    """Write a candidate down; return how many there are then."""
+    candidates.sides[ATTRIBUTE, count] = attribute
+    candidates.sides[LEFT_WEIGHT, count] = weight
+    candidates.items[count] = chosen
+    return count + 1
+
+
+@borrowing
 def _propose_prefixes(
-    attribute: int, start: int, present: int, by_frequency: bool, total: int, smallest: float, count: int, numbers: Any,
-    candidates: Any, candidate_items: Any,
-) -> int:  # fmt: skip
+    attribute: int, by_frequency: bool, total: int, smallest: float, count: int, items: Items, candidates: Candidates
+) -> int:
     """Propose every allowable prefix of one order."""
+    start = items.attributes[START, attribute]
+    present = items.attributes[PRESENT, attribute]
     chosen = EMPTY
-    weight = np.int64(0)
+    weight = int64(0)
     for place in range(present - 1):
-        item = _heaviest(start, present, chosen, numbers) if by_frequency else place
+        item = _heaviest(start, present, chosen, items.numbers) if by_frequency else place
         chosen |= single(item)
-        weight += numbers[WEIGHT, start + item]
+        weight += items.numbers[WEIGHT, start + item]
         if total - weight < smallest:
             break
         if weight >= smallest:
-            candidates[ATTRIBUTE, count] = attribute
-            candidates[LEFT_WEIGHT, count] = weight
-            candidate_items[count] = chosen
-            count += 1
+            count = _keep(attribute, weight, chosen, count, candidates)
     return count
 
 
 @borrowing
 def _propose_middle(
-    attribute: int, start: int, present: int, by_frequency: bool, total: int, smallest: float, first: int, count: int,
-    numbers: Any, candidates: Any, candidate_items: Any,
+    attribute: int, by_frequency: bool, total: int, smallest: float, first: int, count: int, items: Items,
+    candidates: Candidates,
 ) -> int:  # fmt: skip
     """Propose the allowable prefix nearest to half, unless it makes the same cut as candidate `first`.
 
     Only the last prefix below half and the first one from half on can be it: where these are not allowable, none is.
     """
+    start = items.attributes[START, attribute]
+    present = items.attributes[PRESENT, attribute]
     before = EMPTY
-    before_weight = np.int64(0)
+    before_weight = int64(0)
     chosen = EMPTY
-    weight = np.int64(0)
+    weight = int64(0)
     for place in range(present - 1):
         before = chosen
         before_weight = weight
-        item = _heaviest(start, present, chosen, numbers) if by_frequency else place
+        item = _heaviest(start, present, chosen, items.numbers) if by_frequency else place
         chosen |= single(item)
-        weight += numbers[WEIGHT, start + item]
+        weight += items.numbers[WEIGHT, start + item]
         if 2 * weight >= total:
             break
     fits = weight >= smallest and total - weight >= smallest
@@ -106,33 +116,31 @@ def _propose_middle(
     elif not fits:
         return count
     complement = (~EMPTY >> np.uint64(64 - present)) & ~chosen
-    if count > first and (candidate_items[first] == chosen or candidate_items[first] == complement):
+    if count > first and (candidates.items[first] == chosen or candidates.items[first] == complement):
         return count
-    candidates[ATTRIBUTE, count] = attribute
-    candidates[LEFT_WEIGHT, count] = weight
-    candidate_items[count] = chosen
-    return count + 1
+    return _keep(attribute, weight, chosen, count, candidates)
 
 
 @borrowing
 def _propose_children(
-    attribute: int, start: int, present: int, total: int, smallest: float, count: int, numbers: Any, places: Any,
-    top: float, candidates: Any, candidate_items: Any,
-) -> int:  # fmt: skip
+    attribute: int, total: int, smallest: float, count: int, items: Items, candidates: Candidates
+) -> int:
     """Propose cuts between the children of the common ancestor: each alone, and the run of first ones nearest to half.
 
     Only such a cut makes both sides less general; items are neighbors across children where their ancestor is the top.
     """
+    start = items.attributes[START, attribute]
+    present = items.attributes[PRESENT, attribute]
     child = EMPTY
-    child_weight = np.int64(0)
+    child_weight = int64(0)
     chosen = EMPTY
-    weight = np.int64(0)
+    weight = int64(0)
     nearest = EMPTY
-    nearest_weight = np.int64(-1)
+    nearest_weight = int64(-1)
     for item in range(present):
         child |= single(item)
-        child_weight += numbers[WEIGHT, start + item]
-        if item < present - 1 and places[GAP, start + item] < top:
+        child_weight += items.numbers[WEIGHT, start + item]
+        if item < present - 1 and items.places[GAP, start + item] < items.rates[TOP, attribute]:
             continue
         chosen |= child
         weight += child_weight
@@ -141,24 +149,18 @@ def _propose_children(
             nearest = chosen
             nearest_weight = weight
         if child_weight >= smallest and total - child_weight >= smallest:
-            candidates[ATTRIBUTE, count] = attribute
-            candidates[LEFT_WEIGHT, count] = child_weight
-            candidate_items[count] = child
-            count += 1
+            count = _keep(attribute, child_weight, child, count, candidates)
         child = EMPTY
-        child_weight = np.int64(0)
+        child_weight = int64(0)
     if nearest_weight >= 0:
-        candidates[ATTRIBUTE, count] = attribute
-        candidates[LEFT_WEIGHT, count] = nearest_weight
-        candidate_items[count] = nearest
-        count += 1
+        count = _keep(attribute, nearest_weight, nearest, count, candidates)
     return count
 
 
 @borrowing
-def _heaviest(start: int, present: int, taken: Any, numbers: Any) -> int:
+def _heaviest(start: int, present: int, taken: np.uint64, numbers: Int64s) -> int:
     heaviest = 0
-    most = np.int64(-1)
+    most = int64(-1)
     for item in range(present):
         if numbers[WEIGHT, start + item] > most and not has(taken, item):
             most = numbers[WEIGHT, start + item]
@@ -168,15 +170,11 @@ def _heaviest(start: int, present: int, taken: Any, numbers: Any) -> int:
 
 @borrowing
 def _propose_single_items(
-    attribute: int, start: int, present: int, total: int, smallest: float, count: int, numbers: Any, candidates: Any,
-    candidate_items: Any,
-) -> int:  # fmt: skip
+    attribute: int, total: int, smallest: float, count: int, items: Items, candidates: Candidates
+) -> int:
     # The first and the last item alone are prefixes in code order already.
-    for item in range(1, present - 1):
-        weight = numbers[WEIGHT, start + item]
+    for item in range(1, items.attributes[PRESENT, attribute] - 1):
+        weight = items.numbers[WEIGHT, items.attributes[START, attribute] + item]
         if weight >= smallest and total - weight >= smallest:
-            candidates[ATTRIBUTE, count] = attribute
-            candidates[LEFT_WEIGHT, count] = weight
-            candidate_items[count] = single(item)
-            count += 1
+            count = _keep(attribute, weight, single(item), count, candidates)
     return count

@@ -8,13 +8,15 @@ either side what is the other's; in which order does not matter, so that they co
 
 from __future__ import annotations
 
-from typing import Any
-
 from sfumato.kernels.jit import inlined, kernel
+from sfumato.kernels.types import Codes, Flags, Int32s, Int64s
 
 
 @kernel
-def narrow_ranges(cuts: Any, tight: Any, heights: Any, offsets: Any, sizes: Any, low: Any, high: Any) -> None:
+def narrow_ranges(
+    cuts: Int64s, tight: Int64s, heights: Int32s, offsets: Int64s,
+    sizes: Int64s, low: Int32s, high: Int32s,
+) -> None:  # fmt: skip
     """Narrow the range of every class by every cut.
 
     cuts : int64 (b, 4); tight : int64 (2, c, q), smallest and largest code of each class; heights : int32 (all codes),
@@ -41,7 +43,7 @@ def narrow_ranges(cuts: Any, tight: Any, heights: Any, offsets: Any, sizes: Any,
 
 
 @inlined
-def _border(left: int, right: int, size: int, heights: Any) -> int:
+def _border(left: int, right: int, size: int, heights: Int32s) -> int:
     """Choose the last code of the left range, of ``left .. right-1``: the highest border, the middle of equal ones."""
     if right == size:
         return size - 1
@@ -53,7 +55,7 @@ def _border(left: int, right: int, size: int, heights: Any) -> int:
 
 
 @kernel
-def occurring(class_of: Any, codes: Any, found: Any) -> None:
+def occurring(class_of: Int32s, codes: Codes, found: Flags) -> None:
     """Mark the codes of each class. class_of : int32 (n,); codes : unsigned (n,); found : bool (c, v), False."""
     for record in range(len(class_of)):
         if class_of[record] >= 0:
@@ -61,7 +63,10 @@ def occurring(class_of: Any, codes: Any, found: Any) -> None:
 
 
 @kernel
-def narrow_sets(cuts: Any, found: Any, left: Any, right: Any, allowed: Any) -> None:
+def narrow_sets(
+    cuts: Int64s, found: Flags, left: Flags, right: Flags,
+    allowed: Flags,
+) -> None:  # fmt: skip
     """Narrow the value sets of one attribute by every cut of it.
 
     A value on neither side goes to the side of fewer classes, where it costs least; one on both stays in both.

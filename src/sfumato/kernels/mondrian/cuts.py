@@ -9,14 +9,15 @@ A cut comes back as the attribute and the number of parts; `part_of` then gives 
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from sfumato.kernels.jit import inlined, kernel
+from sfumato.kernels.jit import borrowing, inlined, kernel
 from sfumato.kernels.predicates import SLACK, RuleArrays, holds
+from sfumato.kernels.sorting import sort_numbers
 from sfumato.kernels.space import TREE, Space
+from sfumato.kernels.types import Codes, Floats, Int32s, Int64s, float64, int64
 
 
 class Options(NamedTuple):
@@ -83,17 +84,17 @@ class Workspace(NamedTuple):
         That of the options.
     """
 
-    minimum: NDArray[np.int64]
-    maximum: NDArray[np.int64]
-    widths: NDArray[np.float64]
-    histogram: NDArray[np.int64]
-    part_of: NDArray[np.int32]
-    parts: NDArray[np.int64]
-    whole: NDArray[np.int64]
-    left: NDArray[np.int64]
-    right: NDArray[np.int64]
-    scratch: NDArray[np.float64]
-    falling: NDArray[np.int64]
+    minimum: Int64s
+    maximum: Int64s
+    widths: Floats
+    histogram: Int64s
+    part_of: Int32s
+    parts: Int64s
+    whole: Int64s
+    left: Int64s
+    right: Int64s
+    scratch: Floats
+    falling: Int64s
     margin: float
 
 
@@ -121,8 +122,8 @@ def new_workspace(space: Space, rules: RuleArrays, options: Options) -> Workspac
     )
 
 
-@kernel
-def measure_range(codes: Any, low: int, high: int, work: Workspace) -> None:
+@borrowing
+def measure_range(codes: Codes, low: int, high: int, work: Workspace) -> None:
     """Find the smallest and largest code of every quasi-identifying attribute among records ``low .. high-1``."""
     q = len(work.minimum)
     for attribute in range(q):
@@ -130,35 +131,48 @@ def measure_range(codes: Any, low: int, high: int, work: Workspace) -> None:
         work.maximum[attribute] = codes[low, attribute]
     for record in range(low + 1, high):
         for attribute in range(q):
-            code = np.int64(codes[record, attribute])
+            code = int64(codes[record, attribute])
             work.minimum[attribute] = min(work.minimum[attribute], code)
             work.maximum[attribute] = max(work.maximum[attribute], code)
 
 
-@kernel
-def count_range(codes: Any, weights: Any, low: int, high: int, rules: RuleArrays, work: Workspace, counts: Any) -> None:
+@borrowing
+def count_range(
+    codes: Codes,
+    weights: Int32s,
+    low: int,
+    high: int,
+    rules: RuleArrays,
+    work: Workspace,
+    counts: Int64s,
+) -> None:
     """Count the sensitive values of records ``low .. high-1`` into the flat histogram `counts`, int64 (v,)."""
     counts[:] = 0
     s = len(rules.offsets) - 1
     first = len(work.minimum)
     for record in range(low, high):
         for column in range(s):
-            counts[rules.offsets[column] + np.int64(codes[record, first + column])] += weights[record]
+            counts[rules.offsets[column] + int64(codes[record, first + column])] += weights[record]
 
 
-@kernel
-def count_whole(codes: Any, weights: Any, low: int, high: int, rules: RuleArrays, work: Workspace) -> None:
+@borrowing
+def count_whole(codes: Codes, weights: Int32s, low: int, high: int, rules: RuleArrays, work: Workspace) -> None:
     """Count the sensitive values of a range that is to be cut into ``work.whole``."""
     count_range(codes, weights, low, high, rules, work, work.whole)
     if work.margin < 0:
         return
+    size = total_weight(weights, low, high)
     for column in range(len(rules.offsets) - 1):
         start, stop = rules.offsets[column], rules.offsets[column + 1]
-        work.falling[start:stop] = start + np.argsort(-work.whole[start:stop], kind="mergesort")
+        for value in range(start, stop):
+            work.falling[value] = (size - work.whole[value]) * stop + value
+        sort_numbers(work.falling, start, stop)
+        for place in range(start, stop):
+            work.falling[place] %= stop
 
 
-@kernel
-def total_weight(weights: Any, low: int, high: int) -> int:
+@borrowing
+def total_weight(weights: Int32s, low: int, high: int) -> int:
     """Original records that the distinct records ``low .. high-1`` stand for."""
     total = 0
     for record in range(low, high):
@@ -167,7 +181,7 @@ def total_weight(weights: Any, low: int, high: int) -> int:
 
 
 @inlined
-def widest_first(space: Space, options: Options, region: Any, work: Workspace) -> Any:
+def widest_first(space: Space, options: Options, region: Floats, work: Workspace) -> Int64s:
     """Order the attributes by falling normalized width, ties in declared order; int64 (q,)."""
     for attribute in range(len(work.widths)):
         work.widths[attribute] = -_width(attribute, space, options, region, work)
@@ -175,7 +189,7 @@ def widest_first(space: Space, options: Options, region: Any, work: Workspace) -
 
 
 @inlined
-def _width(attribute: int, space: Space, options: Options, region: Any, work: Workspace) -> float:
+def _width(attribute: int, space: Space, options: Options, region: Floats, work: Workspace) -> float:
     low = work.minimum[attribute]
     high = work.maximum[attribute]
     if low == high:
@@ -183,13 +197,13 @@ def _width(attribute: int, space: Space, options: Options, region: Any, work: Wo
     if options.regions:
         extent = region[attribute, 1] - region[attribute, 0]
     elif options.by_tree and space.kinds[attribute] == TREE:
-        return space.weights[attribute] * tree_loss(attribute, low, high, space)
+        return float64(space.weights[attribute] * tree_loss(attribute, low, high, space))
     else:
         first = space.offsets[attribute]
         extent = space.positions[first + high] - space.positions[first + low]
     if space.scales[attribute] == 0:
         return 0.0
-    return space.weights[attribute] * extent / space.scales[attribute]
+    return float64(space.weights[attribute] * extent / space.scales[attribute])
 
 
 @inlined
@@ -210,13 +224,13 @@ def tree_loss(attribute: int, low: int, high: int, space: Space) -> float:
     node = common_node(attribute, low, high, space)
     if node < 0:
         return 1.0
-    return (space.tree_high[node] - space.tree_low[node]) / space.sizes[attribute]
+    return float64((space.tree_high[node] - space.tree_low[node]) / space.sizes[attribute])
 
 
 @kernel
 def widest_cut(
-    codes: Any, weights: Any, low: int, high: int, space: Space, rules: RuleArrays, options: Options, region: Any,
-    work: Workspace,
+    codes: Codes, weights: Int32s, low: int, high: int, space: Space, rules: RuleArrays, options: Options,
+    region: Floats, work: Workspace,
 ) -> tuple[int, int]:  # fmt: skip
     """Choose the widest attribute that has an allowable cut; (−1, 0) when none has.
 
@@ -241,7 +255,7 @@ def widest_cut(
 
 
 @kernel
-def median_code(codes: Any, weights: Any, low: int, high: int, attribute: int, size: int, work: Workspace) -> int:
+def median_code(codes: Codes, weights: Int32s, low: int, high: int, attribute: int, size: int, work: Workspace) -> int:
     """Count the attribute's codes into ``work.histogram`` and return the lower median."""
     for record in range(low, high):
         work.histogram[codes[record, attribute]] += weights[record]
@@ -250,7 +264,7 @@ def median_code(codes: Any, weights: Any, low: int, high: int, attribute: int, s
     while True:
         seen += work.histogram[code]
         if 2 * seen >= size:
-            return code
+            return int64(code)
         code += 1
 
 
@@ -262,7 +276,7 @@ def clear_histogram(attribute: int, work: Workspace) -> None:
 
 @kernel
 def _cut_at_median(
-    codes: Any, weights: Any, low: int, high: int, attribute: int, size: int, rules: RuleArrays, options: Options,
+    codes: Codes, weights: Int32s, low: int, high: int, attribute: int, size: int, rules: RuleArrays, options: Options,
     work: Workspace,
 ) -> int:  # fmt: skip
     median = median_code(codes, weights, low, high, attribute, size, work)
@@ -293,7 +307,7 @@ def _threshold(attribute: int, last_left: int, work: Workspace) -> int:
 
 @kernel
 def _allowable(
-    codes: Any, weights: Any, low: int, high: int, attribute: int, last_left: int, left_size: int, size: int,
+    codes: Codes, weights: Int32s, low: int, high: int, attribute: int, last_left: int, left_size: int, size: int,
     rules: RuleArrays, options: Options, work: Workspace,
 ) -> bool:  # fmt: skip
     if left_size < options.smallest or size - left_size < options.smallest:
@@ -306,10 +320,10 @@ def _allowable(
     return sides_hold(left_size, size, rules, work)
 
 
-@kernel
+@borrowing
 def count_part(
-    codes: Any, weights: Any, low: int, high: int, attribute: int, part: int, rules: RuleArrays, work: Workspace,
-    counts: Any,
+    codes: Codes, weights: Int32s, low: int, high: int, attribute: int, part: int, rules: RuleArrays, work: Workspace,
+    counts: Int64s,
 ) -> None:  # fmt: skip
     """Count the sensitive values of one part of the cut in ``work.part_of`` into `counts`, int64 (v,)."""
     counts[:] = 0
@@ -318,10 +332,10 @@ def count_part(
     for record in range(low, high):
         if work.part_of[codes[record, attribute]] == part:
             for column in range(s):
-                counts[rules.offsets[column] + np.int64(codes[record, first + column])] += weights[record]
+                counts[rules.offsets[column] + int64(codes[record, first + column])] += weights[record]
 
 
-@kernel
+@borrowing
 def sides_hold(left_size: int, size: int, rules: RuleArrays, work: Workspace) -> bool:
     """Tell whether both sides satisfy every rule, from ``work.left`` and ``work.whole``, or from the latter alone."""
     if work.margin >= 0:
@@ -335,8 +349,8 @@ def sides_hold(left_size: int, size: int, rules: RuleArrays, work: Workspace) ->
     )
 
 
-@kernel
-def imagine(part_size: int, size: int, rules: RuleArrays, work: Workspace, counts: Any) -> None:
+@borrowing
+def imagine(part_size: int, size: int, rules: RuleArrays, work: Workspace, counts: Int64s) -> None:
     """Fill `counts`, int64 (v,), with values that a part of a range may have, less diverse than chance makes them.
 
     Each value in turn, the most frequent of the range first, is taken as often as a part drawn at random has it and
@@ -349,6 +363,7 @@ def imagine(part_size: int, size: int, rules: RuleArrays, work: Workspace, count
         for place in range(rules.offsets[column], rules.offsets[column + 1]):
             value = work.falling[place]
             share = work.whole[value] / size
+            # never below 0: no part is above the whole
             spread = math.sqrt(part_size * share * (1.0 - share) * apart)
             most = min(float(work.whole[value]), math.ceil(part_size * share + work.margin * spread - SLACK))
             counts[value] = min(room, int(most))
@@ -357,8 +372,8 @@ def imagine(part_size: int, size: int, rules: RuleArrays, work: Workspace, count
 
 @kernel
 def _cut_by_tree(
-    codes: Any, weights: Any, low: int, high: int, attribute: int, space: Space, rules: RuleArrays, options: Options,
-    work: Workspace,
+    codes: Codes, weights: Int32s, low: int, high: int, attribute: int, space: Space, rules: RuleArrays,
+    options: Options, work: Workspace,
 ) -> int:  # fmt: skip
     parts = _children(codes, low, high, attribute, space, work)
     work.parts[:parts] = 0
@@ -379,7 +394,7 @@ def _cut_by_tree(
 
 
 @kernel
-def _children(codes: Any, low: int, high: int, attribute: int, space: Space, work: Workspace) -> int:
+def _children(codes: Codes, low: int, high: int, attribute: int, space: Space, work: Workspace) -> int:
     """Assign parts to the children of the common ancestor that occur; a missing value is a child of the root."""
     parent = common_node(attribute, work.minimum[attribute], work.maximum[attribute], space)
     for record in range(low, high):

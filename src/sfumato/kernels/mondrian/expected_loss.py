@@ -9,13 +9,11 @@ that a class of `draws` records, drawn from it at random with replacement, can b
 
 A side that cannot be cut any more loses exactly what it spans.
 
-Arrays are those of :class:`sfumato.kernels.mondrian.items.Items`; `side` is the row of `numbers` that holds the weight
+`side` is the row of `numbers` that holds the weight
 of each item on the side, `total` their sum over one attribute, `start .. stop-1` the items of the attribute.
 """
 
 from __future__ import annotations
-
-from typing import Any
 
 import numpy as np
 
@@ -35,8 +33,10 @@ from sfumato.kernels.mondrian.item_rows import (
     TO,
     TOP,
     UNIT,
+    Items,
 )
 from sfumato.kernels.space import NUMERIC, SET
+from sfumato.kernels.types import Floats, Int64s, float64, int64
 
 TABLED = 128  # sides of fewer records look their powers up
 
@@ -70,35 +70,35 @@ def spread(share: float, draws: int) -> float:
 
 
 @kernel
-def spread_table(draws: int) -> Any:
+def spread_table(draws: int) -> Floats:
     """Tabulate `spread` of c/n at ``n (n + 1) / 2 + c`` for all n < TABLED; float64."""
     table = np.zeros(TABLED * (TABLED + 1) // 2)
     for total in range(1, TABLED):
         for count in range(total + 1):
-            table[total * (total + 1) // 2 + count] = spread(count / total, draws)
+            table[total * (total + 1) // 2 + count] = spread(count / total, draws)  # never 0: it starts at 1
     return table
 
 
 @borrowing
-def expected_loss(
-    attribute: int, kind: int, side: int, total: int, draws: int, table: Any, attributes: Any, numbers: Any,
-    places: Any, rates: Any, branches: Any,
-) -> float:  # fmt: skip
+def expected_loss(attribute: int, kind: int, side: int, total: int, draws: int, table: Floats, items: Items) -> float:
     """Weighted loss that a random class of one side can be expected to have in one attribute."""
-    start = attributes[START, attribute]
-    stop = start + attributes[PRESENT, attribute]
+    start = items.attributes[START, attribute]
+    stop = start + items.attributes[PRESENT, attribute]
     if kind == NUMERIC:
-        return _expected_range(start, stop, side, total, draws, table, numbers, places)
+        return _expected_range(start, stop, side, total, draws, table, items)
     if kind == SET:
-        if attributes[GROUPED, attribute] == 1:
-            return rates[UNIT, attribute] * _expected_grouped(start, stop, side, total, draws, numbers)
-        return rates[UNIT, attribute] * _expected_distinct(start, stop, side, total, draws, table, numbers)
-    count = attributes[BRANCHES, attribute]
-    return rates[TOP, attribute] - _expected_savings(start, count, side, total, draws, numbers, branches)
+        unit = items.rates[UNIT, attribute]
+        if items.attributes[GROUPED, attribute] == 1:
+            return float64(unit * _expected_grouped(start, stop, side, total, draws, items.numbers))
+        return float64(unit * _expected_distinct(start, stop, side, total, draws, table, items.numbers))
+    count = items.attributes[BRANCHES, attribute]
+    return float64(items.rates[TOP, attribute] - _expected_savings(start, count, side, total, draws, items))
 
 
 @borrowing
-def _expected_distinct(start: int, stop: int, side: int, total: int, draws: int, table: Any, numbers: Any) -> float:
+def _expected_distinct(
+    start: int, stop: int, side: int, total: int, draws: int, table: Floats, numbers: Int64s
+) -> float:
     expected = 0.0
     if total < TABLED:
         row = total * (total + 1) // 2
@@ -111,7 +111,7 @@ def _expected_distinct(start: int, stop: int, side: int, total: int, draws: int,
 
 
 @borrowing
-def _expected_grouped(start: int, stop: int, side: int, total: int, draws: int, numbers: Any) -> float:
+def _expected_grouped(start: int, stop: int, side: int, total: int, draws: int, numbers: Int64s) -> float:
     # The codes of an item are taken as equally frequent; never more of them than records.
     expected = 0.0
     for place in range(start, stop):
@@ -123,11 +123,10 @@ def _expected_grouped(start: int, stop: int, side: int, total: int, draws: int, 
 
 
 @borrowing
-def _expected_range(
-    start: int, stop: int, side: int, total: int, draws: int, table: Any, numbers: Any, places: Any
-) -> float:
+def _expected_range(start: int, stop: int, side: int, total: int, draws: int, table: Floats, items: Items) -> float:
     expected = 0.0
-    below = np.int64(0)
+    below = int64(0)
+    numbers, places = items.numbers, items.places
     if total < TABLED:
         row = total * (total + 1) // 2
         for place in range(start, stop - 1):
@@ -141,10 +140,11 @@ def _expected_range(
 
 
 @borrowing
-def _expected_savings(start: int, count: int, side: int, total: int, draws: int, numbers: Any, branches: Any) -> float:
+def _expected_savings(start: int, count: int, side: int, total: int, draws: int, items: Items) -> float:
     saved = 0.0
+    numbers, branches = items.numbers, items.branches
     for branch in range(2 * start, 2 * start + count):
-        under = np.int64(0)
+        under = int64(0)
         for place in range(start + int(branches[FROM, branch]), start + int(branches[TO, branch])):
             under += numbers[side, place]
         if under > 0:
@@ -153,15 +153,16 @@ def _expected_savings(start: int, count: int, side: int, total: int, draws: int,
 
 
 @borrowing
-def exact_loss(attribute: int, kind: int, side: int, attributes: Any, numbers: Any, places: Any, rates: Any) -> float:
+def exact_loss(attribute: int, kind: int, side: int, items: Items) -> float:
     """Weighted loss of one side as one class in one attribute; the side must not be empty."""
-    start = attributes[START, attribute]
-    stop = start + attributes[PRESENT, attribute]
+    numbers, places = items.numbers, items.places
+    start = items.attributes[START, attribute]
+    stop = start + items.attributes[PRESENT, attribute]
     if kind == SET:
-        found = np.int64(0)
+        found = int64(0)
         for place in range(start, stop):
             found += min(numbers[DISTINCT, place], numbers[side, place])
-        return rates[UNIT, attribute] * found if found > 1 else 0.0
+        return float64(items.rates[UNIT, attribute] * found) if found > 1 else 0.0
     low = start
     while numbers[side, low] == 0:
         low += 1
@@ -169,8 +170,8 @@ def exact_loss(attribute: int, kind: int, side: int, attributes: Any, numbers: A
     while numbers[side, high] == 0:
         high -= 1
     if kind == NUMERIC:
-        return places[HIGH, high] - places[LOW, low]
+        return float64(places[HIGH, high] - places[LOW, low])
     loss = max(places[OWN, low], places[OWN, high])
     for place in range(low, high):
         loss = max(loss, places[GAP, place])
-    return loss
+    return float64(loss)

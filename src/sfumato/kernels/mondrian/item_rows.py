@@ -1,7 +1,19 @@
-"""Names of the rows of the arrays in ``items.Items``: arrays of one shape are rows of one array.
+"""The items of a range as arrays.
 
-A call pays for every array that it passes, and a range of twenty records is soon done.
+Those of one shape are rows of one array, whose names stand here: a call pays for every array that it passes, and a
+range of twenty records is soon done.
+
+Letters: q quasi-identifying attributes, M codes of all attributes together, t tree nodes, h rows looked at, u = h/64.
 """
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.kernels.types import Floats, Int64s, Words
 
 # Rows of Items.attributes, int64 (6, q).
 ACTIVE = 0  # the active attributes in declared order
@@ -30,3 +42,83 @@ BASE = 2  # expected loss of the range
 FROM = 0
 TO = 1
 DROP = 2
+
+
+class Items(NamedTuple):
+    """What losses are reckoned from; the rows of each array are named in this module.
+
+    Attributes
+    ----------
+    attributes : numpy.ndarray
+        int64 (6, q).
+    numbers : numpy.ndarray
+        int64 (6, 64 q).
+    places : numpy.ndarray
+        float64 (4, 64 q).
+    rates : numpy.ndarray
+        float64 (3, q).
+    branches : numpy.ndarray
+        float64 (3, 128 q).
+    """
+
+    attributes: Int64s
+    numbers: Int64s
+    places: Floats
+    rates: Floats
+    branches: Floats
+
+
+class ItemRows(NamedTuple):
+    """Which rows show which item.
+
+    Attributes
+    ----------
+    bitmaps : numpy.ndarray
+        uint64 (u, 64 q): rows of each item.
+    item : numpy.ndarray
+        uint8 (q, h): item of each row, counted inside its attribute.
+    weight : numpy.ndarray
+        int64 (h,): records of each row.
+    """
+
+    bitmaps: Words
+    item: NDArray[np.uint8]
+    weight: Int64s
+
+
+class FlatTrees(NamedTuple):
+    """The hierarchies, to be climbed from any code.
+
+    Attributes
+    ----------
+    leaf : numpy.ndarray
+        int64 (M,): deepest tree node over each code, −1 for none.
+    node_loss : numpy.ndarray
+        float64 (t,): loss of each tree node, weighted.
+    """
+
+    leaf: Int64s
+    node_loss: Floats
+
+
+class ItemFinder(NamedTuple):
+    """Buffers that finding items takes.
+
+    Attributes
+    ----------
+    sorted_codes : numpy.ndarray
+        int64 (h or more,): codes that occur.
+    item_of : numpy.ndarray
+        uint8 (M,): item of each code that occurs; anything elsewhere.
+    tally : numpy.ndarray
+        int64 (largest cardinality,), all zero between uses.
+    marks : numpy.ndarray
+        uint64 (64,), all zero between uses.
+    trees : FlatTrees
+    """
+
+    sorted_codes: Int64s
+    item_of: NDArray[np.uint8]
+    tally: Int64s
+    marks: Words
+    trees: FlatTrees

@@ -1,12 +1,10 @@
 """Mondrian's recursion over ranges of records: cut, move the records, go on in every part.
 
-Letters: m distinct records, w codes a record, u words a record, q quasi-identifying attributes.
+Letters: m distinct records, q quasi-identifying attributes.
 The work is a list of ranges that share nothing, so that threads may take one each.
 """
 
 from __future__ import annotations
-
-from typing import Any
 
 import numpy as np
 
@@ -25,18 +23,26 @@ from sfumato.kernels.mondrian.cuts import (
     widest_first,
 )
 from sfumato.kernels.mondrian.least_loss import partition_by_loss
-from sfumato.kernels.mondrian.ranges import NOT_KEPT, halve_by_order, keep_cut, move_to_parts, room_at_median
+from sfumato.kernels.mondrian.ranges import (
+    NOT_KEPT,
+    LaidRecords,
+    halve_by_order,
+    keep_cut,
+    move_to_parts,
+    room_at_median,
+    spare_for,
+)
 from sfumato.kernels.predicates import RuleArrays
 from sfumato.kernels.space import Space
+from sfumato.kernels.types import Codes, Flags, Floats, Int32s, Int64s, int64
 
 
 def partition_range(
-    codes: Any, words: Any, weights: Any, rows: Any, low: int, high: int, region: Any, most_cuts: int,
-    space: Space, rules: RuleArrays, options: Options, starts: Any, made: Any = NOT_KEPT,
-) -> Any:  # fmt: skip
+    records: LaidRecords, low: int, high: int, region: Floats, most_cuts: int, space: Space,
+    rules: RuleArrays, options: Options, starts: Flags, made: Int32s = NOT_KEPT,
+) -> tuple[Int64s, Floats]:  # fmt: skip
     """Cut records ``low .. high-1`` until no allowable cut is left, or until `most_cuts` cuts are made.
 
-    codes : unsigned (m, w) and words : uint64 (m, u), two views of one buffer; weights, rows : int32 (m,), moved along;
     region : float64 (q, 2); starts : bool (m,), set at the first record of every part made here; made : int32 (m, 3),
     at the first record of every part but the first of a cut its attribute, and first record and end of what was cut;
     int32 (0, 3) where nobody asks.
@@ -44,25 +50,21 @@ def partition_range(
     Returns int64 (open, 2), the parts that were not looked at, and float64 (open, q, 2), their regions.
     """
     if options.least_loss:
-        return partition_by_loss(codes, words, weights, rows, low, high, most_cuts, space, rules, options, starts, made)
-    return partition_by_width(
-        codes, words, weights, rows, low, high, region, most_cuts, space, rules, options, starts, made
-    )
+        return partition_by_loss(records, low, high, most_cuts, space, rules, options, starts, made)
+    return partition_by_width(records, low, high, region, most_cuts, space, rules, options, starts, made)
 
 
 @kernel
 def partition_by_width(
-    codes: Any, words: Any, weights: Any, rows: Any, low: int, high: int, region: Any, most_cuts: int,
-    space: Space, rules: RuleArrays, options: Options, starts: Any, made: Any,
-) -> Any:  # fmt: skip
+    records: LaidRecords, low: int, high: int, region: Floats, most_cuts: int, space: Space,
+    rules: RuleArrays, options: Options, starts: Flags, made: Int32s,
+) -> tuple[Int64s, Floats]:  # fmt: skip
     """Cut records ``low .. high-1`` by the textbook rules; see :func:`partition_range`."""
+    codes, weights = records.codes, records.weights
     work = new_workspace(space, rules, options)
-    size = high - low
-    spare_words = np.empty((size, words.shape[1]), np.uint64)
-    spare_weights = np.empty(size, np.int32)
-    spare_rows = np.empty(size, np.int32)
+    spare = spare_for(low, high, records)
     # Ranges that wait are disjoint and each holds at least the smallest class.
-    most = min(size, total_weight(weights, low, high) // max(1, options.smallest)) + 2
+    most = min(high - low, total_weight(weights, low, high) // max(1, options.smallest)) + 2
     waiting = np.empty((most, 2), np.int64)
     regions = np.empty((most if options.regions else 1, region.shape[0], 2), np.float64)
     bounds = np.empty(len(work.parts) + 1, np.int64)
@@ -78,17 +80,11 @@ def partition_by_width(
         last = waiting[count, 1]
         box = regions[count].copy() if options.regions else regions[0]
         if options.relaxed:
-            attribute, parts = _halve(
-                codes, words, weights, rows, first, last, space, rules, options, box, work, bounds,
-                spare_words, spare_weights, spare_rows,
-            )  # fmt: skip
+            attribute, parts = _halve(records, first, last, space, rules, options, box, work, bounds, spare)
         else:
             attribute, parts = widest_cut(codes, weights, first, last, space, rules, options, box, work)
             if parts > 0:
-                move_to_parts(
-                    codes, words, weights, rows, first, last, attribute, work.part_of, parts, bounds,
-                    spare_words, spare_weights, spare_rows,
-                )  # fmt: skip
+                move_to_parts(records, first, last, attribute, work.part_of, parts, bounds, spare)
         if parts == 0:
             continue
         cuts += 1
@@ -111,18 +107,19 @@ def _last_left(attribute: int, work: Workspace) -> int:
     for code in range(work.minimum[attribute], work.maximum[attribute] + 1):
         if work.part_of[code] == 0:
             last = code
-    return last
+    return int64(last)
 
 
 @kernel
 def _halve(
-    codes: Any, words: Any, weights: Any, rows: Any, low: int, high: int, space: Space, rules: RuleArrays,
-    options: Options, region: Any, work: Workspace, bounds: Any, spare_words: Any, spare_weights: Any, spare_rows: Any,
+    records: LaidRecords, low: int, high: int, space: Space, rules: RuleArrays, options: Options,
+    region: Floats, work: Workspace, bounds: Int64s, spare: LaidRecords,
 ) -> tuple[int, int]:  # fmt: skip
     """Relaxed cut: exact halves along the widest attribute, equal values split where needed; 0 or 2 parts of it.
 
     An attribute of one value is cut only when all are; then the first one is.
     """
+    codes, weights = records.codes, records.weights
     size = high - low
     if size < 2 * options.smallest:
         return 0, 0
@@ -144,11 +141,8 @@ def _halve(
                 _count_left_half(codes, low, high, attribute, median, rules, work)
             if not sides_hold(size // 2, size, rules, work):
                 continue
-        middle = halve_by_order(
-            codes, words, weights, rows, low, high, attribute, median, spare_words, spare_weights, spare_rows
-        )
         bounds[0] = low
-        bounds[1] = middle
+        bounds[1] = halve_by_order(records, low, high, attribute, median, spare)
         bounds[2] = high
         return attribute, 2
     return 0, 0
@@ -156,7 +150,7 @@ def _halve(
 
 @kernel
 def _count_left_half(
-    codes: Any, low: int, high: int, attribute: int, median: int, rules: RuleArrays, work: Workspace
+    codes: Codes, low: int, high: int, attribute: int, median: int, rules: RuleArrays, work: Workspace
 ) -> None:
     """Count into ``work.left`` the sensitive values of the records that `halve_by_order` would put left."""
     work.left[:] = 0
@@ -169,4 +163,4 @@ def _count_left_half(
         if code == median:
             room -= 1
         for column in range(len(rules.offsets) - 1):
-            work.left[rules.offsets[column] + np.int64(codes[record, first + column])] += 1
+            work.left[rules.offsets[column] + int64(codes[record, first + column])] += 1

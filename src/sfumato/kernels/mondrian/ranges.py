@@ -1,48 +1,76 @@
 """Moving records between the parts of a cut, in place and in a stable order.
 
-Letters: m records, w codes a record, u 64-bit words a record. `codes` and `words` are two views of one buffer: codes
-are read, words are moved, which is several times faster than moving codes one by one.
+Letters: m records, w codes a record, u 64-bit words a record.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from typing import NamedTuple
 
 import numpy as np
 
 from sfumato.kernels.jit import inlined, kernel
+from sfumato.kernels.types import Codes, Int32s, Int64s, Words
 
 NOT_KEPT = np.empty((0, 3), np.int32)
 """In place of an array for the cuts that are made, where nobody asks for them."""
 
 
+class LaidRecords(NamedTuple):
+    """Records as they are moved: codes are read, words are moved, which is several times faster.
+
+    Attributes
+    ----------
+    codes : numpy.ndarray
+        unsigned (m, w): a view of the same memory as `words`.
+    words : numpy.ndarray
+        uint64 (m, u).
+    weights : numpy.ndarray
+        int32 (m,): original records that each stands for.
+    rows : numpy.ndarray
+        int32 (m,): where each stood before it was moved.
+    """
+
+    codes: Codes
+    words: Words
+    weights: Int32s
+    rows: Int32s
+
+
+@inlined
+def spare_for(low: int, high: int, records: LaidRecords) -> LaidRecords:
+    """Return room for records ``low .. high-1`` while they are moved; its codes are not used."""
+    size = high - low
+    return LaidRecords(
+        records.codes[:0], np.empty((size, records.words.shape[1]), np.uint64), np.empty(size, np.int32),
+        np.empty(size, np.int32),
+    )  # fmt: skip
+
+
 @kernel
 def move_to_parts(
-    codes: Any, words: Any, weights: Any, rows: Any, low: int, high: int, attribute: int, part_of: Any, parts: int,
-    bounds: Any, spare_words: Any, spare_weights: Any, spare_rows: Any,
+    records: LaidRecords, low: int, high: int, attribute: int, part_of: Int32s, parts: int,
+    bounds: Int64s, spare: LaidRecords,
 ) -> None:  # fmt: skip
     """Sort records ``low .. high-1`` by the part of their code, keeping their order inside a part.
 
-    codes : unsigned (m, w); words : uint64 (m, u); weights, rows : int32 (m,); part_of : int32, one per code;
-    bounds : int64 (parts + 1,), filled with the first record of each part and `high`; spare_* hold high − low records.
+    part_of : int32, one per code; bounds : int64 (parts + 1,), filled with the first record of each part and `high`;
+    spare : as :func:`spare_for` makes it.
     """
     bounds[0] = low
     bounds[parts] = high
     if parts == 2:
         for record in range(low, high):
-            spare_weights[record - low] = part_of[codes[record, attribute]]
-        bounds[1] = _move_to_sides(words, weights, rows, low, high, spare_words, spare_weights, spare_rows)
+            spare.weights[record - low] = part_of[records.codes[record, attribute]]
+        bounds[1] = _move_to_sides(records, low, high, spare)
     else:
-        _sort_by_part(
-            codes, words, weights, rows, low, high, attribute, part_of, parts, bounds, spare_words, spare_weights,
-            spare_rows,
-        )  # fmt: skip
+        _sort_by_part(records, low, high, attribute, part_of, parts, bounds, spare)
 
 
 @inlined
 def _sort_by_part(
-    codes: Any, words: Any, weights: Any, rows: Any, low: int, high: int, attribute: int, part_of: Any, parts: int,
-    bounds: Any, spare_words: Any, spare_weights: Any, spare_rows: Any,
+    records: LaidRecords, low: int, high: int, attribute: int, part_of: Int32s, parts: int,
+    bounds: Int64s, spare: LaidRecords,
 ) -> None:  # fmt: skip
     size = high - low
     # The codes are a view of the words, so parts are read before anything is overwritten.
@@ -50,44 +78,41 @@ def _sort_by_part(
     place = np.zeros(parts + 1, np.int64)
     place[0] = low
     for record in range(size):
-        part_at[record] = part_of[codes[low + record, attribute]]
+        part_at[record] = part_of[records.codes[low + record, attribute]]
         place[part_at[record] + 1] += 1
-        _copy(words, weights, rows, low + record, spare_words, spare_weights, spare_rows, record)
+        _copy(records, low + record, spare, record)
     for part in range(parts):
         place[part + 1] += place[part]
         bounds[part] = place[part]
     for record in range(size):
         part = part_at[record]
-        _copy(spare_words, spare_weights, spare_rows, record, words, weights, rows, place[part])
+        _copy(spare, record, records, place[part])
         place[part] += 1
 
 
 @inlined
-def _copy(
-    words: Any, weights: Any, rows: Any, source: int, to_words: Any, to_weights: Any, to_rows: Any, target: int
-) -> None:
-    for word in range(words.shape[1]):
-        to_words[target, word] = words[source, word]
-    to_weights[target] = weights[source]
-    to_rows[target] = rows[source]
+def _copy(records: LaidRecords, source: int, to: LaidRecords, target: int) -> None:
+    for word in range(records.words.shape[1]):
+        to.words[target, word] = records.words[source, word]
+    to.weights[target] = records.weights[source]
+    to.rows[target] = records.rows[source]
 
 
 @kernel
-def _move_to_sides(
-    words: Any, weights: Any, rows: Any, low: int, high: int, spare_words: Any, spare_weights: Any, spare_rows: Any
-) -> int:
-    """Move records left where `spare_weights` says 0 and right where it says 1; return the first on the right.
+def _move_to_sides(records: LaidRecords, low: int, high: int, spare: LaidRecords) -> int:
+    """Move records left where ``spare.weights`` says 0 and right where it says 1; return the first on the right.
 
     A record is copied to the end of both sides and only one of them moves on: which one it is cannot be guessed, and a
     wrong guess costs more than a copy that is written over. Nothing is lost by that, as both ends stand at the record
     or before it.
     """
+    words, weights, rows = records.words, records.weights, records.rows
+    spare_words, spare_weights, spare_rows = spare.words, spare.weights, spare.rows
     left = low
-    width = words.shape[1]
     for record in range(low, high):
         right = spare_weights[record - low]
         spared = record - left
-        for word in range(width):
+        for word in range(words.shape[1]):
             moved = words[record, word]
             spare_words[spared, word] = moved
             words[left, word] = moved
@@ -99,12 +124,12 @@ def _move_to_sides(
         rows[left] = row
         left += 1 - right
     for record in range(high - left):
-        _copy(spare_words, spare_weights, spare_rows, record, words, weights, rows, left + record)
+        _copy(spare, record, records, left + record)
     return left
 
 
 @kernel
-def room_at_median(codes: Any, low: int, high: int, attribute: int, median: int) -> int:
+def room_at_median(codes: Codes, low: int, high: int, attribute: int, median: int) -> int:
     """Count the records equal to the median that fit into the left half, floor(n/2), beside the smaller ones."""
     room = (high - low) // 2
     for record in range(low, high):
@@ -114,25 +139,22 @@ def room_at_median(codes: Any, low: int, high: int, attribute: int, median: int)
 
 
 @kernel
-def halve_by_order(
-    codes: Any, words: Any, weights: Any, rows: Any, low: int, high: int, attribute: int, median: int,
-    spare_words: Any, spare_weights: Any, spare_rows: Any,
-) -> int:  # fmt: skip
+def halve_by_order(records: LaidRecords, low: int, high: int, attribute: int, median: int, spare: LaidRecords) -> int:
     """Split into floor(n/2) and the rest: below the median left, above right, equal ones in order until left is full.
 
     The relaxed cut of Mondrian; weights must all be 1. Returns the first record of the right half.
     """
-    room = room_at_median(codes, low, high, attribute, median)
+    room = room_at_median(records.codes, low, high, attribute, median)
     for record in range(low, high):
-        code = codes[record, attribute]
+        code = records.codes[record, attribute]
         fits = code == median and room > 0
         room -= fits
-        spare_weights[record - low] = 0 if code < median or fits else 1
-    return _move_to_sides(words, weights, rows, low, high, spare_words, spare_weights, spare_rows)
+        spare.weights[record - low] = 0 if code < median or fits else 1
+    return _move_to_sides(records, low, high, spare)
 
 
 @inlined
-def keep_cut(attribute: int, low: int, high: int, parts: int, bounds: Any, made: Any) -> None:
+def keep_cut(attribute: int, low: int, high: int, parts: int, bounds: Int64s, made: Int32s) -> None:
     """Note at the first record of each part but the first how records ``low .. high-1`` were cut.
 
     bounds : int64 (parts + 1,); made : int32 (m, 3), attribute, `low` and `high`, or no rows at all.

@@ -1,21 +1,32 @@
 """Score candidate cuts by the loss that the classes on both sides can be expected to have.
 
-Arrays are those of :class:`sfumato.kernels.mondrian.items.Items` and of the workspace in
-:mod:`sfumato.kernels.mondrian.least_loss`.
+Letters: h rows looked at, u = h/64, b bits of the largest weight.
 """
 
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import NamedTuple
 
 import numpy as np
 
 from sfumato.kernels.bits import EMPTY, ONE, how_many
 from sfumato.kernels.jit import borrowing, kernel
-from sfumato.kernels.mondrian.candidates import ATTRIBUTE, LEFT_WEIGHT
+from sfumato.kernels.mondrian.candidates import ATTRIBUTE, LEFT_WEIGHT, Candidates
 from sfumato.kernels.mondrian.expected_loss import exact_loss, expected_loss
-from sfumato.kernels.mondrian.item_rows import ACTIVE, BASE, BY_LOSS, LEFT, PRESENT, RIGHT, START, WEIGHT
+from sfumato.kernels.mondrian.item_rows import (
+    ACTIVE,
+    BASE,
+    BY_LOSS,
+    LEFT,
+    PRESENT,
+    RIGHT,
+    START,
+    WEIGHT,
+    ItemRows,
+    Items,
+)
+from sfumato.kernels.types import Floats, Int64s, Words, int64
 
 EVENNESS = 0.7  # exponent of the entropy of the split
 STEPS = 1024  # steps in which the entropy is tabulated
@@ -23,18 +34,64 @@ SLACK = 1e-9  # a later candidate must be better by this part of the loss
 PLANES = 128  # words of bits times bits of weights up to which bitmaps count faster than rows
 
 
+class Scoring(NamedTuple):
+    """What candidates are scored with.
+
+    Attributes
+    ----------
+    draws : int
+        Records of the imagined class.
+    table : numpy.ndarray
+        float64, see :func:`sfumato.kernels.mondrian.expected_loss.spread_table`.
+    evenness : numpy.ndarray
+        float64 (STEPS + 1,): entropy of a split to the power 0.7, by share of the left side.
+    chosen_rows : numpy.ndarray
+        int64 (h + 1,): rows on the left side.
+    planes : numpy.ndarray
+        uint64 (b, u): rows whose weight has a bit.
+    """
+
+    draws: int
+    table: Floats
+    evenness: Floats
+    chosen_rows: Int64s
+    planes: Words
+
+
+class LookedAt(NamedTuple):
+    """The range at hand.
+
+    Attributes
+    ----------
+    active : int
+        Attributes with two items or more.
+    total : int
+        Records behind the rows.
+    rows : int
+    bits : int
+        Of the weights, 0 where rows are counted one by one.
+    smallest : float
+        Records that a side must have, in those looked at.
+    base : float
+        Expected loss of all records together.
+    """
+
+    active: int
+    total: int
+    rows: int
+    bits: int
+    smallest: float
+    base: float
+
+
 @borrowing
-def rate_range(
-    active: int, total: int, draws: int, kinds: Any, table: Any, attributes: Any, numbers: Any, places: Any,
-    rates: Any, branches: Any,
-) -> float:  # fmt: skip
+def rate_range(active: int, total: int, kinds: Int64s, items: Items, scoring: Scoring) -> float:
     """Find the expected loss of the whole range and order the attributes by their part of it."""
+    attributes, rates = items.attributes, items.rates
     base = 0.0
     for number in range(active):
         attribute = attributes[ACTIVE, number]
-        rate = expected_loss(
-            attribute, kinds[attribute], WEIGHT, total, draws, table, attributes, numbers, places, rates, branches
-        )
+        rate = expected_loss(attribute, kinds[attribute], int64(WEIGHT), total, scoring.draws, scoring.table, items)
         rates[BASE, attribute] = rate
         base += rate
         place = number
@@ -46,7 +103,7 @@ def rate_range(
 
 
 @borrowing
-def slice_weights(rows: int, heaviest: int, row_weight: Any, planes: Any) -> int:
+def slice_weights(rows: int, heaviest: int, row_weight: Int64s, planes: Words) -> int:
     """Write which rows have each bit of the weights; return the bits, 0 when counting by bitmaps would not pay."""
     words = (rows + 63) >> 6
     bits = 0
@@ -66,52 +123,32 @@ def slice_weights(rows: int, heaviest: int, row_weight: Any, planes: Any) -> int
 
 @borrowing
 def next_better(
-    number: int, count: int, one_only: bool, best: float, base: float, active: int, total: int, rows: int, planes: int,
-    smallest: float, kinds: Any, attributes: Any, numbers: Any, places: Any, rates: Any, branches: Any, item: Any,
-    row_weight: Any, bitmaps: Any, draws: int, table: Any, evenness: Any, candidates: Any, candidate_items: Any,
-    chosen_rows: Any, weight_planes: Any,
+    number: int, count: int, one_only: bool, best: float, looked: LookedAt, kinds: Int64s, items: Items,
+    shown: ItemRows, scoring: Scoring, candidates: Candidates,
 ) -> tuple[int, float]:  # fmt: skip
     """Score the candidates from `number` on; return the best one and its score, −1 when none is better than `best`.
 
     With `one_only` the first one that is better is returned.
     """
-    found = np.int64(-1)
-    last = attributes[ACTIVE, active - 1]
+    attributes = items.attributes
+    found = int64(-1)
+    last = attributes[ACTIVE, looked.active - 1]
     stop = attributes[START, last] + attributes[PRESENT, last]
     while number < count:
-        attribute = candidates[ATTRIBUTE, number]
-        chosen = candidate_items[number]
-        left = candidates[LEFT_WEIGHT, number]
-        right = total - left
-        if planes > 0:
-            _count_by_bitmaps(attributes[START, attribute], chosen, stop, rows, planes, weight_planes, bitmaps, numbers)
+        attribute = candidates.sides[ATTRIBUTE, number]
+        chosen = candidates.items[number]
+        left = candidates.sides[LEFT_WEIGHT, number]
+        if looked.bits > 0:
+            _count_by_bitmaps(attributes[START, attribute], chosen, stop, looked, scoring.planes, shown, items.numbers)
         else:
-            _count_by_rows(attribute, chosen, stop, rows, active, attributes, item, row_weight, chosen_rows, numbers)
-        even = evenness[min(STEPS - 1, max(1, int(STEPS * (left / total) + 0.5)))]
+            _count_by_rows(attribute, chosen, stop, looked, items, shown, scoring.chosen_rows)
+        even = scoring.evenness[min(STEPS - 1, max(1, int(STEPS * (left / looked.total) + 0.5)))]
         # Whatever costs more than this cannot become the best.
-        limit = base - best * even if best > 0 else base - best
-        cost = 0.0
-        for order in range(active):
-            other = attributes[BY_LOSS, order]
-            kind = kinds[other]
-            if left < 2 * smallest:
-                cost += left * exact_loss(other, kind, LEFT, attributes, numbers, places, rates)
-            else:
-                cost += left * expected_loss(
-                    other, kind, LEFT, left, draws, table, attributes, numbers, places, rates, branches
-                )
-            if right < 2 * smallest:
-                cost += right * exact_loss(other, kind, RIGHT, attributes, numbers, places, rates)
-            else:
-                cost += right * expected_loss(
-                    other, kind, RIGHT, right, draws, table, attributes, numbers, places, rates, branches
-                )
-            if cost >= limit:
-                break
-        score = base - cost
+        limit = looked.base - best * even if best > 0 else looked.base - best
+        score = looked.base - _cost_up_to(limit, left, looked, kinds, items, scoring)
         if score > 0:
             score /= even
-        if score > best + SLACK * base:
+        if score > best + SLACK * looked.base:
             best = score
             found = number
             if one_only:
@@ -121,12 +158,38 @@ def next_better(
 
 
 @borrowing
+def _cost_up_to(limit: float, left: int, looked: LookedAt, kinds: Int64s, items: Items, scoring: Scoring) -> float:
+    """Add up the losses of both sides, the attributes that lose most first, until `limit` is reached."""
+    right = looked.total - left
+    draws, table, smallest = scoring.draws, scoring.table, looked.smallest
+    # Of a constant each value would be compiled for itself.
+    sides = (int64(LEFT), int64(RIGHT))
+    cost = 0.0
+    for order in range(looked.active):
+        other = items.attributes[BY_LOSS, order]
+        kind = kinds[other]
+        if left < 2 * smallest:
+            cost += left * exact_loss(other, kind, sides[0], items)
+        else:
+            cost += left * expected_loss(other, kind, sides[0], left, draws, table, items)
+        if right < 2 * smallest:
+            cost += right * exact_loss(other, kind, sides[1], items)
+        else:
+            cost += right * expected_loss(other, kind, sides[1], right, draws, table, items)
+        if cost >= limit:
+            break
+    return cost
+
+
+@borrowing
 def _count_by_bitmaps(
-    start: int, chosen: Any, stop: int, rows: int, planes: int, weight_planes: Any, bitmaps: Any, numbers: Any
-) -> None:
+    start: int, chosen: np.uint64, stop: int, looked: LookedAt, planes: Words, shown: ItemRows,
+    numbers: Int64s,
+) -> None:  # fmt: skip
+    bitmaps = shown.bitmaps
     for place in range(stop):
         numbers[LEFT, place] = 0
-    for word in range((rows + 63) >> 6):
+    for word in range((looked.rows + 63) >> 6):
         side = EMPTY
         rest = chosen
         place = start
@@ -135,8 +198,8 @@ def _count_by_bitmaps(
                 side |= bitmaps[word, place]
             rest >>= ONE
             place += 1
-        for plane in range(planes):
-            marked = side & weight_planes[plane, word]
+        for plane in range(looked.bits):
+            marked = side & planes[plane, word]
             for place in range(stop):
                 numbers[LEFT, place] += how_many(bitmaps[word, place] & marked) << plane
     for place in range(stop):
@@ -145,31 +208,33 @@ def _count_by_bitmaps(
 
 @borrowing
 def _count_by_rows(
-    attribute: int, chosen: Any, stop: int, rows: int, active: int, attributes: Any, item: Any, row_weight: Any,
-    chosen_rows: Any, numbers: Any,
+    attribute: int, chosen: np.uint64, stop: int, looked: LookedAt, items: Items, shown: ItemRows,
+    chosen_rows: Int64s,
 ) -> None:  # fmt: skip
+    numbers, item = items.numbers, shown.item
     for place in range(stop):
         numbers[LEFT, place] = 0
     picked = 0
-    for row in range(rows):
+    for row in range(looked.rows):
         chosen_rows[picked] = row
-        picked += np.int64((chosen >> np.uint64(item[attribute, row])) & ONE)
-    for order in range(active):
-        other = attributes[ACTIVE, order]
-        start = attributes[START, other]
+        picked += int64((chosen >> np.uint64(item[attribute, row])) & ONE)
+    for order in range(looked.active):
+        other = items.attributes[ACTIVE, order]
+        start = items.attributes[START, other]
         for pick in range(picked):
             row = chosen_rows[pick]
-            numbers[LEFT, start + np.int64(item[other, row])] += row_weight[row]
+            numbers[LEFT, start + int64(item[other, row])] += shown.weight[row]
     for place in range(stop):
         numbers[RIGHT, place] = numbers[WEIGHT, place] - numbers[LEFT, place]
 
 
 @kernel
-def tabulate_evenness() -> Any:
+def tabulate_evenness() -> Floats:
     """Tabulate the entropy of a split to the power 0.7 by the share of the left side; float64 (STEPS + 1,)."""
     table = np.zeros(STEPS + 1)
     for step in range(1, STEPS):
         share = step / STEPS
+        # never 0: shares are inside (0, 1)
         entropy = -(share * math.log2(share) + (1.0 - share) * math.log2(1.0 - share))
         table[step] = entropy**EVENNESS
     return table

@@ -1,26 +1,43 @@
 """What neighboring items of an attribute span: gaps on an axis, branchings of a tree.
 
-Arrays are those of :class:`sfumato.kernels.mondrian.items.Items`; an attribute's items are ``start .. start +
-present − 1``.
+An attribute's items are ``start .. start + present − 1``.
 """
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from sfumato.kernels.jit import borrowing
-from sfumato.kernels.mondrian.item_rows import DROP, FIRST, FROM, GAP, HIGH, LAST, LOW, OWN, TO, TOP
+from sfumato.kernels.mondrian.item_rows import (
+    DROP,
+    FIRST,
+    FROM,
+    GAP,
+    HIGH,
+    LAST,
+    LOW,
+    OWN,
+    PRESENT,
+    START,
+    TO,
+    TOP,
+    UNIT,
+    FlatTrees,
+    Items,
+)
+from sfumato.kernels.space import Space
+from sfumato.kernels.types import Floats, float64, int64
 
 
 @borrowing
-def measure_axis(start: int, present: int, offset: int, unit: float, positions: Any, numbers: Any, places: Any) -> None:
+def measure_axis(attribute: int, offset: int, positions: Floats, items: Items) -> None:
     """Place the items of a numeric attribute on its axis, in units of weighted loss."""
+    unit, places = items.rates[UNIT, attribute], items.places
+    start = items.attributes[START, attribute]
     middle = 0.0
-    for place in range(start, start + present):
-        places[LOW, place] = unit * positions[offset + numbers[FIRST, place]]
-        places[HIGH, place] = unit * positions[offset + numbers[LAST, place]]
+    for place in range(start, start + items.attributes[PRESENT, attribute]):
+        places[LOW, place] = unit * positions[offset + items.numbers[FIRST, place]]
+        places[HIGH, place] = unit * positions[offset + items.numbers[LAST, place]]
         next_middle = 0.5 * (places[LOW, place] + places[HIGH, place])
         if place > start:
             places[GAP, place - 1] = next_middle - middle
@@ -28,26 +45,26 @@ def measure_axis(start: int, present: int, offset: int, unit: float, positions: 
 
 
 @borrowing
-def ancestor_loss(
-    offset: int, low: int, high: int, unit: float, tree_low: Any, tree_high: Any, tree_parent: Any, leaf: Any,
-    node_loss: Any,
-) -> float:  # fmt: skip
+def ancestor_loss(offset: int, low: int, high: int, unit: float, space: Space, trees: FlatTrees) -> float:
     """Weighted loss of the common ancestor of two codes; O(height of the tree)."""
     if low == high:
         return 0.0
-    node = leaf[offset + low]
-    while node >= 0 and not (tree_low[node] <= high and high < tree_high[node]):
-        node = tree_parent[node]
-    return unit if node < 0 else node_loss[node]
+    node = trees.leaf[offset + low]
+    while node >= 0 and not (space.tree_low[node] <= high and high < space.tree_high[node]):
+        node = space.tree_parent[node]
+    return unit if node < 0 else float64(trees.node_loss[node])
 
 
 @borrowing
-def list_branches(attribute: int, start: int, present: int, places: Any, rates: Any, branches: Any) -> int:
+def list_branches(attribute: int, items: Items) -> int:
     """Read the tree off the losses between neighbors: what lies between two larger gaps is one branching.
 
     That makes two branchings per item at most, however large the tree is. Branchings still open wait at the far end of
     the attribute's part of `branches`, loss in DROP.
     """
+    places, rates, branches = items.places, items.rates, items.branches
+    start = items.attributes[START, attribute]
+    present = items.attributes[PRESENT, attribute]
     base = 2 * start
     top = base + 2 * present
     waiting = top
@@ -80,4 +97,4 @@ def list_branches(attribute: int, start: int, present: int, places: Any, rates: 
             waiting -= 1
             branches[DROP, waiting] = gap
             branches[FROM, waiting] = opened
-    return listed - base
+    return int64(listed - base)

@@ -13,6 +13,7 @@ import numpy as np
 from sfumato.kernels.jit import inlined, kernel
 from sfumato.kernels.points.point_tree import nearest, plant_points, refit
 from sfumato.kernels.predicates import RuleArrays, holds
+from sfumato.kernels.types import int64
 
 
 @kernel
@@ -37,11 +38,11 @@ def merge_classes(
     counts = np.zeros(rules.offsets[-1], np.int64)
     scratch = np.zeros(rules.scratch_size + 1)
     into = np.arange(count)
-    failing = [(np.int64(0), np.int64(-1))]
+    failing = [(int64(0), int64(-1))]
     failing.clear()
     for number in range(count):
         if not _satisfied(number, sizes, following, heads, values, ruled, smallest, rules, counts, scratch):
-            failing.append((sizes[number], np.int64(number)))
+            failing.append((sizes[number], int64(number)))
     heapq.heapify(failing)
     left = count
     while len(failing) > 0 and left > 1:
@@ -61,7 +62,7 @@ def merge_classes(
         tree.points[tree.places[target]] = sums[target] / sizes[target]
         refit(target, tree)
         if not _satisfied(target, sizes, following, heads, values, ruled, smallest, rules, counts, scratch):
-            heapq.heappush(failing, (sizes[target], np.int64(target)))
+            heapq.heappush(failing, (sizes[target], int64(target)))
     _renumber(class_of, into)
     return left
 
@@ -100,7 +101,7 @@ def _satisfied(
     counts[:] = 0
     while record >= 0:
         for column in range(values.shape[1]):
-            counts[rules.offsets[column] + np.int64(values[record, column])] += 1
+            counts[rules.offsets[column] + int64(values[record, column])] += 1
         record = following[record]
     return bool(holds(sizes[number], counts, rules, scratch))
 

@@ -11,6 +11,7 @@ import numpy as np
 
 from sfumato.kernels.jit import inlined, kernel
 from sfumato.kernels.points.point_tree import DEPTH, PointTree, distance, nearest, plant_points
+from sfumato.kernels.types import int64
 
 
 @kernel
@@ -88,7 +89,7 @@ def spread_start(points: Any, weights: Any, draws: Any) -> Any:
 @inlined
 def _place_of_record(draw: float, tree: PointTree) -> int:
     """Place of one record of all, each being as likely as any other."""
-    record = min(np.int64(draw * tree.weights[0]), tree.weights[0] - 1)
+    record = min(int64(draw * tree.weights[0]), tree.weights[0] - 1)
     for place in range(len(tree.items)):
         if record < tree.left[place]:
             return place
@@ -113,7 +114,7 @@ def _drawn_place(rest: float, tree: PointTree, apart: Any, totals: Any) -> int:
             if rest < share:
                 break
         rest -= share
-    return found
+    return int64(found)
 
 
 @inlined

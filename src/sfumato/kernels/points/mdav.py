@@ -10,7 +10,6 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sfumato.kernels.jit import inlined, kernel
 from sfumato.kernels.points.point_tree import (
@@ -22,6 +21,7 @@ from sfumato.kernels.points.point_tree import (
     plant_points,
     refit,
 )
+from sfumato.kernels.types import Floats, Int32s, Int64s, int64
 
 
 class Microaggregation(NamedTuple):
@@ -42,10 +42,10 @@ class Microaggregation(NamedTuple):
     """
 
     tree: PointTree
-    starts: NDArray[np.int64]
-    class_of: NDArray[np.int32]
-    items: NDArray[np.int64]
-    distances: NDArray[np.float64]
+    starts: Int64s
+    class_of: Int32s
+    items: Int64s
+    distances: Floats
 
 
 @kernel
@@ -127,7 +127,7 @@ def _take(item: int, most: int, number: int, state: Microaggregation) -> int:
     state.class_of[first : first + taken] = number
     state.tree.left[place] -= taken
     refit(item, state.tree)
-    return taken
+    return int64(taken)
 
 
 @kernel

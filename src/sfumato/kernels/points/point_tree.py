@@ -13,9 +13,9 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sfumato.kernels.jit import inlined, kernel
+from sfumato.kernels.types import Floats, Int64s
 
 LEAF = 12
 """Points in a leaf at most."""
@@ -51,17 +51,17 @@ class PointTree(NamedTuple):
         float64 (t, d): sums of their coordinates.
     """
 
-    points: NDArray[np.float64]
-    items: NDArray[np.int64]
-    places: NDArray[np.int64]
-    left: NDArray[np.int64]
-    leaves: NDArray[np.int64]
-    bounds: NDArray[np.int64]
-    low: NDArray[np.float64]
-    high: NDArray[np.float64]
-    lowest: NDArray[np.int64]
-    weights: NDArray[np.int64]
-    sums: NDArray[np.float64]
+    points: Floats
+    items: Int64s
+    places: Int64s
+    left: Int64s
+    leaves: Int64s
+    bounds: Int64s
+    low: Floats
+    high: Floats
+    lowest: Int64s
+    weights: Int64s
+    sums: Floats
 
 
 @kernel

@@ -5,19 +5,19 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sfumato.kernels.jit import kernel
+from sfumato.kernels.types import Floats, Int32s, Int64s
 
 
 @kernel
 def shared_weight(
     center: int,
-    records: NDArray[np.int64],
-    starts: NDArray[np.int64],
-    issues: NDArray[np.int32],
-    weights: NDArray[np.float64],
-) -> NDArray[np.float64]:
+    records: Int64s,
+    starts: Int64s,
+    issues: Int32s,
+    weights: Floats,
+) -> Floats:
     """Return the cosine between what one record rated and what each of some others rated; float64 (records,).
 
     starts, issues : compressed rows. weights : float64 (m,), of issues. Cost O(their ratings + m).
@@ -36,5 +36,5 @@ def shared_weight(
             if rated[issues[place]]:
                 shared += weight
         if shared > 0:
-            found[row] = shared / math.sqrt(own * whole)
+            found[row] = shared / math.sqrt(own * whole)  # never 0: what is shared is in both
     return found

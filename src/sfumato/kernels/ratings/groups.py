@@ -10,16 +10,16 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sfumato.kernels.jit import inlined, kernel
 from sfumato.kernels.ratings.worth import group_lack, group_score, group_worth
+from sfumato.kernels.types import Int32s, Int64s, int64
 
 _GAIN = 1e-7  # less is rounding
 
 
 @kernel
-def start_groups(seeds: NDArray[np.int64], block: Any, rules: Any) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+def start_groups(seeds: Int64s, block: Any, rules: Any) -> tuple[Int32s, Int64s]:
     """Build groups of k around seeds, and put what is left where it costs least.
 
     seeds : int64 (b,), all records in the order in which they may start a group. Returns groups and sizes. Evaluates
@@ -27,7 +27,7 @@ def start_groups(seeds: NDArray[np.int64], block: Any, rules: Any) -> tuple[NDAr
     """
     k, count = rules[0], len(seeds)
     room = _room(block)
-    total = max(1, count // k)
+    total = max(1, count // k)  # never 0: k is 1 or more
     groups = np.zeros((total, count), dtype=np.int32)
     sizes = np.zeros(total, dtype=np.int64)
     free = np.ones(count, dtype=np.bool_)
@@ -55,7 +55,7 @@ def start_groups(seeds: NDArray[np.int64], block: Any, rules: Any) -> tuple[NDAr
 
 
 @kernel
-def merge_flat(groups: NDArray[np.int32], sizes: NDArray[np.int64], block: Any, rules: Any) -> None:
+def merge_flat(groups: Int32s, sizes: Int64s, block: Any, rules: Any) -> None:
     """Merge groups whose sensitive ratings deviate too little with others, as long as there are several; in place.
 
     The group that lacks most is merged with the one that is best for the sum of their scores. Evaluates up to G² pairs.
@@ -68,7 +68,7 @@ def merge_flat(groups: NDArray[np.int32], sizes: NDArray[np.int64], block: Any, 
     left = np.count_nonzero(sizes)
     merged = np.empty(groups.shape[1], dtype=np.int32)
     while left > 1 and lacks.max() > 0:
-        flat = np.argmax(lacks)
+        flat = int64(np.argmax(lacks))
         best, best_gain = -1, -np.inf
         for other in range(len(groups)):
             if other != flat and sizes[other]:
@@ -85,7 +85,7 @@ def merge_flat(groups: NDArray[np.int32], sizes: NDArray[np.int64], block: Any, 
 
 
 @kernel
-def near_records(count: int, block: Any, rules: Any) -> NDArray[np.int32]:
+def near_records(count: int, block: Any, rules: Any) -> Int32s:
     """Return the records with which each would be worth most as a pair, best first; int32 (b, count). Cost O(b · z)."""
     room = _room(block)
     records = len(block[2])
@@ -104,11 +104,11 @@ def near_records(count: int, block: Any, rules: Any) -> NDArray[np.int32]:
 
 @kernel
 def improve_groups(
-    groups: NDArray[np.int32],
-    sizes: NDArray[np.int64],
-    left_out: NDArray[np.int32],
+    groups: Int32s,
+    sizes: Int64s,
+    left_out: Int32s,
     may_leave: int,
-    near: NDArray[np.int32],
+    near: Int32s,
     passes: int,
     block: Any,
     rules: Any,
@@ -191,7 +191,7 @@ def _bound(group: Any, members: int, most: Any, rules: Any) -> float:
 def _put_together(groups: Any, sizes: Any, one: int, other: int, merged: Any) -> int:
     merged[: sizes[other]] = groups[other, : sizes[other]]
     merged[sizes[other] : sizes[other] + sizes[one]] = groups[one, : sizes[one]]
-    return sizes[other] + sizes[one]
+    return int64(sizes[other] + sizes[one])
 
 
 @inlined

@@ -11,9 +11,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sfumato.kernels.jit import inlined, kernel
+from sfumato.kernels.types import Codes, Flags, Int32s, Int64s, int64
 
 # An odd multiplier below 2**31: times 31 bits it stays below 2**62, so that mixing never overflows, compiled or not.
 _MIX = 0x5BD1E995
@@ -21,14 +21,14 @@ _LOW = 0x7FFFFFFF
 
 
 @kernel
-def hash_masks(starts: NDArray[np.int64], issues: NDArray[np.int32], keys: NDArray[np.int64]) -> NDArray[np.int64]:
+def hash_masks(starts: Int64s, issues: Int32s, keys: Int64s) -> Int64s:
     """Return a hash of the issues that each record rated: the exclusive or of their keys; int64 (n,).
 
     starts : int64 (n + 1,). issues : int32 (z,). keys : int64 (m,), random, and 0 for a sensitive issue. Cost O(z).
     """
     hashes = np.zeros(len(starts) - 1, dtype=np.int64)
     for record in range(len(starts) - 1):
-        mixed = np.int64(0)
+        mixed = int64(0)
         for place in range(starts[record], starts[record + 1]):
             mixed ^= keys[issues[place]]
         hashes[record] = mixed
@@ -37,22 +37,22 @@ def hash_masks(starts: NDArray[np.int64], issues: NDArray[np.int32], keys: NDArr
 
 @kernel
 def hash_vectors(
-    records: NDArray[np.int64],
-    starts: NDArray[np.int64],
-    issues: NDArray[np.int32],
-    codes: NDArray[np.unsignedinteger],
-    sensitive: NDArray[np.bool_],
-) -> NDArray[np.int64]:
+    records: Int64s,
+    starts: Int64s,
+    issues: Int32s,
+    codes: Codes,
+    sensitive: Flags,
+) -> Int64s:
     """Return a hash of the non-sensitive ratings of some records, in the order of issues; int64, as long as `records`.
 
     codes : (z,). sensitive : bool (m,). The others as for :func:`hash_masks`. Cost O(their ratings).
     """
     hashes = np.zeros(len(records), dtype=np.int64)
     for row in range(len(records)):
-        mixed = np.int64(0)
+        mixed = int64(0)
         for place in range(starts[records[row]], starts[records[row] + 1]):
             if not sensitive[issues[place]]:
-                longer = ((mixed ^ np.int64(codes[place])) + 1) * _MIX
+                longer = ((mixed ^ int64(codes[place])) + 1) * _MIX
                 mixed = (longer ^ (longer >> 31)) & _LOW
         hashes[row] = mixed
     return hashes
@@ -60,14 +60,14 @@ def hash_vectors(
 
 @kernel
 def number_vectors(
-    order: NDArray[np.int64],
-    mask_hashes: NDArray[np.int64],
-    vector_hashes: NDArray[np.int64],
-    starts: NDArray[np.int64],
-    issues: NDArray[np.int32],
-    codes: NDArray[np.unsignedinteger],
-    sensitive: NDArray[np.bool_],
-) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int64]]:
+    order: Int64s,
+    mask_hashes: Int64s,
+    vector_hashes: Int64s,
+    starts: Int64s,
+    issues: Int32s,
+    codes: Codes,
+    sensitive: Flags,
+) -> tuple[Int32s, Int32s, Int64s]:
     """Tell distinct vectors and masks apart, exactly: hashes only say where to compare.
 
     order : int64 (n,), records sorted by mask hash, then vector hash, int64 (n,) each. The others as for
@@ -116,7 +116,7 @@ def _same(one: int, other: int, with_codes: bool, starts: Any, issues: Any, code
         while there < other_end and sensitive[issues[there]]:
             there += 1
         if here == end or there == other_end:
-            return here == end and there == other_end
+            return bool(here == end and there == other_end)
         if issues[here] != issues[there] or (with_codes and codes[here] != codes[there]):
             return False
         here += 1
@@ -124,9 +124,7 @@ def _same(one: int, other: int, with_codes: bool, starts: Any, issues: Any, code
 
 
 @kernel
-def public_counts(
-    records: NDArray[np.int64], starts: NDArray[np.int64], issues: NDArray[np.int32], sensitive: NDArray[np.bool_]
-) -> NDArray[np.int64]:
+def public_counts(records: Int64s, starts: Int64s, issues: Int32s, sensitive: Flags) -> Int64s:
     """Count the non-sensitive issues that some records rated; int64, as long as `records`."""
     counts = np.zeros(len(records), dtype=np.int64)
     for place in range(len(records)):
@@ -137,13 +135,13 @@ def public_counts(
 
 @kernel
 def public_codes(
-    records: NDArray[np.int64],
+    records: Int64s,
     total: int,
-    starts: NDArray[np.int64],
-    issues: NDArray[np.int32],
-    codes: NDArray[np.unsignedinteger],
-    sensitive: NDArray[np.bool_],
-) -> NDArray[np.unsignedinteger]:
+    starts: Int64s,
+    issues: Int32s,
+    codes: Codes,
+    sensitive: Flags,
+) -> Codes:
     """Return the ratings of the non-sensitive issues of some records, one record after the other; `total` of them."""
     found = np.empty(total, dtype=codes.dtype)
     filled = 0
@@ -157,14 +155,14 @@ def public_codes(
 
 @kernel
 def summed_ratings(
-    member_starts: NDArray[np.int64],
-    members: NDArray[np.int64],
-    starts: NDArray[np.int64],
-    issues: NDArray[np.int32],
-    codes: NDArray[np.unsignedinteger],
-    number_of: NDArray[np.int32],
+    member_starts: Int64s,
+    members: Int64s,
+    starts: Int64s,
+    issues: Int32s,
+    codes: Codes,
+    number_of: Int32s,
     count: int,
-) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int64]]:
+) -> tuple[Int64s, Int32s, Int64s]:
     """Sum the sensitive ratings of the records of each vector.
 
     member_starts : int64 (v + 1,), vector ``i`` owns the records ``member_starts[i] .. member_starts[i+1]-1`` of
@@ -194,7 +192,7 @@ def summed_ratings(
                     slot_of[number] = filled
                     row_issues[filled] = number
                     filled += 1
-                code = np.int64(codes[rating])
+                code = int64(codes[rating])
                 slot = slot_of[number]
                 sums[slot, 0] += 1
                 sums[slot, 1] += code

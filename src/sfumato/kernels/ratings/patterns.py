@@ -12,17 +12,18 @@ from numpy.typing import NDArray
 
 from sfumato.kernels.jit import inlined, kernel
 from sfumato.kernels.ratings.worth import MISSING
+from sfumato.kernels.types import Flags, Int32s, Int64s, int64
 
 
 @kernel
 def merge_patterns(
-    pattern_of: NDArray[np.int64],
-    starts: NDArray[np.int64],
-    issues: NDArray[np.int32],
-    sensitive: NDArray[np.bool_],
+    pattern_of: Int64s,
+    starts: Int64s,
+    issues: Int32s,
+    sensitive: Flags,
     k: int,
     invent: bool,
-) -> NDArray[np.int64]:
+) -> Int64s:
     """Merge patterns of fewer than k records with others; int64 (n,), the pattern of each record afterwards.
 
     pattern_of : int64 (n,), patterns numbered in the order of their first record. The first pattern that is too small
@@ -70,11 +71,11 @@ def _set_flags(pattern: int, sizes: Any, raters: Any, invent: bool, flags: Any) 
 
 @inlined
 def _nearest_pattern(pattern: int, sizes: Any, flags: Any) -> int:
-    best, best_cost = -1, np.int64(0)
+    best, best_cost = -1, int64(0)
     for other in range(len(sizes)):
         if other == pattern or sizes[other] == 0:
             continue
-        distance = np.int64(0)
+        distance = int64(0)
         for word in range(flags.shape[1]):
             distance += _ones(flags[pattern, word] ^ flags[other, word])
         cost = distance * sizes[pattern] * sizes[other]
@@ -92,11 +93,11 @@ def _ones(word: Any) -> int:
     word = word + (word >> np.uint64(8))
     word = word + (word >> np.uint64(16))
     word = word + (word >> np.uint64(32))
-    return np.int64(word & np.uint64(0x7F))
+    return int64(word & np.uint64(0x7F))
 
 
 @kernel
-def greedy_cliques(table: NDArray[np.int16], k: int) -> NDArray[np.int64]:
+def greedy_cliques(table: NDArray[np.int16], k: int) -> Int64s:
     """Put the records of one pattern into groups: the first that is left with its k − 1 nearest; int64 (b,).
 
     table : int16 (b, c), codes, none missing, or the same columns in all. Nearest by the largest, then by the sum
@@ -131,10 +132,10 @@ def greedy_cliques(table: NDArray[np.int16], k: int) -> NDArray[np.int64]:
 
 @inlined
 def _apart(table: Any, one: int, other: int) -> tuple[int, int]:
-    largest, total = np.int64(0), np.int64(0)
+    largest, total = int64(0), int64(0)
     for column in range(table.shape[1]):
         if table[one, column] != MISSING:
-            apart = abs(np.int64(table[one, column]) - np.int64(table[other, column]))
+            apart = abs(int64(table[one, column]) - int64(table[other, column]))
             largest, total = max(largest, apart), total + apart
     return largest, total
 

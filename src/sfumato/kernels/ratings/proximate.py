@@ -15,16 +15,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.kernels.jit import inlined, kernel
+from sfumato.kernels.types import Int32s, Int64s, int64
 
 
 @kernel
 def pairwise_balls(
-    starts: NDArray[np.int64],
-    issues: NDArray[np.int32],
+    starts: Int64s,
+    issues: Int32s,
     codes: NDArray[np.int16],
     steps: int,
     null: int,
-) -> tuple[NDArray[np.int64], NDArray[np.int64], int]:
+) -> tuple[Int64s, Int64s, int]:
     """Find the records around each record from the distances of all pairs.
 
     starts : int64 (n + 1,). issues : int32 (z,), rising in a record. codes : int16 (z,).
@@ -50,13 +51,13 @@ def pairwise_balls(
 
 @kernel
 def slicing_balls(
-    starts: NDArray[np.int64],
-    issues: NDArray[np.int32],
+    starts: Int64s,
+    issues: Int32s,
     codes: NDArray[np.int16],
     steps: int,
     null: int,
     width: int,
-) -> tuple[NDArray[np.int64], NDArray[np.int64], int]:
+) -> tuple[Int64s, Int64s, int]:
     """Find the records around each record by cutting its candidates issue by issue, until it is alone.
 
     As :func:`pairwise_balls`; width : p. Cost O(n² · p) at worst.
@@ -127,7 +128,7 @@ def _cut(
         theirs = cursor < starts[record + 1] and issues[cursor] == issue
         apart = 0
         if theirs and rated:
-            apart = abs(np.int64(codes[cursor]) - np.int64(codes[mine]))
+            apart = abs(int64(codes[cursor]) - int64(codes[mine]))
         elif theirs or rated:
             apart = null
         evaluated += (theirs or rated) and record != center
@@ -136,19 +137,19 @@ def _cut(
             candidates[kept] = record
             kept += 1
             if cursors[record] < starts[record + 1]:
-                following = min(following, np.int64(issues[cursors[record]]))
+                following = min(following, int64(issues[cursors[record]]))
     return kept, evaluated, following
 
 
 @kernel
 def trimmed_balls(
-    ball_starts: NDArray[np.int64],
-    members: NDArray[np.int64],
-    example: NDArray[np.int64],
-    starts: NDArray[np.int64],
+    ball_starts: Int64s,
+    members: Int64s,
+    example: Int64s,
+    starts: Int64s,
     codes: NDArray[np.int16],
     steps: int,
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+) -> tuple[Int64s, Int64s]:
     """Keep of each ball the members that are proximate to all of it: lines 9 to 12 of the paper's algorithm 1.
 
     ball_starts, members : compressed rows, of members whose ratings are those of the record ``example[member]``, int64.
@@ -173,8 +174,8 @@ def trimmed_balls(
             mine = starts[example[members[place]]]
             fits = True
             for column in range(len(low)):
-                code = np.int64(codes[mine + column])
-                fits = fits and code - np.int64(low[column]) <= steps and np.int64(high[column]) - code <= steps
+                code = int64(codes[mine + column])
+                fits = fits and code - int64(low[column]) <= steps and int64(high[column]) - code <= steps
             if fits:
                 kept[filled] = members[place]
                 filled += 1
@@ -197,7 +198,7 @@ def _distance(one: int, other: int, starts: Any, issues: Any, codes: Any, null: 
             largest = max(largest, null)
             there += 1
         else:
-            largest = max(largest, abs(np.int64(codes[here]) - np.int64(codes[there])))
+            largest = max(largest, abs(int64(codes[here]) - int64(codes[there])))
             here += 1
             there += 1
     return largest, evaluated

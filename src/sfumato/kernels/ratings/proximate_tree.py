@@ -8,12 +8,12 @@ The vectors of a mask lie one after the other, row by row. A node that is no lea
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sfumato.kernels.jit import inlined, kernel
+from sfumato.kernels.types import Codes, Int32s, Int64s, Words, int64
 
 LEAF = 32
 """Vectors that are compared one by one rather than cut again."""
@@ -25,9 +25,7 @@ _WORTH = 0.95  # of the pairs of a query and a vector that are left by a cut
 
 
 @kernel
-def order_columns(
-    codes: NDArray[np.unsignedinteger], starts: NDArray[np.int64], widths: NDArray[np.int64], steps: int, size: int
-) -> NDArray[np.unsignedinteger]:
+def order_columns(codes: Codes, starts: Int64s, widths: Int64s, steps: int, size: int) -> Codes:
     """Put the columns of each mask first in which fewest pairs of vectors are within `steps`.
 
     codes : (z,). starts : int64 (b + 1,), the first vector of each mask. widths : int64 (b,). size : s.
@@ -53,9 +51,7 @@ def order_columns(
 
 
 @kernel
-def grow_trees(
-    codes: NDArray[np.unsignedinteger], starts: NDArray[np.int64], widths: NDArray[np.int64], steps: int, size: int
-) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int32]]:
+def grow_trees(codes: Codes, starts: Int64s, widths: Int64s, steps: int, size: int) -> tuple[Int64s, Int64s, Int32s]:
     """Grow a tree over the vectors of each mask.
 
     codes, starts, widths, size : as for :func:`order_columns`. Returns the vectors in the order of the leaves, int64
@@ -96,19 +92,19 @@ def grow_trees(
 
 @kernel
 def packed_rows(
-    codes: NDArray[np.unsignedinteger],
-    order: NDArray[np.int64],
-    starts: NDArray[np.int64],
-    widths: NDArray[np.int64],
+    codes: Codes,
+    order: Int64s,
+    starts: Int64s,
+    widths: Int64s,
     lane: int,
-) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
+) -> tuple[Words, Int64s]:
     """Pack the codes of each vector into words, the vectors of each mask in the order of its leaves.
 
     codes, starts, widths : as for :func:`order_columns`. order : int64 (v,), as :func:`grow_trees` returns it. lane :
     bits of a code, and one that is left free.
     Returns the words and the first word of each vector, int64 (v + 1,).
     """
-    lanes = 64 // lane
+    lanes = 64 // lane  # never 0: a lane holds a code, and a word a lane
     places = np.zeros(starts[-1] + 1, dtype=np.int64)
     for mask in range(len(widths)):
         for row in range(starts[mask], starts[mask + 1]):
@@ -120,41 +116,57 @@ def packed_rows(
         for row in range(starts[mask], starts[mask + 1]):
             there = base + (order[row] - starts[mask]) * width
             for column in range(width):
-                place = places[row] + column // lanes
+                place = places[row] + column // lanes  # never 0, as above
                 words[place] |= np.uint64(codes[there + column]) << np.uint64(lane * (column % lanes))
         base += width * (starts[mask + 1] - starts[mask])
     return words, places
 
 
+class PackedVectors(NamedTuple):
+    """Vectors numbered by leaves, and the trees above them.
+
+    Attributes
+    ----------
+    mask_of : numpy.ndarray
+        int32 (v,).
+    words, places, lane
+        As :func:`packed_rows` has them.
+    size : int
+        s.
+    roots : numpy.ndarray
+        int64 (b,).
+    nodes : numpy.ndarray
+        int32 (t, 6).
+    weights : numpy.ndarray
+        int64 (v,), records behind each vector.
+    """
+
+    mask_of: Int32s
+    words: Words
+    places: Int64s
+    lane: int
+    size: int
+    roots: Int64s
+    nodes: Int32s
+    weights: Int64s
+
+
 @kernel
 def tree_balls(
-    first: int,
-    last: int,
-    mask_of: NDArray[np.int32],
-    words: NDArray[np.uint64],
-    places: NDArray[np.int64],
-    lane: int,
-    size: int,
-    roots: NDArray[np.int64],
-    nodes: NDArray[np.int32],
-    weights: NDArray[np.int64],
-    steps: int,
-    enough: int,
-    members: NDArray[np.int64],
-    largest: int,
-) -> tuple[NDArray[np.int64], NDArray[np.int64], int]:
-    """Find the vectors around the vectors ``first .. last-1``, numbered by leaves, as far as `members` has room.
+    first: int, last: int, vectors: PackedVectors, steps: int, enough: int, members: Int64s, largest: int
+) -> tuple[Int64s, Int64s, int]:
+    """Find the vectors around the vectors ``first .. last-1``, as far as `members` has room.
 
-    mask_of : int32 (v,). words, places, lane : as :func:`packed_rows` has them. size : s. roots : int64 (b,). nodes :
-    int32 (t, 6). weights : int64 (v,), records behind each vector. enough : stop at that many records, and do not tell
-    which; 0 finds and tells all. members : int64, filled here. largest : vectors of the largest mask.
+    enough : stop at that many records, and do not tell which; 0 finds and tells all. members : int64, filled here.
+    largest : vectors of the largest mask.
     Returns compressed rows of `members` (as many as were done, and one), the records found, int64 (done,), and the
     number of evaluations: of codes against codes, and of codes against nodes.
 
     All codes of a word are compared at once. The free bit of each lane is set in the minuend, and is still set after a
     subtraction where the lane did not fall below 0.
     """
-    lanes = 64 // lane
+    words, places, lane, nodes = vectors.words, vectors.places, vectors.lane, vectors.nodes
+    lanes = 64 // lane  # never 0: a lane holds a code, and a word a lane
     free = np.uint64(0)
     for place in range(lanes):
         free |= np.uint64(1) << np.uint64(lane * place + lane - 1)
@@ -173,9 +185,9 @@ def tree_balls(
         mine = places[vector]
         length = places[vector + 1] - mine
         origin = mine - vector * length
-        _window(words, mine, length, lanes, lane, code_mask, steps, size, low, high)
-        found = np.int64(0)
-        pending[0] = roots[mask_of[vector]]
+        _window(words, mine, length, lanes, lane, code_mask, steps, vectors.size, low, high)
+        found = int64(0)
+        pending[0] = vectors.roots[vectors.mask_of[vector]]
         left = 1
         while left and (enough == 0 or found < enough):
             left -= 1
@@ -184,7 +196,7 @@ def tree_balls(
             if column >= 0:
                 evaluations += 1
                 word = words[mine + column // lanes]
-                code = np.int64((word >> np.uint64(lane * (column % lanes))) & code_mask)
+                code = int64((word >> np.uint64(lane * (column % lanes))) & code_mask)
                 if code + steps >= nodes[node, HIGH_START]:
                     pending[left] = nodes[node, RIGHT]
                     left += 1
@@ -204,7 +216,7 @@ def tree_balls(
                     compared += 1
                 evaluations += lanes * min(compared + 1, length)
                 if compared == length:
-                    found += weights[other]
+                    found += vectors.weights[other]
                     if enough == 0:
                         members[filled] = other
                         filled += 1
@@ -216,23 +228,23 @@ def tree_balls(
 
 @inlined
 def _window(
-    words: Any,
+    words: Words,
     first: int,
     length: int,
     lanes: int,
     lane: int,
-    code_mask: Any,
+    code_mask: np.uint64,
     steps: int,
     size: int,
-    low: Any,
-    high: Any,
+    low: Words,
+    high: Words,
 ) -> None:
     """Write the smallest and the largest codes within `steps` of a vector's, packed as they are."""
     for place in range(length):
         lowest, highest = np.uint64(0), np.uint64(0)
         for number in range(lanes):
             shift = np.uint64(lane * number)
-            code = np.int64((words[first + place] >> shift) & code_mask)
+            code = int64((words[first + place] >> shift) & code_mask)
             lowest |= np.uint64(max(code - steps, 0)) << shift
             highest |= np.uint64(min(code + steps, size - 1)) << shift
         low[place], high[place] = lowest, highest
@@ -268,7 +280,7 @@ def _best_cut(
         counts[:] = 0
         lowest, highest = len(counts), -1
         for place in range(first, last):
-            code = np.int64(codes[origin + order[place] * width + column])
+            code = int64(codes[origin + order[place] * width + column])
             counts[code] += 1
             lowest, highest = min(lowest, code), max(highest, code)
         if highest - lowest <= steps:

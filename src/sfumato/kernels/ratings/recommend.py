@@ -8,21 +8,21 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sfumato.kernels.jit import kernel
+from sfumato.kernels.types import Floats, Int64s
 
 
 @kernel
 def learn_deviations(
-    users: NDArray[np.int64],
-    issues: NDArray[np.int64],
-    values: NDArray[np.float64],
+    users: Int64s,
+    issues: Int64s,
+    values: Floats,
     user_count: int,
     issue_count: int,
     mean: float,
     shrink: float,
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+) -> tuple[Floats, Floats]:
     """Return by how much users and issues deviate from the mean, drawn towards 0 where few ratings tell.
 
     users, issues, values : (z,). Returns float64 (n,) and (m,): first issues, then users from what issues leave. Cost
@@ -32,27 +32,27 @@ def learn_deviations(
     for place in range(len(values)):
         sums[issues[place]] += values[place] - mean
         counts[issues[place]] += 1
-    of_issues = sums / counts
+    of_issues = sums / counts  # of numpy: arrays
     sums, counts = np.zeros(user_count), np.full(user_count, shrink)
     for place in range(len(values)):
         sums[users[place]] += values[place] - mean - of_issues[issues[place]]
         counts[users[place]] += 1
-    return sums / counts, of_issues
+    return sums / counts, of_issues  # of numpy: arrays
 
 
 @kernel
 def predict_from_neighbours(
-    wanted_users: NDArray[np.int64],
-    wanted_issues: NDArray[np.int64],
-    user_starts: NDArray[np.int64],
-    user_issues: NDArray[np.int64],
-    user_left: NDArray[np.float64],
-    issue_starts: NDArray[np.int64],
-    issue_users: NDArray[np.int64],
-    issue_left: NDArray[np.float64],
+    wanted_users: Int64s,
+    wanted_issues: Int64s,
+    user_starts: Int64s,
+    user_issues: Int64s,
+    user_left: Floats,
+    issue_starts: Int64s,
+    issue_users: Int64s,
+    issue_left: Floats,
     shrink: float,
     most: int,
-) -> NDArray[np.float64]:
+) -> Floats:
     """Return what the user's ratings of similar issues add to a prediction; float64 (t,).
 
     wanted_issues : (t,), not falling. user_starts, user_issues, user_left : ratings of each user, compressed rows, of
@@ -85,6 +85,7 @@ def predict_from_neighbours(
                         product, own, their, both = product + one * two, own + one * one, their + two * two, both + 1
                 known[other], similarity_of[other] = issue, 0.0
                 if product > 0:
+                    # of numpy: elements of arrays where the product is above 0
                     similarity_of[other] = product / math.sqrt(own * their) * both / (both + shrink)
             if other != issue:
                 similar[entry], theirs[entry] = similarity_of[other], user_left[user_starts[user] + entry]
@@ -94,5 +95,5 @@ def predict_from_neighbours(
             weight += similar[entry]
             total += similar[entry] * theirs[entry]
         if weight > 0:
-            added[place] = total / weight
+            added[place] = total / weight  # never 0: above 0
     return added

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from sfumato.kernels.jit import inlined, kernel
 from sfumato.kernels.ratings.worth import MISSING
+from sfumato.kernels.types import int64
 
 
 @kernel
@@ -29,7 +30,7 @@ def relax_codes(now: NDArray[np.int16], before: NDArray[np.int16], k: int, steps
         for other in range(one):
             far = 0
             for issue in range(now.shape[1]):
-                far += abs(np.int64(now[one, issue]) - np.int64(now[other, issue])) > steps
+                far += abs(int64(now[one, issue]) - int64(now[other, issue])) > steps
             apart[one, other] = apart[other, one] = far
             around[one] += far == 0
             around[other] += far == 0
@@ -37,7 +38,7 @@ def relax_codes(now: NDArray[np.int16], before: NDArray[np.int16], k: int, steps
         moved = False
         for record in range(records):
             for issue in range(now.shape[1]):
-                code, target = np.int64(now[record, issue]), np.int64(before[record, issue])
+                code, target = int64(now[record, issue]), int64(before[record, issue])
                 if target == MISSING:
                     continue
                 way = 1 if code > target else -1
@@ -57,15 +58,15 @@ def _may_move(record: int, issue: int, code: int, now: Any, apart: Any, around: 
     for other in range(len(now)):
         if other == record or apart[record, other] > 1:
             continue
-        was = abs(np.int64(now[other, issue]) - np.int64(now[record, issue])) <= steps
-        stays = abs(np.int64(now[other, issue]) - code) <= steps
+        was = abs(int64(now[other, issue]) - int64(now[record, issue])) <= steps
+        stays = abs(int64(now[other, issue]) - code) <= steps
         if was and not stays and apart[record, other] == 0:
             if around[other] <= k:
                 return False
             left -= 1
         elif stays and not was and apart[record, other] == 1:
             left += 1
-    return left >= k
+    return bool(left >= k)
 
 
 @inlined
@@ -73,8 +74,8 @@ def _move(record: int, issue: int, code: int, now: Any, apart: Any, around: Any,
     for other in range(len(now)):
         if other == record:
             continue
-        was = abs(np.int64(now[other, issue]) - np.int64(now[record, issue])) <= steps
-        stays = abs(np.int64(now[other, issue]) - code) <= steps
+        was = abs(int64(now[other, issue]) - int64(now[record, issue])) <= steps
+        stays = abs(int64(now[other, issue]) - code) <= steps
         if was == stays:
             continue
         near = apart[record, other] == 0

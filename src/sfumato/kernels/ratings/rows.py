@@ -9,10 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.kernels.jit import kernel
+from sfumato.kernels.types import Int32s, Int64s
 
 
 @kernel
-def number_by_appearance(values: NDArray[np.integer], rank_of: NDArray[np.int64], count: int) -> NDArray[np.int32]:
+def number_by_appearance(values: NDArray[np.integer], rank_of: Int64s, count: int) -> Int32s:
     """Give values numbers from 0 in the order in which they first appear.
 
     values : integers (z,), indices into `rank_of`, whose entries are below `count`. Returns int32 (z,). Cost O(z).
@@ -30,9 +31,7 @@ def number_by_appearance(values: NDArray[np.integer], rank_of: NDArray[np.int64]
 
 
 @kernel
-def rows_of(
-    record_of: NDArray[np.int32], issue_of: NDArray[np.int32], records: int, issues: int
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def rows_of(record_of: Int32s, issue_of: Int32s, records: int, issues: int) -> tuple[Int64s, Int64s]:
     """Sort ratings by record, those of a record by issue; equal pairs keep their order.
 
     record_of, issue_of : int32 (z,), below n and m. Returns the start of each row, int64 (n + 1,), and the places of
@@ -48,14 +47,14 @@ def rows_of(
         by_issue[following[issue_of[place]]] = place
         following[issue_of[place]] += 1
     following = starts.copy()
-    for place in by_issue:
-        order[following[record_of[place]]] = place
-        following[record_of[place]] += 1
+    for entry in by_issue:
+        order[following[record_of[entry]]] = entry
+        following[record_of[entry]] += 1
     return starts, order
 
 
 @kernel
-def repeated_pairs(starts: NDArray[np.int64], issues: NDArray[np.int32], order: NDArray[np.int64]) -> tuple[int, int]:
+def repeated_pairs(starts: Int64s, issues: Int32s, order: Int64s) -> tuple[int, int]:
     """Count ratings whose record has rated the issue before; the smallest place among them, −1 where there is none.
 
     starts : int64 (n + 1,). issues : int32 (z,), not falling inside a row. order : int64 (z,), as :func:`rows_of`
@@ -72,7 +71,7 @@ def repeated_pairs(starts: NDArray[np.int64], issues: NDArray[np.int32], order: 
 
 
 @kernel
-def rows_rise(starts: NDArray[np.int64], issues: NDArray[np.int32], count: int) -> bool:
+def rows_rise(starts: Int64s, issues: Int32s, count: int) -> bool:
     """Tell whether `starts` are those of rows and every row has rising issues, all ``0 .. count-1``."""
     for record in range(len(starts) - 1):
         if starts[record] > starts[record + 1]:
@@ -88,7 +87,7 @@ def rows_rise(starts: NDArray[np.int64], issues: NDArray[np.int32], count: int) 
 
 
 @kernel
-def _starts(numbers: NDArray[np.int32], count: int) -> NDArray[np.int64]:
+def _starts(numbers: Int32s, count: int) -> Int64s:
     starts = np.zeros(count + 1, dtype=np.int64)
     for number in numbers:
         starts[number + 1] += 1
@@ -98,7 +97,7 @@ def _starts(numbers: NDArray[np.int32], count: int) -> NDArray[np.int64]:
 
 
 @kernel
-def _is_sorted(record_of: NDArray[np.int32], issue_of: NDArray[np.int32]) -> bool:
+def _is_sorted(record_of: Int32s, issue_of: Int32s) -> bool:
     for place in range(1, len(record_of)):
         before = record_of[place - 1]
         if before > record_of[place] or (before == record_of[place] and issue_of[place - 1] > issue_of[place]):

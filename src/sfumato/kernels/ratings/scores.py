@@ -8,9 +8,9 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sfumato.kernels.jit import inlined, kernel
+from sfumato.kernels.types import Flags, Floats, Int64s
 
 UNIT = 1 << 40
 """Scores are whole numbers of this fraction, so that equal sums are equal in whatever order they were added."""
@@ -18,17 +18,17 @@ UNIT = 1 << 40
 
 @kernel
 def score_records(
-    known_starts: NDArray[np.int64],
-    known_issues: NDArray[np.int64],
-    known_codes: NDArray[np.int64],
-    own: NDArray[np.int64],
+    known_starts: Int64s,
+    known_issues: Int64s,
+    known_codes: Int64s,
+    own: Int64s,
     is_gone: bool,
-    issue_starts: NDArray[np.int64],
-    issue_records: NDArray[np.int64],
-    issue_codes: NDArray[np.int64],
+    issue_starts: Int64s,
+    issue_records: Int64s,
+    issue_codes: Int64s,
     steps: int,
     records: int,
-) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.bool_], NDArray[np.float64]]:
+) -> tuple[Int64s, Int64s, Flags, Floats]:
     """Score all records for each person.
 
     known_starts, known_issues, known_codes : what is known of each person, compressed rows. own : int64 (V,), the
@@ -68,7 +68,7 @@ def score_records(
 
 
 @inlined
-def _weight(issue_records: NDArray[np.int64], first: int, last: int, gone: int) -> int:
+def _weight(issue_records: Int64s, first: int, last: int, gone: int) -> int:
     """Return 1 ÷ log of the records that rated an issue; those of one record weigh as those of two."""
     support = last - first
     if gone >= 0:
@@ -76,11 +76,11 @@ def _weight(issue_records: NDArray[np.int64], first: int, last: int, gone: int) 
             if issue_records[place] == gone:
                 support -= 1
                 break
-    return round(UNIT / math.log(max(support, 2)))
+    return round(UNIT / math.log(max(support, 2)))  # never 0: the logarithm of 2
 
 
 @inlined
-def _judged(scores: NDArray[np.int64], touched: NDArray[np.int64], records: int) -> tuple[int, int, float]:
+def _judged(scores: Int64s, touched: Int64s, records: int) -> tuple[int, int, float]:
     """Return the first record with the highest score, how many have it, and the eccentricity."""
     if len(touched) == 0:
         return -1, records, 0.0
@@ -96,9 +96,10 @@ def _judged(scores: NDArray[np.int64], touched: NDArray[np.int64], records: int)
             second = score
     if ties > 1:
         return best, ties, 0.0
-    mean = total / records
+    mean = total / records  # never 0: some are touched
     squares = (records - len(touched)) * mean**2
     for record in touched:
         squares += (scores[record] - mean) ** 2
     # A single record deviates from nothing.
+    # never 0: the squares are above 0, and so are the records
     return best, ties, (highest - second) / math.sqrt(squares / records) if squares > 0.0 else 0.0

@@ -9,9 +9,9 @@ import math
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sfumato.kernels.jit import inlined, kernel
+from sfumato.kernels.types import Floats, Int32s, Int64s, float64
 
 SKIP, DIVIDED_BY_ALL, LITERAL = 0, 1, 2
 """What missing ratings do to a standard deviation."""
@@ -19,17 +19,17 @@ SKIP, DIVIDED_BY_ALL, LITERAL = 0, 1, 2
 
 @kernel
 def measure_groups(
-    group_starts: NDArray[np.int64],
-    members: NDArray[np.int64],
-    weights: NDArray[np.int64],
-    sum_starts: NDArray[np.int64],
-    sum_issues: NDArray[np.int32],
-    sums: NDArray[np.int64],
+    group_starts: Int64s,
+    members: Int64s,
+    weights: Int64s,
+    sum_starts: Int64s,
+    sum_issues: Int32s,
+    sums: Int64s,
     count: int,
     nulls: int,
     low: float,
     step: float,
-) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.int32]]:
+) -> tuple[Int64s, Floats, Int32s]:
     """Count the records of each group and find the sensitive issue that deviates least.
 
     group_starts, members : compressed rows, int64 (c + 1,) and (entries,). weights : int64 (v,), records behind each
@@ -70,9 +70,10 @@ def deviation(totals: Any, issue: int, size: int, nulls: int, low: float, step: 
         return 0.0
     scaled = given * totals[issue, 2] - total * total
     if nulls == SKIP:
-        return math.sqrt(scaled) / given * step
+        # never 0: see above; the mean of squares is not below the square of the mean
+        return float64(math.sqrt(scaled) / given * step)
     squares = scaled / given * step * step
     if nulls == LITERAL:
-        mean = low + step * (total / given)
+        mean = low + step * (total / given)  # never 0: see above
         squares += (size - given) * mean * mean
-    return math.sqrt(squares / size)
+    return math.sqrt(squares / size)  # never 0: some are given

@@ -8,10 +8,10 @@ rows, ``sensitive`` bool (m,).
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sfumato.kernels.jit import kernel
 from sfumato.kernels.ratings.worth import issue_worth, window_start
+from sfumato.kernels.types import Codes, Flags, Int32s, Int64s, int64
 
 CHANGED, REMOVED, INVENTED, MOVED, BEFORE, AFTER = 0, 1, 2, 3, 4, 5
 """Columns of what is counted for each issue; MOVED are steps of the scale."""
@@ -19,16 +19,16 @@ CHANGED, REMOVED, INVENTED, MOVED, BEFORE, AFTER = 0, 1, 2, 3, 4, 5
 
 @kernel
 def published_windows(
-    group_starts: NDArray[np.int64],
-    members: NDArray[np.int64],
-    starts: NDArray[np.int64],
-    issues: NDArray[np.int32],
-    codes: NDArray[np.unsignedinteger],
-    sensitive: NDArray[np.bool_],
-    steps: NDArray[np.int64],
+    group_starts: Int64s,
+    members: Int64s,
+    starts: Int64s,
+    issues: Int32s,
+    codes: Codes,
+    sensitive: Flags,
+    steps: Int64s,
     size: int,
     invent: bool,
-) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int64]]:
+) -> tuple[Int64s, Int32s, Int64s]:
     """Decide which issues each group publishes, and within which window.
 
     steps : int64 (G,), width of the windows of each group. size : ratings on the scale.
@@ -76,17 +76,17 @@ def published_windows(
 
 @kernel
 def published_rows(
-    group_starts: NDArray[np.int64],
-    members: NDArray[np.int64],
-    starts: NDArray[np.int64],
-    issues: NDArray[np.int32],
-    codes: NDArray[np.unsignedinteger],
-    sensitive: NDArray[np.bool_],
-    steps: NDArray[np.int64],
-    row_starts: NDArray[np.int64],
-    shown: NDArray[np.int32],
-    windows: NDArray[np.int64],
-) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.unsignedinteger], NDArray[np.int64]]:
+    group_starts: Int64s,
+    members: Int64s,
+    starts: Int64s,
+    issues: Int32s,
+    codes: Codes,
+    sensitive: Flags,
+    steps: Int64s,
+    row_starts: Int64s,
+    shown: Int32s,
+    windows: Int64s,
+) -> tuple[Int64s, Int32s, Codes, Int64s]:
     """Write the ratings that each record publishes: its sensitive ones as they are, the others within the windows.
 
     row_starts, shown, windows : as :func:`published_windows` returns them. A record in no group publishes nothing.
@@ -120,7 +120,7 @@ def published_rows(
                 out_issues[filled] = shown[entry]
                 if rating < end and issues[rating] == shown[entry]:
                     low = windows[entry, 0]
-                    out_codes[filled] = min(max(np.int64(codes[rating]), low), low + steps[group])
+                    out_codes[filled] = min(max(int64(codes[rating]), low), low + steps[group])
                     sources[filled] = rating
                     rating += 1
                 else:
@@ -132,13 +132,13 @@ def published_rows(
 
 @kernel
 def counted_changes(
-    issues: NDArray[np.int32],
-    codes: NDArray[np.unsignedinteger],
-    new_issues: NDArray[np.int32],
-    new_codes: NDArray[np.unsignedinteger],
-    sources: NDArray[np.int64],
+    issues: Int32s,
+    codes: Codes,
+    new_issues: Int32s,
+    new_codes: Codes,
+    sources: Int64s,
     count: int,
-) -> NDArray[np.int64]:
+) -> Int64s:
     """Count for each issue what was done to its ratings; int64 (m, 6), see the constants above.
 
     issues, codes : (z,), before. new_issues, new_codes, sources : after, as :func:`published_rows` has them. count : m.
@@ -154,7 +154,7 @@ def counted_changes(
             found[issue, INVENTED] += 1
             continue
         found[issue, REMOVED] -= 1
-        moved = abs(np.int64(codes[source]) - np.int64(new_codes[place]))
+        moved = abs(int64(codes[source]) - int64(new_codes[place]))
         found[issue, MOVED] += moved
         found[issue, CHANGED] += moved > 0
     return found

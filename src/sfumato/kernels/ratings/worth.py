@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from sfumato.kernels.jit import inlined, kernel
 from sfumato.kernels.ratings.spread import deviation
+from sfumato.kernels.types import Codes, Int32s, Int64s, int64
 
 MISSING = -1
 """In a table of codes: not rated."""
@@ -26,11 +27,11 @@ _SHORT = 24  # codes that are sorted by insertion
 
 @kernel
 def dense_codes(
-    records: NDArray[np.int64],
-    starts: NDArray[np.int64],
-    issues: NDArray[np.int32],
-    codes: NDArray[np.unsignedinteger],
-    column_of: NDArray[np.int32],
+    records: Int64s,
+    starts: Int64s,
+    issues: Int32s,
+    codes: Codes,
+    column_of: Int32s,
     columns: int,
 ) -> NDArray[np.int16]:
     """Write the ratings of some records into a table, ``MISSING`` where there is none; int16 (records, columns).
@@ -48,7 +49,7 @@ def dense_codes(
 
 
 @kernel
-def rated_columns(table: NDArray[np.int16]) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+def rated_columns(table: NDArray[np.int16]) -> tuple[Int64s, Int32s]:
     """Return the columns that each row of a table has rated, as compressed rows: int64 (b + 1,) and int32 (z,)."""
     starts = np.zeros(len(table) + 1, dtype=np.int64)
     for row in range(len(table)):
@@ -105,7 +106,7 @@ def window_start(codes: Any, count: int, steps: int) -> int:
         high -= 1
     if low <= high:
         first, last = max(first, codes[high] - steps), min(last, codes[low])
-    return (first + last) // 2
+    return int64((first + last) // 2)
 
 
 @inlined
@@ -193,7 +194,7 @@ def group_lack(group: Any, members: int, block: Any, rules: Any, room: Any) -> f
     for issue in range(hidden.shape[1]):
         totals[issue, :] = 0
         for place in range(members):
-            code = np.int64(hidden[group[place], issue])
+            code = int64(hidden[group[place], issue])
             if code != MISSING:
                 totals[issue, 0] += 1
                 totals[issue, 1] += code

@@ -9,9 +9,9 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sfumato.kernels.jit import borrowing, kernel
+from sfumato.kernels.types import Floats, Int32s, Int64s, int64
 
 
 class BucketLists(NamedTuple):
@@ -31,15 +31,15 @@ class BucketLists(NamedTuple):
         where the column has no sensitive attribute.
     """
 
-    sizes: NDArray[np.float64]
-    starts: NDArray[np.int64]
-    buckets: NDArray[np.int32]
-    counts: NDArray[np.float64]
-    rows: NDArray[np.int32]
-    row_of: NDArray[np.int32]
-    value_starts: NDArray[np.int64]
-    values: NDArray[np.int32]
-    value_counts: NDArray[np.float64]
+    sizes: Floats
+    starts: Int64s
+    buckets: Int32s
+    counts: Floats
+    rows: Int32s
+    row_of: Int32s
+    value_starts: Int64s
+    values: Int32s
+    value_counts: Floats
 
 
 @kernel
@@ -59,7 +59,7 @@ def sum_beliefs(
         rarest = _rarest(vectors, person, lists)
         wanted = vectors[person, rarest]
         for entry in range(lists.starts[wanted], lists.starts[wanted + 1]):
-            bucket = np.int64(lists.buckets[entry])
+            bucket = int64(lists.buckets[entry])
             if not _all_found(vectors, person, rarest, entry, bucket, lists, found):
                 continue
             match = _match(seen, person, bucket, lists, found)
@@ -80,7 +80,7 @@ def fill_rows(rows: Any, row_of: Any, starts: Any, buckets: Any) -> None:
 def _rarest(vectors: Any, person: int, lists: BucketLists) -> int:
     """Return the column whose list for the person is the shortest."""
     rarest = 0
-    fewest = np.int64(-1)
+    fewest = int64(-1)
     for column in range(vectors.shape[1]):
         wanted = vectors[person, column]
         length = lists.starts[wanted + 1] - lists.starts[wanted]
@@ -149,7 +149,7 @@ def _entry(wanted: int, bucket: int, lists: BucketLists) -> int:
     """Return the entry of a bucket in a list, −1 where it is not there."""
     row = lists.row_of[wanted]
     if row >= 0:
-        return np.int64(lists.rows[row, bucket])
+        return int64(lists.rows[row, bucket])
     return _find(lists.buckets, lists.starts[wanted], lists.starts[wanted + 1], bucket)
 
 

@@ -9,12 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.kernels.jit import inlined, kernel
+from sfumato.kernels.types import Int32s, Int64s
 
 
 @kernel
-def sorted_by_value(
-    order: NDArray[np.int64], codes: NDArray[np.integer], starts: NDArray[np.int64]
-) -> NDArray[np.int64]:
+def sorted_by_value(order: Int64s, codes: NDArray[np.integer], starts: Int64s) -> Int64s:
     """Sort records by the codes of their values; those of one value stay in the order given.
 
     order : int64 (n,). codes : whole numbers (n,), 0 or above and below v. starts : int64 (v + 1,), where each value
@@ -31,9 +30,7 @@ def sorted_by_value(
 
 
 @kernel
-def largest_first(
-    starts: NDArray[np.int64], parts: NDArray[np.int64], size: int
-) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+def largest_first(starts: Int64s, parts: Int64s, size: int) -> tuple[Int32s, Int64s]:
     """Take one record each of the `size` values of which most are left in a part, while it has so many values.
 
     Values of which equally many are left: by their order. starts : int64 (v + 1,), where each value of each part begins
@@ -69,11 +66,11 @@ def largest_first(
 
 @kernel
 def join_left(
-    bucket_at: NDArray[np.int32],
-    starts: NDArray[np.int64],
-    parts: NDArray[np.int64],
-    buckets: NDArray[np.int64],
-    draws: NDArray[np.int64],
+    bucket_at: Int32s,
+    starts: Int64s,
+    parts: Int64s,
+    buckets: Int64s,
+    draws: Int64s,
 ) -> None:
     """Put every record without a bucket into one of its part that lacks its value, chosen by the draw at its place.
 
@@ -101,7 +98,7 @@ def join_left(
 
 
 @inlined
-def _fill(heap: NDArray[np.int64], starts: NDArray[np.int64], first: int, values: int) -> int:
+def _fill(heap: Int64s, starts: Int64s, first: int, values: int) -> int:
     """Make a heap of the values of a part; return how many have records. Keys rise with these, and fall with values."""
     held = 0
     for value in range(values):
@@ -115,7 +112,7 @@ def _fill(heap: NDArray[np.int64], starts: NDArray[np.int64], first: int, values
 
 
 @inlined
-def _take(heap: NDArray[np.int64], held: int, taken: NDArray[np.int64]) -> int:
+def _take(heap: Int64s, held: int, taken: Int64s) -> int:
     """Move the largest keys out of the heap until `taken` is full; return how many it still holds."""
     for chosen in range(len(taken)):
         taken[chosen] = heap[0]
@@ -126,7 +123,7 @@ def _take(heap: NDArray[np.int64], held: int, taken: NDArray[np.int64]) -> int:
 
 
 @inlined
-def _sink(heap: NDArray[np.int64], held: int, place: int) -> None:
+def _sink(heap: Int64s, held: int, place: int) -> None:
     """Move the key at `place` below every larger one."""
     key = heap[place]
     child = 2 * place + 1
@@ -142,7 +139,7 @@ def _sink(heap: NDArray[np.int64], held: int, place: int) -> None:
 
 
 @inlined
-def _rise(heap: NDArray[np.int64], place: int) -> None:
+def _rise(heap: Int64s, place: int) -> None:
     """Move the key at `place` above every smaller one."""
     key = heap[place]
     while place > 0:

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.kernels.jit import borrowing, inlined, kernel
+from sfumato.kernels.types import Flags, Floats, Int32s, Int64s, int64
 
 
 class CutSpace(NamedTuple):
@@ -33,11 +34,11 @@ class CutSpace(NamedTuple):
     """
 
     codes: Any
-    positions: NDArray[np.float64]
-    offsets: NDArray[np.int64]
-    scales: NDArray[np.float64]
-    strata: NDArray[np.int32]
-    balanced: NDArray[np.bool_]
+    positions: Floats
+    offsets: Int64s
+    scales: Floats
+    strata: Int32s
+    balanced: Flags
 
 
 class CutBuffers(NamedTuple):
@@ -55,12 +56,12 @@ class CutBuffers(NamedTuple):
         float64 (q,)
     """
 
-    rows: NDArray[np.int64]
-    pending: NDArray[np.int64]
+    rows: Int64s
+    pending: Int64s
     side: NDArray[np.int8]
-    counts: NDArray[np.int64]
-    seen: NDArray[np.int64]
-    widths: NDArray[np.float64]
+    counts: Int64s
+    seen: Int64s
+    widths: Floats
 
 
 @kernel
@@ -83,10 +84,10 @@ def bucket_widths(rows: Any, space: CutSpace, widths: Any) -> None:
     rows : int64 (m,), records of the bucket.
     """
     for attribute in range(len(widths)):
-        low = np.int64(space.codes[rows[0], attribute])
+        low = int64(space.codes[rows[0], attribute])
         high = low
         for row in rows:
-            code = np.int64(space.codes[row, attribute])
+            code = int64(space.codes[row, attribute])
             low = min(low, code)
             high = max(high, code)
         widths[attribute] = 0.0
@@ -114,11 +115,11 @@ def stable_order(rows: Any, keys: Any, out: Any, counts: Any) -> None:
     rows, out : int64 (m,); keys : integers by record; counts : int64, zero before and after, longer than any key.
     """
     size = len(rows)
-    low = np.int64(keys[rows[0]])
+    low = int64(keys[rows[0]])
     high = low
     for row in rows:
-        low = min(low, np.int64(keys[row]))
-        high = max(high, np.int64(keys[row]))
+        low = min(low, int64(keys[row]))
+        high = max(high, int64(keys[row]))
     if high - low > 4 * size + 64:
         own = np.empty(size, np.int64)
         for place in range(size):

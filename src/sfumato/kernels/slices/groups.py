@@ -9,12 +9,12 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sfumato.kernels.jit import borrowing, inlined, kernel
 from sfumato.kernels.predicates import PROBABILISTIC, SLACK, RuleArrays
 from sfumato.kernels.slices.cuts import CutBuffers, stable_order
 from sfumato.kernels.slices.shares import measure
+from sfumato.kernels.types import Floats, Int32s, Int64s, int64
 
 
 class SlicingArrays(NamedTuple):
@@ -33,11 +33,11 @@ class SlicingArrays(NamedTuple):
         float64 (r,): what the measure of each rule must not exceed.
     """
 
-    parts: NDArray[np.int32]
-    homes: NDArray[np.int64]
-    values: NDArray[np.int32]
+    parts: Int32s
+    homes: Int64s
+    values: Int32s
     rules: RuleArrays
-    bounds: NDArray[np.float64]
+    bounds: Floats
 
 
 class AgreeingGroups(NamedTuple):
@@ -57,12 +57,12 @@ class AgreeingGroups(NamedTuple):
         int64 (largest number of values,), zero between uses.
     """
 
-    parts: NDArray[np.int64]
-    starts: NDArray[np.int64]
-    values: NDArray[np.int64]
-    counts: NDArray[np.int64]
-    sorted: NDArray[np.int64]
-    tally: NDArray[np.int64]
+    parts: Int64s
+    starts: Int64s
+    values: Int64s
+    counts: Int64s
+    sorted: Int64s
+    tally: Int64s
 
 
 @kernel
@@ -91,7 +91,7 @@ def group_bucket(rows: Any, attribute: int, slicing: SlicingArrays, groups: Agre
     pairs = 0
     first = 0
     while first < len(ordered):
-        part = np.int64(0) if home < 0 else np.int64(slicing.parts[ordered[first], home])
+        part = int64(0) if home < 0 else int64(slicing.parts[ordered[first], home])
         last = first
         while last < len(ordered) and (home < 0 or slicing.parts[ordered[last], home] == part):
             groups.tally[slicing.values[ordered[last], attribute]] += 1
@@ -134,8 +134,8 @@ def _group_holds(
     rules = slicing.rules
     first = groups.starts[group]
     last = groups.starts[group + 1]
-    total = np.int64(0)
-    largest = np.int64(0)
+    total = int64(0)
+    largest = int64(0)
     for pair in range(first, last):
         total += groups.counts[pair]
         largest = max(largest, groups.counts[pair])

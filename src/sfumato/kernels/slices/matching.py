@@ -9,11 +9,11 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sfumato.kernels.jit import borrowing, kernel
 from sfumato.kernels.predicates import RuleArrays
 from sfumato.kernels.slices.shares import measure
+from sfumato.kernels.types import Int32s, Int64s, Words, int64
 
 
 class SliceIndex(NamedTuple):
@@ -44,21 +44,21 @@ class SliceIndex(NamedTuple):
     rules : RuleArrays
     """
 
-    sizes: NDArray[np.int64]
-    starts: NDArray[np.int64]
-    parts: NDArray[np.int32]
-    counts: NDArray[np.int64]
-    part_starts: NDArray[np.int64]
-    bucket_starts: NDArray[np.int64]
-    buckets: NDArray[np.int32]
-    bits: NDArray[np.uint64]
-    bits_of: NDArray[np.int32]
-    homes: NDArray[np.int64]
-    group_starts: NDArray[np.int64]
-    group_parts: NDArray[np.int32]
-    pair_starts: NDArray[np.int64]
-    values: NDArray[np.int32]
-    value_counts: NDArray[np.int64]
+    sizes: Int64s
+    starts: Int64s
+    parts: Int32s
+    counts: Int64s
+    part_starts: Int64s
+    bucket_starts: Int64s
+    buckets: Int32s
+    bits: Words
+    bits_of: Int32s
+    homes: Int64s
+    group_starts: Int64s
+    group_parts: Int32s
+    pair_starts: Int64s
+    values: Int32s
+    value_counts: Int64s
     rules: RuleArrays
 
 
@@ -113,7 +113,7 @@ def _gather(vector: Any, index: SliceIndex, mass: Any) -> int:
                 bucket += 1
         return matching
     for place in range(index.bucket_starts[rarest], index.bucket_starts[rarest + 1]):
-        bucket = np.int64(index.buckets[place])
+        bucket = int64(index.buckets[place])
         if _matches(vector, bucket, index):
             _add_bucket(vector, bucket, index, mass)
             matching += 1
@@ -123,8 +123,8 @@ def _gather(vector: Any, index: SliceIndex, mass: Any) -> int:
 @borrowing
 def _rarest(vector: Any, index: SliceIndex) -> int:
     """Return the part of the vector that occurs in the fewest buckets, numbered among all parts."""
-    rarest = np.int64(-1)
-    fewest = np.int64(0)
+    rarest = int64(-1)
+    fewest = int64(0)
     for column in range(len(vector)):
         part = index.part_starts[column] + vector[column]
         held = index.bucket_starts[part + 1] - index.bucket_starts[part]

@@ -14,12 +14,12 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sfumato.kernels.jit import borrowing, inlined, kernel
 from sfumato.kernels.slices.cuts import CutBuffers, CutSpace, bucket_widths, cut_bucket, new_cut_buffers, widest
 from sfumato.kernels.slices.groups import AgreeingGroups, SlicingArrays, every_group_holds, group_bucket, new_groups
 from sfumato.kernels.slices.shares import measure
+from sfumato.kernels.types import Floats, Int32s, Int64s
 
 
 @kernel
@@ -77,10 +77,10 @@ class VectorSums(NamedTuple):
         int64 (w + 1,): where the parts of each column start when all are numbered together.
     """
 
-    vectors: NDArray[np.int32]
-    vector_of: NDArray[np.int32]
-    mass: NDArray[np.float64]
-    part_starts: NDArray[np.int64]
+    vectors: Int32s
+    vector_of: Int32s
+    mass: Floats
+    part_starts: Int64s
 
 
 class _Half(NamedTuple):
@@ -96,11 +96,11 @@ class _Half(NamedTuple):
         int64 (a, m + 1), (a, m), (a, m): pairs of value and count of each group.
     """
 
-    parts: NDArray[np.float64]
-    group_of: NDArray[np.int64]
-    starts: NDArray[np.int64]
-    values: NDArray[np.int64]
-    counts: NDArray[np.int64]
+    parts: Floats
+    group_of: Int64s
+    starts: Int64s
+    values: Int64s
+    counts: Int64s
 
 
 @kernel
@@ -191,7 +191,7 @@ def starting_mass(vectors: Any, part_counts: Any, part_starts: Any, slicing: Sli
         for row in order:
             joint[0 if home < 0 else slicing.parts[row, home], slicing.values[row, attribute]] += 1.0
         for vector in range(len(vectors)):
-            weight = 1.0 / n
+            weight = 1.0 / n  # never 0: vectors are of records
             for column in range(vectors.shape[1]):
                 if column != home:
                     weight *= part_counts[part_starts[column] + vectors[vector, column]] / n
@@ -276,9 +276,7 @@ def _add(
     size = float(first + second)
     for attribute in range(len(slicing.homes)):
         home = slicing.homes[attribute]
-        before = 1.0 / size
-        left = 1.0 / first
-        right = 1.0 / second
+        before, left, right = 1.0 / size, 1.0 / first, 1.0 / second  # never 0: both halves have records
         for column in range(standing.vectors.shape[1]):
             if column != home:
                 place = standing.part_starts[column] + standing.vectors[vector, column]
@@ -321,7 +319,7 @@ def vector_holds(mass: Any, slicing: SlicingArrays, slack: float, scratch: Any) 
     rules = slicing.rules
     for rule in range(len(rules.codes)):
         own = mass[rules.offsets[rules.attributes[rule]] : rules.offsets[rules.attributes[rule] + 1]]
-        total = 0.0
+        total = np.float64(0.0)  # divides: also where there is no value
         for weight in own:
             total += weight
         if not measure(rule, own, total, rules, scratch) <= slicing.bounds[rule] + slack:

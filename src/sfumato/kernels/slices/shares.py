@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from sfumato.kernels.jit import borrowing
 from sfumato.kernels.predicates import PROBABILISTIC, T_EQUAL, T_ORDERED, RuleArrays
 
@@ -20,10 +22,10 @@ def measure(rule: int, mass: Any, total: float, rules: RuleArrays, scratch: Any)
     """
     code = rules.codes[rule]
     if code == PROBABILISTIC:
-        largest = 0.0
+        largest = np.float64(0.0)
         for weight in mass:
             largest = max(largest, weight)
-        return largest / total
+        return largest / total  # of numpy: 0/0 where there is no value
     attribute = rules.attributes[rule]
     start = rules.offsets[attribute]
     if code == T_EQUAL:
@@ -39,7 +41,7 @@ def measure(rule: int, mass: Any, total: float, rules: RuleArrays, scratch: Any)
         for value in range(len(mass) - 1):
             carried += mass[value] / total - rules.totals[start + value] / rules.total
             moved += abs(carried)
-        return moved / (len(mass) - 1)
+        return moved / (len(mass) - 1)  # never 0: there are two values
     return _tree_distance(attribute, mass, total, rules, scratch)
 
 

@@ -6,20 +6,20 @@ Letters: u units (single records, equal ones side by side), m distinct records, 
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sfumato.kernels.jit import inlined, sized
 from sfumato.kernels.stars.starring import SLACK, Choices
+from sfumato.kernels.types import Floats, Int32s, Int64s
 
 
 # Each of two or more patterns for every unit, until all nodes are spent.
 @sized(lambda choices, record_of, *_: 10.0 * len(choices.cost) * min(_[-1], 2.0 ** min(len(record_of), 60)))
 def cheapest_patterns(
     choices: Choices,
-    record_of: NDArray[np.int32],
-    least: NDArray[np.float64],
-    extra: NDArray[np.float64],
-    taken: NDArray[np.int32],
+    record_of: Int32s,
+    least: Floats,
+    extra: Floats,
+    taken: Int32s,
     known: float,
     most_nodes: int,
 ) -> tuple[float, int, bool]:
@@ -83,9 +83,7 @@ def _needs(size: int, k: int) -> int:
 
 
 @inlined
-def _next_pattern(
-    choices: Choices, record: int, unit: int, record_of: NDArray[np.int32], current: NDArray[np.int64]
-) -> int:
+def _next_pattern(choices: Choices, record: int, unit: int, record_of: Int32s, current: Int64s) -> int:
     start = current[unit] + 1
     if unit > 0 and record_of[unit - 1] == record:
         start = max(start, current[unit - 1])
@@ -96,7 +94,7 @@ def _next_pattern(
 
 
 @inlined
-def _enter(choices: Choices, record: int, pattern: int, sizes: NDArray[np.int64], to_come: NDArray[np.int64]) -> bool:
+def _enter(choices: Choices, record: int, pattern: int, sizes: Int64s, to_come: Int64s) -> bool:
     """Assign a unit; tells whether all groups that it belongs to can still get k records or are empty."""
     sizes[choices.group_of[record, pattern]] += 1
     possible = True
@@ -109,7 +107,7 @@ def _enter(choices: Choices, record: int, pattern: int, sizes: NDArray[np.int64]
 
 
 @inlined
-def _leave(choices: Choices, record: int, pattern: int, sizes: NDArray[np.int64], to_come: NDArray[np.int64]) -> None:
+def _leave(choices: Choices, record: int, pattern: int, sizes: Int64s, to_come: Int64s) -> None:
     sizes[choices.group_of[record, pattern]] -= 1
     for group in choices.group_of[record]:
         if group >= 0:

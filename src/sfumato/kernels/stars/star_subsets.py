@@ -11,10 +11,10 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sfumato.kernels.jit import inlined, kernel
 from sfumato.kernels.stars.starring import SLACK
+from sfumato.kernels.types import Floats, Int32s, Int64s
 
 
 class ItemSets(NamedTuple):
@@ -41,14 +41,14 @@ class ItemSets(NamedTuple):
     k : int
     """
 
-    combination_of: NDArray[np.int32]
-    subsets: NDArray[np.int64]
-    starred: NDArray[np.int64]
-    cost: NDArray[np.float64]
-    records: NDArray[np.int32]
-    weights: NDArray[np.int64]
-    patterns: NDArray[np.int64]
-    counts: NDArray[np.int64]
+    combination_of: Int32s
+    subsets: Int64s
+    starred: Int64s
+    cost: Floats
+    records: Int32s
+    weights: Int64s
+    patterns: Int64s
+    counts: Int64s
     k: int
 
 
@@ -61,7 +61,7 @@ def count_shown(shown: ItemSets) -> None:
 
 
 @kernel
-def least_patterns(shown: ItemSets) -> NDArray[np.int64]:
+def least_patterns(shown: ItemSets) -> Int64s:
     """Return the cheapest pattern of each item that shows no combination which is too rare as counted; int64 (i,)."""
     least = np.empty(len(shown.records), dtype=np.int64)
     for item in range(len(shown.records)):

@@ -6,16 +6,14 @@ Letters: m distinct records, p patterns, g groups; see :mod:`sfumato.kernels.sta
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sfumato.kernels.jit import inlined, kernel
 from sfumato.kernels.stars.starring import Choices
+from sfumato.kernels.types import Flags, Floats, Int32s, Int64s, int64
 
 
 @kernel
-def star_until_compatible(
-    weights: NDArray[np.int64], choices: Choices, counts: NDArray[np.int32], worthwhile: NDArray[np.float64], first: int
-) -> None:
+def star_until_compatible(weights: Int64s, choices: Choices, counts: Int32s, worthwhile: Floats, first: int) -> None:
     """Star records until each is compatible with k records, when a star matches every value.
 
     weights : int64 (m,). counts : int32 (m, p), out, empty before. worthwhile : float64, falling to 0: in each sweep
@@ -37,7 +35,7 @@ def star_until_compatible(
                 continue
             kept = compatible[members]
             chosen = _star(members, plain, compatible, choices.k)
-            starred = np.int64(0)
+            starred = int64(0)
             for place in range(len(members)):
                 if chosen[place]:
                     starred += plain[members[place]]
@@ -53,8 +51,8 @@ def star_until_compatible(
 
 
 @inlined
-def _unsatisfied(members: NDArray[np.int32], plain: NDArray[np.int64], compatible: NDArray[np.int64], k: int) -> int:
-    records = np.int64(0)
+def _unsatisfied(members: Int32s, plain: Int64s, compatible: Int64s, k: int) -> int:
+    records = int64(0)
     for record in members:
         if compatible[record] < k:
             records += plain[record]
@@ -62,9 +60,7 @@ def _unsatisfied(members: NDArray[np.int32], plain: NDArray[np.int64], compatibl
 
 
 @inlined
-def _star(
-    members: NDArray[np.int32], plain: NDArray[np.int64], compatible: NDArray[np.int64], k: int
-) -> NDArray[np.bool_]:
+def _star(members: Int32s, plain: Int64s, compatible: Int64s, k: int) -> Flags:
     """Choose members to star, the neediest first, until the others are satisfied; `compatible` follows."""
     chosen = np.zeros(len(members), dtype=np.bool_)
     while True:

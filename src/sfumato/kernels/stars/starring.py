@@ -14,9 +14,9 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sfumato.kernels.jit import inlined, kernel, sized
+from sfumato.kernels.types import Flags, Floats, Int32s, Int64s, Words, float64, int64
 
 NEVER = 1e300
 SLACK = 1e-9
@@ -48,11 +48,11 @@ class Choices(NamedTuple):
         Fewest records of a group.
     """
 
-    cost: NDArray[np.float64]
-    group_of: NDArray[np.int32]
-    pattern_of: NDArray[np.int32]
-    starts: NDArray[np.int64]
-    members: NDArray[np.int32]
+    cost: Floats
+    group_of: Int32s
+    pattern_of: Int32s
+    starts: Int64s
+    members: Int32s
     k: int
 
 
@@ -73,15 +73,15 @@ class Assigned(NamedTuple):
         int64 (1,): members looked at so far.
     """
 
-    counts: NDArray[np.int32]
-    sizes: NDArray[np.int64]
-    log: NDArray[np.int64]
-    broken: NDArray[np.int64]
-    work: NDArray[np.int64]
+    counts: Int32s
+    sizes: Int64s
+    log: Int64s
+    broken: Int64s
+    work: Int64s
 
 
 @kernel
-def group_members(group_of: NDArray[np.int32], count: int) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+def group_members(group_of: Int32s, count: int) -> tuple[Int64s, Int32s]:
     """List the members of each group, in rising order. group_of : int32 (m, p), −1 for none. Cost O(m · p)."""
     starts = np.zeros(count + 1, dtype=np.int64)
     for record in range(group_of.shape[0]):
@@ -102,7 +102,7 @@ def group_members(group_of: NDArray[np.int32], count: int) -> tuple[NDArray[np.i
 
 
 @kernel
-def first_assignment(weights: NDArray[np.int64], choices: Choices, assigned: Assigned) -> None:
+def first_assignment(weights: Int64s, choices: Choices, assigned: Assigned) -> None:
     """Open groups from the cheapest pattern on wherever k records are left; what is left over takes the last pattern.
 
     weights : int64 (m,). `assigned` must be empty. Cost O(z), and filling up the groups of the last pattern.
@@ -127,8 +127,8 @@ def first_assignment(weights: NDArray[np.int64], choices: Choices, assigned: Ass
 def _assign(
     record: int,
     pattern: int,
-    left: NDArray[np.bool_],
-    weights: NDArray[np.int64],
+    left: Flags,
+    weights: Int64s,
     choices: Choices,
     assigned: Assigned,
 ) -> None:
@@ -193,7 +193,7 @@ def _fill(group: int, budget: float, moves: int, choices: Choices, assigned: Ass
         assigned.work[0] += choices.starts[group + 1] - choices.starts[group]
         for place in range(choices.starts[group], choices.starts[group + 1]):
             record = choices.members[place]
-            there = np.int64(assigned.counts[record, source])
+            there = int64(assigned.counts[record, source])
             if there == 0:
                 continue
             spare = assigned.sizes[choices.group_of[record, source]] - choices.k
@@ -217,7 +217,7 @@ def _dissolve(group: int, moves: int, choices: Choices, assigned: Assigned) -> t
     assigned.work[0] += choices.starts[group + 1] - choices.starts[group]
     for place in range(choices.starts[group], choices.starts[group + 1]):
         record = choices.members[place]
-        count = np.int64(assigned.counts[record, pattern])
+        count = int64(assigned.counts[record, pattern])
         if count == 0:
             continue
         target = _cheapest_open(record, group, choices, assigned)
@@ -290,7 +290,7 @@ def _gather(group: int, choices: Choices, assigned: Assigned) -> tuple[int, floa
         for source in range(len(choices.cost) - 1, pattern, -1):
             if choices.cost[source] <= choices.cost[pattern]:
                 break
-            count = np.int64(assigned.counts[record, source])
+            count = int64(assigned.counts[record, source])
             if count == 0 or moves >= len(assigned.log):
                 continue
             moves = _move(record, source, pattern, count, moves, choices, assigned)
@@ -322,7 +322,7 @@ def _dearest(record: int, choices: Choices, assigned: Assigned) -> int:
 def _least(record: int, choices: Choices) -> float:
     for pattern in range(len(choices.cost)):
         if choices.group_of[record, pattern] >= 0:
-            return choices.cost[pattern]
+            return float64(choices.cost[pattern])
     return NEVER
 
 
@@ -356,7 +356,7 @@ def descend(choices: Choices, assigned: Assigned, most_work: int) -> float:
 def anneal(
     choices: Choices,
     assigned: Assigned,
-    restless: NDArray[np.int64],
+    restless: Int64s,
     hot: float,
     cold: float,
     most_work: int,
@@ -376,6 +376,7 @@ def anneal(
     while assigned.work[0] < most_work:
         assigned.work[0] += 1
         share = (assigned.work[0] - start) / (most_work - start)
+        # of numpy, as arguments of a call from outside are; random numbers are never 1
         slack = -hot * (cold / hot) ** share * math.log(1.0 - _random(state))
         record = restless[int(_random(state) * len(restless))]
         dearest = _dearest(record, choices, assigned)
@@ -398,7 +399,7 @@ def anneal(
 
 
 @inlined
-def _random(state: NDArray[np.uint64]) -> float:
+def _random(state: Words) -> float:
     """Draw from [0, 1): xorshift of 64 bits (Marsaglia 2003)."""
     bits = state[0]
     bits ^= bits << np.uint64(13)

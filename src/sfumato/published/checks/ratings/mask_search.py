@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.kernels.ratings.masks import public_codes, public_counts
-from sfumato.kernels.ratings.proximate_tree import grow_trees, order_columns, packed_rows, tree_balls
+from sfumato.kernels.ratings.proximate_tree import PackedVectors, grow_trees, order_columns, packed_rows, tree_balls
 from sfumato.parallel import each
 from sfumato.published.checks.ratings.measures import Measures, ProximityQuery, measured, sizes_alone, trimmed
 from sfumato.published.checks.ratings.vectors import Sums, Vectors, one_vector, sums_of, vectors_of
@@ -139,9 +139,11 @@ def _part(
 def _balls(
     question: ProximityQuery, forest: VectorForest, first: int, last: int, enough: int, room: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], int]:
-    rows = (forest.mask_of, forest.words, forest.places, forest.lane, question.null)
-    trees = (forest.roots, forest.nodes, forest.weights)
-    return tree_balls(first, last, *rows, *trees, question.steps, enough, room, forest.largest)
+    packed = PackedVectors(
+        forest.mask_of, forest.words, forest.places, forest.lane, question.null, forest.roots, forest.nodes,
+        forest.weights,
+    )  # fmt: skip
+    return tree_balls(first, last, packed, question.steps, enough, room, forest.largest)
 
 
 def _chained(found: list[Measures]) -> Measures:
