@@ -51,6 +51,8 @@ test-all: SEED := $(or $(SEED),$(shell $(PYTHON) -c "import random; print(random
 test-all: $(VENV)/.dev
 	@echo "The order of the tests: make test-all SEED=$(SEED)"
 	$(BIN)/python -m pytest -n 2 --dist worksteal -m "" --hypothesis-profile=full --randomly-seed=$(SEED) --durations=30
+	for way in compiled interpreted; do SFUMATO_KERNELS=$$way $(BIN)/python -m pytest -n 2 --dist worksteal -m "" \
+		--randomly-seed=$(SEED) tests/golden tests/guarantees tests/naive || exit 1; done
 	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -n 2 -m "" --hypothesis-profile=full --randomly-seed=$(SEED) tests/kernels $(INTERPRETED)
 
 check: $(VENV)/.dev

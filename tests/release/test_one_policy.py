@@ -108,7 +108,7 @@ def test_two_policies():
 def test_no_policy_and_no_table():
     assert problems(lambda: sf.anonymize(table(), policy="policy.toml"))[0].startswith("policy: must be a Policy")
     assert problems(lambda: sf.anonymize(FRAME, policy(), seed=-1)) == [
-        "table: is no Table; read it with sfumato.read_table",
+        "table: is not a Table; read it with sfumato.read_table",
         *problems(lambda: sf.anonymize(table(), policy(), seed=-1)),
     ]
 

@@ -46,10 +46,10 @@ def anonymize(
     recoding
         How classes are published; None is intervals, common ancestors and value sets.
     suppression_limit
-        Fraction of the original records, 0 to 1, that may be left out over the whole run; 0 unless said.
+        Fraction of the original records, 0 to 1, that may be left out over the whole run; default 0.
     refine
         Small changes of classes that are proposed for each record after the anonymizer is done, such as 100: records
-        move to near classes or change places while the loss falls and every model holds. Not done unless said.
+        move to near classes or change places while the loss falls and every model holds. By default nothing is changed.
         Solutions that suppress records or decide themselves what is published are left as they are.
     bound
         Work out a loss that no release of this table with this k can stay below, for the report; takes a while. It is

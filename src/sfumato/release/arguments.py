@@ -98,7 +98,7 @@ def policy_of_call(table: Table, said: Arguments, policy: Policy | None, seed: i
 
 def table_problems(table: object) -> list[str]:
     """Say what is wrong with something that should be a table."""
-    return [] if isinstance(table, Table) else ["table: is no Table; read it with sfumato.read_table"]
+    return [] if isinstance(table, Table) else ["table: is not a Table; read it with sfumato.read_table"]
 
 
 def setting_problems(

@@ -158,7 +158,7 @@ def _column_problems(options: Marginals, table: EncodedTable) -> Iterator[str]:
             yield f"{options.name}: there is no quasi-identifying or sensitive attribute {name!r}"
     for name in repeated(sets, secret):
         yield (
-            f"{options.name}: the sensitive attribute {name!r} stands in several sets, whose tables say more together "
+            f"{options.name}: the sensitive attribute {name!r} is in several sets, whose tables say more together "
             "than each by itself; leave it in one"
         )
     for name in (*quasi, *secret):

@@ -243,9 +243,9 @@ def _problems(
     """Return a sentence for every setting that is none."""
     found = []
     if not isinstance(ratings, Ratings):
-        found.append("ratings are no Ratings; read them with sfumato.read_ratings(...)")
+        found.append("ratings are not a Ratings object; read them with sfumato.read_ratings(...)")
     if not isinstance(model, RatingAnonymity):
-        found.append("model is no RatingAnonymity; make one with sfumato.RatingAnonymity(k, epsilon, l)")
+        found.append("model is not a RatingAnonymity; make one with sfumato.RatingAnonymity(k, epsilon, l)")
     if method not in get_args(Method):
         found.append(f"method must be one of {', '.join(get_args(Method))}")
     found += [

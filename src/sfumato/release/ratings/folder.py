@@ -134,9 +134,9 @@ def _description(release: RatingRelease, limit: float) -> RatingDescription:
 def _problems(release: object, policy: object, format: object) -> list[str]:
     problems = []
     if not isinstance(release, RatingRelease):
-        problems.append("release is no RatingRelease; make one with sfumato.anonymize_ratings(...)")
+        problems.append("release is not a RatingRelease; make one with sfumato.anonymize_ratings(...)")
     if policy is not None and not isinstance(policy, RatingPolicy):
-        problems.append("policy is no RatingPolicy; read one with sfumato.RatingPolicy.from_file(...)")
+        problems.append("policy is not a RatingPolicy; read one with sfumato.RatingPolicy.from_file(...)")
     if format not in ("csv", "parquet"):
         problems.append("format must be 'csv' or 'parquet'")
     if isinstance(release, RatingRelease) and isinstance(policy, RatingPolicy):
