@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.anonymizers.protocol import Problem
+from sfumato.anonymizers.problem import Problem
 from sfumato.classes.statistics import class_statistics
 from sfumato.randomness import permutation
 

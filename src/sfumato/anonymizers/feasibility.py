@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.anonymizers.balance import balanced_records
-from sfumato.anonymizers.protocol import Problem
+from sfumato.anonymizers.problem import Problem
 from sfumato.classes.partition import Partition
 from sfumato.classes.statistics import ClassStatistics
 from sfumato.errors import UnsatisfiableError, raise_all

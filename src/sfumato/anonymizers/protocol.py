@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, ClassVar, Protocol, runtime_checkable
+from typing import ClassVar, Protocol, runtime_checkable
 
+from sfumato.anonymizers.feasibility import FeasibleProblem
+from sfumato.anonymizers.problem import Problem as Problem
 from sfumato.classes.partition import Partition
 from sfumato.models.protocol import PrivacyModel
 from sfumato.models.says import Subject
@@ -14,35 +16,6 @@ from sfumato.progress import silent as silent
 from sfumato.published import Published
 from sfumato.table.encoding import EncodedTable
 from sfumato.table.table import Table
-
-if TYPE_CHECKING:
-    from sfumato.anonymizers.feasibility import FeasibleProblem
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class Problem:
-    """All that an anonymizer is told.
-
-    Attributes
-    ----------
-    table : EncodedTable
-    models : sequence of PrivacyModel
-        Every class of the solution must satisfy every one.
-    suppression_limit : int
-        Records that may be suppressed at most, over the whole run.
-    seed : int or None
-        For the algorithm's own choices; None draws from the operating system.
-    threads : int
-        Upper bound on threads; never changes the result.
-    progress : callable
-    """
-
-    table: EncodedTable
-    models: Sequence[PrivacyModel]
-    suppression_limit: int = 0
-    seed: int | None = None
-    threads: int = 1
-    progress: Progress = field(default=silent)
 
 
 @runtime_checkable

@@ -1,0 +1,36 @@
+"""What an anonymizer is told."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from sfumato.models.protocol import PrivacyModel
+from sfumato.progress import Progress, silent
+from sfumato.table.encoding import EncodedTable
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Problem:
+    """All that an anonymizer is told.
+
+    Attributes
+    ----------
+    table : EncodedTable
+    models : sequence of PrivacyModel
+        Every class of the solution must satisfy every one.
+    suppression_limit : int
+        Records that may be suppressed at most, over the whole run.
+    seed : int or None
+        For the algorithm's own choices; None draws from the operating system.
+    threads : int
+        Upper bound on threads; never changes the result.
+    progress : callable
+    """
+
+    table: EncodedTable
+    models: Sequence[PrivacyModel]
+    suppression_limit: int = 0
+    seed: int | None = None
+    threads: int = 1
+    progress: Progress = field(default=silent)
