@@ -10,13 +10,14 @@ from typing import Any
 
 import numpy as np
 
-from sfumato.kernels.jit import inlined, kernel
+from sfumato.kernels.jit import inlined, kernel, sized
 from sfumato.kernels.points.point_tree import nearest, plant_points, refit
 from sfumato.kernels.predicates import RuleArrays, holds
+from sfumato.kernels.signatures import elements
 from sfumato.kernels.types import int64
 
 
-@kernel
+@sized(lambda *arguments: 3.0 * elements(arguments))
 def merge_classes(
     points: Any, owners: Any, values: Any, class_of: Any, count: int, ruled: bool, smallest: int, rules: RuleArrays
 ) -> int:  # fmt: skip

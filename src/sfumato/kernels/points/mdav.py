@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from sfumato.kernels.jit import inlined, kernel
+from sfumato.kernels.jit import inlined, kernel, sized
 from sfumato.kernels.points.point_tree import (
     PointTree,
     distance,
@@ -48,7 +48,7 @@ class Microaggregation(NamedTuple):
     distances: Floats
 
 
-@kernel
+@sized(lambda points, starts, k: 10.0 * points.size * len(points) ** 0.5 / k)
 def mdav(points: Any, starts: Any, k: int) -> Any:
     """Partition records by maximum distance to the average vector.
 
@@ -77,7 +77,7 @@ def mdav(points: Any, starts: Any, k: int) -> Any:
     return state.class_of, count + 1
 
 
-@kernel
+@sized(lambda points, starts, k, gamma: 20.0 * points.size * len(points) ** 0.5 / k)
 def v_mdav(points: Any, starts: Any, k: int, gamma: float) -> Any:
     """Partition records as :func:`mdav` does, with classes that go on growing where the next record is close enough.
 

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from sfumato.kernels.jit import borrowing, kernel
+from sfumato.kernels.jit import borrowing, linear, sized
 from sfumato.kernels.predicates import RuleArrays
 from sfumato.kernels.slices.shares import measure
 from sfumato.kernels.types import Int32s, Int64s, Words, int64
@@ -62,7 +62,7 @@ class SliceIndex(NamedTuple):
     rules: RuleArrays
 
 
-@kernel
+@sized(lambda vectors, *_: 130.0 * len(vectors))
 def measure_matches(vectors: Any, index: SliceIndex, matches: Any, measured: Any) -> None:
     """Measure every vector, int32 (V, w), against every rule over all buckets that match it.
 
@@ -83,7 +83,7 @@ def measure_matches(vectors: Any, index: SliceIndex, matches: Any, measured: Any
             measured[vector, rule] = measure(rule, own, total, rules, scratch) if matches[vector] > 0 else np.nan
 
 
-@kernel
+@linear
 def fill_bits(bits: Any, bits_of: Any, bucket_starts: Any, buckets: Any) -> None:
     """Set the bit of every bucket in which a frequent part occurs; bits : uint64, zero before."""
     for part in range(len(bits_of)):

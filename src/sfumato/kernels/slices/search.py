@@ -15,14 +15,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from sfumato.kernels.jit import borrowing, inlined, kernel
+from sfumato.kernels.jit import borrowing, inlined, kernel, sized
 from sfumato.kernels.slices.cuts import CutBuffers, CutSpace, bucket_widths, cut_bucket, new_cut_buffers, widest
 from sfumato.kernels.slices.groups import AgreeingGroups, SlicingArrays, every_group_holds, group_bucket, new_groups
 from sfumato.kernels.slices.shares import measure
 from sfumato.kernels.types import Floats, Int32s, Int64s
 
 
-@kernel
+@sized(lambda order, lows, highs, space, *_: 3.0 * float((highs - lows).sum()) * space.codes.shape[1])
 def cut_level(
     order: Any, lows: Any, highs: Any, space: CutSpace, slicing: SlicingArrays, numbers: int, starts: Any
 ) -> Any:
