@@ -5,8 +5,6 @@ Letters: n records, q columns, c classes, v codes of a column (the missing value
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from sfumato.kernels.jit import linear
@@ -28,7 +26,7 @@ def class_boxes(class_of: Int32s, codes: Codes, count: int) -> tuple[Codes, Code
 
 
 @linear
-def _widen(class_of: Any, codes: Any, boxes: Any) -> None:
+def _widen(class_of: Int32s, codes: Codes, boxes: Codes) -> None:
     for record in range(codes.shape[0]):
         owner = class_of[record]
         if owner < 0:

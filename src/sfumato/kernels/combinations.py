@@ -10,11 +10,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from sfumato.kernels.jit import inlined, kernel
+from sfumato.kernels.jit import inlined, sized
 from sfumato.kernels.types import Codes, Int32s, Int64s, int64
 
 
-@kernel
+@sized(lambda columns, weights, offsets, first, beyond, *_: 8.0 * columns.shape[1] * (beyond - first))
 def combination_counts(
     columns: Codes,
     weights: Int64s,
@@ -63,7 +63,7 @@ def combination_counts(
             depth -= 1
 
 
-@kernel
+@sized(lambda columns, *_: 8.0 * columns.size)
 def minimal_uniques(columns: Codes, weights: Int64s, size: int, codes: int) -> tuple[Int32s, Int64s]:
     """Find the minimal sample uniques: columns on which a record is alone, while it is not on any fewer of them.
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.kernels.jit import inlined, interpreted_as, linear
+from sfumato.kernels.jit import inlined, interpreted_as, linear, sized
 from sfumato.kernels.types import Codes, Int32s, Int64s, int64
 
 KEY_BITS = 62
@@ -21,7 +21,7 @@ _MIX = 0x5BD1E995
 _LOW = 0x7FFFFFFF
 
 
-@linear
+@sized(lambda codes: 0.05 * codes.size)  # in the form for whole arrays, as below
 def column_maxima(codes: NDArray[np.integer]) -> Int64s:
     """Return the largest code of each column; int64 (q,), −1 where there is no record. codes : (n, q)."""
     maxima = np.full(codes.shape[1], -1, dtype=np.int64)
@@ -36,7 +36,7 @@ def _maxima_of_columns(codes: NDArray[np.integer]) -> Int64s:
     return codes.max(axis=0).astype(np.int64) if len(codes) else np.full(codes.shape[1], -1, np.int64)
 
 
-@linear
+@sized(lambda codes, *_: 0.1 * codes.size)
 def group_packed(codes: NDArray[np.integer], stops: Int64s, shifts: Int64s) -> tuple[Int32s, int]:
     """Give equal records the same number, in order of first appearance.
 

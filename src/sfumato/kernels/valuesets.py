@@ -6,12 +6,15 @@ distinct sets together.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sfumato.kernels.jit import inlined, linear
 from sfumato.kernels.types import Codes, Int32s, Int64s, int64
+
+Number = TypeVar("Number", bound=np.generic)
 
 
 def class_starts(sizes: Int64s) -> Int64s:
@@ -60,7 +63,7 @@ def value_sets(grouped: Codes, starts: Int64s, cardinality: int) -> tuple[Int32s
 
 
 @linear
-def _number_sets(grouped: Any, starts: Any, words: Any) -> Any:
+def _number_sets(grouped: Codes, starts: Int64s, words: Int64s) -> tuple[Int32s, Int32s, Int64s]:
     count = len(starts) - 1
     set_of = np.empty(count, dtype=np.int32)
     stamp = np.full(len(words), -1, dtype=np.int32)
@@ -91,7 +94,9 @@ def _number_sets(grouped: Any, starts: Any, words: Any) -> Any:
 
 
 @inlined
-def _distinct(grouped: Any, first: int, stop: int, owner: int, words: Any, stamp: Any, found: Any) -> Any:
+def _distinct(
+    grouped: Codes, first: int, stop: int, owner: int, words: Int64s, stamp: Int32s, found: Int32s
+) -> tuple[int, int]:
     """Collect the distinct codes of one class in `found`; `stamp` remembers the last class that had each code."""
     size = 0
     hashed = int64(0)
@@ -106,7 +111,9 @@ def _distinct(grouped: Any, first: int, stop: int, owner: int, words: Any, stamp
 
 
 @inlined
-def _slot(table: Any, hashes: Any, hashed: int, bounds: Any, members: Any, stamp: Any, owner: int, size: int) -> int:
+def _slot(
+    table: Int32s, hashes: Int64s, hashed: int, bounds: Int64s, members: Int32s, stamp: Int32s, owner: int, size: int
+) -> int:
     """Find the slot of the set that `stamp` marks for `owner`, or the empty slot where it belongs."""
     slot = hashed & (len(table) - 1)
     while table[slot] >= 0:
@@ -124,7 +131,7 @@ def _slot(table: Any, hashes: Any, hashed: int, bounds: Any, members: Any, stamp
 
 
 @inlined
-def _with_room(array: Any, needed: int) -> Any:
+def _with_room(array: NDArray[Number], needed: int) -> NDArray[Number]:
     if needed <= len(array):
         return array
     roomier = np.empty(max(needed, 2 * len(array)), dtype=array.dtype)
@@ -133,7 +140,7 @@ def _with_room(array: Any, needed: int) -> Any:
 
 
 @inlined
-def _rebuilt(hashes: Any, known: int) -> Any:
+def _rebuilt(hashes: Int64s, known: int) -> Int32s:
     table = np.full(4 * len(hashes), -1, dtype=np.int32)
     for index in range(known):
         slot = hashes[index] & (len(table) - 1)

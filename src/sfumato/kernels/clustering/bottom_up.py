@@ -5,8 +5,6 @@ Letters: n rows, m distinct records, q attributes, c classes.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from sfumato.kernels.clustering.class_loss import ClassLoss, pair_loss
@@ -22,12 +20,19 @@ from sfumato.kernels.clustering.local_classes import (
 )
 from sfumato.kernels.clustering.ties import cell, upper_edge
 from sfumato.kernels.jit import inlined, kernel
-from sfumato.kernels.types import float64, int64
+from sfumato.kernels.types import Codes, Int32s, Int64s, float64, int64
 
 
 @kernel
 def join_undersized(
-    codes: Any, record_of: Any, picks: Any, k: int, low: Any, high: Any, loss: ClassLoss, classes: LocalClasses
+    codes: Codes,
+    record_of: Int32s,
+    picks: Int64s,
+    k: int,
+    low: Int32s,
+    high: Int32s,
+    loss: ClassLoss,
+    classes: LocalClasses,
 ) -> None:
     """Let the class of each picked row, if it has fewer than k records, join the one that makes the smallest loss.
 
@@ -49,7 +54,7 @@ def join_undersized(
 
 @inlined
 def _nearest(
-    codes: Any, record_of: Any, small: int, low: Any, high: Any, loss: ClassLoss, classes: LocalClasses
+    codes: Codes, record_of: Int32s, small: int, low: Int32s, high: Int32s, loss: ClassLoss, classes: LocalClasses
 ) -> int:
     end = len(classes.sizes)
     # Rows lie near those that are like them: a good class to begin with leaves little to sum for the others.
@@ -84,7 +89,7 @@ def _nearest(
 
 @inlined
 def _lost(
-    codes: Any, record_of: Any, first: int, second: int, limit: float, loss: ClassLoss, classes: LocalClasses
+    codes: Codes, record_of: Int32s, first: int, second: int, limit: float, loss: ClassLoss, classes: LocalClasses
 ) -> float:
     size = classes.sizes[first] + classes.sizes[second]
     return float64(size * union_up_to(codes, record_of, first, second, limit / size, loss, classes))
@@ -92,7 +97,7 @@ def _lost(
 
 @inlined
 def _add_parts(
-    codes: Any, record_of: Any, rows: Any, k: int, loss: ClassLoss, classes: LocalClasses, span: Span
+    codes: Codes, record_of: Int32s, rows: Int64s, k: int, loss: ClassLoss, classes: LocalClasses, span: Span
 ) -> None:
     """Cut off k records as long as there are 2 k: the lower end of the pair that loses most, and its nearest."""
     while len(rows) >= 2 * k:
@@ -107,7 +112,7 @@ def _add_parts(
 
 
 @inlined
-def _lower_end(codes: Any, record_of: Any, rows: Any, loss: ClassLoss) -> int:
+def _lower_end(codes: Codes, record_of: Int32s, rows: Int64s, loss: ClassLoss) -> int:
     found = 0
     most = int64(-1)
     for first in range(len(rows)):

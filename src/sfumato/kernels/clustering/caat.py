@@ -6,7 +6,7 @@ at, v values of all those together, t nodes of the tree.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -27,7 +27,7 @@ from sfumato.kernels.clustering.class_loss import ClassLoss
 from sfumato.kernels.clustering.record_tree import NONE, RecordTree, count_alive, use_up
 from sfumato.kernels.jit import inlined, kernel
 from sfumato.kernels.predicates import RuleArrays, holds
-from sfumato.kernels.types import Floats, Int32s, Int64s, int64
+from sfumato.kernels.types import Codes, Floats, Int32s, Int64s, int64
 
 # What `numbers` counts.
 CLASSES = 0
@@ -87,7 +87,7 @@ class TreeSearch(NamedTuple):
 
 
 @kernel
-def begin(weights: Any, first: int, k: int, tree: RecordTree, loss: ClassLoss, rules: RuleArrays) -> Growth:
+def begin(weights: Int64s, first: int, k: int, tree: RecordTree, loss: ClassLoss, rules: RuleArrays) -> Growth:
     """Return a clustering without classes; weights : int64 (m,); first : the record that starts the first class."""
     height = weights.sum()
     numbers = np.zeros(5, np.int64)
@@ -102,7 +102,7 @@ def begin(weights: Any, first: int, k: int, tree: RecordTree, loss: ClassLoss, r
 
 @kernel
 def grow(
-    codes: Any, values: Any, k: int, ruled: bool, rule: int, first_only: bool, most: int, tree: RecordTree,
+    codes: Codes, values: Codes, k: int, ruled: bool, rule: int, first_only: bool, most: int, tree: RecordTree,
     loss: ClassLoss, rules: RuleArrays, growth: Growth,
 ) -> None:  # fmt: skip
     """Make up to `most` classes more.
@@ -134,7 +134,7 @@ def grow(
 
 @inlined
 def _grow_one(
-    codes: Any, values: Any, k: int, ruled: bool, rule: int, first_only: bool, tree: RecordTree, loss: ClassLoss,
+    codes: Codes, values: Codes, k: int, ruled: bool, rule: int, first_only: bool, tree: RecordTree, loss: ClassLoss,
     rules: RuleArrays, growth: Growth, walk: TreeSearch, scratch: Floats,
 ) -> bool:  # fmt: skip
     """Grow a class from its seed; tell whether it could be closed."""
@@ -162,7 +162,7 @@ def _grow_one(
 
 @inlined
 def _take(
-    codes: Any, values: Any, record: int, times: int, rule: int, tree: RecordTree, loss: ClassLoss,
+    codes: Codes, values: Codes, record: int, times: int, rule: int, tree: RecordTree, loss: ClassLoss,
     rules: RuleArrays, growth: Growth,
 ) -> int:  # fmt: skip
     """Put equal records into the class that grows; returns how many."""
@@ -191,7 +191,9 @@ def _give_back(growth: Growth) -> None:
 
 
 @inlined
-def _nearest(codes: Any, first_only: bool, tree: RecordTree, loss: ClassLoss, growth: Growth, walk: TreeSearch) -> int:
+def _nearest(
+    codes: Codes, first_only: bool, tree: RecordTree, loss: ClassLoss, growth: Growth, walk: TreeSearch
+) -> int:
     """Find the records nearest to the class, all or the first in tree order; returns how many are in `found`."""
     found, stack, bounds = walk.found, walk.stack, walk.bounds
     best = np.inf
@@ -248,7 +250,7 @@ def _nearest(codes: Any, first_only: bool, tree: RecordTree, loss: ClassLoss, gr
 
 
 @inlined
-def _furthest(codes: Any, tree: RecordTree, loss: ClassLoss, growth: Growth, walk: TreeSearch) -> int:
+def _furthest(codes: Codes, tree: RecordTree, loss: ClassLoss, growth: Growth, walk: TreeSearch) -> int:
     """Find the first in tree order of the records furthest from the class; −1 when nobody is left."""
     stack, bounds = walk.stack, walk.bounds
     best = -1.0
@@ -290,7 +292,7 @@ def _furthest(codes: Any, tree: RecordTree, loss: ClassLoss, growth: Growth, wal
 
 
 @kernel
-def join_nearest(codes: Any, record_of: Any, rule: int, frozen: bool, loss: ClassLoss, growth: Growth) -> None:
+def join_nearest(codes: Codes, record_of: Int32s, rule: int, frozen: bool, loss: ClassLoss, growth: Growth) -> None:
     """Put every record that is left into the nearest class, the first among equals, in the order of the rows.
 
     record_of : int32 (n,); frozen : measure classes as they were closed, not as they have become. Cost O(c q) for each.
@@ -312,7 +314,7 @@ def join_nearest(codes: Any, record_of: Any, rule: int, frozen: bool, loss: Clas
 
 
 @inlined
-def _home_of(codes: Any, record: int, rule: int, loss: ClassLoss, growth: Growth) -> int:
+def _home_of(codes: Codes, record: int, rule: int, loss: ClassLoss, growth: Growth) -> int:
     home = NONE
     least = np.inf
     for place in range(growth.numbers[CLASSES]):
@@ -325,7 +327,7 @@ def _home_of(codes: Any, record: int, rule: int, loss: ClassLoss, growth: Growth
 
 
 @kernel
-def gaps_to_class(codes: Any, members: Any, others: Any, rule: int, loss: ClassLoss) -> Any:
+def gaps_to_class(codes: Codes, members: Int64s, others: Int64s, rule: int, loss: ClassLoss) -> Floats:
     """Return the distances of the records `others` to the class of the records `members`; float64 (o,)."""
     hulls = new_hulls(1, loss)
     stale = np.zeros(len(loss.kinds), np.bool_)

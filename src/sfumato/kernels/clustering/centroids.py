@@ -8,14 +8,14 @@ in order among equally frequent ones. Under a hierarchy it is the common ancesto
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from sfumato.kernels.clustering.class_loss import ClassLoss, range_loss
 from sfumato.kernels.jit import inlined, kernel
 from sfumato.kernels.space import NUMERIC, TREE
-from sfumato.kernels.types import Floats, Int32s, Int64s, int64
+from sfumato.kernels.types import Codes, Floats, Int32s, Int64s, int64
 
 
 class Centroids(NamedTuple):
@@ -53,7 +53,9 @@ class Centroids(NamedTuple):
 
 
 @kernel
-def centroids_of(codes: Any, record_of: Any, class_of: Any, count: int, modes: bool, loss: ClassLoss) -> Centroids:
+def centroids_of(
+    codes: Codes, record_of: Int32s, class_of: Int32s, count: int, modes: bool, loss: ClassLoss
+) -> Centroids:
     """Return the centroids of `count` clusters, none of them empty.
 
     codes : unsigned (m, q); record_of, class_of : int32 (n,), −1 for records without a cluster: there is room for all.
@@ -83,7 +85,7 @@ def _by_mode(attribute: int, modes: bool, loss: ClassLoss) -> bool:
 
 
 @inlined
-def shift(codes: Any, record: int, cluster: int, loss: ClassLoss, centroids: Centroids) -> None:
+def shift(codes: Codes, record: int, cluster: int, loss: ClassLoss, centroids: Centroids) -> None:
     """Add a record to a cluster, whose centroid moves."""
     for attribute in range(len(loss.kinds)):
         code = int64(codes[record, attribute])
@@ -129,7 +131,9 @@ def _count_up(key: int, centroids: Centroids) -> int:
 
 
 @inlined
-def distance_up_to(codes: Any, record: int, cluster: int, limit: float, loss: ClassLoss, centroids: Centroids) -> float:
+def distance_up_to(
+    codes: Codes, record: int, cluster: int, limit: float, loss: ClassLoss, centroids: Centroids
+) -> float:
     """Distance of a record to a centroid; infinite when it is seen to exceed `limit`."""
     total = 0.0
     for attribute in range(len(loss.kinds)):

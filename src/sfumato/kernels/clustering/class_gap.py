@@ -8,7 +8,7 @@ of a range is the one next to the center, and the furthest is one of its ends. O
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -16,7 +16,7 @@ from sfumato.kernels.clustering.class_loss import TABLED, ClassLoss, range_loss
 from sfumato.kernels.clustering.record_tree import RecordTree
 from sfumato.kernels.jit import borrowing, inlined
 from sfumato.kernels.space import NUMERIC
-from sfumato.kernels.types import Flags, Floats, Int64s, float64, int64
+from sfumato.kernels.types import Codes, Flags, Floats, Int64s, float64, int64
 
 WIDEN = 0
 MIDPOINT = 1
@@ -85,7 +85,7 @@ def on_grid(gap: float) -> float:
 
 @borrowing
 def enter(
-    codes: Any, record: int, times: int, place: int, rule: int, loss: ClassLoss, hulls: Hulls, stale: Any
+    codes: Codes, record: int, times: int, place: int, rule: int, loss: ClassLoss, hulls: Hulls, stale: Flags
 ) -> None:
     """Add equal records to a class and mark the attributes whose distances change as stale."""
     for attribute in range(len(loss.kinds)):
@@ -151,7 +151,7 @@ def _number_gap(attribute: int, code: int, place: int, rule: int, loss: ClassLos
 
 
 @borrowing
-def class_gap(codes: Any, record: int, place: int, rule: int, loss: ClassLoss, hulls: Hulls) -> float:
+def class_gap(codes: Codes, record: int, place: int, rule: int, loss: ClassLoss, hulls: Hulls) -> float:
     """Distance of a record to a class, summed over the attributes."""
     total = 0.0
     for attribute in range(len(loss.kinds)):
@@ -228,7 +228,7 @@ def _priced(attribute: int, code: int, loss: ClassLoss, hulls: Hulls, prices: Pr
 
 
 @borrowing
-def record_gap(codes: Any, record: int, loss: ClassLoss, hulls: Hulls, prices: Prices) -> float:
+def record_gap(codes: Codes, record: int, loss: ClassLoss, hulls: Hulls, prices: Prices) -> float:
     """Distance of a record, on the grid."""
     total = 0.0
     for attribute in range(len(loss.kinds)):

@@ -8,13 +8,13 @@ first. Trees are therefore tables of gaps, and the largest of any range is found
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from sfumato.kernels.jit import borrowing, kernel
 from sfumato.kernels.space import NUMERIC, SET
-from sfumato.kernels.types import Floats, Int64s, float64, int64
+from sfumato.kernels.types import Codes, Floats, Int64s, float64, int64
 
 TABLED = 256
 """Codes of an attribute up to which it pays to tabulate what each would cost a class, every time the class changes."""
@@ -67,7 +67,7 @@ def range_loss(attribute: int, low: int, high: int, loss: ClassLoss) -> float:
 
 
 @borrowing
-def pair_loss(codes: Any, first: int, second: int, loss: ClassLoss) -> float:
+def pair_loss(codes: Codes, first: int, second: int, loss: ClassLoss) -> float:
     """Loss that two records have as one class, for each of them; codes : unsigned (m, q)."""
     total = 0.0
     for attribute in range(len(loss.kinds)):

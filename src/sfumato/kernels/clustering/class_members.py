@@ -15,7 +15,7 @@ from sfumato.kernels.clustering.class_loss import ClassLoss, range_loss, set_los
 from sfumato.kernels.jit import borrowing, inlined
 from sfumato.kernels.predicates import RuleArrays, holds
 from sfumato.kernels.space import SET
-from sfumato.kernels.types import Floats, Int32s, Int64s, int64
+from sfumato.kernels.types import Codes, Floats, Int32s, Int64s, int64
 
 NOBODY = -1
 
@@ -69,7 +69,7 @@ class Members(NamedTuple):
 
 @inlined
 def new_members(
-    codes: Any, values: Any, record_of: Any, class_of: Any, count: int, loss: ClassLoss, rules: RuleArrays
+    codes: Codes, values: Codes, record_of: Int32s, class_of: Int32s, count: int, loss: ClassLoss, rules: RuleArrays
 ) -> Members:
     """List the members of `count` classes; `class_of` is kept and changed later."""
     height = len(record_of)
@@ -241,7 +241,7 @@ def go(one: int, loss: ClassLoss, members: Members) -> None:
 
 
 @borrowing
-def _range_without(place: int, attribute: int, out: int, low: int, high: int, members: Members) -> Any:
+def _range_without(place: int, attribute: int, out: int, low: int, high: int, members: Members) -> tuple[int, int]:
     left_low = high
     left_high = low
     one = members.heads[place]

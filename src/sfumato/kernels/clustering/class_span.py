@@ -5,7 +5,7 @@ Letters: q attributes, M codes of all attributes together, m distinct records.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -13,7 +13,7 @@ from sfumato.kernels.clustering.class_loss import ClassLoss, range_loss, set_los
 from sfumato.kernels.clustering.ties import cell, upper_edge
 from sfumato.kernels.jit import inlined
 from sfumato.kernels.space import SET
-from sfumato.kernels.types import Int64s, int64
+from sfumato.kernels.types import Codes, Flags, Int32s, Int64s, int64
 
 
 class Span(NamedTuple):
@@ -46,7 +46,7 @@ def new_span(loss: ClassLoss) -> Span:
 
 
 @inlined
-def open_with(codes: Any, record: int, loss: ClassLoss, span: Span) -> None:
+def open_with(codes: Codes, record: int, loss: ClassLoss, span: Span) -> None:
     """Forget what was collected and start with one record; codes : unsigned (m, q)."""
     span.marks[-1] += 1
     for attribute in range(len(loss.kinds)):
@@ -58,7 +58,7 @@ def open_with(codes: Any, record: int, loss: ClassLoss, span: Span) -> None:
 
 
 @inlined
-def widen(codes: Any, record: int, loss: ClassLoss, span: Span) -> None:
+def widen(codes: Codes, record: int, loss: ClassLoss, span: Span) -> None:
     """Add one record."""
     for attribute in range(len(loss.kinds)):
         code = int64(codes[record, attribute])
@@ -84,7 +84,7 @@ def span_loss(loss: ClassLoss, span: Span) -> float:
 
 
 @inlined
-def loss_with(codes: Any, record: int, loss: ClassLoss, span: Span) -> float:
+def loss_with(codes: Codes, record: int, loss: ClassLoss, span: Span) -> float:
     """Loss of each record of the class with one record more."""
     total = 0.0
     for attribute in range(len(loss.kinds)):
@@ -99,7 +99,7 @@ def loss_with(codes: Any, record: int, loss: ClassLoss, span: Span) -> float:
 
 @inlined
 def take_nearest(
-    codes: Any, record_of: Any, rows: Any, members: int, size: int, bound: float, taken: Any, loss: ClassLoss,
+    codes: Codes, record_of: Int32s, rows: Int64s, members: int, size: int, bound: float, taken: Flags, loss: ClassLoss,
     span: Span,
 ) -> bool:  # fmt: skip
     """Let a class grow to `size` records by those of `rows` that make its loss smallest, the first among equals.

@@ -23,12 +23,12 @@ from sfumato.kernels.clustering.record_tree import (
 )
 from sfumato.kernels.jit import inlined, kernel
 from sfumato.kernels.predicates import RuleArrays, holds
-from sfumato.kernels.types import int64
+from sfumato.kernels.types import Codes, Flags, Int64s, int64
 
 
 @kernel
 def grow_classes(
-    codes: Any, values: Any, weights: Any, seeds: Any, first: int, k: int, ruled: bool, tree: RecordTree,
+    codes: Codes, values: Codes, weights: Int64s, seeds: Int64s, first: int, k: int, ruled: bool, tree: RecordTree,
     loss: ClassLoss, rules: RuleArrays,
 ) -> Any:  # fmt: skip
     """Grow classes of k records, or more where the rules ask for more, until no class can be completed.
@@ -106,13 +106,13 @@ def grow_classes(
 
 
 @inlined
-def _count(values: Any, record: int, taken: int, rules: RuleArrays, counts: Any) -> None:
+def _count(values: Codes, record: int, taken: int, rules: RuleArrays, counts: Int64s) -> None:
     for column in range(len(rules.offsets) - 1):
         counts[rules.offsets[column] + int64(values[record, column])] += taken
 
 
 @inlined
-def _mark_scarce(values: Any, left: Any, size: int, rules: RuleArrays, counts: Any, wanted: Any) -> bool:
+def _mark_scarce(values: Codes, left: Int64s, size: int, rules: RuleArrays, counts: Int64s, wanted: Flags) -> bool:
     """Mark the records that are left and have a value of which the class has less than the whole table."""
     some = False
     for record in range(len(left)):

@@ -20,7 +20,7 @@ from sfumato.kernels.clustering.record_tree import NONE, RecordTree
 from sfumato.kernels.jit import borrowing, inlined, kernel, linear
 from sfumato.kernels.predicates import RuleArrays, holds
 from sfumato.kernels.space import NUMERIC
-from sfumato.kernels.types import Floats, Int64s, float64, int64
+from sfumato.kernels.types import Codes, Floats, Int32s, Int64s, float64, int64
 
 GRID = 2.0**26
 """Distances that are equal on this grid are equal: sums of the same fractions in another order must not differ."""
@@ -89,7 +89,7 @@ class GrowingGroups(NamedTuple):
 
 @kernel
 def begin(
-    codes: Any, values: Any, weights: Any, group_of: Any, k: int, ruled: bool, tree: RecordTree, loss: ClassLoss,
+    codes: Codes, values: Codes, weights: Int64s, group_of: Any, k: int, ruled: bool, tree: RecordTree, loss: ClassLoss,
     rules: RuleArrays,
 ) -> GrowingGroups:  # fmt: skip
     """Return one group for each vector of codes.
@@ -135,7 +135,7 @@ def begin(
 
 
 @inlined
-def _judge_all(values: Any, k: int, ruled: bool, rules: RuleArrays, groups: GrowingGroups) -> None:
+def _judge_all(values: Codes, k: int, ruled: bool, rules: RuleArrays, groups: GrowingGroups) -> None:
     """List the groups that are too small."""
     counts = np.zeros(len(rules.totals), np.int64)
     scratch = np.empty(rules.scratch_size)
@@ -166,7 +166,14 @@ def _list(group: int, small: bool, groups: GrowingGroups) -> None:
 
 @inlined
 def _satisfied(
-    group: int, values: Any, k: int, ruled: bool, rules: RuleArrays, groups: GrowingGroups, counts: Any, scratch: Any
+    group: int,
+    values: Codes,
+    k: int,
+    ruled: bool,
+    rules: RuleArrays,
+    groups: GrowingGroups,
+    counts: Int64s,
+    scratch: Floats,
 ) -> bool:
     if groups.sizes[group] < k or not ruled:
         return bool(groups.sizes[group] >= k)
@@ -177,7 +184,7 @@ def _satisfied(
 
 @inlined
 def _tally(
-    group: int, start: int, stop: int, values: Any, rules: RuleArrays, groups: GrowingGroups, counts: Any
+    group: int, start: int, stop: int, values: Codes, rules: RuleArrays, groups: GrowingGroups, counts: Int64s
 ) -> None:
     """Count the sensitive values of the records ``start .. stop-1`` of a group."""
     share = groups.heads[group]
@@ -194,8 +201,8 @@ def _tally(
 
 @inlined
 def _stub_suffices(
-    small: int, near: int, stub: int, values: Any, k: int, ruled: bool, rules: RuleArrays, groups: GrowingGroups,
-    counts: Any, scratch: Any,
+    small: int, near: int, stub: int, values: Codes, k: int, ruled: bool, rules: RuleArrays, groups: GrowingGroups,
+    counts: Int64s, scratch: Floats,
 ) -> bool:  # fmt: skip
     """Tell whether both groups satisfy the rules once the first `stub` records have changed from `near` to `small`."""
     kept = groups.sizes[near] - stub
@@ -304,7 +311,9 @@ def _least_distance(small: int, node: int, tree: RecordTree, loss: ClassLoss, gr
 
 
 @borrowing
-def _nearest(small: int, tree: RecordTree, loss: ClassLoss, groups: GrowingGroups, stack: Any, bounds: Any) -> int:
+def _nearest(
+    small: int, tree: RecordTree, loss: ClassLoss, groups: GrowingGroups, stack: Int64s, bounds: Floats
+) -> int:
     """Find the group nearest to another, among equals the one with the first row."""
     _price(small, loss, groups)
     best = np.inf
@@ -399,7 +408,7 @@ def _twin_of(group: int, groups: GrowingGroups) -> int:
 
 
 @borrowing
-def _cover(group: int, other: int, steps: Any, loss: ClassLoss, groups: GrowingGroups) -> None:
+def _cover(group: int, other: int, steps: Int64s, loss: ClassLoss, groups: GrowingGroups) -> None:
     """Widen the box of a group to all that the common ancestors with another cover."""
     total = 0.0
     for attribute in range(len(loss.kinds)):
@@ -413,7 +422,7 @@ def _cover(group: int, other: int, steps: Any, loss: ClassLoss, groups: GrowingG
 
 
 @borrowing
-def _whole(attribute: int, low: int, high: int, steps: Any, loss: ClassLoss) -> Any:
+def _whole(attribute: int, low: int, high: int, steps: Int64s, loss: ClassLoss) -> tuple[int, int]:
     """Range of all that is published alike: everything below the common ancestor, or all where `*` is."""
     start = loss.offsets[attribute]
     last = loss.offsets[attribute + 1] - start - 1
@@ -487,8 +496,8 @@ def _absorb(group: int, gone: int, groups: GrowingGroups) -> None:
 
 @kernel
 def settle(
-    values: Any, draws: Any, steps: Any, k: int, ruled: bool, with_stubs: bool, most: int, picks: Any, tree: RecordTree,
-    loss: ClassLoss, rules: RuleArrays, groups: GrowingGroups,
+    values: Codes, draws: Floats, steps: Int64s, k: int, ruled: bool, with_stubs: bool, most: int, picks: Int64s,
+    tree: RecordTree, loss: ClassLoss, rules: RuleArrays, groups: GrowingGroups,
 ) -> None:  # fmt: skip
     """Take up to `most` small groups more, each drawn at random, and join it with the nearest group or a stub of it.
 
@@ -535,7 +544,7 @@ def settle(
 
 
 @linear
-def classes_of(groups: GrowingGroups, class_of: Any) -> int:
+def classes_of(groups: GrowingGroups, class_of: Int32s) -> int:
     """Write down the class of each row, groups that are left being numbered by their place.
 
     class_of : int32 (n,), filled in. Returns how many classes there are.
@@ -553,7 +562,7 @@ def classes_of(groups: GrowingGroups, class_of: Any) -> int:
 
 
 @kernel
-def box_distances(codes: Any, members: Any, others: Any, loss: ClassLoss) -> float:
+def box_distances(codes: Codes, members: Int64s, others: Int64s, loss: ClassLoss) -> float:
     """Return the distortion of all records of two classes when they come to share a box.
 
     codes : unsigned (m, q); members, others : int64, records of the classes.
@@ -569,7 +578,7 @@ def box_distances(codes: Any, members: Any, others: Any, loss: ClassLoss) -> flo
 
 
 @inlined
-def _range_of(codes: Any, members: Any, attribute: int) -> Any:
+def _range_of(codes: Codes, members: Int64s, attribute: int) -> tuple[int, int]:
     low = int64(codes[members[0], attribute])
     high = low
     for member in members:

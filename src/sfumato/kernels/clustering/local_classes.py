@@ -5,14 +5,14 @@ Letters: n rows, m distinct records, q attributes, M codes of all attributes tog
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from sfumato.kernels.clustering.class_loss import ClassLoss, range_loss, set_loss
 from sfumato.kernels.jit import inlined, kernel
 from sfumato.kernels.space import SET
-from sfumato.kernels.types import Int32s, Int64s, int64
+from sfumato.kernels.types import Codes, Int32s, Int64s, int64
 
 CHUNK = 32
 """Neighbouring rows that are looked at together."""
@@ -67,7 +67,7 @@ def no_classes(height: int, loss: ClassLoss) -> LocalClasses:
 
 
 @kernel
-def single_rows(codes: Any, record_of: Any, loss: ClassLoss) -> LocalClasses:
+def single_rows(codes: Codes, record_of: Int32s, loss: ClassLoss) -> LocalClasses:
     """Return every row as a class; codes : unsigned (m, q); record_of : int32 (n,)."""
     classes = no_classes(len(record_of), loss)
     for row in range(len(record_of)):
@@ -76,7 +76,7 @@ def single_rows(codes: Any, record_of: Any, loss: ClassLoss) -> LocalClasses:
 
 
 @inlined
-def add_class(codes: Any, record_of: Any, rows: Any, loss: ClassLoss, classes: LocalClasses) -> None:
+def add_class(codes: Codes, record_of: Int32s, rows: Int64s, loss: ClassLoss, classes: LocalClasses) -> None:
     """Add a class; rows : int64, rising. Cost O(members · q) and the way back to the class before it."""
     one = rows[0]
     before = one - 1
@@ -98,7 +98,9 @@ def add_class(codes: Any, record_of: Any, rows: Any, loss: ClassLoss, classes: L
 
 
 @inlined
-def _measure(codes: Any, record_of: Any, rows: Any, attribute: int, loss: ClassLoss, classes: LocalClasses) -> None:
+def _measure(
+    codes: Codes, record_of: Int32s, rows: Int64s, attribute: int, loss: ClassLoss, classes: LocalClasses
+) -> None:
     one = rows[0]
     low = int64(codes[record_of[one], attribute])
     high = low
@@ -127,7 +129,7 @@ def drop_class(one: int, classes: LocalClasses) -> None:
 
 
 @inlined
-def rows_of(first: int, second: int, classes: LocalClasses) -> Any:
+def rows_of(first: int, second: int, classes: LocalClasses) -> Int64s:
     """Return the rows of two classes together, int64, rising; `second` may be −1."""
     size = classes.sizes[first] + (classes.sizes[second] if second >= 0 else 0)
     rows = np.empty(size, np.int64)
@@ -157,7 +159,7 @@ def own_loss(one: int, loss: ClassLoss, classes: LocalClasses) -> float:
 
 @inlined
 def union_up_to(
-    codes: Any, record_of: Any, first: int, second: int, limit: float, loss: ClassLoss, classes: LocalClasses
+    codes: Codes, record_of: Int32s, first: int, second: int, limit: float, loss: ClassLoss, classes: LocalClasses
 ) -> float:
     """Loss of each record of two classes as one; infinite when it is seen to exceed `limit`."""
     total = 0.0
@@ -182,7 +184,7 @@ def union_up_to(
 
 @inlined
 def _together(
-    codes: Any, record_of: Any, first: int, second: int, attribute: int, loss: ClassLoss, classes: LocalClasses
+    codes: Codes, record_of: Int32s, first: int, second: int, attribute: int, loss: ClassLoss, classes: LocalClasses
 ) -> int:
     """Values of two classes together."""
     if classes.distinct[first, attribute] == 1 and classes.distinct[second, attribute] == 1:
@@ -201,7 +203,7 @@ def _together(
 
 
 @inlined
-def least_with(small: int, low: Any, high: Any, loss: ClassLoss, classes: LocalClasses) -> float:
+def least_with(small: int, low: Int32s, high: Int32s, loss: ClassLoss, classes: LocalClasses) -> float:
     """Lower bound on the loss of a class with a record whose codes lie within ``low .. high``; int32 (q,)."""
     total = 0.0
     for attribute in range(len(loss.kinds)):
@@ -215,7 +217,7 @@ def least_with(small: int, low: Any, high: Any, loss: ClassLoss, classes: LocalC
 
 
 @kernel
-def boxes_of(codes: Any, record_of: Any) -> Any:
+def boxes_of(codes: Codes, record_of: Int32s) -> tuple[Int32s, Int32s]:
     """Return the smallest and largest codes of each chunk of rows; two int32, chunks x q."""
     chunks = (len(record_of) + CHUNK - 1) // CHUNK
     low = np.full((chunks, codes.shape[1]), 2**31 - 1, np.int32)

@@ -5,21 +5,19 @@ Letters: n records, m distinct ones, c clusters, q attributes.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from sfumato.kernels.clustering.centroids import Centroids, distance_up_to, shift
 from sfumato.kernels.clustering.class_loss import ClassLoss
 from sfumato.kernels.clustering.ties import cell, upper_edge
 from sfumato.kernels.jit import inlined, kernel
-from sfumato.kernels.types import int64
+from sfumato.kernels.types import Codes, Int32s, Int64s, int64
 
 
 @kernel
 def join_nearest(
-    codes: Any, record_of: Any, rows: Any, class_of: Any, full: int, after: Any, before: Any, loss: ClassLoss,
-    centroids: Centroids,
+    codes: Codes, record_of: Int32s, rows: Int64s, class_of: Int32s, full: int, after: Int64s, before: Int64s,
+    loss: ClassLoss, centroids: Centroids,
 ) -> None:  # fmt: skip
     """Let records join, one after the other, the cluster with the nearest centroid, the first among equally near ones.
 
@@ -51,7 +49,7 @@ def join_nearest(
 
 @inlined
 def _nearest(
-    codes: Any, record: int, guess: int, after: Any, before: Any, loss: ClassLoss, centroids: Centroids
+    codes: Codes, record: int, guess: int, after: Int64s, before: Int64s, loss: ClassLoss, centroids: Centroids
 ) -> int:
     end = len(after) - 1
     found = guess if guess >= 0 and before[guess] >= 0 else after[end]
@@ -74,14 +72,14 @@ def _nearest(
 
 
 @inlined
-def _unlink(one: int, after: Any, before: Any) -> None:
+def _unlink(one: int, after: Int64s, before: Int64s) -> None:
     after[before[one]] = after[one]
     before[after[one]] = before[one]
     before[one] = -1
 
 
 @inlined
-def relink(after: Any, before: Any) -> None:
+def relink(after: Int64s, before: Int64s) -> None:
     """Link all clusters in rising order; the last entry is both ends."""
     count = len(after)
     for one in range(count):
@@ -90,7 +88,7 @@ def relink(after: Any, before: Any) -> None:
 
 
 @kernel
-def linked(sizes: Any, full: int) -> Any:
+def linked(sizes: Int64s, full: int) -> tuple[Int64s, Int64s]:
     """Link the clusters of fewer than `full` records, or all when there is none; two int64 (c + 1,).
 
     Each cluster knows the next and the previous one, −1 before those that are left out; the last entry is both ends.
@@ -108,7 +106,7 @@ def linked(sizes: Any, full: int) -> Any:
 
 
 @kernel
-def own_distances(codes: Any, record_of: Any, class_of: Any, loss: ClassLoss, centroids: Centroids) -> Any:
+def own_distances(codes: Codes, record_of: Int32s, class_of: Int32s, loss: ClassLoss, centroids: Centroids) -> Int64s:
     """Return how far each record is from the centroid of its cluster, in cells as ``ties`` has them.
 
     record_of, class_of : int32 (n,), no −1; int64 (n,).

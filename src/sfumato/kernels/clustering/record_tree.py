@@ -10,14 +10,14 @@ way the search takes.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from sfumato.kernels.clustering.class_loss import TABLED, ClassLoss, range_loss, set_loss
 from sfumato.kernels.jit import borrowing, inlined, interpreted_as, kernel
 from sfumato.kernels.space import NUMERIC, SET
-from sfumato.kernels.types import Flags, Floats, Int32s, Int64s, float64, int64
+from sfumato.kernels.types import Codes, Flags, Floats, Int32s, Int64s, float64, int64
 
 BUCKET = 8
 """Records of a node that is not split any more; equal records are never split."""
@@ -93,7 +93,7 @@ def new_grown(loss: ClassLoss) -> Grown:
 
 
 @borrowing
-def start_with(codes: Any, record: int, loss: ClassLoss, grown: Grown) -> None:
+def start_with(codes: Codes, record: int, loss: ClassLoss, grown: Grown) -> None:
     """Forget what was collected and start with one record; codes : unsigned (m, q)."""
     for attribute in range(len(loss.kinds)):
         code = int64(codes[record, attribute])
@@ -108,7 +108,7 @@ def start_with(codes: Any, record: int, loss: ClassLoss, grown: Grown) -> None:
 
 
 @borrowing
-def take_in(codes: Any, record: int, loss: ClassLoss, grown: Grown) -> None:
+def take_in(codes: Codes, record: int, loss: ClassLoss, grown: Grown) -> None:
     """Add one record."""
     for attribute in range(len(loss.kinds)):
         code = int64(codes[record, attribute])
@@ -178,7 +178,7 @@ def _cost(attribute: int, code: int, loss: ClassLoss, grown: Grown) -> float:
 
 
 @borrowing
-def grown_loss(codes: Any, record: int, loss: ClassLoss, grown: Grown) -> float:
+def grown_loss(codes: Codes, record: int, loss: ClassLoss, grown: Grown) -> float:
     """Loss of the class with one record more."""
     total = 0.0
     for attribute in range(len(loss.kinds)):
@@ -226,9 +226,9 @@ def _most_loss(node: int, tree: RecordTree, loss: ClassLoss, grown: Grown) -> fl
 
 @borrowing
 def nearest(
-    codes: Any, left: Any, alive: Any, wanted: Any, tree: RecordTree, loss: ClassLoss, grown: Grown, stack: Any,
-    bounds: Any,
-) -> Any:  # fmt: skip
+    codes: Codes, left: Int64s, alive: Int64s, wanted: Flags, tree: RecordTree, loss: ClassLoss, grown: Grown,
+    stack: Int64s, bounds: Floats,
+) -> tuple[int, float]:  # fmt: skip
     """Find the record whose joining costs the class least, and the class's loss with it; −1 when there is none.
 
     codes : unsigned (m, q), in tree order; left : int64 (m,), above 0 for records that may be taken; alive : int64
@@ -274,7 +274,14 @@ def nearest(
 
 @borrowing
 def furthest(
-    codes: Any, left: Any, alive: Any, tree: RecordTree, loss: ClassLoss, grown: Grown, stack: Any, bounds: Any
+    codes: Codes,
+    left: Int64s,
+    alive: Int64s,
+    tree: RecordTree,
+    loss: ClassLoss,
+    grown: Grown,
+    stack: Int64s,
+    bounds: Floats,
 ) -> int:
     """Find the record whose joining costs the class most; see :func:`nearest`."""
     best = -1.0
@@ -312,9 +319,9 @@ def furthest(
 
 @interpreted_as(nearest)
 def _nearest_of_all(
-    codes: Any, left: Any, alive: Any, wanted: Any, tree: RecordTree, loss: ClassLoss, grown: Grown, stack: Any,
-    bounds: Any,
-) -> Any:  # fmt: skip
+    codes: Codes, left: Int64s, alive: Int64s, wanted: Flags, tree: RecordTree, loss: ClassLoss, grown: Grown,
+    stack: Int64s, bounds: Floats,
+) -> tuple[int, float]:  # fmt: skip
     """Look at all records at once, which beats the tree where every step is a call."""
     taken = (left > 0) & wanted if len(wanted) else left > 0
     costs = np.where(taken, _grown_losses(codes, loss, grown), np.inf)
@@ -324,14 +331,21 @@ def _nearest_of_all(
 
 @interpreted_as(furthest)
 def _furthest_of_all(
-    codes: Any, left: Any, alive: Any, tree: RecordTree, loss: ClassLoss, grown: Grown, stack: Any, bounds: Any
+    codes: Codes,
+    left: Int64s,
+    alive: Int64s,
+    tree: RecordTree,
+    loss: ClassLoss,
+    grown: Grown,
+    stack: Int64s,
+    bounds: Floats,
 ) -> int:
     costs = np.where(left > 0, _grown_losses(codes, loss, grown), -1.0)
     found = int64(np.argmax(costs))
     return found if costs[found] > -1.0 else NONE
 
 
-def _grown_losses(codes: Any, loss: ClassLoss, grown: Grown) -> Floats:
+def _grown_losses(codes: Codes, loss: ClassLoss, grown: Grown) -> Floats:
     """Loss of the class with each record more, summed in the order of :func:`grown_loss`; float64 (m,)."""
     total = np.zeros(len(codes))
     for attribute in range(len(loss.kinds)):
@@ -360,7 +374,7 @@ def _costs(attribute: int, codes: Int64s, loss: ClassLoss, grown: Grown) -> Floa
 
 
 @borrowing
-def use_up(record: int, count: int, left: Any, alive: Any, tree: RecordTree) -> None:
+def use_up(record: int, count: int, left: Int64s, alive: Int64s, tree: RecordTree) -> None:
     """Take `count` of the records that stand at one place."""
     left[record] -= count
     if left[record] <= 0:
@@ -371,7 +385,7 @@ def use_up(record: int, count: int, left: Any, alive: Any, tree: RecordTree) -> 
 
 
 @inlined
-def count_alive(left: Any, tree: RecordTree) -> Any:
+def count_alive(left: Int64s, tree: RecordTree) -> Int64s:
     """Count the records of each node that may be taken; int64 (t,)."""
     alive = np.zeros(len(tree.starts), np.int64)
     for node in range(len(tree.starts) - 1, -1, -1):
@@ -385,8 +399,8 @@ def count_alive(left: Any, tree: RecordTree) -> Any:
 
 @kernel
 def near_records(
-    codes: Any, weights: Any, tree: RecordTree, loss: ClassLoss, low: int, high: int, size: int, k: int
-) -> Any:
+    codes: Codes, weights: Int64s, tree: RecordTree, loss: ClassLoss, low: int, high: int, size: int, k: int
+) -> tuple[Int32s, Floats, Floats]:
     """Return for records ``low .. high-1`` their `size` nearest, nearest first, and how far the (k−1)th other one is.
 
     codes : unsigned (m, q) in tree order; weights : int64 (m,), how many equal records each stands for, themselves
@@ -416,8 +430,8 @@ def near_records(
 
 @borrowing
 def _near_one(
-    codes: Any, record: int, tree: RecordTree, loss: ClassLoss, grown: Grown, found: Any, distances: Any, stack: Any,
-    bounds: Any,
+    codes: Codes, record: int, tree: RecordTree, loss: ClassLoss, grown: Grown, found: Int32s, distances: Floats,
+    stack: Int64s, bounds: Floats,
 ) -> None:  # fmt: skip
     size = len(found)
     held = 0
@@ -467,8 +481,8 @@ def _near_one(
 
 @interpreted_as(_near_one)
 def _near_one_of_all(
-    codes: Any, record: int, tree: RecordTree, loss: ClassLoss, grown: Grown, found: Any, distances: Any, stack: Any,
-    bounds: Any,
+    codes: Codes, record: int, tree: RecordTree, loss: ClassLoss, grown: Grown, found: Int32s, distances: Floats,
+    stack: Int64s, bounds: Floats,
 ) -> None:  # fmt: skip
     costs = _grown_losses(codes, loss, grown)
     order = np.argsort(costs, kind="stable")
@@ -478,7 +492,7 @@ def _near_one_of_all(
 
 
 @kernel
-def plant(codes: Any, loss: ClassLoss) -> RecordTree:
+def plant(codes: Codes, loss: ClassLoss) -> RecordTree:
     """Build the tree over distinct records; codes : unsigned (m, q), m at least 1.
 
     A node is cut along the attribute in which it loses most, where a large gap leaves many records on both sides. The
@@ -525,7 +539,7 @@ def plant(codes: Any, loss: ClassLoss) -> RecordTree:
 
 
 @borrowing
-def _measure(codes: Any, order: Any, start: int, stop: int, low: Any, high: Any) -> None:
+def _measure(codes: Codes, order: Int32s, start: int, stop: int, low: Int32s, high: Int32s) -> None:
     for attribute in range(len(low)):
         low[attribute] = codes[order[start], attribute]
         high[attribute] = low[attribute]
@@ -537,7 +551,7 @@ def _measure(codes: Any, order: Any, start: int, stop: int, low: Any, high: Any)
 
 
 @borrowing
-def _widest(low: Any, high: Any, loss: ClassLoss) -> int:
+def _widest(low: Int32s, high: Int32s, loss: ClassLoss) -> int:
     widest = NONE
     most = -1.0
     for attribute in range(len(low)):
@@ -554,7 +568,7 @@ def _widest(low: Any, high: Any, loss: ClassLoss) -> int:
 
 
 @inlined
-def _best_edge(codes: Any, order: Any, start: int, stop: int, attribute: int, loss: ClassLoss) -> int:
+def _best_edge(codes: Codes, order: Int32s, start: int, stop: int, attribute: int, loss: ClassLoss) -> int:
     """Last code that goes left."""
     values = np.empty(stop - start, np.int64)
     for place in range(start, stop):
@@ -573,7 +587,7 @@ def _best_edge(codes: Any, order: Any, start: int, stop: int, attribute: int, lo
 
 
 @borrowing
-def _part(codes: Any, order: Any, start: int, stop: int, attribute: int, edge: int, spare: Any) -> int:
+def _part(codes: Codes, order: Int32s, start: int, stop: int, attribute: int, edge: int, spare: Int32s) -> int:
     """Move records up to the edge to the front, keeping their order; return where the others start."""
     middle = start
     kept = 0

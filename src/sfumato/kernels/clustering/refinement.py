@@ -10,7 +10,7 @@ then, the more rarely the colder it is; every accepted proposal leaves all its c
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -28,7 +28,7 @@ from sfumato.kernels.clustering.class_members import (
 )
 from sfumato.kernels.jit import borrowing, kernel, sized
 from sfumato.kernels.predicates import RuleArrays
-from sfumato.kernels.types import Int32s, Int64s, float64, int64
+from sfumato.kernels.types import Codes, Int32s, Int64s, float64, int64
 
 _MULTIPLIER = 48271
 _MODULUS = 2147483647
@@ -86,14 +86,14 @@ class Schedule(NamedTuple):
 
 
 @borrowing
-def _draw(state: Any, below: int) -> int:
+def _draw(state: Int64s, below: int) -> int:
     """Return a number from 0 to below − 1; state : int64 (1,)."""
     state[0] = (state[0] * _MULTIPLIER) % _MODULUS
     return int64(state[0] % below)
 
 
 @borrowing
-def _slack(state: Any, warmth: float) -> float:
+def _slack(state: Int64s, warmth: float) -> float:
     """How much a proposal may make the loss grow."""
     state[0] = (state[0] * _MULTIPLIER) % _MODULUS
     # never 0: no power of the multiplier is a multiple of the prime
@@ -102,8 +102,8 @@ def _slack(state: Any, warmth: float) -> float:
 
 @sized(lambda *arguments: 130.0 * arguments[8].steps)  # a proposal costs as much as so many elements of an array
 def anneal(
-    codes: Any, values: Any, record_of: Any, class_of: Any, count: int, around: Surroundings, k: int, ruled: bool,
-    schedule: Schedule, loss: ClassLoss, rules: RuleArrays,
+    codes: Codes, values: Codes, record_of: Int32s, class_of: Int32s, count: int, around: Surroundings, k: int,
+    ruled: bool, schedule: Schedule, loss: ClassLoss, rules: RuleArrays,
 ) -> None:  # fmt: skip
     """Make the proposals of a schedule.
 
@@ -140,7 +140,7 @@ def anneal(
 
 @kernel
 def total_loss(
-    codes: Any, values: Any, record_of: Any, class_of: Any, count: int, loss: ClassLoss, rules: RuleArrays
+    codes: Codes, values: Codes, record_of: Int32s, class_of: Int32s, count: int, loss: ClassLoss, rules: RuleArrays
 ) -> float:
     """Sum the losses of all records; arrays as in :func:`anneal`."""
     members = new_members(codes, values, record_of, class_of, count, loss, rules)
@@ -160,7 +160,7 @@ def _empty_class(members: Members, start: int) -> int:
 
 
 @borrowing
-def _companion(one: int, around: Surroundings, members: Members, state: Any) -> int:
+def _companion(one: int, around: Surroundings, members: Members, state: Int64s) -> int:
     """Draw a record that is near or equal to `one`."""
     record = int64(members.record_of[one])
     place = _draw(state, around.near.shape[1] + 1)
@@ -172,7 +172,7 @@ def _companion(one: int, around: Surroundings, members: Members, state: Any) -> 
 
 
 @borrowing
-def _one_of(record: int, around: Surroundings, state: Any) -> int:
+def _one_of(record: int, around: Surroundings, state: Int64s) -> int:
     """Draw one of the equal records that make up a distinct one; −1 when none of them is here."""
     first = around.starts[record]
     count = around.starts[record + 1] - first
@@ -182,7 +182,7 @@ def _one_of(record: int, around: Surroundings, state: Any) -> int:
 @borrowing
 def _exchange(
     one: int, other: int, k: int, allowed: float, ruled: bool, loss: ClassLoss, rules: RuleArrays, members: Members,
-    state: Any,
+    state: Int64s,
 ) -> None:  # fmt: skip
     """Move `one` to the class of `other`, or `other` to that of `one`, or let `one` and a third change places."""
     here = int64(members.class_of[one])
@@ -245,7 +245,7 @@ def _transfer(one: int, there: int, loss: ClassLoss, members: Members) -> None:
 @borrowing
 def _dissolve(
     place: int, allowed: float, around: Surroundings, ruled: bool, loss: ClassLoss, rules: RuleArrays,
-    members: Members, log: Log, state: Any,
+    members: Members, log: Log, state: Int64s,
 ) -> None:  # fmt: skip
     """Hand the members of a class to the classes around, if that costs less than the class does."""
     most = allowed + members.sizes[place] * members.lost[place]
@@ -282,7 +282,7 @@ def _dissolve(
 @borrowing
 def _found(
     one: int, place: int, k: int, allowed: float, around: Surroundings, ruled: bool, loss: ClassLoss,
-    rules: RuleArrays, members: Members, log: Log, state: Any,
+    rules: RuleArrays, members: Members, log: Log, state: Int64s,
 ) -> None:  # fmt: skip
     """Found a class of `one` and near records whose classes can spare them, if that saves loss."""
     moved = 0

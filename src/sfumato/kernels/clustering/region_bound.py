@@ -10,8 +10,6 @@ costs at least what the k-th cheapest candidate still has to pay, which ends mos
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from sfumato.kernels.clustering.class_loss import ClassLoss, range_loss
@@ -29,13 +27,13 @@ from sfumato.kernels.clustering.record_tree import (
     take_in,
 )
 from sfumato.kernels.jit import inlined, kernel
-from sfumato.kernels.types import int64
+from sfumato.kernels.types import Codes, Floats, Int64s, int64
 
 
 @kernel
 def cheapest_regions(
-    codes: Any, weights: Any, tree: RecordTree, loss: ClassLoss, low: int, high: int, k: int, patience: int
-) -> Any:
+    codes: Codes, weights: Int64s, tree: RecordTree, loss: ClassLoss, low: int, high: int, k: int, patience: int
+) -> Floats:
     """Return a lower bound on the loss of every class of k records that has the record; float64 (high − low,).
 
     codes : unsigned (m, q), in tree order; weights : int64 (m,); low, high : which records; patience : choices of
@@ -61,8 +59,8 @@ def cheapest_regions(
 
 @inlined
 def _greedy(
-    codes: Any, weights: Any, record: int, k: int, left: Any, alive: Any, tree: RecordTree, loss: ClassLoss,
-    grown: Grown, stack: Any, bounds: Any,
+    codes: Codes, weights: Int64s, record: int, k: int, left: Int64s, alive: Int64s, tree: RecordTree, loss: ClassLoss,
+    grown: Grown, stack: Int64s, bounds: Floats,
 ) -> float:  # fmt: skip
     """Loss of a class grown around the record, infinite where there are not enough; `left` is put back as it was."""
     start_with(codes, record, loss, grown)
@@ -86,7 +84,7 @@ def _greedy(
 
 @inlined
 def _within(
-    codes: Any, most: float, tree: RecordTree, loss: ClassLoss, grown: Grown, stack: Any, candidates: Any
+    codes: Codes, most: float, tree: RecordTree, loss: ClassLoss, grown: Grown, stack: Int64s, candidates: Int64s
 ) -> int:
     """List the records that are nearer than `most`."""
     count = 0
@@ -111,7 +109,7 @@ def _within(
 
 @inlined
 def _least_limits(
-    codes: Any, weights: Any, record: int, k: int, most: float, candidates: Any, patience: int, loss: ClassLoss
+    codes: Codes, weights: Int64s, record: int, k: int, most: float, candidates: Int64s, patience: int, loss: ClassLoss
 ) -> float:
     """Search the limits depth first; the levels of the search are the attributes, the most telling first."""
     count = len(candidates)
@@ -176,7 +174,7 @@ def _least_limits(
 
 
 @inlined
-def _weighted_rank(rest: Any, kept: Any, count: int, together: Any, k: int) -> float:
+def _weighted_rank(rest: Floats, kept: Int64s, count: int, together: Int64s, k: int) -> float:
     """Return what the record with which k are together still has to pay, the cheapest first; infinite without one.
 
     The cheapest are held in a short rising list.

@@ -5,8 +5,6 @@ Letters: n records, m distinct ones, c classes, q attributes, s sensitive attrib
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from sfumato.kernels.clustering.class_loss import ClassLoss, range_loss
@@ -25,12 +23,12 @@ from sfumato.kernels.clustering.class_members import (
 from sfumato.kernels.jit import borrowing, inlined, kernel
 from sfumato.kernels.predicates import RuleArrays
 from sfumato.kernels.space import SET
-from sfumato.kernels.types import int64
+from sfumato.kernels.types import Codes, Flags, Int32s, Int64s, int64
 
 
 @kernel
 def complete(
-    codes: Any, values: Any, record_of: Any, class_of: Any, count: int, ruled: bool, loss: ClassLoss,
+    codes: Codes, values: Codes, record_of: Int32s, class_of: Int32s, count: int, ruled: bool, loss: ClassLoss,
     rules: RuleArrays,
 ) -> int:  # fmt: skip
     """Give every record a class that satisfies every rule; returns how many classes there are then.
@@ -132,7 +130,7 @@ def _merge(gone: int, other: int, loss: ClassLoss, members: Members) -> None:
 
 
 @inlined
-def _renumber(class_of: Any, members: Members) -> int:
+def _renumber(class_of: Int32s, members: Members) -> int:
     number = np.full(len(members.sizes), NOBODY, np.int32)
     count = 0
     for place in range(len(members.sizes)):
@@ -145,7 +143,7 @@ def _renumber(class_of: Any, members: Members) -> int:
 
 
 @kernel
-def nearest_classes(codes: Any, low: Any, high: Any, sets: Any, loss: ClassLoss) -> Any:
+def nearest_classes(codes: Codes, low: Int64s, high: Int64s, sets: Flags, loss: ClassLoss) -> Int32s:
     """Return the class whose loss grows least for each of some records; int32 (r,).
 
     codes : unsigned (r, q); low, high : int64 (c, q), codes of the classes; sets : bool (c, M), their values where

@@ -6,7 +6,7 @@ values of all attributes together, P pairs of neighbours in the chain, v values 
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -14,7 +14,7 @@ from sfumato.kernels.clustering.prefix_search import Nearest, TreeWalk, find_nea
 from sfumato.kernels.clustering.prefix_tree import Measure, PrefixTree, leave_tree, units_to
 from sfumato.kernels.jit import inlined, kernel
 from sfumato.kernels.predicates import RuleArrays, holds
-from sfumato.kernels.types import Int32s, Int64s, int64
+from sfumato.kernels.types import Codes, Floats, Int32s, Int64s, int64
 
 NOBODY = -1
 
@@ -78,7 +78,7 @@ class Progressed(NamedTuple):
 
 @kernel
 def grow_similar(
-    most: int, tree: PrefixTree, measure: Measure, chain: Chain, values: Any, ruled: bool, rules: RuleArrays,
+    most: int, tree: PrefixTree, measure: Measure, chain: Chain, values: Codes, ruled: bool, rules: RuleArrays,
     done: Progressed,
 ) -> bool:  # fmt: skip
     """Make up to `most` classes of the first record left and the nearest others; False when no more can be made.
@@ -142,7 +142,7 @@ def nearest_classes(
 
 @inlined
 def _enough(
-    k: int, nearest: Nearest, values: Any, ruled: bool, rules: RuleArrays, counts: Any, scratch: Any
+    k: int, nearest: Nearest, values: Codes, ruled: bool, rules: RuleArrays, counts: Int64s, scratch: Floats
 ) -> int:  # fmt: skip
     """How many of the nearest make a class; 0 when all do not."""
     if not ruled:

@@ -5,22 +5,20 @@ Letters: n rows, m distinct records, q attributes, c classes.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from sfumato.kernels.clustering.class_loss import ClassLoss, pair_loss
 from sfumato.kernels.clustering.class_span import Span, loss_with, new_span, open_with, span_loss, widen
 from sfumato.kernels.clustering.ties import cell
 from sfumato.kernels.jit import inlined, kernel
-from sfumato.kernels.types import int64
+from sfumato.kernels.types import Codes, Int32s, Int64s, int64
 
 SCANS = 6
 """Looks for a record further away."""
 
 
 @kernel
-def halved(codes: Any, record_of: Any, order: Any, k: int, loss: ClassLoss) -> Any:
+def halved(codes: Codes, record_of: Int32s, order: Int64s, k: int, loss: ClassLoss) -> tuple[Int64s, Int64s]:
     """Halve classes, beginning with all rows, until none of 2 k records or more has records that differ.
 
     codes : unsigned (m, q); record_of : int32 (n,); order : int64 (n,), all rows in the order in which they choose
@@ -56,7 +54,7 @@ def halved(codes: Any, record_of: Any, order: Any, k: int, loss: ClassLoss) -> A
 
 
 @inlined
-def _differ(codes: Any, record_of: Any, rows: Any) -> bool:
+def _differ(codes: Codes, record_of: Int32s, rows: Int64s) -> bool:
     one = record_of[rows[0]]
     for row in rows:
         for attribute in range(codes.shape[1]):
@@ -67,7 +65,7 @@ def _differ(codes: Any, record_of: Any, rows: Any) -> bool:
 
 @inlined
 def _halve(
-    codes: Any, record_of: Any, rows: Any, spare: Any, loss: ClassLoss, first_side: Span, second_side: Span
+    codes: Codes, record_of: Int32s, rows: Int64s, spare: Int64s, loss: ClassLoss, first_side: Span, second_side: Span
 ) -> int:
     """Move the first side to the front; rows of each side keep their order. Returns how many they are."""
     one, other = _ends(codes, record_of, rows, loss)
@@ -107,7 +105,7 @@ def _halve(
 
 
 @inlined
-def _ends(codes: Any, record_of: Any, rows: Any, loss: ClassLoss) -> Any:
+def _ends(codes: Codes, record_of: Int32s, rows: Int64s, loss: ClassLoss) -> tuple[int, int]:
     """Return the places of two rows far apart: from the first to the furthest, from there to the furthest ..."""
     one, other = 0, 0
     most = int64(-1)

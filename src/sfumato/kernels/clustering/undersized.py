@@ -5,8 +5,6 @@ Letters: n rows, m distinct records, q attributes, c classes.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from sfumato.kernels.clustering.class_loss import ClassLoss
@@ -23,11 +21,11 @@ from sfumato.kernels.clustering.local_classes import (
 )
 from sfumato.kernels.clustering.ties import cell, upper_edge
 from sfumato.kernels.jit import inlined, kernel
-from sfumato.kernels.types import int64
+from sfumato.kernels.types import Codes, Flags, Int32s, Int64s, int64
 
 
 @kernel
-def listed(codes: Any, record_of: Any, rows: Any, starts: Any, loss: ClassLoss) -> LocalClasses:
+def listed(codes: Codes, record_of: Int32s, rows: Int64s, starts: Int64s, loss: ClassLoss) -> LocalClasses:
     """Return the classes whose rows are ``rows[starts[i] : starts[i + 1]]``; rows : int64 (n,), starts : (c + 1,)."""
     classes = no_classes(len(rows), loss)
     lowest = np.empty(len(starts) - 1, np.int64)
@@ -43,7 +41,7 @@ def listed(codes: Any, record_of: Any, rows: Any, starts: Any, loss: ClassLoss) 
 
 @kernel
 def help_undersized(
-    codes: Any, record_of: Any, low: int, high: int, k: int, loss: ClassLoss, classes: LocalClasses
+    codes: Codes, record_of: Int32s, low: int, high: int, k: int, loss: ClassLoss, classes: LocalClasses
 ) -> None:
     """Help the classes whose lowest rows are ``low .. high-1``, in this order, until they have k records.
 
@@ -70,7 +68,9 @@ def help_undersized(
 
 
 @inlined
-def _cheapest_merger(codes: Any, record_of: Any, small: int, loss: ClassLoss, classes: LocalClasses) -> Any:
+def _cheapest_merger(
+    codes: Codes, record_of: Int32s, small: int, loss: ClassLoss, classes: LocalClasses
+) -> tuple[int, int]:
     end = len(classes.sizes)
     found = int64(-1)
     best = int64(2**62)
@@ -91,9 +91,9 @@ def _cheapest_merger(codes: Any, record_of: Any, small: int, loss: ClassLoss, cl
 
 @inlined
 def _cheapest_donor(
-    codes: Any, record_of: Any, small: int, k: int, found: int, best: int, loss: ClassLoss, classes: LocalClasses,
+    codes: Codes, record_of: Int32s, small: int, k: int, found: int, best: int, loss: ClassLoss, classes: LocalClasses,
     span: Span,
-) -> Any:  # fmt: skip
+) -> tuple[int, Flags]:  # fmt: skip
     """Return the class that gives, and which of its rows, bool; or `found` and nothing when merging is cheaper."""
     end = len(classes.sizes)
     giving = np.zeros(0, np.bool_)
@@ -120,7 +120,7 @@ def _cheapest_donor(
 
 
 @inlined
-def _span_of(codes: Any, record_of: Any, one: int, loss: ClassLoss, classes: LocalClasses, span: Span) -> None:
+def _span_of(codes: Codes, record_of: Int32s, one: int, loss: ClassLoss, classes: LocalClasses, span: Span) -> None:
     open_with(codes, int64(record_of[one]), loss, span)
     row = classes.following[one]
     while row >= 0:
@@ -129,7 +129,7 @@ def _span_of(codes: Any, record_of: Any, one: int, loss: ClassLoss, classes: Loc
 
 
 @inlined
-def _rest_loss(codes: Any, record_of: Any, rows: Any, taken: Any, loss: ClassLoss, span: Span) -> float:
+def _rest_loss(codes: Codes, record_of: Int32s, rows: Int64s, taken: Flags, loss: ClassLoss, span: Span) -> float:
     """Loss of the rows that are not taken, all of them together."""
     count = 0
     for place in range(len(rows)):

@@ -11,8 +11,6 @@ approximation.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from sfumato.kernels.jit import inlined, kernel
@@ -53,7 +51,7 @@ def matching_chances(
 
 
 @inlined
-def _states(held: Any, most: int) -> int:
+def _states(held: Int64s, most: int) -> int:
     """Return the number of states of a bucket, or one more than `most`."""
     states = 1
     for count in held:
@@ -64,7 +62,7 @@ def _states(held: Any, most: int) -> int:
 
 
 @inlined
-def _count_exactly(held: Any, block: Any, told: Any, states: int) -> None:
+def _count_exactly(held: Int64s, block: Floats, told: Floats, states: int) -> None:
     """Write the chances of one bucket; a state is how often each value was handed out, as a number of mixed base."""
     width = len(held)
     strides = np.ones(width + 1, dtype=np.int64)
@@ -90,7 +88,7 @@ def _count_exactly(held: Any, block: Any, told: Any, states: int) -> None:
 
 
 @inlined
-def _step_up(handed: Any, held: Any) -> int:
+def _step_up(handed: Int64s, held: Int64s) -> int:
     """Go to the next state and return by how much the number of values handed out changes."""
     change = 0
     for value in range(len(held)):
@@ -103,7 +101,7 @@ def _step_up(handed: Any, held: Any) -> int:
 
 
 @inlined
-def _step_down(handed: Any, held: Any) -> int:
+def _step_down(handed: Int64s, held: Int64s) -> int:
     """Go to the state before and return by how much the number of values handed out changes."""
     change = 0
     for value in range(len(held)):
@@ -116,7 +114,7 @@ def _step_down(handed: Any, held: Any) -> int:
 
 
 @inlined
-def _scale(held: Any, block: Any, told: Any, rounds: int) -> None:
+def _scale(held: Int64s, block: Floats, told: Floats, rounds: int) -> None:
     """Write the chances of one bucket by scaling values to their counts and rows to 1 in turn."""
     told[:] = block
     for _ in range(rounds):

@@ -6,11 +6,11 @@ that stand beside each other, z non-zero pairs of a class and a value.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from sfumato.kernels.jit import inlined, kernel
+from sfumato.kernels.jit import inlined, sized
 from sfumato.kernels.types import Flags, Floats, Int32s, Int64s, int64
 
 TIED = 1e-9
@@ -66,7 +66,7 @@ class Blocks(NamedTuple):
     held_labels: Int32s
 
 
-@kernel
+@sized(lambda people, codes, own, labels, blocks, sizes, *_: 0.3 * (people.size + codes.size) * len(sizes))
 def nearest_classes(
     people: Floats,
     codes: Int32s,
@@ -131,7 +131,7 @@ def nearest_classes(
 
 
 @inlined
-def _tabulate(codes: Any, person: int, labels: Any, apart_of: Any) -> None:
+def _tabulate(codes: Int32s, person: int, labels: Labels, apart_of: Floats) -> None:
     """Write down how far each label is from the person's value: looking it up is all that is left for each class."""
     for place in range(codes.shape[1]):
         code = codes[person, place]
@@ -145,7 +145,7 @@ def _tabulate(codes: Any, person: int, labels: Any, apart_of: Any) -> None:
 
 
 @inlined
-def _at_least(people: Any, person: int, block: int, blocks: Any, apart_of: Any) -> float:
+def _at_least(people: Floats, person: int, block: int, blocks: Blocks, apart_of: Floats) -> float:
     """No class of the block is nearer than that, but for rounding."""
     total = 0.0
     width = len(blocks.labels)
@@ -170,7 +170,7 @@ def _at_least(people: Any, person: int, block: int, blocks: Any, apart_of: Any) 
 
 
 @inlined
-def _sum_up(people: Any, person: int, block: int, blocks: Any, apart_of: Any, sums: Any) -> int:
+def _sum_up(people: Floats, person: int, block: int, blocks: Blocks, apart_of: Floats, sums: Floats) -> int:
     """Sum up the distances of the block's classes, attribute by attribute; return how many there are."""
     start = blocks.starts[block]
     width = blocks.starts[block + 1] - start

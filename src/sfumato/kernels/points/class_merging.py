@@ -6,19 +6,20 @@ Letters: n records, m distinct points, d coordinates, c classes, s sensitive att
 from __future__ import annotations
 
 import heapq
-from typing import Any
 
 import numpy as np
 
-from sfumato.kernels.jit import inlined, kernel
+from sfumato.kernels.jit import inlined, kernel, sized
 from sfumato.kernels.points.point_tree import nearest, plant_points, refit
 from sfumato.kernels.predicates import RuleArrays, holds
-from sfumato.kernels.types import int64
+from sfumato.kernels.signatures import elements
+from sfumato.kernels.types import Codes, Floats, Int32s, Int64s, int64
 
 
-@kernel
+@sized(lambda *arguments: 3.0 * elements(arguments))
 def merge_classes(
-    points: Any, owners: Any, values: Any, class_of: Any, count: int, ruled: bool, smallest: int, rules: RuleArrays
+    points: Floats, owners: Int64s, values: Codes, class_of: Int32s, count: int, ruled: bool, smallest: int,
+    rules: RuleArrays,
 ) -> int:  # fmt: skip
     """Merge until every class satisfies the rules or one class is left; `class_of` is renumbered in place.
 
@@ -68,7 +69,9 @@ def merge_classes(
 
 
 @kernel
-def _gather(points: Any, owners: Any, class_of: Any, count: int) -> Any:
+def _gather(
+    points: Floats, owners: Int64s, class_of: Int32s, count: int
+) -> tuple[Int64s, Floats, Int64s, Int64s, Int64s]:
     """Sizes, sums and the records of each class as a chain: ``following[record]``, −1 at its end."""
     sizes = np.zeros(count, np.int64)
     sums = np.zeros((count, points.shape[1]))
@@ -90,8 +93,8 @@ def _gather(points: Any, owners: Any, class_of: Any, count: int) -> Any:
 
 @inlined
 def _satisfied(
-    number: int, sizes: Any, following: Any, heads: Any, values: Any, ruled: bool, smallest: int, rules: RuleArrays,
-    counts: Any, scratch: Any,
+    number: int, sizes: Int64s, following: Int64s, heads: Int64s, values: Codes, ruled: bool, smallest: int,
+    rules: RuleArrays, counts: Int64s, scratch: Floats,
 ) -> bool:  # fmt: skip
     if sizes[number] < smallest:
         return False
@@ -107,7 +110,7 @@ def _satisfied(
 
 
 @inlined
-def _renumber(class_of: Any, into: Any) -> None:
+def _renumber(class_of: Int32s, into: Int64s) -> None:
     """Follow every class to the one that it ended in, and number those that are left without gaps."""
     numbers = np.full(len(into), -1)
     left = 0

@@ -5,18 +5,16 @@ Letters: m distinct points, d coordinates, c centres, t nodes of the tree of the
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from sfumato.kernels.jit import inlined, kernel
 from sfumato.kernels.points.point_tree import DEPTH, PointTree, distance, nearest, plant_points
-from sfumato.kernels.types import int64
+from sfumato.kernels.types import Floats, Int32s, Int64s, int64
 
 
 @kernel
 def assign_points(
-    points: Any, low: int, high: int, centres: PointTree, moved: PointTree, home: Any, apart: Any
+    points: Floats, low: int, high: int, centres: PointTree, moved: PointTree, home: Int32s, apart: Floats
 ) -> None:  # fmt: skip
     """Find the nearest centre of points ``low .. high-1``, the lowest on ties.
 
@@ -38,7 +36,7 @@ def assign_points(
 
 
 @kernel
-def move_centres(points: Any, weights: Any, home: Any, centres: Any) -> Any:
+def move_centres(points: Floats, weights: Int64s, home: Int32s, centres: Floats) -> Floats:
     """Move every centre to the mean of its points; one without points stays.
 
     points : float64 (m, d); weights : int64 (m,); home : int32 (m,); centres : float64 (c, d), set. Returns how far
@@ -61,7 +59,7 @@ def move_centres(points: Any, weights: Any, home: Any, centres: Any) -> Any:
 
 
 @kernel
-def spread_start(points: Any, weights: Any, draws: Any) -> Any:
+def spread_start(points: Floats, weights: Int64s, draws: Floats) -> Int64s:
     """Draw the first centres as k-means++ does: each with a chance that grows with the squared distance to the others.
 
     points : float64 (m, d); weights : int64 (m,); draws : float64 (c,), uniform in [0, 1). Returns int64 points, fewer
@@ -98,7 +96,7 @@ def _place_of_record(draw: float, tree: PointTree) -> int:
 
 
 @inlined
-def _drawn_place(rest: float, tree: PointTree, apart: Any, totals: Any) -> int:
+def _drawn_place(rest: float, tree: PointTree, apart: Floats, totals: Floats) -> int:
     node = 0
     while 2 * node + 1 < len(tree.bounds):
         node = 2 * node + 1
@@ -118,7 +116,7 @@ def _drawn_place(rest: float, tree: PointTree, apart: Any, totals: Any) -> int:
 
 
 @inlined
-def _come_nearer(point: Any, tree: PointTree, apart: Any, totals: Any, largest: Any, path: Any) -> None:
+def _come_nearer(point: Floats, tree: PointTree, apart: Floats, totals: Floats, largest: Floats, path: Int64s) -> None:
     """Lower the distance to the nearest centre wherever `point`, a new one, is nearer."""
     waiting = np.empty(DEPTH, np.int64)
     waiting[0] = 0

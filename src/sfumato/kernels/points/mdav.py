@@ -7,11 +7,11 @@ result is that of looking at every record.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from sfumato.kernels.jit import inlined, kernel
+from sfumato.kernels.jit import inlined, kernel, sized
 from sfumato.kernels.points.point_tree import (
     PointTree,
     distance,
@@ -48,8 +48,8 @@ class Microaggregation(NamedTuple):
     distances: Floats
 
 
-@kernel
-def mdav(points: Any, starts: Any, k: int) -> Any:
+@sized(lambda points, starts, k: 10.0 * points.size * len(points) ** 0.5 / k)
+def mdav(points: Floats, starts: Int64s, k: int) -> tuple[Int32s, int]:
     """Partition records by maximum distance to the average vector.
 
     points : float64 (m, d), m >= 1; starts : int64 (m + 1,). Needs n >= k. Returns the class of each record, int32
@@ -77,8 +77,8 @@ def mdav(points: Any, starts: Any, k: int) -> Any:
     return state.class_of, count + 1
 
 
-@kernel
-def v_mdav(points: Any, starts: Any, k: int, gamma: float) -> Any:
+@sized(lambda points, starts, k, gamma: 20.0 * points.size * len(points) ** 0.5 / k)
+def v_mdav(points: Floats, starts: Int64s, k: int, gamma: float) -> tuple[Int32s, int]:
     """Partition records as :func:`mdav` does, with classes that go on growing where the next record is close enough.
 
     Arguments and result are those of :func:`mdav`, but for `gamma` >= 0: a record joins while its distance to the class
@@ -107,7 +107,7 @@ def v_mdav(points: Any, starts: Any, k: int, gamma: float) -> Any:
 
 
 @kernel
-def _begin(points: Any, starts: Any, k: int) -> Microaggregation:
+def _begin(points: Floats, starts: Int64s, k: int) -> Microaggregation:
     return Microaggregation(
         plant_points(points, np.diff(starts)),
         starts,
@@ -150,7 +150,7 @@ def _take_around(seed: int, k: int, number: int, state: Microaggregation) -> int
 
 @kernel
 def _extend(
-    k: int, number: int, gamma: float, members: Any, count: int, near: Any, apart: Any, state: Microaggregation
+    k: int, number: int, gamma: float, members: Int64s, count: int, near: Int64s, apart: Floats, state: Microaggregation
 ) -> int:
     """Let a class of k records, with `count` points in `members`, grow; returns how many records joined."""
     tree = state.tree
@@ -183,7 +183,7 @@ def _extend(
 
 
 @kernel
-def _join_nearest_means(points: Any, count: int, rest: int, state: Microaggregation) -> None:
+def _join_nearest_means(points: Floats, count: int, rest: int, state: Microaggregation) -> None:
     """Put every record that is left into the class whose mean, before any of them joins, is nearest."""
     if rest == 0:
         return

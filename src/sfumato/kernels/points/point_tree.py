@@ -10,12 +10,12 @@ that no bound ever cuts off a point that a look at every point would find. Ties 
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from sfumato.kernels.jit import inlined, kernel
-from sfumato.kernels.types import Floats, Int64s
+from sfumato.kernels.types import Floats, Int32s, Int64s
 
 LEAF = 12
 """Points in a leaf at most."""
@@ -65,7 +65,7 @@ class PointTree(NamedTuple):
 
 
 @kernel
-def plant_points(points: Any, weights: Any) -> PointTree:
+def plant_points(points: Floats, weights: Int64s) -> PointTree:
     """Build the tree over points, float64 (m, d), m >= 1, with weights, int64 (m,), >= 0. O(d m log² m)."""
     m, d = points.shape
     leaves = 1
@@ -105,7 +105,7 @@ def plant_points(points: Any, weights: Any) -> PointTree:
 
 
 @inlined
-def _widest_axis(points: Any, order: Any, first: int, last: int) -> int:
+def _widest_axis(points: Floats, order: Int64s, first: int, last: int) -> int:
     widest = 0
     width = -1.0
     for axis in range(points.shape[1]):
@@ -162,7 +162,7 @@ def refit(item: int, tree: PointTree) -> None:
 
 
 @inlined
-def distance(point: Any, other: Any) -> float:
+def distance(point: Floats, other: Floats) -> float:
     """Return the squared Euclidean distance."""
     total = 0.0
     for axis in range(len(point)):
@@ -171,7 +171,7 @@ def distance(point: Any, other: Any) -> float:
 
 
 @inlined
-def _at_least(point: Any, node: int, tree: PointTree) -> float:
+def _at_least(point: Floats, node: int, tree: PointTree) -> float:
     """No point of the node is nearer than that."""
     if tree.weights[node] == 0:
         return np.inf
@@ -183,7 +183,7 @@ def _at_least(point: Any, node: int, tree: PointTree) -> float:
 
 
 @inlined
-def _at_most(point: Any, node: int, tree: PointTree) -> float:
+def _at_most(point: Floats, node: int, tree: PointTree) -> float:
     """No point of the node is farther than that."""
     if tree.weights[node] == 0:
         return -1.0
@@ -195,7 +195,7 @@ def _at_most(point: Any, node: int, tree: PointTree) -> float:
 
 
 @kernel
-def nearest(point: Any, most: float, best: int, tree: PointTree, skipped: int) -> Any:
+def nearest(point: Floats, most: float, best: int, tree: PointTree, skipped: int) -> tuple[int, float]:
     """Find the item nearest to a point, float64 (d,), lowest item on ties.
 
     Only items nearer than the squared distance `most` count, or as near and lower than `best`; when there is none,
@@ -236,7 +236,7 @@ def nearest(point: Any, most: float, best: int, tree: PointTree, skipped: int) -
 
 
 @kernel
-def farthest(point: Any, tree: PointTree) -> int:
+def farthest(point: Floats, tree: PointTree) -> int:
     """Find the item farthest from a point, float64 (d,), the lowest item on ties; some item must be there."""
     best = len(tree.items)
     most = -1.0
@@ -272,7 +272,7 @@ def farthest(point: Any, tree: PointTree) -> int:
 
 
 @kernel
-def nearest_records(point: Any, wanted: int, tree: PointTree, items: Any, distances: Any) -> int:
+def nearest_records(point: Floats, wanted: int, tree: PointTree, items: Int64s, distances: Floats) -> int:
     """Find the items that hold the `wanted` nearest records, nearest first, lower items first on ties.
 
     items : int64 and distances : float64, both (wanted + 1,), are filled. Returns how many items there are; all but the
@@ -332,7 +332,7 @@ def nearest_records(point: Any, wanted: int, tree: PointTree, items: Any, distan
 
 
 @kernel
-def nearest_items(points: Any, tree: PointTree) -> Any:
+def nearest_items(points: Floats, tree: PointTree) -> Int32s:
     """Find the item nearest to each point, float64 (m, d); int32 (m,)."""
     found = np.empty(len(points), np.int32)
     for point in range(len(points)):

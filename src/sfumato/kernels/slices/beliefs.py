@@ -6,7 +6,7 @@ values of all entries, v published values.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -44,7 +44,13 @@ class BucketLists(NamedTuple):
 
 @kernel
 def sum_beliefs(
-    vectors: Any, seen: Any, lists: BucketLists, holding: Any, everything: Any, weights: Any, candidates: Any
+    vectors: Int64s,
+    seen: Int64s,
+    lists: BucketLists,
+    holding: Int64s,
+    everything: Int64s,
+    weights: Floats,
+    candidates: Floats,
 ) -> None:
     """Add up, for each person, the sensitive values of the matching buckets, weighed by how well each matches.
 
@@ -68,7 +74,7 @@ def sum_beliefs(
 
 
 @kernel
-def fill_rows(rows: Any, row_of: Any, starts: Any, buckets: Any) -> None:
+def fill_rows(rows: Int32s, row_of: Int32s, starts: Int64s, buckets: Int32s) -> None:
     """Write down the entry of each bucket for the long lists; rows : int32, −1 before."""
     for place in range(len(row_of)):
         if row_of[place] >= 0:
@@ -77,7 +83,7 @@ def fill_rows(rows: Any, row_of: Any, starts: Any, buckets: Any) -> None:
 
 
 @borrowing
-def _rarest(vectors: Any, person: int, lists: BucketLists) -> int:
+def _rarest(vectors: Int64s, person: int, lists: BucketLists) -> int:
     """Return the column whose list for the person is the shortest."""
     rarest = 0
     fewest = int64(-1)
@@ -91,7 +97,9 @@ def _rarest(vectors: Any, person: int, lists: BucketLists) -> int:
 
 
 @borrowing
-def _all_found(vectors: Any, person: int, rarest: int, entry: int, bucket: int, lists: BucketLists, found: Any) -> bool:
+def _all_found(
+    vectors: Int64s, person: int, rarest: int, entry: int, bucket: int, lists: BucketLists, found: Int64s
+) -> bool:
     """Look for the bucket in the person's list of every column; write down the entries."""
     for column in range(vectors.shape[1]):
         found[column] = entry if column == rarest else _entry(vectors[person, column], bucket, lists)
@@ -101,7 +109,7 @@ def _all_found(vectors: Any, person: int, rarest: int, entry: int, bucket: int, 
 
 
 @borrowing
-def _match(seen: Any, person: int, bucket: int, lists: BucketLists, found: Any) -> float:
+def _match(seen: Int64s, person: int, bucket: int, lists: BucketLists, found: Int64s) -> float:
     """Multiply, over the columns, the share of rows that agree among those that agree on what was seen before."""
     match = 1.0
     for column in range(len(found)):
@@ -116,12 +124,12 @@ def _add_values(
     person: int,
     bucket: int,
     match: float,
-    found: Any,
+    found: Int64s,
     lists: BucketLists,
-    holding: Any,
-    everything: Any,
-    weights: Any,
-    shares: Any,
+    holding: Int64s,
+    everything: Int64s,
+    weights: Floats,
+    shares: Floats,
 ) -> None:
     """Hand the weight of a bucket to the sensitive values that may be the person's there.
 
@@ -160,7 +168,7 @@ def _count_of(value: int, entry: int, lists: BucketLists) -> float:
 
 
 @borrowing
-def _find(rising: Any, low: int, high: int, wanted: int) -> int:
+def _find(rising: Int32s, low: int, high: int, wanted: int) -> int:
     """Return where a number stands among ``low .. high - 1``, −1 where it does not."""
     end = high
     while low < end:

@@ -78,7 +78,7 @@ def new_cut_buffers(longest: int, records: int, numbers: int, attributes: int) -
 
 
 @borrowing
-def bucket_widths(rows: Any, space: CutSpace, widths: Any) -> None:
+def bucket_widths(rows: Int64s, space: CutSpace, widths: Floats) -> None:
     """Write the normalized width of a bucket along each attribute; 0 where it has one value.
 
     rows : int64 (m,), records of the bucket.
@@ -97,7 +97,7 @@ def bucket_widths(rows: Any, space: CutSpace, widths: Any) -> None:
 
 
 @borrowing
-def widest(widths: Any) -> int:
+def widest(widths: Floats) -> int:
     """Return the widest attribute, the first of equals, and set its width to 0; −1 when none is left."""
     chosen = -1
     for attribute in range(len(widths)):
@@ -109,7 +109,7 @@ def widest(widths: Any) -> int:
 
 
 @inlined
-def stable_order(rows: Any, keys: Any, out: Any, counts: Any) -> None:
+def stable_order(rows: Int64s, keys: Any, out: Any, counts: Int64s) -> None:
     """Write `rows` into `out` by rising key, equal keys in their order.
 
     rows, out : int64 (m,); keys : integers by record; counts : int64, zero before and after, longer than any key.
@@ -143,7 +143,7 @@ def stable_order(rows: Any, keys: Any, out: Any, counts: Any) -> None:
 
 
 @inlined
-def cut_bucket(rows: Any, attribute: int, space: CutSpace, buffers: CutBuffers) -> int:
+def cut_bucket(rows: Int64s, attribute: int, space: CutSpace, buffers: CutBuffers) -> int:
     """Write a bucket into ``buffers.rows`` with one half before the other; return the size of the first.
 
     rows : int64 (m,). Inside each half the records keep the order in which they came.
@@ -198,7 +198,7 @@ def _spread(ordered: Any, strata: Any, buffers: CutBuffers) -> None:
 
 
 @borrowing
-def _divide(rows: Any, buffers: CutBuffers) -> int:
+def _divide(rows: Int64s, buffers: CutBuffers) -> int:
     first = 0
     for row in rows:
         if buffers.side[row] == 0:

@@ -6,7 +6,7 @@ that some rule looks at, r rules.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -79,7 +79,9 @@ def new_groups(records: int, values: int) -> AgreeingGroups:
 
 
 @inlined
-def group_bucket(rows: Any, attribute: int, slicing: SlicingArrays, groups: AgreeingGroups, buffers: CutBuffers) -> int:
+def group_bucket(
+    rows: Int64s, attribute: int, slicing: SlicingArrays, groups: AgreeingGroups, buffers: CutBuffers
+) -> int:
     """Fill `groups` for one sensitive attribute and return how many there are; O(m), or O(m log m)."""
     home = slicing.homes[attribute]
     ordered = groups.sorted[: len(rows)]
@@ -113,7 +115,7 @@ def group_bucket(rows: Any, attribute: int, slicing: SlicingArrays, groups: Agre
 
 @inlined
 def every_group_holds(
-    rows: Any, slicing: SlicingArrays, groups: AgreeingGroups, buffers: CutBuffers, mass: Any, scratch: Any
+    rows: Int64s, slicing: SlicingArrays, groups: AgreeingGroups, buffers: CutBuffers, mass: Floats, scratch: Floats
 ) -> bool:
     """Tell whether in every group of a bucket every rule holds: then it holds for whoever may be in it.
 
@@ -129,7 +131,7 @@ def every_group_holds(
 
 @borrowing
 def _group_holds(
-    group: int, attribute: int, slicing: SlicingArrays, groups: AgreeingGroups, mass: Any, scratch: Any
+    group: int, attribute: int, slicing: SlicingArrays, groups: AgreeingGroups, mass: Floats, scratch: Floats
 ) -> bool:
     rules = slicing.rules
     first = groups.starts[group]

@@ -10,10 +10,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from sfumato.kernels.jit import borrowing, kernel
+from sfumato.kernels.jit import borrowing, linear, sized
 from sfumato.kernels.predicates import RuleArrays
 from sfumato.kernels.slices.shares import measure
-from sfumato.kernels.types import Int32s, Int64s, Words, int64
+from sfumato.kernels.types import Floats, Int32s, Int64s, Words, int64
 
 
 class SliceIndex(NamedTuple):
@@ -62,8 +62,8 @@ class SliceIndex(NamedTuple):
     rules: RuleArrays
 
 
-@kernel
-def measure_matches(vectors: Any, index: SliceIndex, matches: Any, measured: Any) -> None:
+@sized(lambda vectors, *_: 130.0 * len(vectors))
+def measure_matches(vectors: Int32s, index: SliceIndex, matches: Int64s, measured: Floats) -> None:
     """Measure every vector, int32 (V, w), against every rule over all buckets that match it.
 
     Fills matches, int64 (V,): how many buckets match; and measured, float64 (V, r), NaN where none does. Cost of a
@@ -83,7 +83,7 @@ def measure_matches(vectors: Any, index: SliceIndex, matches: Any, measured: Any
             measured[vector, rule] = measure(rule, own, total, rules, scratch) if matches[vector] > 0 else np.nan
 
 
-@kernel
+@linear
 def fill_bits(bits: Any, bits_of: Any, bucket_starts: Any, buckets: Any) -> None:
     """Set the bit of every bucket in which a frequent part occurs; bits : uint64, zero before."""
     for part in range(len(bits_of)):
@@ -95,7 +95,7 @@ def fill_bits(bits: Any, bits_of: Any, bucket_starts: Any, buckets: Any) -> None
 
 
 @borrowing
-def _gather(vector: Any, index: SliceIndex, mass: Any) -> int:
+def _gather(vector: Int32s, index: SliceIndex, mass: Floats) -> int:
     """Add up what each matching bucket says, weighted by how well it matches; return how many match."""
     rarest = _rarest(vector, index)
     matching = 0
@@ -121,7 +121,7 @@ def _gather(vector: Any, index: SliceIndex, mass: Any) -> int:
 
 
 @borrowing
-def _rarest(vector: Any, index: SliceIndex) -> int:
+def _rarest(vector: Int32s, index: SliceIndex) -> int:
     """Return the part of the vector that occurs in the fewest buckets, numbered among all parts."""
     rarest = int64(-1)
     fewest = int64(0)
@@ -135,7 +135,7 @@ def _rarest(vector: Any, index: SliceIndex) -> int:
 
 
 @borrowing
-def _matches(vector: Any, bucket: int, index: SliceIndex) -> bool:
+def _matches(vector: Int32s, bucket: int, index: SliceIndex) -> bool:
     for column in range(len(vector)):
         row = index.bits_of[index.part_starts[column] + vector[column]]
         if row >= 0:
@@ -154,7 +154,7 @@ def _share(part: int, column: int, bucket: int, index: SliceIndex) -> float:
 
 
 @borrowing
-def _add_bucket(vector: Any, bucket: int, index: SliceIndex, mass: Any) -> None:
+def _add_bucket(vector: Int32s, bucket: int, index: SliceIndex, mass: Floats) -> None:
     for attribute in range(len(index.homes)):
         home = index.homes[attribute]
         weight = 1.0 / index.sizes[bucket]
@@ -165,7 +165,7 @@ def _add_bucket(vector: Any, bucket: int, index: SliceIndex, mass: Any) -> None:
 
 
 @borrowing
-def _add_values(bucket: int, attribute: int, part: int, weight: float, index: SliceIndex, mass: Any) -> None:
+def _add_values(bucket: int, attribute: int, part: int, weight: float, index: SliceIndex, mass: Floats) -> None:
     low = index.group_starts[attribute, bucket]
     high = index.group_starts[attribute, bucket + 1]
     group = _find(index.group_parts[attribute], low, high, part)

@@ -15,17 +15,17 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from sfumato.kernels.jit import borrowing, inlined, kernel
+from sfumato.kernels.jit import borrowing, inlined, kernel, sized
 from sfumato.kernels.slices.cuts import CutBuffers, CutSpace, bucket_widths, cut_bucket, new_cut_buffers, widest
 from sfumato.kernels.slices.groups import AgreeingGroups, SlicingArrays, every_group_holds, group_bucket, new_groups
 from sfumato.kernels.slices.shares import measure
-from sfumato.kernels.types import Floats, Int32s, Int64s
+from sfumato.kernels.types import Flags, Floats, Int32s, Int64s
 
 
-@kernel
+@sized(lambda order, lows, highs, space, *_: 3.0 * float((highs - lows).sum()) * space.codes.shape[1])
 def cut_level(
-    order: Any, lows: Any, highs: Any, space: CutSpace, slicing: SlicingArrays, numbers: int, starts: Any
-) -> Any:
+    order: Int64s, lows: Int64s, highs: Int64s, space: CutSpace, slicing: SlicingArrays, numbers: int, starts: Flags
+) -> Int64s:
     """Cut every bucket of a level once where every group of both halves keeps the rules.
 
     order : int64 (n,), records; the bucket ``lows[i] .. highs[i] - 1`` is reordered in place. starts : bool (n,), set
@@ -105,9 +105,9 @@ class _Half(NamedTuple):
 
 @kernel
 def cut_level_globally(
-    order: Any, lows: Any, highs: Any, members: Any, member_starts: Any, space: CutSpace, slicing: SlicingArrays,
-    standing: VectorSums, numbers: int, slack: float, starts: Any,
-) -> Any:  # fmt: skip
+    order: Int64s, lows: Int64s, highs: Int64s, members: Int32s, member_starts: Int64s, space: CutSpace,
+    slicing: SlicingArrays, standing: VectorSums, numbers: int, slack: float, starts: Flags,
+) -> tuple[Int64s, Int32s, Int64s]:  # fmt: skip
     """Cut every bucket of a level once where all vectors that match it keep the rules over all buckets.
 
     members : int32, vectors that match each bucket, those of bucket ``i`` at ``member_starts[i] ..``. slack : added to
@@ -175,7 +175,9 @@ def cut_level_globally(
 
 
 @kernel
-def starting_mass(vectors: Any, part_counts: Any, part_starts: Any, slicing: SlicingArrays, order: Any) -> Any:
+def starting_mass(
+    vectors: Int32s, part_counts: Floats, part_starts: Int64s, slicing: SlicingArrays, order: Int64s
+) -> Floats:
     """Return the mass of every vector while all records are one bucket; float64 (V, v).
 
     part_counts : float64 (all parts,), how often each part occurs among all records.
@@ -202,7 +204,7 @@ def starting_mass(vectors: Any, part_counts: Any, part_starts: Any, slicing: Sli
 
 
 @inlined
-def _longest(lows: Any, highs: Any) -> int:
+def _longest(lows: Int64s, highs: Int64s) -> int:
     longest = 1
     for bucket in range(len(lows)):
         longest = max(longest, highs[bucket] - lows[bucket])
@@ -234,7 +236,7 @@ def _new_half(records: int, slicing: SlicingArrays, standing: VectorSums) -> _Ha
 
 @inlined
 def _fill_half(
-    rows: Any, slicing: SlicingArrays, standing: VectorSums, half: _Half, groups: AgreeingGroups, buffers: CutBuffers
+    rows: Int64s, slicing: SlicingArrays, standing: VectorSums, half: _Half, groups: AgreeingGroups, buffers: CutBuffers
 ) -> None:
     for row in rows:
         for column in range(slicing.parts.shape[1]):
@@ -250,7 +252,7 @@ def _fill_half(
 
 
 @borrowing
-def _empty_half(rows: Any, slicing: SlicingArrays, standing: VectorSums, half: _Half) -> None:
+def _empty_half(rows: Int64s, slicing: SlicingArrays, standing: VectorSums, half: _Half) -> None:
     for row in rows:
         for column in range(slicing.parts.shape[1]):
             half.parts[standing.part_starts[column] + slicing.parts[row, column]] = 0.0
@@ -260,7 +262,7 @@ def _empty_half(rows: Any, slicing: SlicingArrays, standing: VectorSums, half: _
 
 
 @borrowing
-def _overlap(vector: int, parts: Any, standing: VectorSums) -> float:
+def _overlap(vector: int, parts: Floats, standing: VectorSums) -> float:
     """How many ways a bucket half has to make up the vector: 0 where it does not match."""
     ways = 1.0
     for column in range(standing.vectors.shape[1]):
@@ -270,7 +272,13 @@ def _overlap(vector: int, parts: Any, standing: VectorSums) -> float:
 
 @borrowing
 def _add(
-    vector: int, first: int, second: int, halves: Any, slicing: SlicingArrays, standing: VectorSums, mass: Any
+    vector: int,
+    first: int,
+    second: int,
+    halves: tuple[_Half, _Half],
+    slicing: SlicingArrays,
+    standing: VectorSums,
+    mass: Floats,
 ) -> None:
     """Add what a cut into halves of `first` and `second` records changes for one vector; mass : float64 (v,)."""
     size = float(first + second)
@@ -292,7 +300,7 @@ def _add(
 
 
 @borrowing
-def _add_group(half: _Half, attribute: int, part: int, weight: float, mass: Any) -> None:
+def _add_group(half: _Half, attribute: int, part: int, weight: float, mass: Floats) -> None:
     group = half.group_of[attribute, part] - 1
     if group >= 0 and weight != 0.0:
         for pair in range(half.starts[attribute, group], half.starts[attribute, group + 1]):
@@ -301,8 +309,8 @@ def _add_group(half: _Half, attribute: int, part: int, weight: float, mass: Any)
 
 @borrowing
 def _all_hold(
-    matching: Any, first: int, second: int, halves: Any, slicing: SlicingArrays, standing: VectorSums, slack: float,
-    trial: Any, scratch: Any,
+    matching: Any, first: int, second: int, halves: tuple[_Half, _Half], slicing: SlicingArrays, standing: VectorSums,
+    slack: float, trial: Floats, scratch: Floats,
 ) -> bool:  # fmt: skip
     for vector in matching:
         for value in range(len(trial)):
@@ -314,7 +322,7 @@ def _all_hold(
 
 
 @borrowing
-def vector_holds(mass: Any, slicing: SlicingArrays, slack: float, scratch: Any) -> bool:
+def vector_holds(mass: Floats, slicing: SlicingArrays, slack: float, scratch: Floats) -> bool:
     """Tell whether the mass of one vector, float64 (v,), keeps every rule up to `slack`."""
     rules = slicing.rules
     for rule in range(len(rules.codes)):

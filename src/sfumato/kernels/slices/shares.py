@@ -6,16 +6,15 @@ total: counts of records, or counts weighted by how well buckets match.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from sfumato.kernels.jit import borrowing
 from sfumato.kernels.predicates import PROBABILISTIC, T_EQUAL, T_ORDERED, RuleArrays
+from sfumato.kernels.types import Floats
 
 
 @borrowing
-def measure(rule: int, mass: Any, total: float, rules: RuleArrays, scratch: Any) -> float:
+def measure(rule: int, mass: Floats, total: float, rules: RuleArrays, scratch: Floats) -> float:
     """Return the largest share (probabilistic l-diversity) or the distance to the whole table (t-closeness).
 
     mass : float64, one entry for each value of the rule's attribute; scratch : float64, ``rules.scratch_size`` entries.
@@ -46,7 +45,7 @@ def measure(rule: int, mass: Any, total: float, rules: RuleArrays, scratch: Any)
 
 
 @borrowing
-def _tree_distance(attribute: int, mass: Any, total: float, rules: RuleArrays, scratch: Any) -> float:
+def _tree_distance(attribute: int, mass: Floats, total: float, rules: RuleArrays, scratch: Floats) -> float:
     start = rules.offsets[attribute]
     root = rules.tree_offsets[attribute]
     nodes = rules.tree_offsets[attribute + 1] - root
