@@ -17,6 +17,7 @@ from sfumato.evaluation.attacks.placing import Placement, generalized, place
 from sfumato.evaluation.attacks.protocol import AttackResult, Target
 from sfumato.evaluation.attacks.rerunning import RerunTask, Solver, models_of, rerun, solver_of
 from sfumato.evaluation.attacks.worlds import Tally, cells_of, every_world, random_worlds, survivors, world_count
+from sfumato.kernels import choice
 from sfumato.models.protocol import PrivacyModel
 from sfumato.numbers import counted
 from sfumato.options import Checked, Limit, Share
@@ -156,10 +157,21 @@ class Minimality(Checked):
         return self.worlds or min(MOST_WORLDS, max(FEWEST_WORLDS, DRAWN_RECORDS // len(game.people)))
 
     def _takes_too_long(self, game: _Game, solver: Solver, target: Target) -> bool:
-        # By now everything is compiled, so one run shows the time.
+        if self._seconds(game, solver, target) <= self.patience:
+            return False
+        if choice.setting() != "auto":
+            return True
+        # What is too slow as it is written need not be when it is compiled, and whether it was compiled before must
+        # not decide whether the attack is played.
+        with choice.always("compiled"):
+            game.comes_back(solver, target)
+            return self._seconds(game, solver, target) > self.patience
+
+    def _seconds(self, game: _Game, solver: Solver, target: Target) -> float:
+        """Estimate what running the algorithm in all worlds takes, from one run."""
         start = process_time()
         game.comes_back(solver, target)
-        return (process_time() - start) * self._drawn(game) > self.patience
+        return (process_time() - start) * self._drawn(game)
 
     def _scored(self, name: str, game: _Game, tally: Tally, truth: NDArray[np.int64], whole: bool) -> AttackResult:
         cells, shares = tally.cells, tally.cells.shares
