@@ -14,13 +14,7 @@ from sfumato.kernels.types import Floats, Int32s, Int64s
 
 @kernel
 def cheapest_patterns(
-    choices: Choices,
-    record_of: Int32s,
-    least: Floats,
-    extra: Floats,
-    taken: Int32s,
-    known: float,
-    most_nodes: int,
+    choices: Choices, record_of: Int32s, least: Floats, extra: Floats, taken: Int32s, known: float, most_nodes: int
 ) -> tuple[float, int, bool]:
     """Search all assignments of units to patterns for one that costs less than `known`.
 
