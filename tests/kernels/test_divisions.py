@@ -69,7 +69,7 @@ def is_numpy(value, function):
 
 def unproved(function, lines):
     """List the divisions, and calls of `math`, that might raise where compiled code goes on."""
-    for node in ast.walk(function):
+    for node in ast.walk(ast.Module(function.body, [])):
         if isinstance(node, ast.BinOp | ast.AugAssign) and isinstance(node.op, ast.Div | ast.FloorDiv | ast.Mod):
             above, below = (node.left, node.right) if isinstance(node, ast.BinOp) else (node.target, node.value)
             safe = is_not_zero(below) or is_numpy(above, function) or is_numpy(below, function)

@@ -323,6 +323,7 @@ def mixed_table(rows: int, seed: int = 1) -> tuple[Any, list[naive.Attribute]]:
     return np.column_stack(columns), [axis, naive.ValueSet(700), naive.ValueSet(6), naive.Tree(leaves)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("everywhere", [False, True])
 @pytest.mark.parametrize("smallest", [3, 40])
 def test_large_table_with_many_codes(everywhere: bool, smallest: int) -> None:
@@ -394,6 +395,7 @@ def test_plain_python_makes_the_same_partition() -> None:
 # --- real data -----------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.skipif("SFUMATO_DATA" not in os.environ, reason="SFUMATO_DATA names no folder with the Adult data")
 def test_adult_loses_less_than_five_percent() -> None:
     records, attributes = adult()

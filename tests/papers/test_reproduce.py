@@ -136,6 +136,7 @@ def test_soccer_is_repeatable_on_any_number_of_threads():
     assert one.claims[0].verdict is Verdict.HOLDS
 
 
+@pytest.mark.slow
 def test_ratings_without_the_films(tmp_path):
     found = sf.reproduce("ratings", quick=True, data=tmp_path)
     assert all("SYNTHETIC" in line for line in found.data)

@@ -16,13 +16,7 @@ from sfumato.kernels.types import Codes, Int32s, Int64s, int64
 
 @sized(lambda columns, weights, offsets, first, beyond, *_: 8.0 * columns.shape[1] * (beyond - first))
 def combination_counts(
-    columns: Codes,
-    weights: Int64s,
-    offsets: Int64s,
-    first: int,
-    beyond: int,
-    codes: int,
-    counts: Int64s,
+    columns: Codes, weights: Int64s, offsets: Int64s, first: int, beyond: int, codes: int, counts: Int64s
 ) -> None:
     """Count the classes of every combination whose highest column is in ``first .. beyond-1``.
 
@@ -150,14 +144,7 @@ def _scratch(codes: int) -> tuple[Int64s, Int64s, Int32s]:
 
 @inlined
 def _enter(
-    depth: int,
-    start: int,
-    stop: int,
-    low: Int64s,
-    high: Int64s,
-    cursor: Int64s,
-    column: Int64s,
-    bound: Int64s,
+    depth: int, start: int, stop: int, low: Int64s, high: Int64s, cursor: Int64s, column: Int64s, bound: Int64s
 ) -> None:
     # The class that is entered was split off by the column before the next one of its parent.
     low[depth] = start
@@ -168,16 +155,9 @@ def _enter(
 
 @inlined
 def _split(
-    levels: Int32s,
-    ends: Int32s,
-    depth: int,
-    low: int,
-    high: int,
-    columns: Codes,
-    column: int,
-    tally: Int64s,
+    levels: Int32s, ends: Int32s, depth: int, low: int, high: int, columns: Codes, column: int, tally: Int64s,
     touched: Int64s,
-) -> None:
+) -> None:  # fmt: skip
     """Lay the records of a class out by their code, one depth below. Cost O(high − low), however many codes exist."""
     kinds = 0
     for place in range(low, high):
@@ -204,17 +184,9 @@ def _split(
 
 @inlined
 def _gathered(
-    levels: Int32s,
-    depth: int,
-    low: int,
-    high: int,
-    columns: Codes,
-    column: int,
-    weights: Int64s,
-    tally: Int64s,
-    touched: Int64s,
-    holder: Int32s,
-) -> int:
+    levels: Int32s, depth: int, low: int, high: int, columns: Codes, column: int, weights: Int64s, tally: Int64s,
+    touched: Int64s, holder: Int32s,
+) -> int:  # fmt: skip
     """Add up the weights of each code in a class that is not split further; return how many codes there are."""
     kinds = 0
     for place in range(low, high):
@@ -229,15 +201,7 @@ def _gathered(
 
 
 @inlined
-def _count(
-    counts: Int64s,
-    node: int,
-    levels: Int32s,
-    depth: int,
-    start: int,
-    stop: int,
-    weights: Int64s,
-) -> None:
+def _count(counts: Int64s, node: int, levels: Int32s, depth: int, start: int, stop: int, weights: Int64s) -> None:
     weight = int64(0)
     for place in range(start, stop):
         weight += weights[levels[depth, place]]

@@ -58,13 +58,7 @@ def join_labels(label_of: Int64s, places: NDArray[np.uint32], words: Words, line
 
 @inlined
 def _look_up(
-    label_of: Int64s,
-    low: int,
-    high: int,
-    places: NDArray[np.uint32],
-    words: Words,
-    firsts: Words,
-    found: Int64s,
+    label_of: Int64s, low: int, high: int, places: NDArray[np.uint32], words: Words, firsts: Words, found: Int64s
 ) -> None:
     """Fetch what the cells of some records need: waits for memory overlap in so short a loop."""
     columns = label_of.shape[0]

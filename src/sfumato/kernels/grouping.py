@@ -91,14 +91,7 @@ def _group_by_sorting(codes: NDArray[np.integer], stops: Int64s, shifts: Int64s)
 
 
 @inlined
-def _pack(
-    codes: NDArray[np.integer],
-    low: int,
-    size: int,
-    stops: Int64s,
-    shifts: Int64s,
-    keys: Int64s,
-) -> None:
+def _pack(codes: NDArray[np.integer], low: int, size: int, stops: Int64s, shifts: Int64s, keys: Int64s) -> None:
     start = 0
     for place in range(len(stops)):
         for record in range(size):
@@ -110,13 +103,7 @@ def _pack(
 
 
 @inlined
-def _look_up(
-    keys: Int64s,
-    size: int,
-    group_keys: Int64s,
-    table: Int32s,
-    slots: Int64s,
-) -> int:
+def _look_up(keys: Int64s, size: int, group_keys: Int64s, table: Int32s, slots: Int64s) -> int:
     """Find the first slot of each record, and touch what stands there: waits for memory overlap in so short a loop."""
     for record in range(size):
         slots[record] = _mixed(keys, record) & (len(table) - 1)
@@ -189,11 +176,7 @@ def histogram(class_of: Int32s, codes: Codes, size: int) -> Int64s:
 
 @linear
 def count_values(
-    class_of: Int32s,
-    count: int,
-    codes: Codes,
-    value_of: Int32s,
-    totals: Int64s,
+    class_of: Int32s, count: int, codes: Codes, value_of: Int32s, totals: Int64s
 ) -> tuple[Int64s, Int32s, Int64s]:
     """Count the values of each class as compressed rows.
 
@@ -223,12 +206,7 @@ def count_values(
 
 
 @inlined
-def _sorted_by_value(
-    class_of: Int32s,
-    codes: Codes,
-    value_of: Int32s,
-    totals: Int64s,
-) -> Int32s:
+def _sorted_by_value(class_of: Int32s, codes: Codes, value_of: Int32s, totals: Int64s) -> Int32s:
     place = np.zeros(len(totals) + 1, dtype=np.int64)
     for value in range(len(totals)):
         place[value + 1] = place[value] + totals[value]

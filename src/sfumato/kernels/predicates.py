@@ -217,13 +217,7 @@ def _ordered_distance(counts: Int64s, size: int, totals: Int64s, total: int) -> 
 
 @borrowing
 def _hierarchical_distance(
-    counts: Int64s,
-    size: int,
-    totals: Int64s,
-    total: int,
-    parents: Int64s,
-    weights: Floats,
-    scratch: Floats,
+    counts: Int64s, size: int, totals: Int64s, total: int, parents: Int64s, weights: Floats, scratch: Floats
 ) -> float:
     # scratch[node] and scratch[nodes + node]: what the children have too much and too little. Whole numbers, exact.
     nodes = len(parents)

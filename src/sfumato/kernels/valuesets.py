@@ -25,12 +25,7 @@ def class_starts(sizes: Int64s) -> Int64s:
 
 
 @linear
-def group_by_class(
-    class_of: Int32s,
-    codes: Codes,
-    columns: Int64s,
-    starts: Int64s,
-) -> Codes:
+def group_by_class(class_of: Int32s, codes: Codes, columns: Int64s, starts: Int64s) -> Codes:
     """Lay the codes of some columns out class by class, in record order inside a class.
 
     class_of : int32 (n,), -1 for records in no class. codes : unsigned (n, q). columns : int64 (p,). starts : int64

@@ -30,6 +30,7 @@ def adult(count: int) -> EncodedTable:
     return encode(sf.read_table(frame.select(names), sf.Schema(quasi_identifying=trees)))
 
 
+@pytest.mark.slow
 @pytest.mark.skipif("SFUMATO_DATA" not in os.environ, reason="SFUMATO_DATA names no folder with the Adult data")
 @pytest.mark.parametrize("count", [5, 6, 7, 8])
 def test_caat_looks_at_fewer_distances_where_classes_are_many(count):

@@ -109,6 +109,7 @@ def test_every_class_has_k_records_and_equal_records_stay_together(beginning, k)
         assert class_of.setdefault(point, number) == number
 
 
+@pytest.mark.slow
 def test_threads_change_nothing_and_several_starts_never_lose():
     table = encoded(np.random.default_rng(1).normal(size=(9000, 3)).tolist())
     one, two = (solve(table, [sf.KAnonymity(5)], sf.KMeans(), threads=threads) for threads in (1, 2))
@@ -154,6 +155,7 @@ def loss(table: EncodedTable, k: int, anonymizer: Anonymizer) -> tuple[float, fl
     return tuple(np.mean(found, axis=0))
 
 
+@pytest.mark.slow
 def test_the_soccer_trends():
     """DM and NCP rise with k, and for small k the DM is below that of Mondrian with the paper's cuts.
 

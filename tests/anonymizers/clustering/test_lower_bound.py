@@ -68,6 +68,7 @@ def test_wrong_settings_are_refused(k, loss):
         lower_bound(encoded([(1.0, "aa", "red")]), k, loss=loss)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif("SFUMATO_DATA" not in os.environ, reason="needs the real tables: set SFUMATO_DATA")
 def test_on_real_records_it_lies_between_nothing_and_what_k_member_reaches():
     folder = Path(os.environ["SFUMATO_DATA"]) / "adult"

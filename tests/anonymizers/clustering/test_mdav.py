@@ -115,6 +115,7 @@ def test_left_out_records_are_covered_by_the_nearest_class(anonymizer):
     assert sf.ProbabilisticLDiversity(2).holds(sizes).all()
 
 
+@pytest.mark.slow
 def test_blocks_cost_little():
     table = encoded(np.random.default_rng(1).normal(size=(6000, 2)).tolist())
     whole, blocks = (

@@ -421,6 +421,7 @@ def test_films_with_the_most_rated_kept_lose_less_than_by_the_plan() -> None:
     assert groups.loss.invented == plan.loss.invented == 0
 
 
+@pytest.mark.slow
 @DATA
 def test_a_survey_of_personality_can_be_published() -> None:
     path = Path(os.environ["SFUMATO_DATA"]) / "bfi" / "bfi.csv"

@@ -149,6 +149,7 @@ def test_outsiders_are_suppressed_together():
     assert np.flatnonzero(found.class_of < 0).tolist() == [100, 101, 102]
 
 
+@pytest.mark.slow
 @ADULT
 @pytest.mark.parametrize("trees", [False, True])
 def test_adult(trees):

@@ -191,6 +191,7 @@ def test_progress_rises_to_the_end(direction):
     assert seen[-1][1] == seen[-1][2]
 
 
+@pytest.mark.slow
 @ADULT
 @BOTH
 def test_adult_with_its_hierarchies(direction):

@@ -295,6 +295,7 @@ def test_a_folder_is_verified_and_a_changed_one_is_not(tmp_path: Path):
     assert sf.verify(tmp_path / "release").ok
 
 
+@pytest.mark.slow
 @ADULT
 @pytest.mark.parametrize("protection", ["buckets", "matching"])
 def test_adult_in_five_columns(protection):

@@ -207,6 +207,7 @@ def dependent(link: float) -> Table:
     return read_table(frame, sf.Schema(quasi_identifying=["smokes", "works"], sensitive=["disease"]))
 
 
+@pytest.mark.slow
 def test_guarded_slices_keep_what_the_smallest_ones_give_away() -> None:
     table = dependent(0.5)
     shares = {}

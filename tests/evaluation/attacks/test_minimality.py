@@ -100,6 +100,7 @@ class TestWhereItMustWork:
             assert result.figures["average_certainty"] == pytest.approx(3 / 7)
             assert (result.figures["worlds"], result.figures["worlds_left"]) == (2520, 120)
 
+    @pytest.mark.slow
     def test_full_domain_generalization_as_in_the_paper(self) -> None:
         schema = sf.Schema(quasi_identifying={"place": sf.groups({"both": ["1", "2"]})}, sensitive=["disease"])
         table = read_table(WONG.with_columns(pl.col("place").cast(pl.String)), schema)

@@ -60,6 +60,7 @@ def error_of(kept: sf.RatingUtility, method: str, learned_from: str) -> float:
     return float(rows["rmse"].item())
 
 
+@pytest.mark.slow
 def test_neighbours_know_tastes_that_deviations_do_not() -> None:
     ratings = likes()
     release = sf.anonymize_ratings(ratings, sf.RatingAnonymity(2, 4), seed=1)

@@ -25,15 +25,9 @@ from sfumato.kernels.types import Codes, Int32s, Int64s, float64, int64
 
 @kernel
 def join_undersized(
-    codes: Codes,
-    record_of: Int32s,
-    picks: Int64s,
-    k: int,
-    low: Int32s,
-    high: Int32s,
-    loss: ClassLoss,
+    codes: Codes, record_of: Int32s, picks: Int64s, k: int, low: Int32s, high: Int32s, loss: ClassLoss,
     classes: LocalClasses,
-) -> None:
+) -> None:  # fmt: skip
     """Let the class of each picked row, if it has fewer than k records, join the one that makes the smallest loss.
 
     codes : unsigned (m, q); record_of : int32 (n,); picks : int64; low, high : int32, the boxes of all chunks of rows,

@@ -166,15 +166,9 @@ def _list(group: int, small: bool, groups: GrowingGroups) -> None:
 
 @inlined
 def _satisfied(
-    group: int,
-    values: Codes,
-    k: int,
-    ruled: bool,
-    rules: RuleArrays,
-    groups: GrowingGroups,
-    counts: Int64s,
+    group: int, values: Codes, k: int, ruled: bool, rules: RuleArrays, groups: GrowingGroups, counts: Int64s,
     scratch: Floats,
-) -> bool:
+) -> bool:  # fmt: skip
     if groups.sizes[group] < k or not ruled:
         return bool(groups.sizes[group] >= k)
     counts[:] = 0

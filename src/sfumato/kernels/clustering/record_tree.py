@@ -274,15 +274,9 @@ def nearest(
 
 @borrowing
 def furthest(
-    codes: Codes,
-    left: Int64s,
-    alive: Int64s,
-    tree: RecordTree,
-    loss: ClassLoss,
-    grown: Grown,
-    stack: Int64s,
+    codes: Codes, left: Int64s, alive: Int64s, tree: RecordTree, loss: ClassLoss, grown: Grown, stack: Int64s,
     bounds: Floats,
-) -> int:
+) -> int:  # fmt: skip
     """Find the record whose joining costs the class most; see :func:`nearest`."""
     best = -1.0
     found = NONE
@@ -331,15 +325,9 @@ def _nearest_of_all(
 
 @interpreted_as(furthest)
 def _furthest_of_all(
-    codes: Codes,
-    left: Int64s,
-    alive: Int64s,
-    tree: RecordTree,
-    loss: ClassLoss,
-    grown: Grown,
-    stack: Int64s,
+    codes: Codes, left: Int64s, alive: Int64s, tree: RecordTree, loss: ClassLoss, grown: Grown, stack: Int64s,
     bounds: Floats,
-) -> int:
+) -> int:  # fmt: skip
     costs = np.where(left > 0, _grown_losses(codes, loss, grown), -1.0)
     found = int64(np.argmax(costs))
     return found if costs[found] > -1.0 else NONE

@@ -18,13 +18,7 @@ _LOW = 0x7FFFFFFF
 
 @kernel
 def rolled_up(
-    codes: Int32s,
-    weights: Int64s,
-    columns: Int64s,
-    starts: Int64s,
-    climbs: Int32s,
-    places: Int64s,
-    cells: int,
+    codes: Int32s, weights: Int64s, columns: Int64s, starts: Int64s, climbs: Int32s, places: Int64s, cells: int
 ) -> tuple[Int32s, Int64s]:
     """Take some columns, replace their nodes by those of a higher level, and add up the weights of equal rows.
 
@@ -96,12 +90,7 @@ def records_of_nodes(codes: Int32s, weights: Int64s, kept: Flags, offsets: Int64
 
 @kernel
 def judged(
-    class_of: Int32s,
-    count: int,
-    codes: Int32s,
-    first: int,
-    weights: Int64s,
-    rules: RuleArrays,
+    class_of: Int32s, count: int, codes: Int32s, first: int, weights: Int64s, rules: RuleArrays
 ) -> tuple[Int64s, Flags]:
     """Count the records of every class and decide whether it satisfies every rule.
 

@@ -23,14 +23,7 @@ _LOW = 0x7FFFFFFF
 
 @kernel
 def classes_at(
-    codes: Codes,
-    weights: Int64s,
-    prefix: Int32s,
-    columns: Int64s,
-    at: Int64s,
-    shifts: Int64s,
-    bits: int,
-    nodes: Int64s,
+    codes: Codes, weights: Int64s, prefix: Int32s, columns: Int64s, at: Int64s, shifts: Int64s, bits: int, nodes: Int64s
 ) -> tuple[Int32s, Int32s, Int64s]:
     """Group records that are equal on the chosen levels of some attributes.
 
@@ -84,15 +77,9 @@ def classes_at(
 
 @kernel
 def judged(
-    class_of: Int32s,
-    sizes: Int64s,
-    kept: Flags,
-    weights: Int64s,
-    values: Codes,
-    value_of: Int64s,
-    starts: Int64s,
+    class_of: Int32s, sizes: Int64s, kept: Flags, weights: Int64s, values: Codes, value_of: Int64s, starts: Int64s,
     rules: RuleArrays,
-) -> Flags:
+) -> Flags:  # fmt: skip
     """Tell which of the `kept` classes satisfy every rule; bool (c,).
 
     class_of : int32 (m,). sizes : int64 (c,). kept : bool (c,). values : unsigned (m, s), the value of each record,
@@ -137,14 +124,7 @@ def _by_class(class_of: Int32s, count: int) -> tuple[Int32s, Int64s]:
 
 
 @kernel
-def value_totals(
-    class_of: Int32s,
-    kept: Flags,
-    weights: Int64s,
-    values: Codes,
-    starts: Int64s,
-    size: int,
-) -> Int64s:
+def value_totals(class_of: Int32s, kept: Flags, weights: Int64s, values: Codes, starts: Int64s, size: int) -> Int64s:
     """Count the values of the records whose class is kept; int64 (size,), attribute ``a`` from ``starts[a]`` on."""
     totals = np.zeros(size, dtype=np.int64)
     for record in range(len(class_of)):
@@ -155,14 +135,7 @@ def value_totals(
 
 
 @kernel
-def smallest_class(
-    codes: Codes,
-    firsts: Int32s,
-    sizes: Int64s,
-    kept: Flags,
-    at: Int64s,
-    nodes: Int64s,
-) -> int:
+def smallest_class(codes: Codes, firsts: Int32s, sizes: Int64s, kept: Flags, at: Int64s, nodes: Int64s) -> int:
     """Return the smallest kept class, −1 for none; of equal ones that whose nodes come first, attribute by attribute.
 
     Which one it is depends neither on the order of the records nor on how keys were packed. O(c · q).
@@ -186,13 +159,7 @@ def smallest_class(
 
 @kernel
 def cell_sums(
-    codes: Codes,
-    firsts: Int32s,
-    sizes: Int64s,
-    kept: Flags,
-    at: Int64s,
-    costs: Int64s,
-    full: Int64s,
+    codes: Codes, firsts: Int32s, sizes: Int64s, kept: Flags, at: Int64s, costs: Int64s, full: Int64s
 ) -> Int64s:
     """Sum what the cells of each attribute cost on the chosen levels; int64 (q,).
 
@@ -214,17 +181,9 @@ def cell_sums(
 
 @kernel
 def lost_sums(
-    codes: Codes,
-    weights: Int64s,
-    class_of: Int32s,
-    lost: Flags,
-    starts: Int64s,
-    widths: Int64s,
-    low: Int64s,
-    high: Int64s,
-    costs: Int64s,
-    full: Int64s,
-) -> Int64s:
+    codes: Codes, weights: Int64s, class_of: Int32s, lost: Flags, starts: Int64s, widths: Int64s, low: Int64s,
+    high: Int64s, costs: Int64s, full: Int64s,
+) -> Int64s:  # fmt: skip
     """Sum what it adds to each attribute, on each level, that the records of `lost` classes are suppressed.
 
     low, high : int64 (q,), the levels to look at. Returns int64 (q, 1 + most levels), 0 outside of them.

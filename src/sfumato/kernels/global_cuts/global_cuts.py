@@ -255,15 +255,9 @@ def _count_present(
 
 @inlined
 def _places(
-    attribute: int,
-    low: int,
-    stop: int,
-    end: int,
-    layout: SortedAttributes,
-    space: Space,
-    cutting: Cutting,
+    attribute: int, low: int, stop: int, end: int, layout: SortedAttributes, space: Space, cutting: Cutting,
     sweep: Sweep,
-) -> tuple[int, int, int]:
+) -> tuple[int, int, int]:  # fmt: skip
     """Return the places of the median rules in the order of their choice, NO_PLACE for none; not read by BEST."""
     if cutting.place == BEST:
         return NO_PLACE, NO_PLACE, NO_PLACE

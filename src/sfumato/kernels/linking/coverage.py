@@ -15,14 +15,7 @@ from sfumato.kernels.types import Codes, Int32s, Int64s, Words
 
 @kernel
 def covered_people(
-    people: Codes,
-    weights: Int64s,
-    label_of: Int64s,
-    runs: Int64s,
-    low: Int32s,
-    high: Int32s,
-    rows: Int64s,
-    words: int,
+    people: Codes, weights: Int64s, label_of: Int64s, runs: Int64s, low: Int32s, high: Int32s, rows: Int64s, words: int
 ) -> Int64s:
     """Count the people whose every code is covered by the labels of a class; int64 (c,).
 
@@ -50,14 +43,7 @@ def covered_people(
 
 @inlined
 def _tabulate(
-    table: Words,
-    first: int,
-    beyond: int,
-    label_of: Int64s,
-    runs: Int64s,
-    low: Int32s,
-    high: Int32s,
-    rows: Int64s,
+    table: Words, first: int, beyond: int, label_of: Int64s, runs: Int64s, low: Int32s, high: Int32s, rows: Int64s
 ) -> None:
     """Set, for every code, the bits of the classes ``first .. beyond-1`` that cover it."""
     table[:] = EMPTY

@@ -18,14 +18,7 @@ from sfumato.kernels.types import Floats, Int64s
 
 
 @kernel
-def matching_chances(
-    rows: Int64s,
-    values: Int64s,
-    counts: Int64s,
-    weights: Floats,
-    exact: int,
-    rounds: int,
-) -> Floats:
+def matching_chances(rows: Int64s, values: Int64s, counts: Int64s, weights: Floats, exact: int, rounds: int) -> Floats:
     """Work out the chance of each entry.
 
     rows, values : int64 (b + 1,), rows and values of each bucket. counts : int64 (z,), how often each value is in its

@@ -68,17 +68,9 @@ class Blocks(NamedTuple):
 
 @sized(lambda people, codes, own, labels, blocks, sizes, *_: 0.3 * (people.size + codes.size) * len(sizes))
 def nearest_classes(
-    people: Floats,
-    codes: Int32s,
-    own: Int64s,
-    labels: Labels,
-    blocks: Blocks,
-    sizes: Int64s,
-    starts: Int64s,
-    values: Int32s,
-    counts: Int64s,
-    tallies: Int64s,
-) -> tuple[Int64s, Int64s, Floats]:
+    people: Floats, codes: Int32s, own: Int64s, labels: Labels, blocks: Blocks, sizes: Int64s, starts: Int64s,
+    values: Int32s, counts: Int64s, tallies: Int64s,
+) -> tuple[Int64s, Int64s, Floats]:  # fmt: skip
     """Find the nearest classes of each person, ties included, and count their records.
 
     people : float64 (m, d), NaN where nothing is known. codes : int32 (m, s), −1 where nothing is known. own : int64

@@ -14,12 +14,7 @@ from sfumato.kernels.types import Codes, Flags, Int32s
 
 @kernel
 def classes_hold(
-    codes: Codes,
-    weights: Int32s,
-    starts: Flags,
-    space: Space,
-    rules: RuleArrays,
-    options: Options,
+    codes: Codes, weights: Int32s, starts: Flags, space: Space, rules: RuleArrays, options: Options
 ) -> bool:
     """Tell whether every class satisfies every rule with the sensitive values that its records have.
 

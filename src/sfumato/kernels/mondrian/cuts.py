@@ -138,13 +138,7 @@ def measure_range(codes: Codes, low: int, high: int, work: Workspace) -> None:
 
 @borrowing
 def count_range(
-    codes: Codes,
-    weights: Int32s,
-    low: int,
-    high: int,
-    rules: RuleArrays,
-    work: Workspace,
-    counts: Int64s,
+    codes: Codes, weights: Int32s, low: int, high: int, rules: RuleArrays, work: Workspace, counts: Int64s
 ) -> None:
     """Count the sensitive values of records ``low .. high-1`` into the flat histogram `counts`, int64 (v,)."""
     counts[:] = 0

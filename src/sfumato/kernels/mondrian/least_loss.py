@@ -235,14 +235,7 @@ def _left_size(codes: Codes, weights: Int32s, low: int, high: int, attribute: in
 
 @borrowing
 def _sizes_hold(
-    codes: Codes,
-    weights: Int32s,
-    low: int,
-    high: int,
-    attribute: int,
-    size: int,
-    smallest: int,
-    part_of: Int32s,
+    codes: Codes, weights: Int32s, low: int, high: int, attribute: int, size: int, smallest: int, part_of: Int32s
 ) -> bool:
     left = _left_size(codes, weights, low, high, attribute, part_of)
     return left >= smallest and size - left >= smallest

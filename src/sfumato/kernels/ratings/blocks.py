@@ -11,13 +11,7 @@ from sfumato.kernels.types import Floats, Int32s, Int64s
 
 
 @kernel
-def shared_weight(
-    center: int,
-    records: Int64s,
-    starts: Int64s,
-    issues: Int32s,
-    weights: Floats,
-) -> Floats:
+def shared_weight(center: int, records: Int64s, starts: Int64s, issues: Int32s, weights: Floats) -> Floats:
     """Return the cosine between what one record rated and what each of some others rated; float64 (records,).
 
     starts, issues : compressed rows. weights : float64 (m,), of issues. Cost O(their ratings + m).

@@ -104,14 +104,7 @@ def near_records(count: int, block: Any, rules: Any) -> Int32s:
 
 @kernel
 def improve_groups(
-    groups: Int32s,
-    sizes: Int64s,
-    left_out: Int32s,
-    may_leave: int,
-    near: Int32s,
-    passes: int,
-    block: Any,
-    rules: Any,
+    groups: Int32s, sizes: Int64s, left_out: Int32s, may_leave: int, near: Int32s, passes: int, block: Any, rules: Any
 ) -> tuple[int, int]:
     """Swap records between groups and move them to others while the sum of the scores grows; in place.
 

@@ -36,13 +36,7 @@ def hash_masks(starts: Int64s, issues: Int32s, keys: Int64s) -> Int64s:
 
 
 @kernel
-def hash_vectors(
-    records: Int64s,
-    starts: Int64s,
-    issues: Int32s,
-    codes: Codes,
-    sensitive: Flags,
-) -> Int64s:
+def hash_vectors(records: Int64s, starts: Int64s, issues: Int32s, codes: Codes, sensitive: Flags) -> Int64s:
     """Return a hash of the non-sensitive ratings of some records, in the order of issues; int64, as long as `records`.
 
     codes : (z,). sensitive : bool (m,). The others as for :func:`hash_masks`. Cost O(their ratings).
@@ -60,14 +54,9 @@ def hash_vectors(
 
 @kernel
 def number_vectors(
-    order: Int64s,
-    mask_hashes: Int64s,
-    vector_hashes: Int64s,
-    starts: Int64s,
-    issues: Int32s,
-    codes: Codes,
+    order: Int64s, mask_hashes: Int64s, vector_hashes: Int64s, starts: Int64s, issues: Int32s, codes: Codes,
     sensitive: Flags,
-) -> tuple[Int32s, Int32s, Int64s]:
+) -> tuple[Int32s, Int32s, Int64s]:  # fmt: skip
     """Tell distinct vectors and masks apart, exactly: hashes only say where to compare.
 
     order : int64 (n,), records sorted by mask hash, then vector hash, int64 (n,) each. The others as for
@@ -134,14 +123,7 @@ def public_counts(records: Int64s, starts: Int64s, issues: Int32s, sensitive: Fl
 
 
 @kernel
-def public_codes(
-    records: Int64s,
-    total: int,
-    starts: Int64s,
-    issues: Int32s,
-    codes: Codes,
-    sensitive: Flags,
-) -> Codes:
+def public_codes(records: Int64s, total: int, starts: Int64s, issues: Int32s, codes: Codes, sensitive: Flags) -> Codes:
     """Return the ratings of the non-sensitive issues of some records, one record after the other; `total` of them."""
     found = np.empty(total, dtype=codes.dtype)
     filled = 0
@@ -155,13 +137,7 @@ def public_codes(
 
 @kernel
 def summed_ratings(
-    member_starts: Int64s,
-    members: Int64s,
-    starts: Int64s,
-    issues: Int32s,
-    codes: Codes,
-    number_of: Int32s,
-    count: int,
+    member_starts: Int64s, members: Int64s, starts: Int64s, issues: Int32s, codes: Codes, number_of: Int32s, count: int
 ) -> tuple[Int64s, Int32s, Int64s]:
     """Sum the sensitive ratings of the records of each vector.
 

@@ -17,12 +17,7 @@ from sfumato.kernels.types import Flags, Int32s, Int64s, int64
 
 @kernel
 def merge_patterns(
-    pattern_of: Int64s,
-    starts: Int64s,
-    issues: Int32s,
-    sensitive: Flags,
-    k: int,
-    invent: bool,
+    pattern_of: Int64s, starts: Int64s, issues: Int32s, sensitive: Flags, k: int, invent: bool
 ) -> Int64s:
     """Merge patterns of fewer than k records with others; int64 (n,), the pattern of each record afterwards.
 

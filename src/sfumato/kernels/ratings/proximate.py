@@ -20,11 +20,7 @@ from sfumato.kernels.types import Int32s, Int64s, int64
 
 @kernel
 def pairwise_balls(
-    starts: Int64s,
-    issues: Int32s,
-    codes: NDArray[np.int16],
-    steps: int,
-    null: int,
+    starts: Int64s, issues: Int32s, codes: NDArray[np.int16], steps: int, null: int
 ) -> tuple[Int64s, Int64s, int]:
     """Find the records around each record from the distances of all pairs.
 
@@ -51,12 +47,7 @@ def pairwise_balls(
 
 @kernel
 def slicing_balls(
-    starts: Int64s,
-    issues: Int32s,
-    codes: NDArray[np.int16],
-    steps: int,
-    null: int,
-    width: int,
+    starts: Int64s, issues: Int32s, codes: NDArray[np.int16], steps: int, null: int, width: int
 ) -> tuple[Int64s, Int64s, int]:
     """Find the records around each record by cutting its candidates issue by issue, until it is alone.
 
@@ -103,19 +94,9 @@ def slicing_balls(
 
 @inlined
 def _cut(
-    center: int,
-    issue: int,
-    rated: bool,
-    mine: int,
-    candidates: Any,
-    left: int,
-    cursors: Any,
-    starts: Any,
-    issues: Any,
-    codes: Any,
-    steps: int,
-    null: int,
-) -> tuple[int, int, int]:
+    center: int, issue: int, rated: bool, mine: int, candidates: Any, left: int, cursors: Any, starts: Any,
+    issues: Any, codes: Any, steps: int, null: int,
+) -> tuple[int, int, int]:  # fmt: skip
     """Keep the candidates whose dissimilarity of one issue is small enough, in order.
 
     Returns how many, how many dissimilarities were evaluated, and the first issue that one of them rated after
@@ -143,12 +124,7 @@ def _cut(
 
 @kernel
 def trimmed_balls(
-    ball_starts: Int64s,
-    members: Int64s,
-    example: Int64s,
-    starts: Int64s,
-    codes: NDArray[np.int16],
-    steps: int,
+    ball_starts: Int64s, members: Int64s, example: Int64s, starts: Int64s, codes: NDArray[np.int16], steps: int
 ) -> tuple[Int64s, Int64s]:
     """Keep of each ball the members that are proximate to all of it: lines 9 to 12 of the paper's algorithm 1.
 

@@ -91,13 +91,7 @@ def grow_trees(codes: Codes, starts: Int64s, widths: Int64s, steps: int, size: i
 
 
 @kernel
-def packed_rows(
-    codes: Codes,
-    order: Int64s,
-    starts: Int64s,
-    widths: Int64s,
-    lane: int,
-) -> tuple[Words, Int64s]:
+def packed_rows(codes: Codes, order: Int64s, starts: Int64s, widths: Int64s, lane: int) -> tuple[Words, Int64s]:
     """Pack the codes of each vector into words, the vectors of each mask in the order of its leaves.
 
     codes, starts, widths : as for :func:`order_columns`. order : int64 (v,), as :func:`grow_trees` returns it. lane :
@@ -228,17 +222,9 @@ def tree_balls(
 
 @inlined
 def _window(
-    words: Words,
-    first: int,
-    length: int,
-    lanes: int,
-    lane: int,
-    code_mask: np.uint64,
-    steps: int,
-    size: int,
-    low: Words,
-    high: Words,
-) -> None:
+    words: Words, first: int, length: int, lanes: int, lane: int, code_mask: np.uint64, steps: int, size: int,
+    low: Words, high: Words,
+) -> None:  # fmt: skip
     """Write the smallest and the largest codes within `steps` of a vector's, packed as they are."""
     for place in range(length):
         lowest, highest = np.uint64(0), np.uint64(0)

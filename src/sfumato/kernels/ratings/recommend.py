@@ -15,13 +15,7 @@ from sfumato.kernels.types import Floats, Int64s
 
 @kernel
 def learn_deviations(
-    users: Int64s,
-    issues: Int64s,
-    values: Floats,
-    user_count: int,
-    issue_count: int,
-    mean: float,
-    shrink: float,
+    users: Int64s, issues: Int64s, values: Floats, user_count: int, issue_count: int, mean: float, shrink: float
 ) -> tuple[Floats, Floats]:
     """Return by how much users and issues deviate from the mean, drawn towards 0 where few ratings tell.
 
@@ -42,17 +36,9 @@ def learn_deviations(
 
 @kernel
 def predict_from_neighbours(
-    wanted_users: Int64s,
-    wanted_issues: Int64s,
-    user_starts: Int64s,
-    user_issues: Int64s,
-    user_left: Floats,
-    issue_starts: Int64s,
-    issue_users: Int64s,
-    issue_left: Floats,
-    shrink: float,
-    most: int,
-) -> Floats:
+    wanted_users: Int64s, wanted_issues: Int64s, user_starts: Int64s, user_issues: Int64s, user_left: Floats,
+    issue_starts: Int64s, issue_users: Int64s, issue_left: Floats, shrink: float, most: int,
+) -> Floats:  # fmt: skip
     """Return what the user's ratings of similar issues add to a prediction; float64 (t,).
 
     wanted_issues : (t,), not falling. user_starts, user_issues, user_left : ratings of each user, compressed rows, of

@@ -18,17 +18,9 @@ UNIT = 1 << 40
 
 @kernel
 def score_records(
-    known_starts: Int64s,
-    known_issues: Int64s,
-    known_codes: Int64s,
-    own: Int64s,
-    is_gone: bool,
-    issue_starts: Int64s,
-    issue_records: Int64s,
-    issue_codes: Int64s,
-    steps: int,
-    records: int,
-) -> tuple[Int64s, Int64s, Flags, Floats]:
+    known_starts: Int64s, known_issues: Int64s, known_codes: Int64s, own: Int64s, is_gone: bool,
+    issue_starts: Int64s, issue_records: Int64s, issue_codes: Int64s, steps: int, records: int,
+) -> tuple[Int64s, Int64s, Flags, Floats]:  # fmt: skip
     """Score all records for each person.
 
     known_starts, known_issues, known_codes : what is known of each person, compressed rows. own : int64 (V,), the

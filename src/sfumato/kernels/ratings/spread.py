@@ -19,17 +19,9 @@ SKIP, DIVIDED_BY_ALL, LITERAL = 0, 1, 2
 
 @kernel
 def measure_groups(
-    group_starts: Int64s,
-    members: Int64s,
-    weights: Int64s,
-    sum_starts: Int64s,
-    sum_issues: Int32s,
-    sums: Int64s,
-    count: int,
-    nulls: int,
-    low: float,
-    step: float,
-) -> tuple[Int64s, Floats, Int32s]:
+    group_starts: Int64s, members: Int64s, weights: Int64s, sum_starts: Int64s, sum_issues: Int32s, sums: Int64s,
+    count: int, nulls: int, low: float, step: float,
+) -> tuple[Int64s, Floats, Int32s]:  # fmt: skip
     """Count the records of each group and find the sensitive issue that deviates least.
 
     group_starts, members : compressed rows, int64 (c + 1,) and (entries,). weights : int64 (v,), records behind each

@@ -19,16 +19,9 @@ CHANGED, REMOVED, INVENTED, MOVED, BEFORE, AFTER = 0, 1, 2, 3, 4, 5
 
 @kernel
 def published_windows(
-    group_starts: Int64s,
-    members: Int64s,
-    starts: Int64s,
-    issues: Int32s,
-    codes: Codes,
-    sensitive: Flags,
-    steps: Int64s,
-    size: int,
-    invent: bool,
-) -> tuple[Int64s, Int32s, Int64s]:
+    group_starts: Int64s, members: Int64s, starts: Int64s, issues: Int32s, codes: Codes, sensitive: Flags,
+    steps: Int64s, size: int, invent: bool,
+) -> tuple[Int64s, Int32s, Int64s]:  # fmt: skip
     """Decide which issues each group publishes, and within which window.
 
     steps : int64 (G,), width of the windows of each group. size : ratings on the scale.
@@ -76,17 +69,9 @@ def published_windows(
 
 @kernel
 def published_rows(
-    group_starts: Int64s,
-    members: Int64s,
-    starts: Int64s,
-    issues: Int32s,
-    codes: Codes,
-    sensitive: Flags,
-    steps: Int64s,
-    row_starts: Int64s,
-    shown: Int32s,
-    windows: Int64s,
-) -> tuple[Int64s, Int32s, Codes, Int64s]:
+    group_starts: Int64s, members: Int64s, starts: Int64s, issues: Int32s, codes: Codes, sensitive: Flags,
+    steps: Int64s, row_starts: Int64s, shown: Int32s, windows: Int64s,
+) -> tuple[Int64s, Int32s, Codes, Int64s]:  # fmt: skip
     """Write the ratings that each record publishes: its sensitive ones as they are, the others within the windows.
 
     row_starts, shown, windows : as :func:`published_windows` returns them. A record in no group publishes nothing.
@@ -132,12 +117,7 @@ def published_rows(
 
 @kernel
 def counted_changes(
-    issues: Int32s,
-    codes: Codes,
-    new_issues: Int32s,
-    new_codes: Codes,
-    sources: Int64s,
-    count: int,
+    issues: Int32s, codes: Codes, new_issues: Int32s, new_codes: Codes, sources: Int64s, count: int
 ) -> Int64s:
     """Count for each issue what was done to its ratings; int64 (m, 6), see the constants above.
 

@@ -27,12 +27,7 @@ _SHORT = 24  # codes that are sorted by insertion
 
 @kernel
 def dense_codes(
-    records: Int64s,
-    starts: Int64s,
-    issues: Int32s,
-    codes: Codes,
-    column_of: Int32s,
-    columns: int,
+    records: Int64s, starts: Int64s, issues: Int32s, codes: Codes, column_of: Int32s, columns: int
 ) -> NDArray[np.int16]:
     """Write the ratings of some records into a table, ``MISSING`` where there is none; int16 (records, columns).
 

@@ -44,14 +44,9 @@ class BucketLists(NamedTuple):
 
 @kernel
 def sum_beliefs(
-    vectors: Int64s,
-    seen: Int64s,
-    lists: BucketLists,
-    holding: Int64s,
-    everything: Int64s,
-    weights: Floats,
+    vectors: Int64s, seen: Int64s, lists: BucketLists, holding: Int64s, everything: Int64s, weights: Floats,
     candidates: Floats,
-) -> None:
+) -> None:  # fmt: skip
     """Add up, for each person, the sensitive values of the matching buckets, weighed by how well each matches.
 
     vectors : int64 (m, w), the list of the person's known values of each column. seen : int64 (m, w), the list of those
@@ -121,16 +116,9 @@ def _match(seen: Int64s, person: int, bucket: int, lists: BucketLists, found: In
 
 @borrowing
 def _add_values(
-    person: int,
-    bucket: int,
-    match: float,
-    found: Int64s,
-    lists: BucketLists,
-    holding: Int64s,
-    everything: Int64s,
-    weights: Floats,
-    shares: Floats,
-) -> None:
+    person: int, bucket: int, match: float, found: Int64s, lists: BucketLists, holding: Int64s, everything: Int64s,
+    weights: Floats, shares: Floats,
+) -> None:  # fmt: skip
     """Hand the weight of a bucket to the sensitive values that may be the person's there.
 
     Of several columns that have the sensitive attribute, each further one weighs a value by its rows with it that

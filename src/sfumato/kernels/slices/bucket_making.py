@@ -65,13 +65,7 @@ def largest_first(starts: Int64s, parts: Int64s, size: int) -> tuple[Int32s, Int
 
 
 @kernel
-def join_left(
-    bucket_at: Int32s,
-    starts: Int64s,
-    parts: Int64s,
-    buckets: Int64s,
-    draws: Int64s,
-) -> None:
+def join_left(bucket_at: Int32s, starts: Int64s, parts: Int64s, buckets: Int64s, draws: Int64s) -> None:
     """Put every record without a bucket into one of its part that lacks its value, chosen by the draw at its place.
 
     bucket_at : int32 (n,), written to; −1 at no more than one place of a value in a part. draws : int64 (n,), 0 or

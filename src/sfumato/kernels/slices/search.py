@@ -272,14 +272,9 @@ def _overlap(vector: int, parts: Floats, standing: VectorSums) -> float:
 
 @borrowing
 def _add(
-    vector: int,
-    first: int,
-    second: int,
-    halves: tuple[_Half, _Half],
-    slicing: SlicingArrays,
-    standing: VectorSums,
+    vector: int, first: int, second: int, halves: tuple[_Half, _Half], slicing: SlicingArrays, standing: VectorSums,
     mass: Floats,
-) -> None:
+) -> None:  # fmt: skip
     """Add what a cut into halves of `first` and `second` records changes for one vector; mass : float64 (v,)."""
     size = float(first + second)
     for attribute in range(len(slicing.homes)):

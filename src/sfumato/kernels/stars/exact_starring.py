@@ -15,13 +15,7 @@ from sfumato.kernels.types import Floats, Int32s, Int64s
 # Each of two or more patterns for every unit, until all nodes are spent.
 @sized(lambda choices, record_of, *_: 10.0 * len(choices.cost) * min(_[-1], 2.0 ** min(len(record_of), 60)))
 def cheapest_patterns(
-    choices: Choices,
-    record_of: Int32s,
-    least: Floats,
-    extra: Floats,
-    taken: Int32s,
-    known: float,
-    most_nodes: int,
+    choices: Choices, record_of: Int32s, least: Floats, extra: Floats, taken: Int32s, known: float, most_nodes: int
 ) -> tuple[float, int, bool]:
     """Search all assignments of units to patterns for one that costs less than `known`.
 

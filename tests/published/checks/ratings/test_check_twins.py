@@ -106,6 +106,7 @@ def test_the_same_with_trees_of_many_leaves(epsilon: int, issues: int, missing: 
     assert first.flattest.tolist() == second.flattest.tolist()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("settings", [{}, {"l": 0.5}, {"l": 0.5, "group": "trimmed"}])
 def test_the_same_on_any_number_of_threads(settings: dict[str, Any]) -> None:
     ratings = survey_of(6000, 9, 2, 0.01)
