@@ -91,7 +91,8 @@ def nothing(dtype, *shape):
     return np.zeros(shape or 0, dtype)
 
 
-@pytest.mark.parametrize("way", ["interpreted", "compiled"])
+# Where numba is switched off there is one way only.
+@pytest.mark.parametrize("way", ["interpreted"] if choice.setting() == "interpreted" else ["interpreted", "compiled"])
 def test_a_vector_without_any_value_keeps_no_rule(way):
     rules = RuleArrays(
         codes=np.array([PROBABILISTIC]), attributes=np.zeros(1, np.int64), first=np.array([2.0]), second=np.zeros(1),
