@@ -12,6 +12,7 @@ import sfumato as sf
 from evaluation.attacks.attacked_tables import SCHEMA, WITH_NAMES, bucketized, patients, people
 from sfumato.errors import InputError, PolicyError, SfumatoError
 from sfumato.evaluation.attacks.homogeneity import Homogeneity
+from sfumato.evaluation.attacks.target import read_frame
 from sfumato.published import PublishedTable, RandomizedTable
 
 FRAME = people(200, 3, linked=True)
@@ -143,3 +144,15 @@ class TestBadInput:
 
 def test_buckets_can_be_attacked_as_they_are() -> None:
     assert sf.attack(bucketized(), patients(), attacks="homogeneity").kind == "bucketized-tables"
+
+
+def test_a_register_is_read_as_strictly_as_a_table(tmp_path: Path) -> None:
+    path = tmp_path / "register.csv"
+    path.write_text("name, age\nAda, 23\nBen,\n")
+    assert read_frame(path).rows() == [("Ada", "23"), ("Ben", None)]
+    path.write_text("age,age\n23,24\n")
+    with pytest.raises(sf.InputError, match="several columns have the same name; rename them"):
+        read_frame(path)
+    path.write_text("name,age\nAda,23,4\n")
+    with pytest.raises(sf.InputError, match="row"):
+        read_frame(path)

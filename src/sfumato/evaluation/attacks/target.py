@@ -19,6 +19,7 @@ from sfumato.recoding import Recoding
 from sfumato.release.opening import open_release
 from sfumato.release.policy_text import PublishedPolicy
 from sfumato.table.csv_format import CsvFormat
+from sfumato.table.header import repeated
 from sfumato.table.reading import open_source, read_table
 from sfumato.table.schema import Schema
 from sfumato.table.table import Table
@@ -86,6 +87,8 @@ def read_frame(source: object) -> pl.DataFrame:
         When it cannot be read.
     """
     opened = open_source(source, CsvFormat())
+    if repeated(opened.names):
+        raise InputError("several columns have the same name; rename them")
     columns = opened.read(opened.names)
     if opened.is_text:
         columns = [clean(column, strip=True).cast(pl.String).replace("", None) for column in columns]
