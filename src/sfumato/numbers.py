@@ -41,5 +41,7 @@ def counted(number: int, noun: str) -> str:
 
 
 def plural(noun: str) -> str:
-    """Write a noun for several: ``classes``, ``buckets``."""
+    """Write a noun for several: ``classes``, ``buckets``, ``people``."""
+    if noun == "person":
+        return "people"
     return f"{noun}es" if noun.endswith("s") else f"{noun}s"

@@ -6,7 +6,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.anonymizers.problem import Problem
-from sfumato.classes.statistics import class_statistics
+from sfumato.classes.people import statistics_of
+from sfumato.models.compiled import rules_of
+from sfumato.models.rule_traits import TRAITS
 from sfumato.randomness import permutation
 
 SPENDING = (0.0, 0.5, 1.0)
@@ -27,7 +29,7 @@ def balanced_records(problem: Problem) -> tuple[NDArray[np.int64], ...]:
     Bisection over the cap: O(n log n) per sensitive attribute.
     """
     table = problem.table
-    kept = candidates = np.arange(table.height)
+    kept = candidates = _without_most_records(problem)
     ranks = np.zeros(table.height, dtype=np.int64)
     for column in range(len(table.sensitive)):
         if _satisfied(problem, kept):
@@ -42,6 +44,19 @@ def balanced_records(problem: Problem) -> tuple[NDArray[np.int64], ...]:
     choices = [kept, *(_capped_to(candidates, ranks, size) for size in sorted(sizes, reverse=True))]
     distinct = {len(choice): choice for choice in choices if _satisfied(problem, choice)}
     return tuple(distinct[size] for size in sorted(distinct, reverse=True))
+
+
+def _without_most_records(problem: Problem) -> NDArray[np.int64]:
+    """Leave out the people with the most records, as few as make nobody's share too large."""
+    table = problem.table
+    bounds = [rule.first for rule in rules_of(problem.models, table) if TRAITS[rule.code].people]
+    if table.people is None or not bounds:
+        return np.arange(table.height)
+    falling = np.argsort(-table.people.records, kind="stable")
+    records = table.people.records[falling]
+    left = np.cumsum(records[::-1])[::-1]
+    gone = int(np.argmax(np.append(records * max(bounds) <= left, True)))
+    return np.sort(falling[gone:])
 
 
 def _largest_satisfying(problem: Problem, kept: NDArray[np.int64], ranks: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -77,7 +92,6 @@ def _ranks_within_value(codes: NDArray[np.unsignedinteger], seed: int | None) ->
 def _satisfied(problem: Problem, kept: NDArray[np.int64]) -> bool:
     if not len(kept):
         return False
-    table = problem.table
     everybody = np.zeros(len(kept), dtype=np.int32)
-    whole = class_statistics(everybody, 1, table.sensitive_codes[kept], table.sensitive)
+    whole = statistics_of(problem.table.take(kept), everybody, 1)
     return all(bool(model.holds(whole).all()) for model in problem.models)

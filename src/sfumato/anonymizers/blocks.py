@@ -61,9 +61,8 @@ def joined(height: int, blocks: Sequence[Block], solutions: Sequence[Partition])
 def part_of(start: FeasibleProblem, rows: NDArray[np.int64], number: int) -> FeasibleProblem:
     """Return the problem of some records, int64 rows, with the rules of the whole one and a seed of its own."""
     problem, rules = start.problem, start.rules
-    table = replace(problem.table, codes=problem.table.codes[rows], sensitive_codes=problem.table.sensitive_codes[rows])
     seed = None if problem.seed is None else problem.seed + number + 1
-    part = replace(problem, table=table, suppression_limit=0, seed=seed, threads=1, progress=silent)
+    part = replace(problem, table=problem.table.take(rows), suppression_limit=0, seed=seed, threads=1, progress=silent)
     kept = None if start.kept is None else start.kept[rows]
     return FeasibleProblem(part, replace(rules, codes=rules.codes[rows]), kept)
 

@@ -14,6 +14,7 @@ from sfumato.classes.partition import Partition
 from sfumato.classes.statistics import ClassStatistics
 from sfumato.errors import UnsatisfiableError, raise_all
 from sfumato.models.compiled import CompiledRules, compile_rules
+from sfumato.models.of_people import by_value
 from sfumato.models.protocol import PrivacyModel
 from sfumato.models.rule_traits import ruled, smallest
 
@@ -94,8 +95,8 @@ def _restricted(problem: Problem, rules: CompiledRules, kept: NDArray[np.int64])
     totals = arrays.totals.copy()
     for column, (start, stop) in enumerate(zip(arrays.offsets, arrays.offsets[1:], strict=False)):
         totals[start:stop] = np.bincount(rules.codes[kept, column], minlength=stop - start)
-    kept_rules = replace(rules, arrays=arrays._replace(totals=totals, total=len(kept)))
-    return FeasibleProblem(problem, kept_rules, among)
+    compared = arrays._replace(totals=totals, total=len(kept), value_totals=by_value(totals, arrays))
+    return FeasibleProblem(problem, replace(rules, arrays=compared), among)
 
 
 def _explanations(failing: Sequence[PrivacyModel], whole: ClassStatistics, problem: Problem) -> list[str]:

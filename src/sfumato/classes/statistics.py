@@ -31,13 +31,15 @@ class SensitiveCounts:
     values : numpy.ndarray
         int32 (z,): value codes ``0 .. v-1``, rising inside a class.
     counts : numpy.ndarray
-        int64 (z,): records of the class that have the value, ≥ 1.
+        int64 (z,): records of the class that have the value, ≥ 1; people, where these have several records.
     totals : numpy.ndarray
-        int64 (v,): records of the whole table that have the value, ≥ 1 each.
+        int64 (v,): records (people) of the whole table that have the value, ≥ 1 each.
     hierarchy : Hierarchy or None
         For the hierarchical distance; leaf codes are given by `leaf_of`.
     leaf_of : numpy.ndarray or None
         int32 (v,): leaf of each value in `hierarchy`, −1 for the missing value (a leaf right under the root).
+    people : int or None
+        People in the whole table, each of whom may have several values; None: every record has one.
     """
 
     name: str
@@ -48,6 +50,35 @@ class SensitiveCounts:
     totals: NDArray[np.int64]
     hierarchy: Hierarchy | None = None
     leaf_of: NDArray[np.int32] | None = None
+    people: int | None = None
+
+    @property
+    def height(self) -> int:
+        """Records, or people, of the whole table."""
+        return int(self.totals.sum()) if self.people is None else self.people
+
+    def masses(self, sizes: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Sum the counts of each class of that many people: above `sizes` where people have several values."""
+        if self.people is None:
+            return sizes
+        masses: NDArray[np.int64] = np.add.reduceat(self.counts, self.starts[:-1])
+        return masses
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class PeoplesRecords:
+    """How the records of each class are shared among its people.
+
+    Attributes
+    ----------
+    records : numpy.ndarray
+        int64 (c,): records in each class.
+    most : numpy.ndarray
+        int64 (c,): records of the person who has most of them.
+    """
+
+    records: NDArray[np.int64]
+    most: NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -57,17 +88,20 @@ class ClassStatistics:
     Attributes
     ----------
     sizes : numpy.ndarray
-        int64 (c,): records in each class.
+        int64 (c,): records in each class; people, where these have several records.
     sensitive : mapping of str to SensitiveCounts
         One entry per sensitive attribute.
     published : numpy.ndarray or None
         int32 (c, q): for models of single values, a number for what each class publishes for each
         quasi-identifying attribute, −1 for ``*``. None: not known, or not needed.
+    people : PeoplesRecords or None
+        Where people are counted: how many records they have. None: every record is a person of its own.
     """
 
     sizes: NDArray[np.int64]
     sensitive: Mapping[str, SensitiveCounts]
     published: NDArray[np.int32] | None = None
+    people: PeoplesRecords | None = None
 
     @property
     def count(self) -> int:
@@ -76,7 +110,7 @@ class ClassStatistics:
 
     @property
     def height(self) -> int:
-        """Number of records in all classes."""
+        """Number of records, or people, in all classes."""
         return int(self.sizes.sum())
 
 
@@ -145,6 +179,15 @@ def joined(parts: Sequence[ClassStatistics]) -> ClassStatistics:
         np.concatenate([part.sizes for part in parts]),
         {name: _joined_counts([part.sensitive[name] for part in parts]) for name in names},
         np.concatenate(published) if len(published) == len(parts) else None,
+        _joined_people([part.people for part in parts if part.people is not None]),
+    )
+
+
+def _joined_people(parts: Sequence[PeoplesRecords]) -> PeoplesRecords | None:
+    if not parts:
+        return None
+    return PeoplesRecords(
+        np.concatenate([part.records for part in parts]), np.concatenate([part.most for part in parts])
     )
 
 
@@ -173,10 +216,13 @@ def as_one_class(statistics: ClassStatistics) -> ClassStatistics:
             counts.totals,
             counts.hierarchy,
             counts.leaf_of,
+            counts.people,
         )
         for name, counts in statistics.sensitive.items()
     }
-    return ClassStatistics(np.array([statistics.height], dtype=np.int64), merged)
+    people = statistics.people
+    together = people and PeoplesRecords(people.records.sum(keepdims=True), people.most.max(keepdims=True))
+    return ClassStatistics(np.array([statistics.height], dtype=np.int64), merged, people=together)
 
 
 def number_values(

@@ -116,6 +116,14 @@ def anonymize(
         Path | None,
         typer.Option(metavar="FILE", help="Write the policy that these options mean.", rich_help_panel=OUTPUT),
     ] = None,
+    audit: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="With --person: private file to recount people with; default FOLDER.audit.json.",
+            rich_help_panel=OUTPUT,
+        ),
+    ] = None,
     overwrite: Overwrite = False,
     quiet: Annotated[bool, typer.Option("--quiet", help="Print only problems.", rich_help_panel=OUTPUT)] = False,
     as_json: AsJson = False,
@@ -142,8 +150,8 @@ def anonymize(
     meant = policy_of(words)
     if out is not None:
         release = _release(table, meant, seed, bound=bound, quiet=quiet or as_json)
-        release.save(out, format=meant.output.format, overwrite=overwrite)
-        _report(release, out, quiet=quiet, as_json=as_json)
+        release.save(out, format=meant.output.format, overwrite=overwrite, audit=audit)
+        _report(release, out, audit, quiet=quiet, as_json=as_json)
     if save_policy is not None:
         meant.to_file(save_policy)
 
@@ -174,9 +182,14 @@ def _release(table: Path, policy: Policy, seed: int | None, *, bound: bool, quie
         return make_release(read_table(table, policy), policy, bound=bound, seed=seed, progress=progress)
 
 
-def _report(release: Release, out: Path, *, quiet: bool, as_json: bool) -> None:
+def _report(release: Release, out: Path, audit: Path | None, *, quiet: bool, as_json: bool) -> None:
     if as_json:
         say_json(release.report.to_dict())
     elif not quiet:
         say(str(release.report))
         complain([f"release written to {out}; check it with: sfumato verify {out}"])
+        if release.audit is not None:
+            from sfumato.release.release import audit_file
+
+            private = audit or audit_file(out)
+            complain([f"keep {private} to yourself; it recounts people: sfumato verify {out} --audit {private}"])

@@ -60,6 +60,14 @@ Sensitive = Annotated[
 Insensitive = Annotated[
     list[str] | None, typer.Option(metavar="NAMES", help="Columns to publish unchanged.", rich_help_panel=COLUMNS)
 ]
+Person = Annotated[
+    str | None,
+    typer.Option(
+        metavar="NAME",
+        help="Column that says who a record is about, where people have several: removed, but people are counted.",
+        rich_help_panel=COLUMNS,
+    ),
+]
 Others = Annotated[
     str | None,
     typer.Option(metavar="drop|keep|error", help="What to do with all other columns.", rich_help_panel=COLUMNS),
@@ -114,6 +122,7 @@ class RoleOptions:
     sensitive: Sensitive = None
     insensitive: Insensitive = None
     others: Others = None
+    person: Person = None
     categorical: Categorical = None
     hierarchies: Hierarchies = None
 
@@ -125,6 +134,7 @@ class RoleOptions:
         return {
             "roles": dict(zip(ROLES, (self.identifying, self.quasi, self.sensitive, self.insensitive), strict=True)),
             "others": self.others,
+            "person": self.person,
             "categorical": self.categorical or (),
             "hierarchies": self.hierarchies,
         }

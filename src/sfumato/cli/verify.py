@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+from typing import Annotated
+
 import typer
 
 from sfumato.cli.kernels import say_result
@@ -13,14 +16,21 @@ Example:
 """
 
 
-def verify(release: ReleaseFolder, as_json: AsJson = False) -> None:
+def verify(
+    release: ReleaseFolder,
+    audit: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="The steward's audit file, to recount people who have several records."),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
     """Recount every promise of a release, trusting nothing but the published table.
 
     Exit code 0: every promise that can be decided from the release holds. 1: one does not, or a file was changed.
     """
     from sfumato.release.verify import verify as recount
 
-    verification = recount(release)
+    verification = recount(release, audit=audit)
     say_result(verification.to_dict(), str(verification), as_json=as_json)
     if not verification.ok:
         raise typer.Exit(1)

@@ -60,6 +60,7 @@ class Words:
     roles : mapping
         For each role, the lists of names as they were typed.
     others : str or None
+    person : str or None
     categorical : sequence of str
         Lists of names, as they were typed, of columns that are always categorical.
     hierarchies : Path or None
@@ -79,6 +80,7 @@ class Words:
     policy: Path | None = None
     roles: Mapping[str, Sequence[str] | None] = field(default_factory=dict)
     others: str | None = None
+    person: str | None = None
     categorical: Sequence[str] = ()
     hierarchies: Path | None = None
     models: Sequence[ModelWord] = ()
@@ -204,10 +206,11 @@ def _say_columns(mapping: dict[str, Any], words: Words, names: dict[KeyPath, str
     given = mapping.get("columns", {})
     if not isinstance(given, Mapping):
         return
-    columns = {**given, **({"others": words.others} if words.others else {})}
+    said_once = {"others": words.others, "person": words.person}
+    columns = {**given, **{key: text for key, text in said_once.items() if text}}
     for role, listed in said.items():
         problems.extend(f"{ROLES[role]}: names a column twice" for _ in range(len(listed) > len(set(listed))))
-    columns |= _moved_roles(columns, said)
+    columns |= _moved_roles(columns, said, words.person)
     problems.extend(_say_categorical(columns, all_names(words.categorical)))
     if words.hierarchies is not None:
         problems.extend(_say_hierarchies(columns, words.hierarchies))
@@ -215,11 +218,12 @@ def _say_columns(mapping: dict[str, Any], words: Words, names: dict[KeyPath, str
     if words.policy is None:
         names.update({("columns", role): option for role, option in ROLES.items()})
         names[("columns", "others")] = "--others"
+        names[("columns", "person")] = "--person"
 
 
-def _moved_roles(columns: Mapping[str, Any], said: Mapping[str, Sequence[str]]) -> dict[str, Any]:
+def _moved_roles(columns: Mapping[str, Any], said: Mapping[str, Sequence[str]], person: str | None) -> dict[str, Any]:
     """Give every named column its new role; it keeps its settings."""
-    named = {name for listed in said.values() for name in listed}
+    named = {name for listed in (*said.values(), [person] if person else []) for name in listed}
     settings = {name: setting for given in _settled(columns).values() for name, setting in given.items()}
     moved: dict[str, Any] = {}
     for role, listed in said.items():

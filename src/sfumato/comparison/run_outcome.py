@@ -97,7 +97,7 @@ def released(run: Run, plan: Plan, ground: SharedWork, original: Original, progr
 def _figures(release: Release) -> dict[str, float]:
     """Return the figures of a release's report that a comparison can use, under the report's own names."""
     report = release.report
-    figures: dict[str, float] = {"records": report.original, "suppressed": report.suppressed}
+    figures: dict[str, float | None] = {"records": report.original, "suppressed": report.suppressed}
     if isinstance(report, Report):
         figures |= {
             "loss": report.losses.normalized_ncp,
@@ -107,7 +107,7 @@ def _figures(release: Release) -> dict[str, float]:
             "highest_risk": report.highest_risk,
             "average_risk": report.average_risk,
         }
-    return {name: float(figure) for name, figure in figures.items()}
+    return {name: float(figure) for name, figure in figures.items() if figure is not None}
 
 
 def _utility(release: Release, prepared: PreparedTable, ground: SharedWork) -> dict[str, float]:

@@ -7,6 +7,9 @@ A class comes as its size and one flat histogram `counts`, int64 (v,): the count
 ``offsets[a] .. offsets[a+1]-1``. Ratios are compared through products of integers, so that a bound which is met exactly
 is never missed by rounding; products stay below 2**63 for tables of up to three thousand million records.
 
+Where people have several records, a class comes as its number of people, and a place of the histogram stands for a set
+of values that a person has: a search counts people by their sets, and only what is decided here looks into them.
+
 Every predicate equals the `holds` of its model in :mod:`sfumato.models`, which is written over columns of classes.
 """
 
@@ -14,6 +17,8 @@ from __future__ import annotations
 
 import math
 from typing import NamedTuple
+
+import numpy as np
 
 from sfumato.kernels.jit import borrowing
 from sfumato.kernels.types import Floats, Int64s
@@ -35,6 +40,10 @@ T_HIERARCHICAL = 8  # first = t
 BETA = 9  # first = beta
 BETA_ENHANCED = 10  # first = beta
 DELTA = 11  # first = delta
+LARGEST_SHARE = 12  # first = k; over what each person counts for, as `numbers` says
+
+
+NO_NUMBERS = np.zeros(0, dtype=np.int64)
 
 
 class RuleArrays(NamedTuple):
@@ -63,6 +72,14 @@ class RuleArrays(NamedTuple):
         float64 (g,): height of the node over the height of the tree; 0 for a value, 1 for the root.
     scratch_size : int
         Entries that the caller's scratch buffer needs.
+    member_starts, members : numpy.ndarray
+        int64 (v + 1,) and (z,): the values that place ``i`` of the histogram stands for, as places among the values of
+        all attributes, are ``members[member_starts[i] : member_starts[i + 1]]``. Both empty where every place is one
+        value; then the next three arrays are not read.
+    value_offsets, value_totals : numpy.ndarray
+        int64 (s + 1,) and (w,): as `offsets` and `totals`, but of values. A person counts once for each value.
+    numbers : numpy.ndarray
+        int64 (w,): for the attribute that says how many records a person has, this number; 0 for the others.
     """
 
     codes: Int64s
@@ -76,6 +93,11 @@ class RuleArrays(NamedTuple):
     parents: Int64s
     weights: Floats
     scratch_size: int
+    member_starts: Int64s = NO_NUMBERS
+    members: Int64s = NO_NUMBERS
+    value_offsets: Int64s = NO_NUMBERS
+    value_totals: Int64s = NO_NUMBERS
+    numbers: Int64s = NO_NUMBERS
 
 
 @borrowing
@@ -88,6 +110,8 @@ def holds(size: int, counts: Int64s, rules: RuleArrays, scratch: Floats) -> bool
     """
     if size <= 0:
         return False
+    if len(rules.members) > 0:
+        counts = _by_value(counts, rules, scratch)
     for rule in range(len(rules.codes)):  # noqa: SIM110 - all() over a generator does not compile
         if not _holds_one(rule, size, counts, rules, scratch):
             return False
@@ -100,23 +124,66 @@ def _holds_one(rule: int, size: int, counts: Int64s, rules: RuleArrays, scratch:
     if code == K_ANONYMITY:
         return bool(size >= rules.first[rule])
     attribute = rules.attributes[rule]
-    start = rules.offsets[attribute]
-    stop = rules.offsets[attribute + 1]
+    by_value = len(rules.members) > 0
+    start = rules.value_offsets[attribute] if by_value else rules.offsets[attribute]
+    stop = rules.value_offsets[attribute + 1] if by_value else rules.offsets[attribute + 1]
     own = counts[start:stop]
-    if code <= RECURSIVE:
+    if code == LARGEST_SHARE:
+        return _shared_out(own, rules.numbers[start:stop], rules.first[rule])
+    if code <= PROBABILISTIC:
         return _diverse(code, own, size, rules.first[rule], rules.second[rule], scratch)
-    totals = rules.totals[start:stop]
+    totals = rules.value_totals[start:stop] if by_value else rules.totals[start:stop]
     if code >= BETA:
         return _bounded_ratios(code, own, size, totals, rules.total, rules.first[rule])
+    # What compares whole distributions takes each value of each person once.
+    total = rules.total
+    if by_value:
+        size = _sum(own)
+        total = _sum(totals)
+    if code <= RECURSIVE:
+        return _diverse(code, own, size, rules.first[rule], rules.second[rule], scratch)
     nodes = slice(rules.tree_offsets[attribute], rules.tree_offsets[attribute + 1])
     if code == T_EQUAL:
-        distance = _equal_distance(own, size, totals, rules.total)
+        distance = _equal_distance(own, size, totals, total)
     elif code == T_ORDERED:
-        distance = _ordered_distance(own, size, totals, rules.total)
+        distance = _ordered_distance(own, size, totals, total)
     else:
         parents = rules.parents[nodes]
-        distance = _hierarchical_distance(own, size, totals, rules.total, parents, rules.weights[nodes], scratch)
+        distance = _hierarchical_distance(own, size, totals, total, parents, rules.weights[nodes], scratch)
     return bool(distance <= rules.first[rule] + SLACK)
+
+
+@borrowing
+def _by_value(counts: Int64s, rules: RuleArrays, scratch: Floats) -> Int64s:
+    """Count people by value from how many have each set of values; int64 (w,), the last entries of `scratch`."""
+    size = len(rules.value_totals)
+    found = scratch[rules.scratch_size - size : rules.scratch_size].view(np.int64)
+    found[:] = 0
+    for place in range(len(rules.member_starts) - 1):
+        if counts[place] > 0:
+            for member in range(rules.member_starts[place], rules.member_starts[place + 1]):
+                found[rules.members[member]] += counts[place]
+    return found
+
+
+@borrowing
+def _shared_out(counts: Int64s, numbers: Int64s, k: float) -> bool:
+    """Tell whether nobody has more than 1/k of the records, from how many people have each number of them."""
+    records = 0
+    most = 0
+    for value in range(len(counts)):
+        if counts[value] > 0:
+            records += counts[value] * numbers[value]
+            most = max(most, numbers[value])
+    return bool(most * k <= records)
+
+
+@borrowing
+def _sum(counts: Int64s) -> int:
+    total = 0
+    for count in counts:
+        total += count
+    return total
 
 
 @borrowing

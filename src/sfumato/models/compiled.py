@@ -8,9 +8,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.classes.statistics import ClassStatistics, SensitiveCounts, class_statistics, number_values
+from sfumato.classes.people import statistics_of
+from sfumato.classes.statistics import ClassStatistics, SensitiveCounts, number_values
 from sfumato.errors import PolicyError, raise_all
 from sfumato.kernels.predicates import RuleArrays
+from sfumato.models.of_people import of_people
 from sfumato.models.protocol import PrivacyModel, Rule
 from sfumato.models.rule_traits import TRAITS
 from sfumato.models.says import says
@@ -27,7 +29,8 @@ class CompiledRules:
     arrays : RuleArrays
     codes : numpy.ndarray
         uint8, uint16 or uint32 (n, s): value of each record in the attributes that some rule looks at, counted from 0
-        inside each attribute, as the histograms of `arrays` number them. s is 0 when all rules are on sizes.
+        inside each attribute, as the histograms of `arrays` number them. s is 0 when all rules are on sizes. Where
+        records are people: a set of values, and in a last column how many records a person has if some rule asks.
     whole : ClassStatistics
         All records as one class.
     """
@@ -45,22 +48,31 @@ def compile_rules(models: Sequence[PrivacyModel], table: EncodedTable) -> Compil
 
     Raises
     ------
-    When a model names an attribute that does not exist or a distance that the attribute does not have, or when no
-    search can use it.
+    PolicyError
+        When a model names an attribute that does not exist or a distance that the attribute does not have, or when no
         search can go by it.
     """
     everybody = np.zeros(table.height, dtype=np.int32)
-    whole = class_statistics(everybody, 1, table.sensitive_codes, table.sensitive)
+    whole = statistics_of(table, everybody, 1)
     names = [attribute.name for attribute in table.sensitive]
-    rules = _searchable(models, names)
+    rules = rules_of(models, table)
     used = [attribute for attribute in table.sensitive if any(rule.attribute == attribute.name for rule in rules)]
     arrays = rule_arrays(rules, {attribute.name: whole.sensitive[attribute.name] for attribute in used}, table.height)
-    columns = [table.sensitive_codes[:, names.index(attribute.name)] for attribute in used]
-    return CompiledRules(arrays, _value_codes(columns, used, table.height), whole)
+    places = [names.index(attribute.name) for attribute in used]
+    columns = [table.sensitive_codes[:, place] for place in places]
+    if table.people is None:
+        return CompiledRules(arrays, _value_codes(columns, used, table.height), whole)
+    sets = [table.people.sets[place] for place in places]
+    arrays, codes = of_people(arrays, list(zip(columns, sets, used, strict=True)), table.people.records)
+    return CompiledRules(arrays, codes, whole)
 
 
-def _searchable(models: Sequence[PrivacyModel], names: Sequence[str]) -> list[Rule]:
-    """Return all rules, or refuse a model that has none or that merging may break: no search could satisfy it."""
+def rules_of(models: Sequence[PrivacyModel], table: EncodedTable) -> list[Rule]:
+    """Return all rules that may fail, or refuse a model that has none or that merging may break.
+
+    No search could satisfy such a model.
+    """
+    names = [attribute.name for attribute in table.sensitive]
     problems = [
         f"{model.name}: merging classes may break it, and every search relies on merging; leave the model out"
         for model in models
@@ -73,7 +85,8 @@ def _searchable(models: Sequence[PrivacyModel], names: Sequence[str]) -> list[Ru
             problems.append(f"{model.name}: has no rules for a search to use; give it rules that imply it")
         found.extend(rules)
     raise_all(PolicyError, problems)
-    return found
+    several = table.people is not None and bool(np.any(table.people.records > 1))
+    return [rule for rule in found if several or not TRAITS[rule.code].people]
 
 
 def rule_arrays(rules: Sequence[Rule], sensitive: Mapping[str, SensitiveCounts], total: int) -> RuleArrays:

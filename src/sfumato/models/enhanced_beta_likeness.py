@@ -52,6 +52,6 @@ class EnhancedBetaLikeness(SensitiveModel):
     def measure(self, counts: SensitiveCounts, sizes: NDArray[np.int64]) -> NDArray[np.float64]:
         """Return the largest gain of each class, infinite where a gain passes ``-ln p``; float64 (c,)."""
         gains = ratios(counts, sizes) - 1.0
-        rarity = np.log(counts.totals.sum() / counts.totals)[counts.values]
+        rarity = np.log(counts.height / counts.totals)[counts.values]
         allowed = np.where(gains > np.maximum(rarity, 0.0) + TOLERANCE, np.inf, gains)
         return np.maximum.reduceat(allowed, counts.starts[:-1])

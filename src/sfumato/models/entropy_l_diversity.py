@@ -55,8 +55,10 @@ class EntropyLDiversity(SensitiveModel):
     def measure(self, counts: SensitiveCounts, sizes: NDArray[np.int64]) -> NDArray[np.float64]:
         """Return the exponential of the entropy of each class; float64 (c,).
 
-        ``-Σ p ln p`` with ``p = count/size`` is ``ln size - Σ count ln count / size``.
+        ``-Σ p ln p`` with ``p = count/size`` is ``ln size - Σ count ln count / size``; where people have several
+        values, the size is the sum of the counts.
         """
+        sizes = counts.masses(sizes)
         weighted = np.add.reduceat(counts.counts * np.log(counts.counts), counts.starts[:-1])
         entropy: NDArray[np.float64] = np.log(sizes) - weighted / sizes
         return np.exp(entropy)

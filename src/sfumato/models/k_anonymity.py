@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.classes.statistics import ClassStatistics
-from sfumato.kernels.predicates import K_ANONYMITY
+from sfumato.kernels.predicates import K_ANONYMITY, LARGEST_SHARE
 from sfumato.models.parameters import CheckedModel
 from sfumato.models.protocol import Achieved, Rule
 from sfumato.options import Limit
@@ -19,34 +19,53 @@ from sfumato.options import Limit
 
 @dataclass(frozen=True)
 class KAnonymity(CheckedModel):
-    """Every class has at least `k` records.
+    """Every class has at least `k` records; where people have several records, `k` people.
 
-    Guarantee: an attacker who knows the quasi-identifying values of a person finds at least `k` records that fit. It
-    says nothing about sensitive values: a class may share one.
+    Guarantee: an attacker who knows the quasi-identifying values of a person finds at least `k` records that fit, which
+    belong to `k` people where the table names them (:class:`sfumato.Schema`, ``person``). A record that is picked among
+    them is that person's with a chance of ``1/k`` at most. It says nothing about sensitive values: a class may share
+    one.
 
     Parameters
     ----------
     k
         Smallest class size, a whole number ≥ 1.
+    shares
+        Whether, beside that, nobody may have more than ``1/k`` of the records of a class. False asks for `k` people
+        alone; the chance above is then the largest share of one person. Where everybody has one record it makes no
+        difference. None is True.
+
+    Notes
+    -----
+    The bound on shares implies that on people, and survives merging: who has at most ``1/k`` of the records of two
+    classes has at most that of both together.
 
     References
     ----------
-    L. Sweeney, "k-anonymity: a model for protecting privacy", 2002.
+    L. Sweeney, "k-anonymity: a model for protecting privacy", 2002. Counting people is (X, Y)-anonymity with the person
+    as Y (K. Wang, B. C. M. Fung, "Anonymizing sequential releases", KDD 2006); the bound on shares is ours.
     """
 
     k: Annotated[int, Limit(1)]
+    shares: bool | None = None
 
     name: ClassVar[str] = "k-anonymity"
     speaks_of: ClassVar = frozenset({"classes", "sizes", "marginals"})
     in_words: ClassVar[str] = "every person looks like at least {k} people of the table in what others may know"
 
     def holds(self, statistics: ClassStatistics) -> NDArray[np.bool_]:
-        """Tell for each class whether it has `k` records; bool (c,)."""
-        return statistics.sizes >= self.k
+        """Tell for each class whether it has `k` records, or people none of whom has too many; bool (c,)."""
+        large = statistics.sizes >= self.k
+        people = statistics.people
+        return large if people is None or self.shares is False else large & (people.most * self.k <= people.records)
 
     def achieved(self, statistics: ClassStatistics) -> Sequence[Achieved]:
-        """Return the size of the smallest class; infinite without classes."""
-        return [Achieved("k", float(statistics.sizes.min()) if statistics.count else math.inf)]
+        """Return the largest `k` that holds; infinite without classes."""
+        if not statistics.count:
+            return [Achieved("k", math.inf)]
+        people = statistics.people
+        limits = statistics.sizes if people is None or self.shares is False else people.records // people.most
+        return [Achieved("k", float(limits.min()))]
 
     @property
     def survives_suppression(self) -> bool:
@@ -58,11 +77,20 @@ class KAnonymity(CheckedModel):
         return self.k
 
     def rules(self, attributes: Sequence[str]) -> Sequence[Rule]:
-        """Return the only compiled rule."""
-        return [Rule(K_ANONYMITY, None, self.k)]
+        """Return a rule on sizes, and one on shares that counts where people have several records."""
+        shares = [] if self.shares is False else [Rule(LARGEST_SHARE, None, self.k)]
+        return [Rule(K_ANONYMITY, None, self.k), *shares]
 
     def explain(self, statistics: ClassStatistics) -> str | None:
-        """Say that there are fewer than `k` records, or None."""
-        if statistics.height >= self.k:
+        """Say that there are fewer than `k` records or people, or that somebody has too many records, or None."""
+        people = statistics.people
+        if statistics.height < self.k:
+            of_what = "record(s)" if people is None else "person(s)"
+            return f"{self.name} asks for k = {self.k}, but there are only {statistics.height} {of_what}; lower k"
+        if people is None or self.shares is False or people.most.max() * self.k <= people.records.sum():
             return None
-        return f"{self.name} asks for k = {self.k}, but there are only {statistics.height} record(s); lower k"
+        return (
+            f"{self.name} asks for k = {self.k}, but one person has {people.most.max():,} of {people.records.sum():,} "
+            f"records, more than 1 in {self.k}; lower k, allow that person to be suppressed, or ask for people alone "
+            "(shares=False)"
+        )

@@ -60,7 +60,7 @@ class RecursiveLDiversity(SensitiveModel):
 
         Cost O(z log z): counts are sorted inside the classes.
         """
-        tails = sizes - self._leading(counts)
+        tails = counts.masses(sizes) - self._leading(counts)
         measured = np.full(len(sizes), np.inf)
         np.divide(largest_counts(counts), tails, out=measured, where=distinct_values(counts) >= self.l)
         return measured

@@ -16,6 +16,7 @@ from sfumato.kernels.predicates import (
     DISTINCT,
     ENTROPY,
     K_ANONYMITY,
+    LARGEST_SHARE,
     PROBABILISTIC,
     RECURSIVE,
     T_BY_KIND,
@@ -46,6 +47,8 @@ class Traits:
         It reads the hierarchy of its attribute.
     leading : bool
         It needs room for as many counts as its second parameter says.
+    people : bool
+        It is about how many records people have; where everybody has one, it always holds.
     """
 
     lasting: bool = False
@@ -54,6 +57,7 @@ class Traits:
     mixing: bool = False
     tree: bool = False
     leading: bool = False
+    people: bool = False
 
 
 TRAITS: Mapping[int, Traits] = {
@@ -70,6 +74,7 @@ TRAITS: Mapping[int, Traits] = {
     BETA: Traits(relative=True),
     BETA_ENHANCED: Traits(relative=True),
     DELTA: Traits(relative=True),
+    LARGEST_SHARE: Traits(people=True),
 }
 
 

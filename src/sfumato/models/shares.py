@@ -28,6 +28,6 @@ def ratios(counts: SensitiveCounts, sizes: NDArray[np.int64]) -> NDArray[np.floa
 
     Products of integers are divided once, so that a ratio which is a short fraction is hit exactly.
     """
-    total = counts.totals.sum()
+    total = counts.height
     shares: NDArray[np.float64] = counts.counts * total / (counts.totals[counts.values] * sizes[class_of_pairs(counts)])
     return shares

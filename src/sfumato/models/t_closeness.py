@@ -34,7 +34,9 @@ class TCloseness(SensitiveModel):
     """The earth mover's distance from the values of every class to those of the table is at most `t`.
 
     Guarantee: finding a person's class moves the belief about the sensitive value by `t` at most, as a share of
-    probability times the distance that it moves. The whole table consists of the published records.
+    probability times the distance that it moves. The whole table consists of the published records. Where people have
+    several records, the distributions are of values that people have, each once for each person, so that who has many
+    values weighs more.
 
     Parameters
     ----------
@@ -69,7 +71,7 @@ class TCloseness(SensitiveModel):
 
     def measure(self, counts: SensitiveCounts, sizes: NDArray[np.int64]) -> NDArray[np.float64]:
         """Return the distance of each class to the whole table; float64 (c,)."""
-        return _MEASURES[distance_code(self._distance_code, counts)](counts, sizes)
+        return _MEASURES[distance_code(self._distance_code, counts)](counts, counts.masses(sizes))
 
     def rules(self, attributes: Sequence[str]) -> Sequence[Rule]:
         """Return one compiled rule per protected attribute; its distance is settled when the rules are compiled."""

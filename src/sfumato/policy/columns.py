@@ -28,6 +28,7 @@ def columns_of(schema: Schema) -> Columns:
         "sensitive": _described(schema.sensitive),
         "insensitive": schema.insensitive,
         "others": schema.others,
+        "person": schema.person,
     }
     with describing("columns"):
         return Columns.model_validate_json(as_json(columns))
@@ -49,6 +50,8 @@ def column_contradictions(said: Columns, schema: Schema) -> Iterator[str]:
             for name in named
             if name in found and not _alike(named[name], found[name])
         )
+    if said.person != read.person:
+        yield _other_names("person", *([name] if name else [] for name in (said.person, read.person)))
     known, kept = set(said.insensitive), set(read.insensitive)
     if not (known <= kept if said.others == "keep" else known == kept):
         yield _other_names("insensitive", list(said.insensitive), list(read.insensitive))

@@ -88,6 +88,7 @@ class Columns(PolicyPart):
     sensitive: ColumnSettings = Field(default_factory=dict)
     insensitive: tuple[str, ...] = ()
     others: Others = "error"
+    person: str | None = None
 
     def to_mapping(self) -> dict[str, Any]:
         """Return plain values, in the short form if columns have no settings."""
@@ -97,6 +98,7 @@ class Columns(PolicyPart):
             "sensitive": _short(self.sensitive),
             "insensitive": list(self.insensitive),
             "others": self.others,
+            "person": self.person,
         }
 
 

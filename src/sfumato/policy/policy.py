@@ -217,6 +217,7 @@ class Policy(PolicyPart):
             sensitive=sensitive,
             insensitive=self.columns.insensitive,
             others=self.columns.others,
+            person=self.columns.person,
         )
 
     def without_sensitive(self) -> Policy:
@@ -280,9 +281,9 @@ def _model_contradictions(mapping: Mapping[str, Any]) -> Iterator[Mistake]:
 def _named_twice(mapping: Mapping[str, Any]) -> Iterator[Mistake]:
     columns = mapping.get("columns")
     roles: dict[str, list[str]] = {}
-    for role in ("identifying", "quasi-identifying", "sensitive", "insensitive"):
+    for role in ("person", "identifying", "quasi-identifying", "sensitive", "insensitive"):
         names = columns.get(role) if isinstance(columns, Mapping) else None
-        for name in names if isinstance(names, (list, tuple, Mapping)) else ():
+        for name in names if isinstance(names, (list, tuple, Mapping)) else (names,):
             if isinstance(name, str):
                 roles.setdefault(name, []).append(role)
     for name, named in roles.items():

@@ -7,7 +7,7 @@ import platform
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from importlib.metadata import PackageNotFoundError, version
-from typing import Any
+from typing import Any, Literal
 
 from sfumato.errors import HierarchyError, VerificationError
 from sfumato.hierarchy import HierarchyTable
@@ -18,6 +18,8 @@ from sfumato.published import KINDS, PublishedTable
 from sfumato.table.schema import Attribute, Kind
 
 FORMAT = 2
+FORMAT_OF_PEOPLE = 3
+"""Of releases that promise something to people: an older program would count their records and call that enough."""
 RATINGS = "ratings"
 """The kind of a release that is no table of records; see :mod:`sfumato.release.ratings.description`."""
 
@@ -60,6 +62,9 @@ class Description:
         Name and parameters of every promised model.
     suppression_limit : float
         Fraction of the original records.
+    people : str or None
+        Whom the promises are about: None where every record is a person of its own. ``"audit"``: people may have
+        several records, and only the steward's audit file says who is who inside of a class.
     """
 
     kind: str
@@ -67,6 +72,7 @@ class Description:
     sensitive: Mapping[str, SensitiveDescription]
     models: tuple[Mapping[str, Any], ...]
     suppression_limit: float
+    people: Literal["audit"] | None = None
 
     def attributes(self) -> dict[str, Attribute]:
         """Return the schema entries of the sensitive columns."""
@@ -75,7 +81,7 @@ class Description:
     def to_dict(self, *, tables: Mapping[str, TableFacts]) -> dict[str, Any]:
         """Return the content of ``release.json``; `tables` describes the files."""
         return {
-            "format": FORMAT,
+            "format": FORMAT if self.people is None else FORMAT_OF_PEOPLE,
             "kind": self.kind,
             "tables": {name: asdict(facts) for name, facts in tables.items()},
             "structure": dict(self.structure),
@@ -85,6 +91,7 @@ class Description:
             },
             "models": [dict(model) for model in self.models],
             "suppression_limit": self.suppression_limit,
+            **({} if self.people is None else {"people": self.people}),
             "versions": versions(),
         }
 
@@ -200,7 +207,8 @@ def _in_this_format(content: Mapping[str, Any]) -> Mapping[str, Any]:
         raise VerificationError(
             "release.json: is of a release of ratings, which can be verified, but not used like this"
         )
-    if content["format"] != FORMAT or content["kind"] not in KINDS:
+    known = content["format"] == (FORMAT_OF_PEOPLE if "people" in content else FORMAT)
+    if not known or content["kind"] not in KINDS:
         raise VerificationError(
             "release.json: is of a format or kind that this version does not know; verify it with a newer sfumato"
         )
@@ -222,7 +230,14 @@ def _description(content: Mapping[str, Any]) -> Description:
         sensitive,
         tuple({**model, "name": _text(model["name"])} for model in models),
         _fraction(content["suppression_limit"]),
+        _people(content.get("people")),
     )
+
+
+def _people(given: Any) -> Literal["audit"] | None:
+    if given not in (None, "audit"):
+        raise ValueError
+    return None if given is None else "audit"
 
 
 def _entries(given: Any) -> list[Any]:

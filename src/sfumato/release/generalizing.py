@@ -18,13 +18,15 @@ from sfumato.published.checks.generalized import Verification
 from sfumato.published.checks.recount import verified
 from sfumato.randomness import permutation
 from sfumato.recoding import Recoding, recode_as_published
+from sfumato.release.audit import Audit
 from sfumato.release.describing import describe
+from sfumato.release.folding import solution_for_people
 from sfumato.release.loss_report import Report
 from sfumato.release.problem import problem_of
 from sfumato.release.release import Release
 from sfumato.release.suppression import settle_suppression
 from sfumato.release.task import STEPS, Task
-from sfumato.table.row_order import canonical_order, in_order
+from sfumato.table.row_order import canonical_order
 
 
 def generalized_release(task: Task, anonymizer: Anonymizer) -> Release:
@@ -32,7 +34,11 @@ def generalized_release(task: Task, anonymizer: Anonymizer) -> Release:
     task.step("encoding", 1)
     encoded = task.encoded()
     problem = problem_of(task, anonymizer, encoded)
-    partition = _solution(problem, task, anonymizer)
+    people = task.table.people
+    if people is None:
+        partition = _solution(problem, task, anonymizer)
+    else:
+        partition = solution_for_people(problem, people, task, lambda folded: _solution(folded, task, anonymizer))
     task.step("recoding", 3)
     beside = worth_starting(problem.threads, encoded.height)
     generalized, order = both(
@@ -43,7 +49,7 @@ def generalized_release(task: Task, anonymizer: Anonymizer) -> Release:
     published = task.engine.write(generalized, task.table, order, threads=problem.threads)
     task.step("verifying", 4)
     verification, losses = both(
-        lambda: verified(published, task.table, task.models),
+        lambda: verified(published, task.table, task.models, None if people is None else people[order]),
         lambda: measure_losses(generalized, k=smallest_allowed(task.models)),
         beside,
     )
@@ -51,7 +57,8 @@ def generalized_release(task: Task, anonymizer: Anonymizer) -> Release:
     report = _report(generalized, losses, verification, task)
     report = replace(report, notes=partition.notes, lower_bound=_least_loss(task, problem) if task.bound else None)
     task.step("done", STEPS)
-    return Release(published, report, describe(published, task, encoded), task.policy.published())
+    audit = None if people is None else Audit.of(partition.class_of[order], people[order], problem.seed)
+    return Release(published, report, describe(published, task, encoded), task.policy.published(), audit)
 
 
 def _least_loss(task: Task, problem: Problem) -> float | None:
@@ -65,8 +72,11 @@ def _solution(problem: Problem, task: Task, anonymizer: Anonymizer) -> Partition
     free = getattr(anonymizer, "order_free", False) and not problem.suppression_limit and not task.policy.refine
     if free:
         return _allowed_solution(problem, task, anonymizer)
+    if problem.table.people is not None:
+        # People already stand in an order that owes nothing to that of the input.
+        return _allowed_solution(problem, task, anonymizer)
     order = canonical_order(problem.table, task.table)
-    ordered = replace(problem, table=in_order(problem.table, order))
+    ordered = replace(problem, table=problem.table.take(order))
     return _allowed_solution(ordered, task, anonymizer).put_back(order)
 
 
@@ -126,4 +136,5 @@ def _report(
         purpose=task.policy.purpose,
         recipient=task.policy.recipient,
         publishes_means=any(column.form is Form.MEAN for column in generalized.columns),
+        counts="records" if task.table.people is None else "people",
     )

@@ -5,12 +5,13 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 from sfumato.metrics import Losses
 from sfumato.numbers import percent
 from sfumato.published import PublishedTable
 from sfumato.published.checks.generalized import Verification
+from sfumato.published.checks.people import PeopleFound
 from sfumato.release.report_lines import occasion_lines, promise_lines, record_line, section
 
 WITHHELD = "Non-uniform entropy, ILoss and squared error are left out: they depend on values that the classes hide."
@@ -38,6 +39,8 @@ class Report:
         out of its folder.
     purpose, recipient : str or None
         What the release is for and who gets it, as the policy says.
+    counts : str
+        What the promises and the risks count: ``"records"``, each of them a person of its own, or ``"people"``.
     publishes_means : bool
         Whether some attribute is published as class means, which do not show how far a class reaches.
     lower_bound : float or None
@@ -58,6 +61,7 @@ class Report:
     purpose: str | None = None
     recipient: str | None = None
     publishes_means: bool = False
+    counts: Literal["records", "people"] = "records"
     lower_bound: float | None = None
 
     def for_release(self) -> Report:
@@ -65,19 +69,33 @@ class Report:
 
         It leaves out the lower bound and what depends on values that the classes hide: an attacker who knows all
         records but one could try every value for that one, and see which gives the same non-uniform entropy, ILoss or
-        squared error. The other losses can be worked out from the published table, or are rounded.
+        squared error. The other losses can be worked out from the published table, or are rounded. What was counted of
+        people, who are not in the table, is left out as well.
         """
         kept = dataclasses.replace(self.losses, entropy=None, iloss=None, squared_error=None, classification=None)
-        return dataclasses.replace(self, losses=kept, notes=(WITHHELD,), lower_bound=None)
+        shown = self.verification.without_people() if self.counts == "people" else self.verification
+        return dataclasses.replace(self, losses=kept, verification=shown, notes=(WITHHELD,), lower_bound=None)
 
     @property
-    def highest_risk(self) -> float:
-        """Prosecutor risk: chance to pick the right record of a person who is known to be in the table."""
+    def people(self) -> PeopleFound | None:
+        """The people of the published table, where they were counted and may be shown."""
+        return self.verification.people
+
+    @property
+    def highest_risk(self) -> float | None:
+        """Prosecutor risk: highest chance that a record which fits a person of the table is that person's.
+
+        None where the promises are about people, and this edition does not count them.
+        """
+        if self.counts == "people":
+            return None if self.people is None else self.people.largest_share
         return 1.0 / self.smallest_class
 
     @property
-    def average_risk(self) -> float:
-        """Mean of that chance over all published records: classes ÷ records."""
+    def average_risk(self) -> float | None:
+        """Mean of that chance over all published records, or over all people: classes ÷ records, or ÷ people."""
+        if self.counts == "people":
+            return None if self.people is None else self.classes / self.people.people
         return self.classes / self.published
 
     def to_dict(self) -> dict[str, Any]:
@@ -98,10 +116,8 @@ class Report:
                 "largest": self.largest_class,
                 "average": round(self.published / self.classes, 6),
             },
-            "risk": {
-                "highest_prosecutor": round(self.highest_risk, 6),
-                "average_prosecutor": round(self.average_risk, 6),
-            },
+            **({} if self.people is None else {"people": self.people.to_dict()}),
+            **self._risks(),
             "losses": loss_figures(self.losses, self.digits),
             **({} if self.lower_bound is None else {"lower_bound": {"normalized_ncp": round(self.lower_bound, 6)}}),
             "verification": self.verification.to_dict(),
@@ -126,9 +142,9 @@ class Report:
                 f"Anonymizer   {self.anonymizer}",
                 f"Classes      {self.classes:,}; smallest {self.smallest_class:,}, "
                 f"average {self.published / self.classes:,.1f}, largest {self.largest_class:,}",
-                f"Risk         highest {percent(self.highest_risk, 3)}, average {percent(self.average_risk, 3)} "
-                "(to re-identify somebody who is known to be in the table)",
-                "Promises     recounted from the published table",
+                *([f"People       {self.people}"] if self.people else []),
+                self._risk_line(),
+                self._source_of_promises(),
                 *promise_lines(self.verification),
                 "Losses",
                 *("  " + line for line in self.losses.lines(self.digits)),
@@ -137,6 +153,27 @@ class Report:
                 *section("Limits", PublishedTable.limits),
             ]
         )
+
+    def _risks(self) -> dict[str, Any]:
+        if self.highest_risk is None or self.average_risk is None:
+            return {}
+        risks = {"highest_prosecutor": self.highest_risk, "average_prosecutor": self.average_risk}
+        return {"risk": {"of": self.counts, **{name: round(risk, 6) for name, risk in risks.items()}}}
+
+    def _risk_line(self) -> str:
+        if self.highest_risk is None or self.average_risk is None:
+            return "Risk         not counted here: people may have several records, and who is who is not published"
+        return (
+            f"Risk         of {self.counts}: highest {percent(self.highest_risk, 3)}, average "
+            f"{percent(self.average_risk, 3)} (to re-identify somebody who is known to be in the table)"
+        )
+
+    def _source_of_promises(self) -> str:
+        if self.counts == "records":
+            return "Promises     recounted from the published table"
+        if self.people is None:
+            return "Promises     about people; only who holds the audit file can recount them"
+        return "Promises     about people; recounted from the published table and the audit file"
 
     def _distance_from_best(self) -> list[str]:
         if self.lower_bound is None:

@@ -12,11 +12,12 @@ from sfumato.published.checks.generalized import Verification
 from sfumato.published.checks.recount import verified
 from sfumato.recoding import Recoding
 from sfumato.release.describing import describe
+from sfumato.release.folding import folding_problems
 from sfumato.release.kind_report import KindReport
 from sfumato.release.problem import problems_in
 from sfumato.release.release import Release
 from sfumato.release.task import STEPS, Task
-from sfumato.table.row_order import canonical_order, in_order
+from sfumato.table.row_order import canonical_order
 
 
 def published_release(task: Task, publisher: Publisher) -> Release:
@@ -32,11 +33,11 @@ def published_release(task: Task, publisher: Publisher) -> Release:
     task.step("encoding", 1)
     encoded = task.encoded()
     fits = partial(publisher.check, encoded, task.models)
-    raise_all(PolicyError, [*_meaningless(task, publisher), *problems_in(fits)])
+    raise_all(PolicyError, [*folding_problems(task), *_meaningless(task, publisher), *problems_in(fits)])
     task.step("publishing", 2)
     order = canonical_order(encoded, task.table)
     ordered = replace(task.table, frame=task.table.frame[order])
-    publication = publisher.publish(task.problem(in_order(encoded, order)), ordered)
+    publication = publisher.publish(task.problem(encoded.take(order)), ordered)
     task.step("verifying", 4)
     verification = verified(publication.published, task.table, task.models)
     report = _report(publication, verification, task)

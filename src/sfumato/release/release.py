@@ -11,6 +11,7 @@ import polars as pl
 
 from sfumato.errors import PolicyError
 from sfumato.published import Published
+from sfumato.release.audit import Audit
 from sfumato.release.description import Description
 from sfumato.release.folder import MARK, whole_folder
 from sfumato.release.kind_report import KindReport
@@ -36,12 +37,16 @@ class Release:
         What a verifier needs to know.
     policy : str
         The policy as TOML, in the edition that may be published.
+    audit : Audit or None
+        Who is who inside of each class, where people have several records. It is the steward's, and no part of the
+        folder.
     """
 
     published: Published
     report: Report | KindReport
     description: Description
     policy: str
+    audit: Audit | None = None
 
     def __repr__(self) -> str:
         """Count the published records and name the promises."""
@@ -68,7 +73,14 @@ class Release:
             raise PolicyError(f"data: this release has several tables; take them from .tables, which holds {names}")
         return first
 
-    def save(self, folder: str | Path, *, format: Format = "csv", overwrite: bool = False) -> Path:
+    def save(
+        self,
+        folder: str | Path,
+        *,
+        format: Format = "csv",
+        overwrite: bool = False,
+        audit: str | Path | None = None,
+    ) -> Path:
         """Write the release folder: its tables, ``release.json``, ``policy.toml``, ``report.json``, ``report.txt``.
 
         The folder appears whole or not at all: it is written beside its place and moved there in one rename.
@@ -81,6 +93,9 @@ class Release:
             Of the files that hold the tables.
         overwrite
             Replace a release that is already there. Anything else is never replaced.
+        audit
+            Where to write the file with which people can be recounted; keep it private. None: beside the folder, as
+            :func:`audit_file` names it. Nothing is written where every record is a person of its own.
 
         Returns
         -------
@@ -104,7 +119,15 @@ class Release:
             _write_json(part / "report.json", report.to_dict())
             (part / "report.txt").write_text(f"{report}\n", encoding="utf-8")
             (part / FILE).write_text(self.policy, encoding="utf-8")
+            if self.audit is not None:
+                private = audit_file(target) if audit is None else Path(audit)
+                self.audit.save(private, part / facts["data"].file)
         return target
+
+
+def audit_file(folder: Path) -> Path:
+    """Return where the audit file of a release folder lies unless it is said otherwise: beside it."""
+    return folder.with_name(f"{folder.name}.audit.json")
 
 
 def _write_json(path: Path, content: dict[str, Any]) -> None:

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from sfumato.anonymizers.protocol import Problem
 from sfumato.classes.partition import Partition
-from sfumato.classes.statistics import class_statistics
+from sfumato.classes.people import statistics_of
 from sfumato.errors import UnsatisfiableError
 from sfumato.kernels.boxes import class_boxes
 from sfumato.models.says import says, smallest_allowed
@@ -116,7 +116,6 @@ def _may_be_published(partition: Partition, problem: Problem, recoding: Recoding
     if not models:
         return True
     # Stars are one class beside the others, which comes first.
-    table = problem.table
     class_of = partition.class_of + np.int32(starred)
-    statistics = class_statistics(class_of, partition.count + starred, table.sensitive_codes, table.sensitive)
+    statistics = statistics_of(problem.table, class_of, partition.count + starred)
     return all(bool(model.holds(statistics).all()) for model in models)

@@ -11,14 +11,18 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from sfumato.errors import SfumatoError, VerificationError
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.errors import InputError, SfumatoError, VerificationError
 from sfumato.models.checks import Check, Outcome
 from sfumato.published import Published
-from sfumato.published.checks.generalized import Verification
+from sfumato.published.checks.generalized import Attested, Verification
 from sfumato.published.checks.recount import recount
 from sfumato.published.checks.suppression import suppression_check
 from sfumato.published.roles import roles_of
 from sfumato.release.agreement import policy_checks, table_differences
+from sfumato.release.audit import Audit
 from sfumato.release.description import Description, build_model, is_of_ratings
 from sfumato.release.opening import mark_of, opened_folder
 from sfumato.release.policy_text import PublishedPolicy
@@ -28,13 +32,16 @@ if TYPE_CHECKING:
     from sfumato.release.ratings.release import RatingRelease
 
 
-def verify(release: str | Path | Release | RatingRelease) -> Verification:
+def verify(release: str | Path | Release | RatingRelease, *, audit: str | Path | None = None) -> Verification:
     """Recount every promise of a release from its published data.
 
     Parameters
     ----------
     release
         A release folder, or a release in memory; also of ratings.
+    audit
+        The steward's audit file of a release about people who have several records. With it people are recounted;
+        without it they are attested by whoever made the release, and no promise is said to hold.
 
     Returns
     -------
@@ -50,13 +57,14 @@ def verify(release: str | Path | Release | RatingRelease) -> Verification:
         When the folder is no release or is damaged so that nothing can be counted.
     """
     if isinstance(release, Release):
-        return _recount(release.published, release.description, PublishedPolicy(release.policy), ())
+        people = None if release.audit is None else release.audit.pseudonyms
+        return _recount(release.published, release.description, PublishedPolicy(release.policy), (), people)
     if not isinstance(release, (str, os.PathLike)):
         from sfumato.release.ratings.verify import verify_ratings
 
         return verify_ratings(release)
     try:
-        return _recount_folder(Path(release))
+        return _recount_folder(Path(release), None if audit is None else Path(audit))
     except VerificationError:
         raise
     except SfumatoError as error:
@@ -67,7 +75,7 @@ def verify(release: str | Path | Release | RatingRelease) -> Verification:
         raise VerificationError(f"{release}: cannot be read ({reason})") from None
 
 
-def _recount_folder(folder: Path) -> Verification:
+def _recount_folder(folder: Path, audit: Path | None) -> Verification:
     mark = mark_of(folder)
     if is_of_ratings(mark):
         from sfumato.release.ratings.verify import verify_rating_folder
@@ -75,14 +83,29 @@ def _recount_folder(folder: Path) -> Verification:
         return verify_rating_folder(folder, mark)
     opened = opened_folder(folder, mark)
     published, integrity = opened.read()
-    return _recount(published, opened.description, opened.policy, integrity)
+    people = None
+    if audit is not None:
+        if opened.description.people is None:
+            raise InputError(
+                f"{audit.name}: every record of this release is a person of its own; leave the audit file out"
+            )
+        people = Audit.read(audit, folder / opened.files["data"].file).pseudonyms
+    return _recount(published, opened.description, opened.policy, integrity, people)
 
 
 def _recount(
-    published: Published, description: Description, policy: PublishedPolicy, first: tuple[Check, ...]
+    published: Published,
+    description: Description,
+    policy: PublishedPolicy,
+    first: tuple[Check, ...],
+    people: NDArray[np.int32] | None = None,
 ) -> Verification:
     built = [(entry, build_model(entry)) for entry in description.models]
-    counted = recount(published, [model for _, model in built if model is not None], description.attributes())
+    known = [model for _, model in built if model is not None]
+    whom: NDArray[np.int32] | Attested | None = people
+    if people is None and description.people is not None:
+        whom = "attested"
+    counted = recount(published, known, description.attributes(), whom)
     unknown = tuple(
         Check(f"model {entry.get('name')}", Outcome.UNDECIDABLE, detail="this version does not know the model")
         for entry, model in built

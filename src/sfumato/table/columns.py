@@ -47,6 +47,16 @@ def kept_column(column: pl.Series, reading: ValueReading) -> pl.Series:
     return clean(column, strip=True) if reading.is_text and reading.strip else column
 
 
+def with_missing(column: pl.Series, reading: ValueReading) -> pl.Series:
+    """Return a column that was kept as it is without the texts, and the NaN, that stand for a missing value."""
+    if column.dtype.is_float():
+        return column.fill_nan(None)
+    if not (reading.is_text and _is_text(column)):
+        return column
+    texts = column.cast(pl.String)
+    return texts.set(texts.is_in(list(reading.missing)).fill_null(True), None)
+
+
 def typed_column(column: pl.Series, kind: Kind | None, reading: ValueReading) -> tuple[pl.Series, Kind]:
     """Return a column as one of the types that a table may hold, and its kind.
 

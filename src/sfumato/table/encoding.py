@@ -8,7 +8,7 @@ value is a value of its own and has the largest code of its attribute.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import polars as pl
@@ -82,6 +82,45 @@ class EncodedAttribute:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
+class ValueSets:
+    """Sets of codes of one attribute.
+
+    Attributes
+    ----------
+    starts : numpy.ndarray
+        int64 (b + 1,): set ``i`` owns entries ``starts[i] .. starts[i+1]-1`` of `codes`.
+    codes : numpy.ndarray
+        int64: rising inside each set.
+    """
+
+    starts: NDArray[np.int64]
+    codes: NDArray[np.int64]
+
+    def codes_of(self, sets: NDArray[np.integer]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Return the codes of all given sets, one after the other, and the place of the set behind each; int64."""
+        lengths = np.diff(self.starts)[sets]
+        owner = np.repeat(np.arange(len(sets)), lengths)
+        first = np.append(0, np.cumsum(lengths)[:-1])
+        return self.codes[np.arange(len(owner)) + (self.starts[:-1][sets] - first)[owner]], owner
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class PeopleOfTable:
+    """What a table says of people when each of its records stands for all records of one person.
+
+    Attributes
+    ----------
+    records : numpy.ndarray
+        int64 (n,): how many records each person has.
+    sets : tuple of ValueSets
+        For each sensitive attribute: the codes that each of its set numbers stands for.
+    """
+
+    records: NDArray[np.int64]
+    sets: tuple[ValueSets, ...]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
 class EncodedTable:
     """Integer view of a table: all that anonymizers see.
 
@@ -97,17 +136,25 @@ class EncodedTable:
         Sensitive attributes in declared order, length s.
     sensitive_codes : numpy.ndarray
         Same kinds of dtype, (n, s), row-major.
+    people : PeopleOfTable or None
+        Where records are people: `sensitive_codes` are then numbers of sets of codes. None: one code each.
     """
 
     attributes: tuple[EncodedAttribute, ...]
     codes: NDArray[np.unsignedinteger]
     sensitive: tuple[EncodedAttribute, ...]
     sensitive_codes: NDArray[np.unsignedinteger]
+    people: PeopleOfTable | None = None
 
     @property
     def height(self) -> int:
         """Number of records n."""
         return len(self.codes)
+
+    def take(self, rows: NDArray[np.integer]) -> EncodedTable:
+        """Return the table of some records, in that order."""
+        people = self.people and replace(self.people, records=self.people.records[rows])
+        return replace(self, codes=self.codes[rows], sensitive_codes=self.sensitive_codes[rows], people=people)
 
 
 def encode(table: Table, *, order: Order = "frequency") -> EncodedTable:

@@ -11,11 +11,12 @@ import polars as pl
 
 from sfumato.errors import InputError, PolicyError, SchemaError, SfumatoError, raise_all
 from sfumato.parallel import each, worth_starting
-from sfumato.table.columns import ValueReading, kept_column, typed_column
+from sfumato.table.columns import ValueReading, kept_column, typed_column, with_missing
 from sfumato.table.csv_format import CsvFormat
 from sfumato.table.csv_source import csv_source
 from sfumato.table.frame_source import frame_source, parquet_source
 from sfumato.table.header import Header, checked_header
+from sfumato.table.person_column import number_people
 from sfumato.table.problems import raise_together
 from sfumato.table.roles import assign_roles
 from sfumato.table.schema import Attribute, Kind, Schema
@@ -191,14 +192,16 @@ def open_source(source: object, layout: CsvFormat) -> TableSource:
 def _table(source: TableSource, header: Header, schema: Schema, reading: ValueReading, label: str) -> Table:
     assignment = assign_roles(header, schema)
     errors = list(assignment.errors)
-    frame, kinds = pl.DataFrame(), dict[str, Kind]()
+    frame, kinds, people = pl.DataFrame(), dict[str, Kind](), None
     try:
         columns = source.read(assignment.kept) if assignment.kept else []
         frame, kinds = _typed(columns, {**schema.quasi_identifying, **schema.sensitive}, reading)
+        if schema.person is not None and schema.person in frame.columns:
+            people = number_people(with_missing(frame.drop_in_place(schema.person), reading))
     except SfumatoError as error:
         errors.append(error)
     raise_together(errors)
-    return Table(frame, assignment.schema, kinds, label)
+    return Table(frame, assignment.schema, kinds, label, people)
 
 
 def _typed(

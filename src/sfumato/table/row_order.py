@@ -9,7 +9,6 @@ records of any set of them are a fair sample of it. The hash depends on the numb
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -80,11 +79,6 @@ def canonical_order(encoded: EncodedTable, table: Table | None = None) -> NDArra
 def hash_order(codes: NDArray[np.unsignedinteger]) -> NDArray[np.int64]:
     """Order rows by hash, then by codes; equal ones keep their order; int64 (n,)."""
     return _settled(_sorted_inside(_unsorted(len(codes)), content_hash(codes)), codes).order
-
-
-def in_order(encoded: EncodedTable, order: NDArray[np.int64]) -> EncodedTable:
-    """Return the same table with its records in another order."""
-    return replace(encoded, codes=encoded.codes[order], sensitive_codes=encoded.sensitive_codes[order])
 
 
 class _Rows(NamedTuple):

@@ -17,6 +17,7 @@ Others = Literal["error", "drop", "keep"]
 class Role(StrEnum):
     """What an attribute means for privacy. Every column has exactly one."""
 
+    PERSON = "person"
     IDENTIFYING = "identifying"
     QUASI_IDENTIFYING = "quasi-identifying"
     SENSITIVE = "sensitive"
@@ -124,6 +125,9 @@ class Schema:
         Columns that are published unchanged.
     others
         What happens to columns that have no role: ``"error"`` (all of them are listed), ``"drop"`` or ``"keep"``.
+    person
+        The column that says who a record is about, where people have several records; always removed, but people are
+        counted by it. Who has no value in it is a person of its own. None: every record is another person.
 
     Raises
     ------
@@ -136,6 +140,7 @@ class Schema:
     sensitive: Mapping[str, Attribute] = field(default_factory=dict)
     insensitive: tuple[str, ...] = ()
     others: Others = "error"
+    person: str | None = None
 
     def __init__(
         self,
@@ -145,6 +150,7 @@ class Schema:
         identifying: Sequence[str] = (),
         insensitive: Sequence[str] = (),
         others: Others = "error",
+        person: str | None = None,
     ) -> None:
         problems: list[str] = []
         quasi = _attributes(quasi_identifying, "quasi_identifying", problems)
@@ -157,21 +163,28 @@ class Schema:
             ("sensitive", private),
             ("insensitive", _names(insensitive, "insensitive", problems)),
             ("others", others),
+            ("person", person),
         ):
             object.__setattr__(self, name, value)
         if others not in ("error", "drop", "keep"):
             problems.append("others must be 'error', 'drop' or 'keep'")
+        if person is not None and not isinstance(person, str):
+            problems.append("person must be the name of a column")
+            object.__setattr__(self, "person", None)
         problems.extend(self._double_roles())
         raise_all(SchemaError, problems)
 
     def __hash__(self) -> int:
         """Hash by value; mappings count with their order."""
-        return hash((self.identifying, tuple(self.quasi_identifying.items()), tuple(self.sensitive.items())))
+        return hash(
+            (self.person, self.identifying, tuple(self.quasi_identifying.items()), tuple(self.sensitive.items()))
+        )
 
     @property
     def roles(self) -> dict[str, Role]:
-        """Role of every named column, in the order identifying, quasi-identifying, sensitive, insensitive."""
+        """Role of every named column, in the order person, identifying, quasi-identifying, sensitive, insensitive."""
         return {
+            **dict.fromkeys([self.person] if self.person is not None else [], Role.PERSON),
             **dict.fromkeys(self.identifying, Role.IDENTIFYING),
             **dict.fromkeys(self.quasi_identifying, Role.QUASI_IDENTIFYING),
             **dict.fromkeys(self.sensitive, Role.SENSITIVE),
@@ -181,6 +194,7 @@ class Schema:
     def _double_roles(self) -> list[str]:
         named: dict[str, list[str]] = {}
         for role, names in (
+            ("person", () if self.person is None else (self.person,)),
             ("identifying", self.identifying),
             ("quasi-identifying", self.quasi_identifying),
             ("sensitive", self.sensitive),

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from sfumato.errors import InputError, SchemaError, raise_all
 from sfumato.table.kinds import is_measured
@@ -28,6 +30,9 @@ class Table:
         Kind of every quasi-identifying and sensitive column, as declared or as read off the column.
     source : str
         What messages call the table: the file's name, or ``"table"``.
+    people : numpy.ndarray or None
+        int32 (n,): a number for the person behind each record, where the schema names a person column. The numbers mean
+        nothing else; the column itself is gone.
 
     Raises
     ------
@@ -41,6 +46,7 @@ class Table:
     schema: Schema
     kinds: dict[str, Kind]
     source: str = "table"
+    people: NDArray[np.int32] | None = None
 
     def __post_init__(self) -> None:
         """Check frame, roles and kinds against each other."""
@@ -55,7 +61,13 @@ class Table:
             for name, kind in self.kinds.items()
             if name in self.frame.columns and not _suits(self.frame.schema[name], kind)
         )
+        if self.schema.person is not None and (self.people is None or len(self.people) != self.frame.height):
+            problems.append(f"column {self.schema.person!r} says who people are, but has not been read")
         raise_all(SchemaError, problems)
+
+    def take(self, rows: NDArray[np.integer]) -> Table:
+        """Return the table of some records, in that order."""
+        return replace(self, frame=self.frame[rows], people=None if self.people is None else self.people[rows])
 
     def __repr__(self) -> str:
         """Name the table and count its records and columns; no value is shown."""

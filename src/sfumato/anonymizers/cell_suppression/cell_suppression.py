@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from numbers import Real
 from types import MappingProxyType
 from typing import ClassVar, Literal
@@ -204,7 +204,7 @@ class _Solver:
 def _restricted(table: EncodedTable, rows: NDArray[np.int64]) -> EncodedTable:
     if len(rows) == table.height:
         return table
-    return replace(table, codes=table.codes[rows], sensitive_codes=table.sensitive_codes[rows])
+    return table.take(rows)
 
 
 def _weight_problems(importance: object) -> list[str]:

@@ -22,7 +22,7 @@ from sfumato.anonymizers.feasibility import FeasibleProblem
 from sfumato.anonymizers.partwise import BlockSize, Partwise
 from sfumato.anonymizers.protocol import Problem
 from sfumato.classes.partition import Partition
-from sfumato.classes.statistics import class_statistics
+from sfumato.classes.people import statistics_of
 from sfumato.errors import PolicyError, raise_all
 from sfumato.kernels.boxes import class_boxes
 from sfumato.kernels.clustering.similarity import Progressed, grow_similar, nearest_classes
@@ -231,9 +231,7 @@ def _suppressed(
     kept[order[:further]] = kept[-1] = False
     number = np.where(kept, np.cumsum(kept) - 1, -1).astype(np.int32)
     remaining = number[class_of]
-    statistics = class_statistics(
-        remaining, count - further, problem.table.sensitive_codes, problem.table.sensitive
-    )  # fmt: skip
+    statistics = statistics_of(problem.table, remaining, count - further)
     holding = all(bool(model.holds(statistics).all()) for model in problem.models)
     return (remaining, count - further) if holding else None
 

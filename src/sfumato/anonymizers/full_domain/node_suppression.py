@@ -15,7 +15,7 @@ from sfumato.classes.statistics import SensitiveCounts
 from sfumato.hierarchy.lattice import Levels
 from sfumato.kernels.full_domain.full_domain import judged, smallest_class, value_totals
 from sfumato.kernels.predicates import RuleArrays
-from sfumato.models.compiled import CompiledRules, compile_rules, rule_arrays
+from sfumato.models.compiled import CompiledRules, compile_rules, rule_arrays, rules_of
 from sfumato.models.protocol import PrivacyModel, Rule
 from sfumato.models.rule_traits import lasting, relative, ruled, smallest
 
@@ -197,8 +197,7 @@ class SuppressionRule:
 def suppression_rule(problem: Problem) -> SuppressionRule:
     """Compile the models of a problem. Cost O(n)."""
     rules = compile_rules(problem.models, problem.table)
-    names = [attribute.name for attribute in problem.table.sensitive]
-    sources = tuple(rule for model in problem.models for rule in model.rules(names))
+    sources = tuple(rules_of(problem.models, problem.table))
     used = {rule.attribute for rule in sources}
     sensitive = {name: counts for name, counts in rules.whole.sensitive.items() if name in used}
     size = smallest(rules.arrays)

@@ -12,8 +12,8 @@ from sfumato.anonymizers.feasibility import FeasibleProblem
 from sfumato.anonymizers.protocol import Problem
 from sfumato.anonymizers.selection import least_loss
 from sfumato.classes.partition import Partition
+from sfumato.classes.people import statistics_of
 from sfumato.classes.regions import Regions
-from sfumato.classes.statistics import class_statistics
 from sfumato.errors import UnsatisfiableError
 from sfumato.hierarchy.lattice import Levels
 from sfumato.hierarchy.lattice_search import LatticeSearch
@@ -117,11 +117,10 @@ def _failing(
     start: FeasibleProblem, class_of: NDArray[np.int32], among: NDArray[np.bool_], kept: NDArray[np.bool_]
 ) -> NDArray[np.bool_]:
     """Tell which of the kept classes break a model in the table of the kept classes; bool (kept classes,)."""
-    table = start.problem.table
     number = np.where(kept, np.cumsum(kept, dtype=np.int32) - 1, np.int32(-1)).astype(np.int32)
     count = int(kept.sum())
     published = np.where(among, number[class_of], np.int32(-1)).astype(np.int32)
-    statistics = class_statistics(published, count, table.sensitive_codes, table.sensitive)
+    statistics = statistics_of(start.problem.table, published, count)
     failing = np.zeros(count, dtype=np.bool_)
     for model in start.problem.models:
         failing |= ~model.holds(statistics)

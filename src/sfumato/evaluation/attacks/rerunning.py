@@ -12,7 +12,7 @@ from sfumato.models import known_model
 from sfumato.models.protocol import PrivacyModel
 from sfumato.progress import Progress, silent
 from sfumato.table.encoding import EncodedTable
-from sfumato.table.row_order import canonical_order, in_order
+from sfumato.table.row_order import canonical_order
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -66,6 +66,6 @@ def rerun(solver: Solver, task: RerunTask) -> Partition | None:
         if getattr(solver, "order_free", False) and not task.suppression_limit:
             return solver.solve(task)
         order = canonical_order(task.table)
-        return solver.solve(replace(task, table=in_order(task.table, order))).put_back(order)
+        return solver.solve(replace(task, table=task.table.take(order))).put_back(order)
     except UnsatisfiableError:
         return None

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
+from sfumato.classes.people import counted_people
 from sfumato.classes.statistics import ClassStatistics, class_statistics
 from sfumato.errors import VerificationError, raise_all
 from sfumato.models.checks import Check as Check
@@ -17,6 +19,7 @@ from sfumato.models.checks import promise_words
 from sfumato.models.protocol import PrivacyModel
 from sfumato.models.says import speak_of
 from sfumato.numbers import counted, plural
+from sfumato.published.checks.people import ATTESTED, PeopleFound, attested_checks
 from sfumato.published.checks.rows import group_rows
 from sfumato.published.checks.values import numbered_values
 from sfumato.published.roles import Roles
@@ -26,6 +29,8 @@ from sfumato.table.reading import read_table
 from sfumato.table.schema import Attribute, Kind, Schema
 from sfumato.table.table import Table
 from sfumato.table.text_order import FEW
+
+Attested = Literal["attested"]
 
 LONG_TEXT = 16
 """From this many bytes on, comparing the texts of a column is faster than numbering them."""
@@ -44,6 +49,8 @@ class Verification:
         What the groups are called.
     roles : Roles or None
         The role of every published column, as the release itself says; None if no columns were judged.
+    people : PeopleFound or None
+        The people of the classes, where records of one person are known to be.
     """
 
     checks: tuple[Check, ...]
@@ -51,6 +58,7 @@ class Verification:
     classes: int
     unit: str = "equivalence class"
     roles: Roles | None = None
+    people: PeopleFound | None = None
 
     @property
     def ok(self) -> bool:
@@ -59,6 +67,13 @@ class Verification:
             check.outcome is Outcome.HOLDS or (check.outcome is Outcome.UNDECIDABLE and not check.required)
             for check in self.checks
         )
+
+    def without_people(self) -> Verification:
+        """Return the edition of somebody who cannot tell who is who: no promise is said to hold."""
+        checks = tuple(
+            Check(check.promise, Outcome.UNDECIDABLE, detail=ATTESTED, required=False) for check in self.checks
+        )
+        return replace(self, checks=checks, people=None)
 
     def raise_if_broken(self) -> None:
         """Raise VerificationError naming every broken promise."""
@@ -77,6 +92,7 @@ class Verification:
             "ok": self.ok,
             "records": self.records,
             plural(self.unit.rpartition(" ")[2]): self.classes,
+            **({"people": self.people.to_dict()} if self.people else {}),
             **({"roles": self.roles.to_dict()} if self.roles else {}),
             "checks": [
                 {
@@ -93,7 +109,8 @@ class Verification:
         """Return the roles, and one line per promise."""
         counts = f"{counted(self.records, 'record')} in {counted(self.classes, self.unit)}"
         roles = self.roles.lines() if self.roles else []
-        return "\n".join([counts, *(f"  {line}" for line in (*roles, *self.checks))])
+        people = [self.people] if self.people else []
+        return "\n".join([counts, *(f"  {line}" for line in (*people, *roles, *self.checks))])
 
 
 def _said(check: Check) -> str:
@@ -105,6 +122,7 @@ def verify_table(
     quasi_identifying: Sequence[str],
     sensitive: Mapping[str, Attribute],
     models: Sequence[PrivacyModel],
+    people: NDArray[np.int32] | Attested | None = None,
 ) -> Verification:
     """Group equal published quasi-identifying values and recount every model.
 
@@ -118,6 +136,9 @@ def verify_table(
         Sensitive columns with their kinds and hierarchies.
     models
         What was promised.
+    people
+        int32 (n,): numbers of people, which tell apart those of one class, where the promises are about people; or
+        ``"attested"`` where it is not known who is who. None: every record is another person.
 
     Returns
     -------
@@ -129,9 +150,13 @@ def verify_table(
     Cost O(n · q). Suppressed records that are published as ``*`` are one class and must satisfy the models too.
     """
     looked_at = bool(speak_of("values", models))
-    statistics = published_statistics(data, quasi_identifying, sensitive, values=looked_at)
+    numbers = None if isinstance(people, str) else people
+    statistics = published_statistics(data, quasi_identifying, sensitive, values=looked_at, people=numbers)
+    if isinstance(people, str):
+        return Verification(attested_checks(models, statistics), statistics.height, statistics.count)
     checks = tuple(_check(model, statistics) for model in models)
-    return Verification(checks, statistics.height, statistics.count)
+    records = statistics.height if statistics.people is None else int(statistics.people.records.sum())
+    return Verification(checks, records, statistics.count, people=PeopleFound.of(statistics))
 
 
 def published_statistics(
@@ -140,16 +165,21 @@ def published_statistics(
     sensitive: Mapping[str, Attribute],
     *,
     values: bool = False,
+    people: NDArray[np.int32] | None = None,
 ) -> ClassStatistics:
-    """Return class statistics of a published table from its values alone; with `values`, also those of each class."""
+    """Return class statistics of a published table from its values alone; with `values`, also those of each class.
+
+    Where `people` are numbered, int32 (n,), people count, not records.
+    """
     quasi, private = _parts(data, quasi_identifying, sensitive)
     class_of, count = group_rows(quasi)
     published = numbered_values(quasi, class_of, count) if values else None
-    if private is None:
-        nothing = np.empty((len(class_of), 0), dtype=np.uint8)
-        return replace(class_statistics(class_of, count, nothing, ()), published=published)
-    encoded = encode(private, order="name")
-    return replace(class_statistics(class_of, count, encoded.codes, encoded.attributes), published=published)
+    encoded = None if private is None else encode(private, order="name")
+    attributes = () if encoded is None else encoded.attributes
+    codes = np.empty((len(class_of), 0), dtype=np.uint8) if encoded is None else encoded.codes
+    if people is None:
+        return replace(class_statistics(class_of, count, codes, attributes), published=published)
+    return replace(counted_people(class_of, count, people, codes, attributes), published=published)
 
 
 def read_published(
@@ -233,6 +263,7 @@ def _check(model: PrivacyModel, statistics: ClassStatistics) -> Check:
     failing = int((~holds).sum())
     if failing == 0:
         return Check(promise_words(model), Outcome.HOLDS, achieved)
-    records = int(statistics.sizes[~holds].sum())
-    detail = f"{failing:,} of {counted(statistics.count, 'class')} with {counted(records, 'record')} break it"
+    those = int(statistics.sizes[~holds].sum())
+    whom = counted(those, "record" if statistics.people is None else "person")
+    detail = f"{failing:,} of {counted(statistics.count, 'class')} with {whom} break it"
     return Check(promise_words(model), Outcome.BROKEN, achieved, detail)

@@ -9,6 +9,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from sfumato.models.checks import Check, Outcome, promise_words
 from sfumato.models.protocol import PrivacyModel
 from sfumato.published import (
@@ -20,7 +23,7 @@ from sfumato.published import (
     SlicedTable,
     sensitive_names,
 )
-from sfumato.published.checks.generalized import Verification, verify_table
+from sfumato.published.checks.generalized import Attested, Verification, verify_table
 from sfumato.published.roles import roles_of
 from sfumato.table.schema import Attribute
 from sfumato.table.table import Table
@@ -29,7 +32,12 @@ Recount = Callable[[Any, Sequence[PrivacyModel], Mapping[str, Attribute]], Verif
 """From tables, promised models and the sensitive attributes (kinds, hierarchies) to the outcome of every promise."""
 
 
-def recount(published: Published, models: Sequence[PrivacyModel], sensitive: Mapping[str, Attribute]) -> Verification:
+def recount(
+    published: Published,
+    models: Sequence[PrivacyModel],
+    sensitive: Mapping[str, Attribute],
+    people: NDArray[np.int32] | Attested | None = None,
+) -> Verification:
     """Recount every model from published tables of any kind.
 
     Parameters
@@ -40,6 +48,9 @@ def recount(published: Published, models: Sequence[PrivacyModel], sensitive: Map
         What was promised.
     sensitive
         The published sensitive attributes with their kinds and hierarchies.
+    people
+        Who is who inside of each class of a generalized table; see
+        :func:`~sfumato.published.checks.generalized.verify_table`.
 
     Returns
     -------
@@ -47,11 +58,16 @@ def recount(published: Published, models: Sequence[PrivacyModel], sensitive: Map
         One check for each model, in order; undecidable if the tables do not decide it, or if this version cannot
         recount their kind.
     """
-    found = RECOUNTS.get(type(published), _nothing)(published, models, sensitive)
+    if isinstance(published, PublishedTable):
+        found = verify_table(published.data, published.quasi_identifying, sensitive, models, people)
+    else:
+        found = RECOUNTS.get(type(published), _nothing)(published, models, sensitive)
     return replace(found, roles=roles_of(published))
 
 
-def verified(published: Published, table: Table, models: Sequence[PrivacyModel]) -> Verification:
+def verified(
+    published: Published, table: Table, models: Sequence[PrivacyModel], people: NDArray[np.int32] | None = None
+) -> Verification:
     """Recount tables that were just made, and refuse any that break a promise or leave one undecided.
 
     Raises
@@ -63,15 +79,9 @@ def verified(published: Published, table: Table, models: Sequence[PrivacyModel])
         name: Attribute(kind=table.kinds[name], hierarchy=table.schema.sensitive[name].hierarchy)
         for name in sensitive_names(published)
     }
-    verification = recount(published, models, sensitive)
+    verification = recount(published, models, sensitive, people)
     verification.raise_unless_ok()
     return verification
-
-
-def _classes(
-    published: PublishedTable, models: Sequence[PrivacyModel], sensitive: Mapping[str, Attribute]
-) -> Verification:
-    return verify_table(published.data, published.quasi_identifying, sensitive, models)
 
 
 def _buckets(
@@ -115,10 +125,9 @@ def _undecided(models: Sequence[PrivacyModel], records: int, reason: str) -> Ver
 
 
 RECOUNTS: dict[type[Any], Recount] = {
-    PublishedTable: _classes,
     BucketizedTables: _buckets,
     SlicedTable: _slices,
     MarginalTables: _marginals,
     RandomizedTable: _rows,
 }
-"""Class of published tables → how their promises are recounted."""
+"""Class of published tables → how their promises are recounted, but for classes of records, which may be people's."""

@@ -1,0 +1,114 @@
+"""Class statistics in which people count, not records: for tables in which people have several of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.classes.statistics import (
+    ClassStatistics,
+    PeoplesRecords,
+    SensitiveCounts,
+    class_statistics,
+)
+from sfumato.table.encoding import EncodedAttribute, EncodedTable, PeopleOfTable
+
+
+def statistics_of(table: EncodedTable, class_of: NDArray[np.int32], count: int) -> ClassStatistics:
+    """Count classes and their sensitive values, in people where the table is one of people.
+
+    Parameters
+    ----------
+    table
+        The encoded table.
+    class_of
+        int32 (n,): class of each of its records, −1 where it is suppressed.
+    count
+        Number of classes; every one must have a record.
+    """
+    if table.people is None:
+        return class_statistics(class_of, count, table.sensitive_codes, table.sensitive)
+    alone = class_statistics(class_of, count, np.empty((len(class_of), 0), dtype=np.uint8), ())
+    counted = {
+        attribute.name: _values_of_people(class_of, count, table, table.people, place)
+        for place, attribute in enumerate(table.sensitive)
+    }
+    people = _records_in_classes(class_of, count, table.people.records)
+    return replace(alone, sensitive=counted, people=people)
+
+
+def counted_people(
+    class_of: NDArray[np.int32],
+    count: int,
+    people: NDArray[np.int32],
+    sensitive_codes: NDArray[np.unsignedinteger],
+    sensitive: Sequence[EncodedAttribute],
+) -> ClassStatistics:
+    """Count the people of each class, their records and their sensitive values from the records themselves.
+
+    Somebody who is in several classes counts in each of them, and counts as often in the whole table.
+
+    Parameters
+    ----------
+    class_of
+        int32 (n,): class of each record, −1 where it is suppressed.
+    count
+        Number of classes c; every one must have a record.
+    people
+        int32 (n,): number of each record's person; equal numbers in different classes may be different people.
+    sensitive_codes
+        Unsigned (n, s).
+    sensitive
+        What the codes mean, length s.
+
+    Notes
+    -----
+    Cost O(n log n) for each sensitive attribute.
+    """
+    width = int(people.max(initial=0)) + 1
+    pairs = class_of.astype(np.int64) * width + people
+    kept = class_of >= 0
+    members, person_of, records = np.unique(pairs[kept], return_inverse=True, return_counts=True)
+    class_of_person = (members // width).astype(np.int32)
+    alone = class_statistics(class_of_person, count, np.empty((len(members), 0), dtype=np.uint8), ())
+    counted = {}
+    for place, attribute in enumerate(sensitive):
+        codes = sensitive_codes[kept, place]
+        values = int(codes.max(initial=0)) + 1
+        owned = np.unique(person_of * values + codes)
+        counted[attribute.name] = _counted_once(
+            class_of_person[owned // values], count, (owned % values).astype(codes.dtype), attribute, len(members)
+        )
+    return replace(alone, sensitive=counted, people=_records_in_classes(class_of_person, count, records))
+
+
+def _values_of_people(
+    class_of: NDArray[np.int32], count: int, table: EncodedTable, people: PeopleOfTable, place: int
+) -> SensitiveCounts:
+    codes, owner = people.sets[place].codes_of(table.sensitive_codes[:, place])
+    attribute = table.sensitive[place]
+    dtype = np.min_scalar_type(attribute.cardinality)
+    return _counted_once(class_of[owner], count, codes.astype(dtype), attribute, int(np.count_nonzero(class_of >= 0)))
+
+
+def _counted_once(
+    class_of: NDArray[np.int32],
+    count: int,
+    codes: NDArray[np.unsignedinteger],
+    attribute: EncodedAttribute,
+    people: int,
+) -> SensitiveCounts:
+    """Count the values of people, each of which is given once; and say how many people there are."""
+    counts = class_statistics(class_of, count, codes[:, None], (attribute,)).sensitive[attribute.name]
+    return replace(counts, people=people)
+
+
+def _records_in_classes(class_of: NDArray[np.int32], count: int, records: NDArray[np.int64]) -> PeoplesRecords:
+    kept = class_of >= 0
+    total = np.bincount(class_of[kept], weights=records[kept], minlength=count).astype(np.int64)
+    most = np.zeros(count, dtype=np.int64)
+    np.maximum.at(most, class_of[kept], records[kept])
+    return PeoplesRecords(total, most)

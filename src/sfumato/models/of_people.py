@@ -1,0 +1,99 @@
+"""Compiled rules for tables of people: kernels count people by what they have, and look into it only to decide."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.classes.statistics import number_values
+from sfumato.kernels.predicates import RuleArrays
+from sfumato.models.rule_traits import TRAITS
+from sfumato.table.encoding import EncodedAttribute, ValueSets
+
+SetColumn = tuple[NDArray[np.unsignedinteger], ValueSets, EncodedAttribute]
+"""The sets that people have of one attribute, unsigned (n,), what the sets hold, and what its codes mean."""
+
+
+class _Counted(NamedTuple):
+    """One column of what people have.
+
+    codes : int64 (n,), from 0, all of which occur. starts, members : int64, the values of each, counted from 0.
+    totals : int64, people who have each value. numbers : int64, what each value stands for; 0 where it is no number.
+    """
+
+    codes: NDArray[np.int64]
+    starts: NDArray[np.int64]
+    members: NDArray[np.int64]
+    totals: NDArray[np.int64]
+    numbers: NDArray[np.int64]
+
+
+def of_people(
+    rules: RuleArrays, columns: Sequence[SetColumn], records: NDArray[np.int64]
+) -> tuple[RuleArrays, NDArray[np.unsignedinteger]]:
+    """Return rules that read histograms of sets, and the columns that are counted, unsigned (n, s).
+
+    Parameters
+    ----------
+    rules
+        As they are for single values; their totals count people by value.
+    columns
+        What people have of each attribute that some rule looks at.
+    records
+        int64 (n,): how many records each person has. A last column says so where some rule asks.
+    """
+    counted = [_counted(*column) for column in columns]
+    about_records = np.array([TRAITS[code].people for code in rules.codes.tolist()], dtype=np.bool_)
+    if about_records.any():
+        counted.append(_records_column(records))
+    if not counted:
+        return rules, np.zeros((len(records), 0), dtype=np.uint8)
+    totals = [np.bincount(column.codes, minlength=len(column.starts) - 1) for column in counted]
+    value_totals = np.concatenate([column.totals for column in counted])
+    firsts = _offsets([len(column.totals) for column in counted])
+    more = len(counted) - len(columns)
+    arrays = rules._replace(
+        attributes=np.where(about_records, len(columns), rules.attributes),
+        offsets=_offsets([len(column) for column in totals]),
+        totals=np.concatenate(totals),
+        tree_offsets=np.append(rules.tree_offsets, [rules.tree_offsets[-1]] * more),
+        scratch_size=rules.scratch_size + len(value_totals),
+        member_starts=_offsets([length for column in counted for length in np.diff(column.starts).tolist()]),
+        members=np.concatenate([column.members + first for column, first in zip(counted, firsts, strict=False)]),
+        value_offsets=firsts,
+        value_totals=value_totals,
+        numbers=np.concatenate([column.numbers for column in counted]),
+    )
+    largest = max(len(column) for column in totals)
+    return arrays, np.column_stack([column.codes for column in counted]).astype(np.min_scalar_type(largest))
+
+
+def by_value(counts: NDArray[np.int64], rules: RuleArrays) -> NDArray[np.int64]:
+    """Count people by value from how many have each set of values; int64 (w,), empty where no sets are counted."""
+    if not len(rules.members):
+        return rules.value_totals
+    weights = np.repeat(counts, np.diff(rules.member_starts))
+    return np.bincount(rules.members, weights=weights, minlength=len(rules.value_totals)).astype(np.int64)
+
+
+def _counted(codes: NDArray[np.unsignedinteger], sets: ValueSets, attribute: EncodedAttribute) -> _Counted:
+    occurring, numbered = np.unique(codes, return_inverse=True)
+    values, owner = sets.codes_of(occurring)
+    people = np.bincount(numbered, minlength=len(occurring))
+    totals = np.bincount(values, weights=people[owner], minlength=attribute.cardinality).astype(np.int64)
+    value_of, kept = number_values(attribute, totals)
+    starts = _offsets(np.bincount(owner, minlength=len(occurring)).tolist())
+    return _Counted(numbered, starts, value_of[values].astype(np.int64), totals[kept], np.zeros(len(kept), np.int64))
+
+
+def _records_column(records: NDArray[np.int64]) -> _Counted:
+    numbers, numbered, people = np.unique(records, return_inverse=True, return_counts=True)
+    places = np.arange(len(numbers))
+    return _Counted(numbered, np.append(places, len(places)), places, people.astype(np.int64), numbers)
+
+
+def _offsets(lengths: Sequence[int]) -> NDArray[np.int64]:
+    return np.cumsum([0, *lengths], dtype=np.int64)

@@ -1,0 +1,83 @@
+"""People in a published table: counted where it is known who is who inside a class, else attested."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from sfumato.classes.statistics import ClassStatistics
+from sfumato.models.checks import Check, Outcome, promise_words
+from sfumato.models.protocol import PrivacyModel
+from sfumato.models.says import says
+from sfumato.numbers import counted, percent
+
+ATTESTED = "people: attested, not recountable from the release"
+
+
+@dataclass(frozen=True)
+class PeopleFound:
+    """The people of a published table.
+
+    Attributes
+    ----------
+    people : int
+        In all classes; somebody who is in two of them counts twice.
+    smallest_class : int
+        People in the class with the fewest.
+    largest_share : float
+        Largest share of the records of a class that are one person's: the highest chance that a record of the class
+        which fits a person is that person's.
+    """
+
+    people: int
+    smallest_class: int
+    largest_share: float
+
+    @classmethod
+    def of(cls, statistics: ClassStatistics) -> PeopleFound | None:
+        """Take it from class statistics; None where these count records."""
+        if statistics.people is None:
+            return None
+        shares = statistics.people.most / statistics.people.records
+        return cls(statistics.height, int(statistics.sizes.min()), float(shares.max()))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values, for JSON."""
+        return {
+            "count": self.people,
+            "smallest_class": self.smallest_class,
+            "largest_share": round(self.largest_share, 6),
+        }
+
+    def __str__(self) -> str:
+        """Write it as one line."""
+        return (
+            f"{counted(self.people, 'person')}; fewest in a class {self.smallest_class:,}; nobody has more than "
+            f"{percent(self.largest_share, 3)} of the records of a class"
+        )
+
+
+def attested_checks(models: Iterable[PrivacyModel], records: ClassStatistics) -> tuple[Check, ...]:
+    """Check what the records alone can decide about promises to people.
+
+    A class has at least as many records as people, so that one with too few records breaks a promise. Nothing else can
+    be told from records, and nothing is said to hold.
+
+    Parameters
+    ----------
+    models
+        What was promised.
+    records
+        Class statistics that count records.
+    """
+    fewest = int(records.sizes.min()) if records.count else 0
+    return tuple(_attested(model, fewest) for model in models)
+
+
+def _attested(model: PrivacyModel, fewest: int) -> Check:
+    least = says(model).least_class_size() or 1
+    if fewest < least:
+        detail = f"a class has {counted(fewest, 'record')}, so it cannot have {least:,} people"
+        return Check(promise_words(model), Outcome.BROKEN, detail=detail)
+    return Check(promise_words(model), Outcome.UNDECIDABLE, detail=ATTESTED, required=False)
