@@ -30,7 +30,9 @@ def balanced_records(problem: Problem) -> tuple[NDArray[np.int64], ...]:
     """
     table = problem.table
     kept = candidates = _without_most_records(problem)
-    ranks = np.zeros(table.height, dtype=np.int64)
+    if not len(kept) or table.height - len(kept) > problem.suppression_limit:
+        return ()
+    ranks = np.zeros(len(kept), dtype=np.int64)
     for column in range(len(table.sensitive)):
         if _satisfied(problem, kept):
             break

@@ -111,7 +111,9 @@ def holds(size: int, counts: Int64s, rules: RuleArrays, scratch: Floats) -> bool
     if size <= 0:
         return False
     if len(rules.members) > 0:
-        counts = _by_value(counts, rules, scratch)
+        found = scratch[rules.scratch_size - len(rules.value_totals) : rules.scratch_size].view(np.int64)
+        _count_by_value(counts, rules, found)
+        counts = found
     for rule in range(len(rules.codes)):  # noqa: SIM110 - all() over a generator does not compile
         if not _holds_one(rule, size, counts, rules, scratch):
             return False
@@ -154,16 +156,13 @@ def _holds_one(rule: int, size: int, counts: Int64s, rules: RuleArrays, scratch:
 
 
 @borrowing
-def _by_value(counts: Int64s, rules: RuleArrays, scratch: Floats) -> Int64s:
-    """Count people by value from how many have each set of values; int64 (w,), the last entries of `scratch`."""
-    size = len(rules.value_totals)
-    found = scratch[rules.scratch_size - size : rules.scratch_size].view(np.int64)
+def _count_by_value(counts: Int64s, rules: RuleArrays, found: Int64s) -> None:
+    """Count people by value, int64 (w,), from how many have each set of values."""
     found[:] = 0
     for place in range(len(rules.member_starts) - 1):
         if counts[place] > 0:
             for member in range(rules.member_starts[place], rules.member_starts[place + 1]):
                 found[rules.members[member]] += counts[place]
-    return found
 
 
 @borrowing

@@ -57,7 +57,7 @@ def generalized_release(task: Task, anonymizer: Anonymizer) -> Release:
     report = _report(generalized, losses, verification, task)
     report = replace(report, notes=partition.notes, lower_bound=_least_loss(task, problem) if task.bound else None)
     task.step("done", STEPS)
-    audit = None if people is None else Audit.of(partition.class_of[order], people[order], problem.seed)
+    audit = None if people is None else Audit.of(published, people[order], problem.seed)
     return Release(published, report, describe(published, task, encoded), task.policy.published(), audit)
 
 

@@ -57,9 +57,12 @@ def fold(table: EncodedTable, people: NDArray[np.int32], also: NDArray[np.uint64
     starts = np.flatnonzero(np.diff(people[order], prepend=-1))
     records = np.diff(np.append(starts, len(order)))
     owner = np.repeat(np.arange(len(starts)), records)
-    codes = np.empty((len(starts), len(table.attributes)), dtype=table.codes.dtype)
-    for place, attribute in enumerate(table.attributes):
-        codes[:, place] = _typical(attribute, table.codes[order, place], owner, starts)
+    columns = [
+        column
+        for place, attribute in enumerate(table.attributes)
+        for column in _folded(attribute, table.codes[order, place], owner, starts)
+    ]
+    codes = np.column_stack([codes for _, codes in columns]).astype(table.codes.dtype)
     sets, set_of = _sets(table, order, owner)
     # Equal records are interchangeable, and so are people who have the same ones.
     by_content = np.lexsort((records, _content_of(table, also, order, starts), content_hash(codes)))
@@ -69,6 +72,7 @@ def fold(table: EncodedTable, people: NDArray[np.int32], also: NDArray[np.uint64
     person_of[order] = place_of[owner]
     folded = replace(
         table,
+        attributes=tuple(attribute for attribute, _ in columns),
         codes=codes[by_content],
         sensitive_codes=set_of[by_content],
         people=PeopleOfTable(records[by_content], sets),
@@ -76,33 +80,31 @@ def fold(table: EncodedTable, people: NDArray[np.int32], also: NDArray[np.uint64
     return FoldedTable(folded, person_of)
 
 
-def _typical(
+def _folded(
     attribute: EncodedAttribute, codes: NDArray[np.unsignedinteger], owner: NDArray[np.int64], starts: NDArray[np.int64]
-) -> NDArray[np.int64]:
-    """Return one code for each person; int64 (p,)."""
+) -> list[tuple[EncodedAttribute, NDArray[np.int64]]]:
+    """Return the codes of an attribute that does not change, int64 (p,), or two columns for one that does."""
     low = np.minimum.reduceat(codes, starts).astype(np.int64)
     high = np.maximum.reduceat(codes, starts).astype(np.int64)
-    if attribute.is_numeric or attribute.hierarchy is not None:
-        # The missing value, the last code, has no place in the order.
-        present = np.where(codes < attribute.size, codes.astype(np.int64), -1)
-        highest = np.maximum.reduceat(present, starts)
-        return np.where(highest < 0, high, (low + highest + 1) // 2)
     changing = np.flatnonzero(low != high)
-    if len(changing):
-        low[changing] = _most_frequent(codes, owner, changing)
-    return low
+    if not len(changing):
+        return [(attribute, low)]
+    half = replace(attribute, weight=attribute.weight / 2)
+    if not attribute.is_numeric and attribute.hierarchy is None:
+        low[changing], high[changing] = _most_frequent(codes, owner, changing)
+    return [(half, low), (half, high)]
 
 
 def _most_frequent(
     codes: NDArray[np.unsignedinteger], owner: NDArray[np.int64], some: NDArray[np.int64]
-) -> NDArray[np.int64]:
-    """Return the most frequent code of some people, the smallest of several; int64 (people,)."""
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the two most frequent codes of people who have several, smaller codes first of equals; int64 each."""
     width = int(codes.max()) + 1
-    chosen = np.isin(owner, some, assume_unique=False)
+    chosen = np.isin(owner, some)
     pairs, counts = np.unique(owner[chosen] * width + codes[chosen], return_counts=True)
     by_person = np.lexsort((pairs, -counts, pairs // width))
     first = np.flatnonzero(np.diff(pairs[by_person] // width, prepend=-1))
-    return pairs[by_person[first]] % width
+    return pairs[by_person[first]] % width, pairs[by_person[first + 1]] % width
 
 
 def _sets(

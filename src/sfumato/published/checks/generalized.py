@@ -22,6 +22,7 @@ from sfumato.numbers import counted, plural
 from sfumato.published.checks.people import ATTESTED, PeopleFound, attested_checks
 from sfumato.published.checks.rows import group_rows
 from sfumato.published.checks.values import numbered_values
+from sfumato.published.generalized import PublishedTable
 from sfumato.published.roles import Roles
 from sfumato.table.distinct import as_categories, texts_of
 from sfumato.table.encoding import encode
@@ -180,6 +181,13 @@ def published_statistics(
     if people is None:
         return replace(class_statistics(class_of, count, codes, attributes), published=published)
     return replace(counted_people(class_of, count, people, codes, attributes), published=published)
+
+
+def published_classes(table: PublishedTable) -> NDArray[np.int32]:
+    """Return the class that a reader puts each published row into; int32 (m,)."""
+    labels, _ = _parts(table.data, table.quasi_identifying, {})
+    class_of, _ = group_rows(labels)
+    return class_of
 
 
 def read_published(
