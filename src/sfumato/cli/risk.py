@@ -185,7 +185,11 @@ def _only_quasi(words: Words, beside: Sequence[str]) -> Policy:
     policy = policy_of(replace(words, models=models))
     quasi = policy.columns.quasi_identifying
     kept = tuple(name for name in dict.fromkeys(beside) if name not in quasi)
-    columns = Columns.model_construct(quasi_identifying=quasi, insensitive=kept, others="drop")
+    said = policy.columns
+    left = tuple(name for name in said.identifying if name not in kept)
+    columns = Columns.model_construct(
+        identifying=left, quasi_identifying=quasi, insensitive=kept, others="drop", person=said.person
+    )
     return policy.model_copy(update={"columns": columns})
 
 

@@ -24,6 +24,7 @@ from sfumato.release.folding import solution_for_people
 from sfumato.release.loss_report import Report
 from sfumato.release.problem import problem_of
 from sfumato.release.release import Release
+from sfumato.release.repeated_notes import repeated_notes
 from sfumato.release.suppression import settle_suppression
 from sfumato.release.task import STEPS, Task
 from sfumato.table.row_order import canonical_order
@@ -55,7 +56,8 @@ def generalized_release(task: Task, anonymizer: Anonymizer) -> Release:
     )
     task.step("measuring", 5)
     report = _report(generalized, losses, verification, task)
-    report = replace(report, notes=partition.notes, lower_bound=_least_loss(task, problem) if task.bound else None)
+    notes = (*partition.notes, *repeated_notes(task.table, partition, smallest_allowed(task.models)))
+    report = replace(report, notes=notes, lower_bound=_least_loss(task, problem) if task.bound else None)
     task.step("done", STEPS)
     audit = None if people is None else Audit.of(published, people[order], problem.seed)
     return Release(published, report, describe(published, task, encoded), task.policy.published(), audit)

@@ -16,6 +16,7 @@ from sfumato.release.folding import folding_problems
 from sfumato.release.kind_report import KindReport
 from sfumato.release.problem import problems_in
 from sfumato.release.release import Release
+from sfumato.release.repeated_notes import repeated_notes
 from sfumato.release.task import STEPS, Task
 from sfumato.table.row_order import canonical_order
 
@@ -70,7 +71,7 @@ def _report(publication: Publication, verification: Verification, task: Task) ->
         figures=dict(publication.figures),
         verification=verification,
         limits=publication.published.limits,
-        notes=publication.notes,
+        notes=(*publication.notes, *repeated_notes(task.table, None, 1)),
         sampled=getattr(task.anonymizer, "samples", False),
         purpose=task.policy.purpose,
         recipient=task.policy.recipient,

@@ -18,6 +18,7 @@ from sfumato.table.frame_source import frame_source, parquet_source
 from sfumato.table.header import Header, checked_header
 from sfumato.table.person_column import number_people
 from sfumato.table.problems import raise_together
+from sfumato.table.repeated_keys import candidates, repeated_key
 from sfumato.table.roles import assign_roles
 from sfumato.table.schema import Attribute, Kind, Schema
 from sfumato.table.table import Table
@@ -77,7 +78,8 @@ def read_table(
         Path of a CSV file (plain or gzip) or Parquet file, or a polars, pandas or Arrow frame.
     schema
         One role for every column, or a :class:`sfumato.Policy`, which also says how a file is read. Identifying
-        columns, and those dropped, are never loaded.
+        columns, and those dropped that may be keys of people, are read to see whether they repeat, and forgotten; other
+        dropped columns are never loaded.
     separator, encoding, quote
         Layout of a CSV file; ``quote=None`` takes quotes as ordinary text.
     missing
@@ -192,16 +194,19 @@ def open_source(source: object, layout: CsvFormat) -> TableSource:
 def _table(source: TableSource, header: Header, schema: Schema, reading: ValueReading, label: str) -> Table:
     assignment = assign_roles(header, schema)
     errors = list(assignment.errors)
-    frame, kinds, people = pl.DataFrame(), dict[str, Kind](), None
+    frame, kinds, people, repeated = pl.DataFrame(), dict[str, Kind](), None, None
     try:
-        columns = source.read(assignment.kept) if assignment.kept else []
-        frame, kinds = _typed(columns, {**schema.quasi_identifying, **schema.sensitive}, reading)
+        keys = [] if errors else candidates(header, schema)
+        columns = source.read((*assignment.kept, *keys)) if assignment.kept else []
+        kept, others = columns[: len(assignment.kept)], columns[len(assignment.kept) :]
+        frame, kinds = _typed(kept, {**schema.quasi_identifying, **schema.sensitive}, reading)
+        repeated = repeated_key([with_missing(key, reading) for key in others], assignment.schema, frame)
         if schema.person is not None and schema.person in frame.columns:
             people = number_people(with_missing(frame.drop_in_place(schema.person), reading))
     except SfumatoError as error:
         errors.append(error)
     raise_together(errors)
-    return Table(frame, assignment.schema, kinds, label, people)
+    return Table(frame, assignment.schema, kinds, label, people, repeated)
 
 
 def _typed(

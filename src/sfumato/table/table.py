@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from sfumato.errors import InputError, SchemaError, raise_all
 from sfumato.table.kinds import is_measured
+from sfumato.table.repeated_keys import RepeatedKey
 from sfumato.table.schema import Kind, Schema
 
 
@@ -33,6 +34,8 @@ class Table:
     people : numpy.ndarray or None
         int32 (n,): a number for the person behind each record, where the schema names a person column. The numbers mean
         nothing else; the column itself is gone.
+    repeated : RepeatedKey or None
+        Where it names none: a column that seems to be one.
 
     Raises
     ------
@@ -47,6 +50,7 @@ class Table:
     kinds: dict[str, Kind]
     source: str = "table"
     people: NDArray[np.int32] | None = None
+    repeated: RepeatedKey | None = None
 
     def __post_init__(self) -> None:
         """Check frame, roles and kinds against each other."""
@@ -67,7 +71,9 @@ class Table:
 
     def take(self, rows: NDArray[np.integer]) -> Table:
         """Return the table of some records, in that order."""
-        return replace(self, frame=self.frame[rows], people=None if self.people is None else self.people[rows])
+        people = None if self.people is None else self.people[rows]
+        repeated = self.repeated and replace(self.repeated, people=self.repeated.people[rows])
+        return replace(self, frame=self.frame[rows], people=people, repeated=repeated)
 
     def __repr__(self) -> str:
         """Name the table and count its records and columns; no value is shown."""

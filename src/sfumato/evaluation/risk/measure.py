@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TypeVar
 
@@ -24,6 +24,7 @@ from sfumato.evaluation.risk.combinations import MOST, Combinations, combination
 from sfumato.evaluation.risk.individual import household_risk, individual_risk
 from sfumato.evaluation.risk.inputs import MOST_PEOPLE, RiskInputs, measured, opened
 from sfumato.evaluation.risk.keys import Keys
+from sfumato.evaluation.risk.people_at_risk import PeopleAtRisk
 from sfumato.evaluation.risk.population_uniqueness import population_uniqueness
 from sfumato.evaluation.risk.risk_report import RiskReport
 from sfumato.evaluation.risk.special_uniques import MOST_COLUMNS, SpecialUniques, find_special_uniques
@@ -132,7 +133,8 @@ def risk(
     seen = measured(
         known, population=population, weights=weights, household=household, threads=count or 1, problems=problems
     )
-    return _report(_Found(seen, sampling_fraction, wildcards), asked or (), sizes, count or 1)
+    report = _report(_Found(seen, sampling_fraction, wildcards), asked or (), sizes, count or 1)
+    return replace(report, people=PeopleAtRisk.of(table, report.keys)) if isinstance(table, Table) else report
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,7 @@ from sfumato.errors import PolicyError
 from sfumato.evaluation.risk.adversaries import AboveThreshold, Adversary
 from sfumato.evaluation.risk.combinations import Combinations
 from sfumato.evaluation.risk.keys import Keys
+from sfumato.evaluation.risk.people_at_risk import PeopleAtRisk
 from sfumato.evaluation.risk.population_uniqueness import PopulationUniqueness
 from sfumato.evaluation.risk.special_uniques import SpecialUniques
 from sfumato.evaluation.risk.thresholds import TOLERANCE, Threshold, as_thresholds
@@ -45,6 +46,8 @@ class RiskReport:
         Estimated, without a population table; None without a sampling fraction or weights.
     special_uniques : SpecialUniques or None
     combinations : Combinations or None
+    people : PeopleAtRisk or None
+        Where people may have several records: how they are hidden. All other figures count records.
     """
 
     keys: Keys
@@ -59,6 +62,7 @@ class RiskReport:
     population: PopulationUniqueness | None
     special_uniques: SpecialUniques | None
     combinations: Combinations | None
+    people: PeopleAtRisk | None = None
 
     def __repr__(self) -> str:
         """Count records and classes."""

@@ -28,6 +28,7 @@ def risk_text(report: RiskReport) -> str:
     parts = [
         [head],
         _aligned(_risk_rows(report)),
+        report.people.lines(keys.count) if report.people else [],
         _aligned(_uniqueness_rows(report)),
         _rows_to_look_at(report),
         _special_lines(report.special_uniques, keys.height),
@@ -61,6 +62,7 @@ def plain_values(report: RiskReport) -> dict[str, Any]:
         "sample_uniques": {"records": report.sample_uniques, "share": report.sample_uniques / report.keys.height},
         "population_uniques": report.population_uniques,
         "population_uniqueness": _plain_population(report.population),
+        **({"people": report.people.to_dict()} if report.people else {}),
         "special_uniques": _plain_special(report.special_uniques),
         "combinations": None
         if report.combinations is None

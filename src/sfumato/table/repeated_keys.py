@@ -1,0 +1,134 @@
+"""Columns whose values repeat as the keys of people do who have several records: promises to records are then too few.
+
+Letters: n records.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from sfumato.numbers import counted
+from sfumato.table.header import Header
+from sfumato.table.person_column import number_people
+from sfumato.table.schema import Schema
+
+FEW = 10
+"""So many columns without a role are looked at whatever their names are."""
+EXPLAINED = 0.8
+"""Share of the differences in an attribute that keys of people explain at least, if it belongs to the person."""
+SMALLEST, LARGEST = 0.005, 0.98
+"""Values per record of a column without a role that may be a key which repeats."""
+
+_NUMBERED = r"(?<![a-z])(id|ident|nr|no|num|number|key|code|uid|ssn|pid)(?![a-z])"
+_PEOPLE = r"patient|person|client|customer|user|member|case|subject|player|account|holder"
+_KEY = re.compile(f"{_NUMBERED}|{_PEOPLE}", re.IGNORECASE)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class RepeatedKey:
+    """A column that seems to say who a record is about, though no column has that role.
+
+    Attributes
+    ----------
+    name : str
+    people : numpy.ndarray
+        int32 (n,): a number for each of its values.
+    """
+
+    name: str
+    people: NDArray[np.int32]
+
+    def sentence(self) -> str:
+        """Say what was found, and what to do."""
+        people = len(np.unique(self.people))
+        return (
+            f"Column {self.name!r} repeats: {counted(len(self.people), 'record')} have {people:,} different values. If "
+            f"it says who a record is about, the promises and risks here count records and not people; name it with "
+            f"person={self.name!r} (on the command line --person {self.name})."
+        )
+
+
+def candidates(header: Header, schema: Schema) -> tuple[str, ...]:
+    """Return the columns that may be keys: identifying ones, and those that are dropped and look like one by name."""
+    if schema.person is not None:
+        return ()
+    dropped = [name for name in header.names if name not in schema.roles] if schema.others == "drop" else []
+    chosen = dropped if len(dropped) <= FEW else [name for name in dropped if _KEY.search(name)][:FEW]
+    known = {*schema.identifying, *chosen}
+    return tuple(name for name in header.names if name in known)
+
+
+def repeated_key(columns: Sequence[pl.Series], schema: Schema, frame: pl.DataFrame) -> RepeatedKey | None:
+    """Find the column that repeats as a key of people does; of several, the one with the most values.
+
+    An identifying column does when two records have the same value. Any other one of texts or whole numbers does when
+    its values repeat, though not often, and records of one value are alike in quasi-identifying attributes.
+
+    Parameters
+    ----------
+    columns
+        Those that :func:`candidates` names, as they were read.
+    schema
+        The roles.
+    frame
+        The columns of the table itself.
+
+    Notes
+    -----
+    Cost O(n) for each column, and O(n log n) for each that repeats.
+    """
+    found = []
+    for column in columns:
+        if column.dtype.is_nested() or column.dtype == pl.Object:
+            continue
+        distinct = column.n_unique() - bool(column.null_count())
+        if not 1 < distinct < len(column) - column.null_count():
+            continue
+        key = RepeatedKey(column.name, number_people(column))
+        share = distinct / len(column)
+        whole = not column.dtype.is_float() and SMALLEST <= share <= LARGEST
+        if column.name in schema.identifying or (whole and _alike(key, schema, frame)):
+            found.append((distinct, key))
+    return max(found, key=lambda each: each[0])[1] if found else None
+
+
+def _alike(key: RepeatedKey, schema: Schema, frame: pl.DataFrame) -> bool:
+    """Tell whether the key explains nearly all differences in two quasi-identifying attributes, or in the only one."""
+    names = list(schema.quasi_identifying)
+    explained = sum(_explained(key.people, frame[name]) >= EXPLAINED for name in names)
+    return explained >= min(2, len(names))
+
+
+def _explained(people: NDArray[np.int32], column: pl.Series) -> float:
+    """Return the share of an attribute's differences that lie between keys and not between the records of one.
+
+    Differences are squared ones of numbers, and unequal values of everything else. 0 where nothing differs.
+    """
+    several = np.bincount(people)[people] > 1
+    if not several.any():
+        return 0.0
+    if column.dtype.is_numeric() or column.dtype == pl.Date:
+        values = column.to_physical().fill_null(strategy="mean").to_numpy().astype(np.float64)
+        spread = float(values.var())
+        return 0.0 if spread == 0 else 1.0 - _within(people[several], values[several]) / spread
+    codes = column.cast(pl.String).fill_null("").rank("dense").to_numpy().astype(np.int64)
+    shares = np.bincount(codes) / len(codes)
+    unlike = 1.0 - float((shares**2).sum())
+    order = np.argsort(people, kind="stable")
+    neighbours = people[order][1:] == people[order][:-1]
+    apart = codes[order][1:] != codes[order][:-1]
+    return 0.0 if unlike == 0 else 1.0 - float(apart[neighbours].mean()) / unlike
+
+
+def _within(people: NDArray[np.int32], values: NDArray[np.float64]) -> float:
+    """Return the mean variance of the values of one key, as an unbiased estimate."""
+    _, numbered, sizes = np.unique(people, return_inverse=True, return_counts=True)
+    means = np.bincount(numbered, weights=values) / sizes
+    squares = (values - means[numbered]) ** 2
+    return float(squares.sum() / (len(values) - len(sizes)))
