@@ -15,6 +15,7 @@ from sfumato.classes.statistics import (
     class_statistics,
 )
 from sfumato.table.encoding import EncodedAttribute, EncodedTable, PeopleOfTable
+from sfumato.table.folding import distinct_numbers
 
 
 def statistics_of(table: EncodedTable, class_of: NDArray[np.int32], count: int) -> ClassStatistics:
@@ -78,7 +79,7 @@ def counted_people(
     for place, attribute in enumerate(sensitive):
         codes = sensitive_codes[kept, place]
         values = int(codes.max(initial=0)) + 1
-        owned = np.unique(person_of * values + codes)
+        owned = distinct_numbers(person_of * values + codes)
         counted[attribute.name] = _counted_once(
             class_of_person[owned // values], count, (owned % values).astype(codes.dtype), attribute, len(members)
         )

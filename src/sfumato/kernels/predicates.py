@@ -44,6 +44,7 @@ LARGEST_SHARE = 12  # first = k; over what each person counts for, as `numbers` 
 
 
 NO_NUMBERS = np.zeros(0, dtype=np.int64)
+NEVER = 2**61
 
 
 class RuleArrays(NamedTuple):
@@ -80,6 +81,8 @@ class RuleArrays(NamedTuple):
         int64 (s + 1,) and (w,): as `offsets` and `totals`, but of values. A person counts once for each value.
     numbers : numpy.ndarray
         int64 (w,): for the attribute that says how many records a person has, this number; 0 for the others.
+    safe_size : int
+        Class size from which on every rule holds, whatever the class has.
     """
 
     codes: Int64s
@@ -98,6 +101,7 @@ class RuleArrays(NamedTuple):
     value_offsets: Int64s = NO_NUMBERS
     value_totals: Int64s = NO_NUMBERS
     numbers: Int64s = NO_NUMBERS
+    safe_size: int = NEVER
 
 
 @borrowing

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -9,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.classes.statistics import number_values
-from sfumato.kernels.predicates import RuleArrays
+from sfumato.kernels.predicates import K_ANONYMITY, LARGEST_SHARE, NEVER, RuleArrays
 from sfumato.models.rule_traits import TRAITS
 from sfumato.table.encoding import EncodedAttribute, ValueSets
 
@@ -66,6 +67,7 @@ def of_people(
         value_offsets=firsts,
         value_totals=value_totals,
         numbers=np.concatenate([column.numbers for column in counted]),
+        safe_size=_safe_size(rules, int(records.max())),
     )
     largest = max(len(column) for column in totals)
     return arrays, np.column_stack([column.codes for column in counted]).astype(np.min_scalar_type(largest))
@@ -93,6 +95,14 @@ def _records_column(records: NDArray[np.int64]) -> _Counted:
     numbers, numbered, people = np.unique(records, return_inverse=True, return_counts=True)
     places = np.arange(len(numbers))
     return _Counted(numbered, np.append(places, len(places)), places, people.astype(np.int64), numbers)
+
+
+def _safe_size(rules: RuleArrays, most: int) -> int:
+    """Return a size from which on no person has too many records, if nothing else is asked but sizes."""
+    if not np.isin(rules.codes, (K_ANONYMITY, LARGEST_SHARE)).all():
+        return NEVER
+    # Who has most records shares them with people who have one each.
+    return math.ceil(most * (float(rules.first.max()) - 1)) + 1
 
 
 def _offsets(lengths: Sequence[int]) -> NDArray[np.int64]:

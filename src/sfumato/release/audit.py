@@ -15,8 +15,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.errors import InputError, VerificationError
-from sfumato.published.checks.generalized import published_classes
-from sfumato.published.generalized import PublishedTable
 from sfumato.randomness import permutation
 from sfumato.table.writing import sha256_of
 
@@ -36,15 +34,14 @@ class Audit:
     pseudonyms: NDArray[np.int32]
 
     @classmethod
-    def of(cls, published: PublishedTable, people: NDArray[np.integer], seed: int | None) -> Audit:
+    def of(cls, class_of: NDArray[np.integer], people: NDArray[np.integer], seed: int | None) -> Audit:
         """Draw pseudonyms.
 
         Parameters
         ----------
-        published
-            The table. Its classes are those that a reader finds: rows with equal published values.
-        people
-            Integers (m,): the person of each published row.
+        class_of, people
+            Integers (m,), from 0: class and person of each published row. The classes must be those that a reader
+            finds: rows with equal published values.
         seed
             For tests and studies; None draws from the operating system.
 
@@ -53,8 +50,7 @@ class Audit:
         Cost O(m log m).
         """
         width = int(people.max(initial=0)) + 1
-        class_of = published_classes(published).astype(np.int64)
-        pairs, own = np.unique(class_of * width + people, return_inverse=True)
+        pairs, own = np.unique(class_of.astype(np.int64) * width + people, return_inverse=True)
         drawn = permutation(len(pairs), seed)
         by_class = drawn[np.argsort(pairs[drawn] // width, kind="stable")]
         first = np.flatnonzero(np.diff(pairs[by_class] // width, prepend=-1))

@@ -13,7 +13,9 @@ from numpy.typing import NDArray
 from sfumato.anonymizers.protocol import Anonymizer, Problem
 from sfumato.classes.partition import Partition
 from sfumato.errors import UnsatisfiableError
+from sfumato.models.compiled import rules_of
 from sfumato.release.task import Task
+from sfumato.table.encoding import EncodedTable
 from sfumato.table.folding import FoldedTable, fold
 from sfumato.table.row_order import content_hash
 from sfumato.table.table import Table
@@ -58,7 +60,7 @@ def solution_for_people(problem: Problem, people: NDArray[np.int32], task: Task,
     UnsatisfiableError
         When there is no solution, or none whose suppressed people have few enough records.
     """
-    folded = fold(problem.table, people, _insensitive(task.table))
+    folded = fold(_looked_at(problem), people, _insensitive(task.table))
     allowed = math.floor(task.policy.suppression_limit * folded.table.height + 1e-9)
     found = solve(replace(problem, table=folded.table, suppression_limit=allowed))
     records = _unfolded(found, folded)
@@ -72,6 +74,15 @@ def solution_for_people(problem: Problem, people: NDArray[np.int32], task: Task,
             f"suppressed, and the limit allows {problem.suppression_limit:,} records; raise the suppression limit or "
             "lower the models' parameters"
         ) from None
+
+
+def _looked_at(problem: Problem) -> EncodedTable:
+    """Return the table without the sensitive attributes that no model looks at."""
+    table = problem.table
+    names = {rule.attribute for rule in rules_of(problem.models, table)}
+    kept = [place for place, attribute in enumerate(table.sensitive) if attribute.name in names]
+    sensitive = tuple(table.sensitive[place] for place in kept)
+    return replace(table, sensitive=sensitive, sensitive_codes=table.sensitive_codes[:, kept])
 
 
 def _unfolded(partition: Partition, folded: FoldedTable) -> Partition:

@@ -18,6 +18,7 @@ from sfumato.published.checks.generalized import Verification
 from sfumato.published.checks.recount import verified
 from sfumato.randomness import permutation
 from sfumato.recoding import Recoding, recode_as_published
+from sfumato.recoding.notation import STAR
 from sfumato.release.audit import Audit
 from sfumato.release.describing import describe
 from sfumato.release.folding import solution_for_people
@@ -59,7 +60,7 @@ def generalized_release(task: Task, anonymizer: Anonymizer) -> Release:
     notes = (*partition.notes, *repeated_notes(task.table, partition, smallest_allowed(task.models)))
     report = replace(report, notes=notes, lower_bound=_least_loss(task, problem) if task.bound else None)
     task.step("done", STEPS)
-    audit = None if people is None else Audit.of(published, people[order], problem.seed)
+    audit = None if people is None else Audit.of(_as_read(generalized)[order], people[order], problem.seed)
     return Release(published, report, describe(published, task, encoded), task.policy.published(), audit)
 
 
@@ -113,6 +114,18 @@ def _order(partition: Partition, recoding: Recoding, problem: Problem) -> NDArra
     everybody = recoding.suppressed == "star"
     records = np.arange(partition.height) if everybody else np.flatnonzero(partition.class_of >= 0)
     return records[permutation(len(records), problem.seed)]
+
+
+def _as_read(generalized: GeneralizedTable) -> NDArray[np.int32]:
+    """Return the class that a reader puts each record into; int32 (n,), from 0.
+
+    Suppressed records are one more class, unless another one publishes nothing but ``*``, too.
+    """
+    starred = np.ones(len(generalized.sizes), dtype=np.bool_)
+    for column in generalized.columns:
+        starred &= (column.labels == STAR).fill_null(False).to_numpy()[column.per_class]
+    stars = int(np.argmax(starred)) if starred.any() else len(starred)
+    return np.where(generalized.class_of < 0, np.int32(stars), generalized.class_of)
 
 
 def _report(

@@ -14,7 +14,7 @@ from sfumato.published.protocol import structure_columns
 from sfumato.published.sliced import labels_of
 from sfumato.release.description import Description, TableFacts
 from sfumato.table.csv_format import CsvFormat
-from sfumato.table.reading import open_source, read_table
+from sfumato.table.reading import open_source, read_written
 from sfumato.table.schema import Attribute, Kind, Schema
 from sfumato.table.writing import Format, sha256_of, write_data
 
@@ -64,7 +64,7 @@ def _read(path: Path, facts: TableFacts, description: Description) -> pl.DataFra
     attributes |= dict.fromkeys(KINDS[description.kind].whole_numbers, Attribute(kind=Kind.NUMERIC))
     text, copies = Attribute(kind=Kind.CATEGORICAL), _copies(description)
     schema = Schema(quasi_identifying={name: attributes.get(copies.get(name, name), text) for name in names})
-    return read_table(path, schema, strip=False).frame
+    return read_written(path, schema).frame
 
 
 def _copies(description: Description) -> dict[str, str]:

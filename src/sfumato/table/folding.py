@@ -7,12 +7,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.table.encoding import EncodedAttribute, EncodedTable, PeopleOfTable, ValueSets
 from sfumato.table.row_order import content_hash
+
+LITTLE = 0.01
+"""Codes that people reach over on average, as a share of all, below which an attribute changes little."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -22,8 +26,7 @@ class FoldedTable:
     Attributes
     ----------
     table : EncodedTable
-        One record for each person. Of a quasi-identifying attribute that changes from record to record it has one code
-        that is typical of the person; of a sensitive attribute all values.
+        One record for each person; see :func:`fold` for what it has of attributes that change.
     person_of : numpy.ndarray
         int32 (n,): the person, a record of `table`, behind each original record.
     """
@@ -35,10 +38,11 @@ class FoldedTable:
 def fold(table: EncodedTable, people: NDArray[np.int32], also: NDArray[np.uint64] | None = None) -> FoldedTable:
     """Make one record of all records of a person.
 
-    A quasi-identifying attribute that does not change keeps its code. One that does gets the code in the middle of the
-    person's range if codes have an order or a tree, which lies within what the person's values have in common; else
-    the most frequent of the person's codes. Whoever puts people into classes by it must publish what covers all of
-    their records. A sensitive code stands for the set of the person's values (:class:`PeopleOfTable`).
+    A quasi-identifying attribute that does not change keeps its code. One that does becomes two, of half the weight: of
+    the lowest and the highest code of each person where codes have an order or a tree, else of the two most frequent
+    ones; so that people are put together who reach equally far. Where it changes little it stays one attribute, of the
+    code in the middle. Whoever puts people into classes by these codes must publish what covers all of their records.
+    A sensitive code stands for the set of the person's values (:class:`PeopleOfTable`).
 
     Parameters
     ----------
@@ -57,15 +61,16 @@ def fold(table: EncodedTable, people: NDArray[np.int32], also: NDArray[np.uint64
     starts = np.flatnonzero(np.diff(people[order], prepend=-1))
     records = np.diff(np.append(starts, len(order)))
     owner = np.repeat(np.arange(len(starts)), records)
+    several = _Several.of(owner, records)
     columns = [
         column
         for place, attribute in enumerate(table.attributes)
-        for column in _folded(attribute, table.codes[order, place], owner, starts)
+        for column in _folded(attribute, table.codes[order, place], starts, several)
     ]
     codes = np.column_stack([codes for _, codes in columns]).astype(table.codes.dtype)
     sets, set_of = _sets(table, order, owner)
     # Equal records are interchangeable, and so are people who have the same ones.
-    by_content = np.lexsort((records, _content_of(table, also, order, starts), content_hash(codes)))
+    by_content = np.argsort(_content_of(table, also, order, starts), kind="stable")
     place_of = np.empty(len(starts), dtype=np.int32)
     place_of[by_content] = np.arange(len(starts), dtype=np.int32)
     person_of = np.empty(table.height, dtype=np.int32)
@@ -80,27 +85,60 @@ def fold(table: EncodedTable, people: NDArray[np.int32], also: NDArray[np.uint64
     return FoldedTable(folded, person_of)
 
 
+def distinct_numbers(numbers: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the distinct ones of numbers from 0, rising; int64. Sorts, which is faster than numpy's way for many."""
+    rising = np.sort(numbers)
+    return rising[np.diff(rising, prepend=-1) > 0]
+
+
+class _Several(NamedTuple):
+    """Those who have several records.
+
+    people : int64, their numbers. rows : int64, the places of their records. starts : int64, where those of each begin.
+    owner : int64, the number of the person behind each.
+    """
+
+    people: NDArray[np.int64]
+    rows: NDArray[np.int64]
+    starts: NDArray[np.int64]
+    owner: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, owner: NDArray[np.int64], records: NDArray[np.int64]) -> _Several:
+        people = np.flatnonzero(records > 1)
+        rows = np.flatnonzero((records > 1)[owner])
+        return cls(people, rows, np.append(0, np.cumsum(records[people])[:-1]).astype(np.int64), owner[rows])
+
+
 def _folded(
-    attribute: EncodedAttribute, codes: NDArray[np.unsignedinteger], owner: NDArray[np.int64], starts: NDArray[np.int64]
+    attribute: EncodedAttribute, codes: NDArray[np.unsignedinteger], starts: NDArray[np.int64], several: _Several
 ) -> list[tuple[EncodedAttribute, NDArray[np.int64]]]:
-    """Return the codes of an attribute that does not change, int64 (p,), or two columns for one that does."""
-    low = np.minimum.reduceat(codes, starts).astype(np.int64)
-    high = np.maximum.reduceat(codes, starts).astype(np.int64)
-    changing = np.flatnonzero(low != high)
-    if not len(changing):
+    """Return the codes of an attribute that hardly changes, int64 (p,), or two columns for one that does."""
+    low = codes[starts].astype(np.int64)
+    if not len(several.people):
+        return [(attribute, low)]
+    high = low.copy()
+    own = codes[several.rows]
+    low[several.people] = np.minimum.reduceat(own, several.starts)
+    high[several.people] = np.maximum.reduceat(own, several.starts)
+    changes = low != high
+    if not changes.any():
         return [(attribute, low)]
     half = replace(attribute, weight=attribute.weight / 2)
     if not attribute.is_numeric and attribute.hierarchy is None:
-        low[changing], high[changing] = _most_frequent(codes, owner, changing)
+        low[changes], high[changes] = _most_frequent(own, several.owner, changes)
+        return [(half, low), (half, high)]
+    if (high - low).mean() < LITTLE * attribute.cardinality:
+        return [(attribute, (low + high) // 2)]
     return [(half, low), (half, high)]
 
 
 def _most_frequent(
-    codes: NDArray[np.unsignedinteger], owner: NDArray[np.int64], some: NDArray[np.int64]
+    codes: NDArray[np.unsignedinteger], owner: NDArray[np.int64], some: NDArray[np.bool_]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return the two most frequent codes of people who have several, smaller codes first of equals; int64 each."""
     width = int(codes.max()) + 1
-    chosen = np.isin(owner, some)
+    chosen = some[owner]
     pairs, counts = np.unique(owner[chosen] * width + codes[chosen], return_counts=True)
     by_person = np.lexsort((pairs, -counts, pairs // width))
     first = np.flatnonzero(np.diff(pairs[by_person] // width, prepend=-1))
@@ -125,7 +163,7 @@ def _numbered_sets(
 ) -> tuple[ValueSets, NDArray[np.int64]]:
     """Give sets of codes numbers that depend on their codes alone, value after value as in a tree of prefixes."""
     width = int(codes.max()) + 1
-    pairs = np.unique(owner * width + codes)
+    pairs = distinct_numbers(owner * width + codes)
     person, values = pairs // width, pairs % width
     starts = np.flatnonzero(np.diff(person, prepend=-1))
     lengths = np.diff(np.append(starts, len(pairs)))

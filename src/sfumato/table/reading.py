@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
@@ -114,14 +115,33 @@ def read_table(
     if isinstance(schema, ReadingPolicy):
         _refuse_two_layouts((separator, encoding, quote, missing, header, columns, strip))
         return read_table(source, schema.to_schema(), **schema.reading())
-    label = label_of(source)
-    try:
+    with _named(source) as label:
         _refuse_no_schema(schema)
         tokens = missing_texts(missing)
         layout = CsvFormat(separator, encoding, quote, header, columns, strip)
         opened = open_source(source, layout)
         header_row = checked_header(opened.names, schema, layout.columns or ())
-        return _table(opened, header_row, schema, ValueReading(tokens, strip, opened.is_text), label)
+        keys = candidates(header_row, schema)
+        return _table(opened, header_row, schema, ValueReading(tokens, strip, opened.is_text), label, keys)
+
+
+def read_written(source: object, schema: Schema) -> Table:
+    """Read what a program wrote, such as a published table: blanks are kept, and no column is taken for a key.
+
+    Parameters and errors are those of :func:`read_table`.
+    """
+    with _named(source) as label:
+        opened = open_source(source, CsvFormat(strip=False))
+        header_row = checked_header(opened.names, schema)
+        return _table(opened, header_row, schema, ValueReading(missing_texts(""), False, opened.is_text), label)
+
+
+@contextmanager
+def _named(source: object) -> Iterator[str]:
+    """Put the name of a source before every problem with it."""
+    label = label_of(source)
+    try:
+        yield label
     except SfumatoError as error:
         raise type(error)(*(f"{label}: {problem}" for problem in error.problems)) from None
 
@@ -191,12 +211,19 @@ def open_source(source: object, layout: CsvFormat) -> TableSource:
         raise InputError("the file cannot be read; check the path and its permissions") from None
 
 
-def _table(source: TableSource, header: Header, schema: Schema, reading: ValueReading, label: str) -> Table:
+def _table(
+    source: TableSource,
+    header: Header,
+    schema: Schema,
+    reading: ValueReading,
+    label: str,
+    keys: Sequence[str] = (),
+) -> Table:
     assignment = assign_roles(header, schema)
     errors = list(assignment.errors)
     frame, kinds, people, repeated = pl.DataFrame(), dict[str, Kind](), None, None
     try:
-        keys = [] if errors else candidates(header, schema)
+        keys = () if errors else keys
         columns = source.read((*assignment.kept, *keys)) if assignment.kept else []
         kept, others = columns[: len(assignment.kept)], columns[len(assignment.kept) :]
         frame, kinds = _typed(kept, {**schema.quasi_identifying, **schema.sensitive}, reading)

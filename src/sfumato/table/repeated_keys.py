@@ -46,7 +46,7 @@ class RepeatedKey:
 
     def sentence(self) -> str:
         """Say what was found, and what to do."""
-        people = len(np.unique(self.people))
+        people = np.count_nonzero(np.bincount(self.people))
         return (
             f"Column {self.name!r} repeats: {counted(len(self.people), 'record')} have {people:,} different values. If "
             f"it says who a record is about, the promises and risks here count records and not people; name it with "

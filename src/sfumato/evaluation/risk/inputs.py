@@ -24,7 +24,7 @@ from sfumato.release.policy_text import PublishedPolicy
 from sfumato.release.release import Release
 from sfumato.table.distinct import distinct_of
 from sfumato.table.problems import raise_together
-from sfumato.table.reading import read_table
+from sfumato.table.reading import read_table, read_written
 from sfumato.table.schema import Attribute, Kind, Schema
 from sfumato.table.table import Table
 
@@ -118,7 +118,7 @@ def opened(
     attributes = dict.fromkeys(names, Attribute(kind=Kind.CATEGORICAL))
     others = [name for name in dict.fromkeys(beside) if name is not None and name not in attributes]
     schema = Schema(quasi_identifying=attributes, insensitive=others, others="drop")
-    return OpenedTable(read_table(data, schema, strip=False).frame, names, attributes, recoding or said)
+    return OpenedTable(read_written(data, schema).frame, names, attributes, recoding or said)
 
 
 def _opened_table(table: Table, quasi_identifying: Sequence[str] | None) -> OpenedTable:

@@ -56,7 +56,7 @@ class PeopleAtRisk:
         return cls(
             column=column,
             declared=repeated is None,
-            people=len(np.unique(people)),
+            people=int(np.count_nonzero(np.bincount(people))),
             fewest=int(found.sizes.min()),
             alone=int(np.count_nonzero(found.sizes == 1)),
             highest=_highest(found),

@@ -42,7 +42,7 @@ from sfumato.kernels.mondrian.scores import (
     slice_weights,
     tabulate_evenness,
 )
-from sfumato.kernels.predicates import RuleArrays
+from sfumato.kernels.predicates import RuleArrays, holds
 from sfumato.kernels.space import Space
 from sfumato.kernels.types import Codes, Flags, Floats, Int32s, Int64s, int64
 
@@ -112,7 +112,7 @@ def partition_by_loss(
         size = total_weight(weights, first, last)
         if size < 2 * options.smallest:
             continue
-        if options.ruled:
+        if options.ruled and size < 2 * rules.safe_size:
             count_whole(codes, weights, first, last, rules, work)
         looked_at = min(SAMPLE, last - first)
         attribute = choose_cut(codes, weights, first, last, looked_at, size, space, rules, options, loss, work)
@@ -141,7 +141,7 @@ def choose_cut(
 ) -> int:  # fmt: skip
     """Choose the cut that saves most expected loss, looking at the first `rows` records; −1 when none is allowable.
 
-    With rules, ``work.whole`` holds the sensitive values of the range.
+    With rules, ``work.whole`` holds the sensitive values of the range, unless one side is surely large enough.
     ``work.part_of`` then gives the part of every code that occurs. Ties go to the earlier attribute, then to code
     order, falling frequency, one item alone, then to the earlier place.
     """
@@ -250,6 +250,13 @@ def _rules_hold(
     left = _left_size(codes, weights, low, high, attribute, work.part_of)
     if left < smallest or size - left < smallest:
         return False
+    fewer = min(left, size - left)
+    if fewer >= rules.safe_size:
+        return True
+    if size - fewer >= rules.safe_size:
+        part = 0 if left == fewer else 1
+        count_part(codes, weights, low, high, attribute, part, rules, work, work.left)
+        return holds(fewer, work.left, rules, work.scratch)
     if work.margin < 0:
         count_part(codes, weights, low, high, attribute, 0, rules, work, work.left)
     return sides_hold(left, size, rules, work)

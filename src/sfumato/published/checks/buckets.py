@@ -16,7 +16,7 @@ from sfumato.published.bucketized import COUNT, BucketizedTables
 from sfumato.published.sliced import BUCKET
 from sfumato.table.distinct import distinct_of
 from sfumato.table.encoding import EncodedAttribute, encode
-from sfumato.table.reading import read_table
+from sfumato.table.reading import read_written
 from sfumato.table.schema import Attribute, Schema
 
 IntArray = NDArray[np.int64]
@@ -48,7 +48,7 @@ def check_buckets(
 def bucket_statistics(published: BucketizedTables, attribute: Attribute) -> ClassStatistics:
     """Return the sizes of the buckets and the counts of their sensitive values; a value named twice counts summed."""
     schema = Schema(quasi_identifying={published.sensitive: attribute}, others="drop")
-    encoded = encode(read_table(published.counts, schema, strip=False), order="name")
+    encoded = encode(read_written(published.counts, schema), order="name")
     numbers = distinct_of(published.counts[BUCKET])
     bucket_of, codes, counts = _pairs(
         numbers.rank_of[numbers.raw], encoded.codes[:, 0].astype(np.int64), published.counts[COUNT].to_numpy()

@@ -22,11 +22,10 @@ from sfumato.numbers import counted, plural
 from sfumato.published.checks.people import ATTESTED, PeopleFound, attested_checks
 from sfumato.published.checks.rows import group_rows
 from sfumato.published.checks.values import numbered_values
-from sfumato.published.generalized import PublishedTable
 from sfumato.published.roles import Roles
 from sfumato.table.distinct import as_categories, texts_of
 from sfumato.table.encoding import encode
-from sfumato.table.reading import read_table
+from sfumato.table.reading import read_written
 from sfumato.table.schema import Attribute, Kind, Schema
 from sfumato.table.table import Table
 from sfumato.table.text_order import FEW
@@ -183,13 +182,6 @@ def published_statistics(
     return replace(counted_people(class_of, count, people, codes, attributes), published=published)
 
 
-def published_classes(table: PublishedTable) -> NDArray[np.int32]:
-    """Return the class that a reader puts each published row into; int32 (m,)."""
-    labels, _ = _parts(table.data, table.quasi_identifying, {})
-    class_of, _ = group_rows(labels)
-    return class_of
-
-
 def read_published(
     data: pl.DataFrame | str, quasi_identifying: Sequence[str], sensitive: Mapping[str, Attribute]
 ) -> Table:
@@ -198,7 +190,7 @@ def read_published(
     schema = Schema(
         quasi_identifying=dict.fromkeys(quasi_identifying, as_text), sensitive=dict(sensitive), others="drop"
     )
-    return read_table(data, schema, strip=False)
+    return read_written(data, schema)
 
 
 def _parts(
@@ -209,7 +201,7 @@ def _parts(
         data = _with_categories(data, quasi_identifying, sensitive)
         labels = _labels(data, quasi_identifying)
         alone = Schema(quasi_identifying=sensitive, others="drop") if sensitive else None
-        return labels, None if alone is None else read_table(data, alone, strip=False)
+        return labels, None if alone is None else read_written(data, alone)
     table = read_published(data, quasi_identifying, sensitive)
     labels = [table.frame.get_column(name) for name in quasi_identifying]
     if not sensitive:

@@ -33,7 +33,7 @@ from sfumato.release.table_files import integrity
 from sfumato.table.csv_format import CsvFormat
 from sfumato.table.ratings.ratings import Ratings
 from sfumato.table.ratings.reading import read_ratings
-from sfumato.table.reading import open_source, read_table
+from sfumato.table.reading import open_source, read_written
 from sfumato.table.schema import Attribute, Kind, Schema
 
 COLUMNS = ("record", "issue", "rating")
@@ -101,7 +101,7 @@ def _read(path: Path, facts: TableFacts) -> pl.DataFrame:
         raise InputError(f"{path.name}: has other columns than release.json says; it was changed")
     text, number = Attribute(kind=Kind.CATEGORICAL), Attribute(kind=Kind.NUMERIC)
     schema = Schema(quasi_identifying={name: number if name == "rating" else text for name in names})
-    return read_table(path, schema, strip=False).frame if _has_lines(path) else _nothing(names)
+    return read_written(path, schema).frame if _has_lines(path) else _nothing(names)
 
 
 def _has_lines(path: Path) -> bool:

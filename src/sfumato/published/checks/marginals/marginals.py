@@ -19,7 +19,7 @@ from sfumato.published.bucketized import COUNT
 from sfumato.published.checks.marginals.structure import is_acyclic, repeated
 from sfumato.published.marginal import MarginalTables
 from sfumato.table.encoding import encode
-from sfumato.table.reading import read_table
+from sfumato.table.reading import read_written
 from sfumato.table.schema import Attribute, Schema
 
 _MOST = 1 << 31
@@ -123,7 +123,7 @@ def _statistics(
     count = int(cells.max(initial=-1)) + 1
     if not told:
         return ClassStatistics(np.bincount(cells, counts, count).astype(np.int64), {})
-    encoded = encode(read_table(frame.select(list(told)), Schema(quasi_identifying=told), strip=False), order="name")
+    encoded = encode(read_written(frame.select(list(told)), Schema(quasi_identifying=told)), order="name")
     codes = np.repeat(encoded.codes, counts, axis=0)
     return class_statistics(np.repeat(cells, counts), count, codes, encoded.attributes)
 

@@ -21,7 +21,7 @@ from sfumato.published.checks.slices.layout import number_rows, reached
 from sfumato.published.checks.slices.sharing import places_of, shared_attributes
 from sfumato.published.sliced import BUCKET, Columns, SlicedTable, labels_of
 from sfumato.table.encoding import encode
-from sfumato.table.reading import read_table
+from sfumato.table.reading import read_written
 from sfumato.table.schema import Attribute, Kind, Schema
 
 
@@ -132,7 +132,7 @@ def _grouped_finding(
 ) -> _Finding:
     as_text = dict.fromkeys([BUCKET, *known], Attribute(kind=Kind.CATEGORICAL))
     schema = Schema(quasi_identifying=as_text, sensitive={name: attribute}, others="drop")
-    encoded = encode(read_table(frame, schema, strip=False), order="name")
+    encoded = encode(read_written(frame, schema), order="name")
     group_of = number_rows(encoded.codes)
     parts = number_rows(encoded.codes[:, 1:]) if known else np.zeros(encoded.height, np.int32)
     statistics = class_statistics(group_of, int(group_of.max()) + 1, encoded.sensitive_codes, encoded.sensitive)

@@ -30,7 +30,7 @@ from sfumato.published.checks.slices.sharing import shared_attributes
 from sfumato.published.sliced import BUCKET, SlicedTable
 from sfumato.table.distinct import distinct_of
 from sfumato.table.encoding import EncodedTable, encode
-from sfumato.table.reading import read_table
+from sfumato.table.reading import read_written
 from sfumato.table.schema import Attribute, Kind, Schema
 
 
@@ -146,7 +146,7 @@ def _encoded(published: SlicedTable, sensitive: Mapping[str, Attribute]) -> Enco
     ]
     private = {name: sensitive.get(name, Attribute()) for name in published.sensitive}
     schema = Schema(quasi_identifying=dict.fromkeys(known, as_text), sensitive=private, others="drop")
-    return encode(read_table(published.data, schema, strip=False), order="name")
+    return encode(read_written(published.data, schema), order="name")
 
 
 def _check(model: PrivacyModel, published: SlicedTable, table: EncodedTable, bucket_of: NDArray[np.int64]) -> Check:
