@@ -49,6 +49,7 @@ from sfumato.evaluation.attacks.play import attack as attack
 from sfumato.evaluation.attacks.ratings.holding_out import hold_out_ratings as hold_out_ratings
 from sfumato.evaluation.attacks.ratings.scoring import attack_ratings as attack_ratings
 from sfumato.evaluation.attacks.ratings.scoring_result import RatingAttack as RatingAttack
+from sfumato.evaluation.checking.check import check as check
 from sfumato.evaluation.losses import measure as measure
 from sfumato.evaluation.risk.measure import risk as risk
 from sfumato.evaluation.utility.kept_ratings import RatingUtility as RatingUtility
