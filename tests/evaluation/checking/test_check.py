@@ -269,6 +269,14 @@ def test_columns_of_unusual_names(name: str):
     assert private.find("distinct-l-diversity", name).value == 1
 
 
+@pytest.mark.parametrize("texts", [("1", "1.0"), ("01", "1"), ("true", "TRUE"), ("2024-01-01", " 2024-01-01")])
+def test_texts_that_mean_the_same_differ_all_the_same(tmp_path: Path, texts: tuple[str, str]):
+    path = tmp_path / "table.csv"
+    path.write_text("\n".join(["q,s", *(f"{text},flu" for text in texts * 2)]) + "\n")
+    report = sf.check(path, quasi_identifying=["q"], sensitive=["s"])
+    assert (report.keys.count, report.find("k-anonymity").value) == (2, 2)
+
+
 def test_texts_that_differ_by_blanks_differ_and_sensitive_ones_do_not(tmp_path: Path):
     path = tmp_path / "table.csv"
     path.write_text("age,disease,wage\n2*,flu, 1\n2*, flu,2\n 2*,flu ,3\n 2*,flu,4\n")

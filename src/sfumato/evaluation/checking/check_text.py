@@ -97,4 +97,4 @@ def _row(report: CheckReport, finding: Finding) -> list[str]:
 def _bound(finding: Finding) -> str:
     if math.isinf(finding.value):
         return f"no {finding.parameter}"
-    return f"{finding.parameter} {_BEFORE[finding.holds]} {figure(finding.value, DIGITS)}"
+    return f"{finding.parameter} {_BEFORE[finding.holds]} {figure(finding.value)}"
