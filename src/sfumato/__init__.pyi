@@ -15,6 +15,7 @@ from sfumato.anonymizers.clustering.v_mdav import VMDAV as VMDAV
 from sfumato.anonymizers.full_domain.datafly import Datafly as Datafly
 from sfumato.anonymizers.full_domain.incognito import Incognito as Incognito
 from sfumato.anonymizers.full_domain.optimal import Optimal as Optimal
+from sfumato.anonymizers.full_domain.samarati import Samarati as Samarati
 from sfumato.anonymizers.marginals.marginals import Marginals as Marginals
 from sfumato.anonymizers.mondrian.mondrian import Mondrian as Mondrian
 from sfumato.anonymizers.randomization.coding import TopBottomCoding as TopBottomCoding
