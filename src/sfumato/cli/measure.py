@@ -22,7 +22,7 @@ DIGITS = 12
 EXAMPLE = """\b
 Example:
   sfumato measure patients.csv patients-release/
-  sfumato measure patients.csv patients-release/ --policy policy.toml --label disease --json
+  sfumato measure patients.csv patients-release/ --label disease --json
 """
 
 
