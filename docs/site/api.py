@@ -26,7 +26,7 @@ GROUPS: dict[str, tuple[str, ...]] = {
     "Losses and utility": (
         "measure", "measure_utility", "answer", "query_workload", "Query", "Range", "Among", "Workload", "hold_out",
     ),
-    "Risk": ("risk",),
+    "Risk": ("risk", "check"),
     "Attacks": ("attack", "attack_policy", "linking_attack", "ATTACKS"),
     "Comparing": ("compare", "Comparison", "reproduce", "Reproduction"),
     "Ratings": ("Ratings", "Scale", "SensitiveIssues", "Satisfaction"),

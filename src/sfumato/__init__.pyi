@@ -15,6 +15,7 @@ from sfumato.anonymizers.clustering.v_mdav import VMDAV as VMDAV
 from sfumato.anonymizers.full_domain.datafly import Datafly as Datafly
 from sfumato.anonymizers.full_domain.incognito import Incognito as Incognito
 from sfumato.anonymizers.full_domain.optimal import Optimal as Optimal
+from sfumato.anonymizers.full_domain.samarati import Samarati as Samarati
 from sfumato.anonymizers.marginals.marginals import Marginals as Marginals
 from sfumato.anonymizers.mondrian.mondrian import Mondrian as Mondrian
 from sfumato.anonymizers.randomization.coding import TopBottomCoding as TopBottomCoding
@@ -49,6 +50,7 @@ from sfumato.evaluation.attacks.play import attack as attack
 from sfumato.evaluation.attacks.ratings.holding_out import hold_out_ratings as hold_out_ratings
 from sfumato.evaluation.attacks.ratings.scoring import attack_ratings as attack_ratings
 from sfumato.evaluation.attacks.ratings.scoring_result import RatingAttack as RatingAttack
+from sfumato.evaluation.checking.check import check as check
 from sfumato.evaluation.losses import measure as measure
 from sfumato.evaluation.risk.measure import risk as risk
 from sfumato.evaluation.utility.kept_ratings import RatingUtility as RatingUtility

@@ -62,7 +62,7 @@ def environment(**settings: str) -> dict[str, str]:
 # help
 
 
-@pytest.mark.parametrize("command", ["anonymize", "verify", "measure", "hierarchy", "demo"])
+@pytest.mark.parametrize("command", ["anonymize", "verify", "measure", "check", "correlation", "hierarchy", "demo"])
 def test_help_shows_an_example(command):
     code, out, _ = run(command, "--help")
     assert code == 0
@@ -70,7 +70,7 @@ def test_help_shows_an_example(command):
     assert f"sfumato {command}" in out.split("Example:")[1]
 
 
-@pytest.mark.parametrize("command", ["anonymize", "verify", "measure", "hierarchy", "demo"])
+@pytest.mark.parametrize("command", ["anonymize", "verify", "measure", "check", "correlation", "hierarchy", "demo"])
 def test_help_is_wrapped_by_the_screen_alone_and_nothing_is_cut(command, monkeypatch):
     monkeypatch.setenv("COLUMNS", "80")
     _, out, _ = run(command, "--help")

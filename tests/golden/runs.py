@@ -71,9 +71,10 @@ class Run:
 def _models(way: Any, table: str) -> list[PrivacyModel]:
     if isinstance(way, Publisher):
         return [sf.ProbabilisticLDiversity(1.5)] if way.promises else []
-    balanced = not isinstance(way, sf.Optimal) and getattr(way, "mode", "strict") == "strict"
+    balanced = not isinstance(way, (sf.Optimal, sf.Samarati)) and getattr(way, "mode", "strict") == "strict"
     if table == "ward" and balanced:
-        # More than half have one disease, so that some must be left out; relaxed and optimal searches do not do that.
+        # More than half have one disease, so that some must be left out; relaxed and optimal searches do not do
+        # that, nor does Samarati's.
         return [sf.KAnonymity(4), sf.ProbabilisticLDiversity(2)]
     return [sf.KAnonymity(4), sf.DistinctLDiversity(2)]
 

@@ -119,6 +119,13 @@ class TestLayouts:
     def test_without_header(self, write):
         assert rows(write("1,x\n2,y\n"), header=False, columns=["a", "b"]) == [(1, "x"), (2, "y")]
 
+    def test_blanks_may_be_dropped_in_some_columns_alone(self, write):
+        path = write("a,b,c\n x, 1 , y\n x , 2, z\n")
+        table = read_table(path, Schema(quasi_identifying=["a"], sensitive=["b"], insensitive=["c"]), strip=["b"])
+        assert table.frame["a"].to_list() == [" x", " x "]
+        assert table.frame["b"].to_list() == [1, 2]
+        assert table.frame["c"].to_list() == [" y", " z"]
+
     def test_blanks_may_be_kept(self, write):
         assert rows(write("a,b\n1, x \n2,\n"), strip=False) == [(1, " x "), (2, None)]
 

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from sfumato.anonymizers.full_domain.datafly import Datafly
     from sfumato.anonymizers.full_domain.incognito import Incognito
     from sfumato.anonymizers.full_domain.optimal import Optimal
+    from sfumato.anonymizers.full_domain.samarati import Samarati
     from sfumato.anonymizers.marginals.marginals import Marginals
     from sfumato.anonymizers.mondrian.mondrian import Mondrian
     from sfumato.anonymizers.protocol import Anonymizer, Problem, Publication, Publisher
@@ -67,6 +68,7 @@ __all__ = [
     "Publisher",
     "RankSwapping",
     "Rounding",
+    "Samarati",
     "Sampling",
     "Slicing",
     "Swapping",
@@ -93,6 +95,7 @@ ANONYMIZERS = Registry(
         "global-mondrian": "sfumato.anonymizers.single_dimensional.global_mondrian:GlobalMondrian",
         "value-generalization": "sfumato.anonymizers.single_dimensional.value_generalization:ValueGeneralization",
         "sbc": "sfumato.anonymizers.clustering.sbc:SBC",
+        "samarati": "sfumato.anonymizers.full_domain.samarati:Samarati",
     }
 )
 """Name in policies and on the command line → class."""

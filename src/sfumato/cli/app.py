@@ -24,6 +24,8 @@ COMMANDS = {
     "measure": "measure",
     "utility": "utility",
     "risk": "risk",
+    "check": "check",
+    "correlation": "correlation",
     "attack": "attack",
     "compare": "compare",
     "report": "report",
@@ -50,6 +52,8 @@ A short tour:
   sfumato measure patients.csv patients-release/
   sfumato utility patients.csv patients-release/
   sfumato risk patients.csv --quasi age,sex,zip
+  sfumato check published.csv --quasi age,sex,zip --sensitive disease
+  sfumato correlation patients.csv --quasi age,sex,zip
   sfumato attack patients.csv --policy policy.toml --hold-out 0.2
   sfumato compare patients.csv --policy policy.toml --out comparison/
   sfumato report patients-release/ --original patients.csv --out report.html

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
+import typer
+
 from sfumato.cli.kernels import say_result
 from sfumato.cli.options import (
     AsJson,
@@ -18,7 +22,7 @@ DIGITS = 12
 EXAMPLE = """\b
 Example:
   sfumato measure patients.csv patients-release/
-  sfumato measure patients.csv patients-release/ --policy policy.toml --json
+  sfumato measure patients.csv patients-release/ --label disease --json
 """
 
 
@@ -27,6 +31,9 @@ def measure(
     release: ReleaseFolder,
     policy: PolicyFile = None,
     hierarchies: Hierarchies = None,
+    label: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Published column to predict, for the classification metric CM.")
+    ] = None,
     reading: Reading = Reading(),  # noqa: B008 - a frozen value
     as_json: AsJson = False,
 ) -> None:
@@ -44,5 +51,5 @@ def measure(
     if problem := no_release(release):
         raise InputError(problem)
     meant = policy_of(Words(policy=policy or release / "policy.toml", hierarchies=hierarchies, source=reading.source))
-    losses = compare(read_table(table, meant.without_sensitive()), release)
+    losses = compare(read_table(table, meant.without_sensitive()), release, label=label)
     say_result(loss_figures(losses, DIGITS), str(losses), as_json=as_json)

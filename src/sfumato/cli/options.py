@@ -14,7 +14,7 @@ READING, COLUMNS, PRIVACY, METHOD, OUTPUT = "Reading the table", "Columns", "Pri
 
 ANONYMIZERS = (
     "mondrian, optimal, k-member, global-mondrian, value-generalization, cell-suppression, k-means, mdav, v-mdav, sbc, "
-    "datafly, incognito, caat, kaca, oka, utility-recoding"
+    "datafly, incognito, samarati, caat, kaca, oka, utility-recoding"
 )
 """Names for the help page; the anonymizers themselves are only loaded when one is needed."""
 

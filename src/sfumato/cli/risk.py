@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -177,12 +176,10 @@ def _table(meant: Policy, path: Path | None, errors: list[SfumatoError]) -> Tabl
 
 def _only_quasi(words: Words, beside: Sequence[str]) -> Policy:
     """Make the policy that reads the quasi-identifying columns, and others that are needed."""
-    from sfumato.cli.words import ModelWord, policy_of
+    from sfumato.cli.words import columns_alone
     from sfumato.policy.parts import Columns
 
-    # A policy needs a promise; it plays no part here.
-    models = () if words.policy else (ModelWord("-k", "k-anonymity", {"k": 1}),)
-    policy = policy_of(replace(words, models=models))
+    policy = columns_alone(words)
     quasi = policy.columns.quasi_identifying
     kept = tuple(name for name in dict.fromkeys(beside) if name not in quasi)
     said = policy.columns

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import tomllib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -114,6 +114,12 @@ def policy_of(words: Words) -> Policy:
     _say_models(mapping, words, names)
     _say_anonymizer(mapping, words, names, problems)
     return _checked(mapping, names, problems)
+
+
+def columns_alone(words: Words) -> Policy:
+    """Make the policy of options that name columns and how they are read, and no privacy model."""
+    # A policy needs a promise; it plays no part here.
+    return policy_of(words if words.policy else replace(words, models=(ModelWord("-k", "k-anonymity", {"k": 1}),)))
 
 
 def source_words(

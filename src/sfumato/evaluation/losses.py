@@ -6,7 +6,10 @@ from pathlib import Path
 
 import polars as pl
 
+from sfumato.classes.generalized import GeneralizedTable
+from sfumato.classes.statistics import SensitiveCounts, class_statistics
 from sfumato.errors import InputError, PolicyError
+from sfumato.evaluation.checking.inputs import private_part
 from sfumato.evaluation.generalized_only import generalized_file, generalized_table
 from sfumato.metrics import Losses, measure_losses
 from sfumato.models.says import smallest_allowed
@@ -18,6 +21,7 @@ from sfumato.release.opening import open_folder
 from sfumato.release.policy_text import PublishedPolicy
 from sfumato.release.release import Release
 from sfumato.table.encoding import encode
+from sfumato.table.schema import Attribute, Kind
 from sfumato.table.table import Table
 
 
@@ -27,6 +31,7 @@ def measure(
     *,
     recoding: Recoding | None = None,
     k: int | None = None,
+    label: str | None = None,
 ) -> Losses:
     """Measure every information loss of a published table.
 
@@ -40,6 +45,9 @@ def measure(
         How it was published; None reads it from a release folder's policy, else takes the defaults.
     k
         The class size that DM and C_avg refer to; None takes the release's k, else 1.
+    label
+        The published column, sensitive or insensitive, that somebody wants to predict: the classification metric CM
+        refers to it. None: no CM.
 
     Returns
     -------
@@ -51,19 +59,32 @@ def measure(
     ------
     InputError
         When the two do not fit together: different columns, unreadable labels, more records than the original.
+    SchemaError
+        When there is no such column to predict.
     """
     if k is not None and (not isinstance(k, int) or k < 1):
         raise PolicyError("k: must be a whole number, 1 or above")
     data, known_recoding, known_k = _opened(published)
     encoded = encode(table)
-    frame = read_published(data, [attribute.name for attribute in encoded.attributes], {}).frame
+    predicted = {} if label is None else {label: Attribute(kind=Kind.CATEGORICAL)}
+    read = read_published(data, [attribute.name for attribute in encoded.attributes], predicted)
+    frame = read.frame
     if frame.height > table.height:
         raise InputError(
             f"the published table has {frame.height} records and the original {table.height}; name the table that the "
             "release was made from"
         )
     generalized = generalize_published(frame, encoded, recoding or known_recoding)
-    return measure_losses(generalized, k or known_k)
+    return measure_losses(generalized, k or known_k, labels=_labels(read, generalized))
+
+
+def _labels(read: Table, generalized: GeneralizedTable) -> SensitiveCounts | None:
+    """Count what is to be predicted in every class; None if nothing is."""
+    if not read.schema.sensitive:
+        return None
+    encoded = encode(private_part(read), order="name")
+    class_of, count = generalized.class_of[: read.height], len(generalized.sizes)
+    return class_statistics(class_of, count, encoded.codes, encoded.attributes).sensitive[encoded.attributes[0].name]
 
 
 def _opened(published: Release | str | Path | pl.DataFrame) -> tuple[pl.DataFrame | str, Recoding | None, int]:

@@ -63,9 +63,12 @@ class KAnonymity(CheckedModel):
         """Return the largest `k` that holds; infinite without classes."""
         if not statistics.count:
             return [Achieved("k", math.inf)]
+        return [Achieved("k", float(self.measure(statistics).min()))]
+
+    def measure(self, statistics: ClassStatistics) -> NDArray[np.int64]:
+        """Return the largest `k` that each class satisfies, int64 (c,)."""
         people = statistics.people
-        limits = statistics.sizes if people is None or self.shares is False else people.records // people.most
-        return [Achieved("k", float(limits.min()))]
+        return statistics.sizes if people is None or self.shares is False else people.records // people.most
 
     @property
     def survives_suppression(self) -> bool:

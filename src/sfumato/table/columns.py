@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import polars as pl
 
@@ -28,11 +28,18 @@ class ValueReading:
         Whether blanks around text are dropped.
     is_text : bool
         Whether text may stand for numbers, dates and booleans, as in a CSV file.
+    stripped : collection of str
+        Columns in which blanks are dropped in any case.
     """
 
     missing: Collection[str]
     strip: bool
     is_text: bool
+    stripped: Collection[str] = ()
+
+    def of(self, name: str) -> ValueReading:
+        """Return how the values of one column are read."""
+        return replace(self, strip=self.strip or name in self.stripped)
 
 
 def kept_column(column: pl.Series, reading: ValueReading) -> pl.Series:

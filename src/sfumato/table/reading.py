@@ -69,7 +69,7 @@ def read_table(
     missing: str | Sequence[str] = ("",),
     header: bool = True,
     columns: Sequence[str] | None = None,
-    strip: bool = True,
+    strip: bool | list[str] | tuple[str, ...] = True,
 ) -> Table:
     """Read a table of people and check it against its schema.
 
@@ -89,7 +89,8 @@ def read_table(
     header, columns
         Whether the first row of a CSV file names the columns; if not, `columns` does.
     strip
-        Whether blanks around the fields of a CSV file are dropped (inside quotes too).
+        Whether blanks around the fields of a CSV file are dropped (inside quotes too), or a list of the columns in
+        which they are.
 
     Returns
     -------
@@ -118,11 +119,13 @@ def read_table(
     with _named(source) as label:
         _refuse_no_schema(schema)
         tokens = missing_texts(missing)
-        layout = CsvFormat(separator, encoding, quote, header, columns, strip)
+        everywhere, somewhere = (False, strip) if isinstance(strip, (list, tuple)) else (strip, ())
+        layout = CsvFormat(separator, encoding, quote, header, columns, everywhere)
         opened = open_source(source, layout)
         header_row = checked_header(opened.names, schema, layout.columns or ())
         keys = candidates(header_row, schema)
-        return _table(opened, header_row, schema, ValueReading(tokens, strip, opened.is_text), label, keys)
+        values = ValueReading(tokens, everywhere, opened.is_text, somewhere)
+        return _table(opened, header_row, schema, values, label, keys)
 
 
 def read_written(source: object, schema: Schema) -> Table:
@@ -242,8 +245,8 @@ def _typed(
     def one(column: pl.Series) -> tuple[pl.Series, Kind | None] | SfumatoError:
         try:
             if column.name not in attributes:
-                return kept_column(column, reading).alias(column.name), None
-            values, kind = typed_column(column, attributes[column.name].kind, reading)
+                return kept_column(column, reading.of(column.name)).alias(column.name), None
+            values, kind = typed_column(column, attributes[column.name].kind, reading.of(column.name))
             return values.alias(column.name), kind
         except SfumatoError as error:
             return error

@@ -27,9 +27,9 @@ def risk_text(report: RiskReport) -> str:
     head = f"{counted(keys.height, 'record')} in {counted(keys.count, 'class')} of {counted(len(keys.names), 'column')}"
     parts = [
         [head],
-        _aligned(_risk_rows(report)),
+        aligned(_risk_rows(report)),
         report.people.lines(keys.count) if report.people else [],
-        _aligned(_uniqueness_rows(report)),
+        aligned(_uniqueness_rows(report)),
         _rows_to_look_at(report),
         _special_lines(report.special_uniques, keys.height),
         _combination_lines(report.combinations),
@@ -171,10 +171,11 @@ def _rows_to_look_at(report: RiskReport) -> list[str]:
     rows = report.rows_above(highest.value)
     if not len(rows):
         return []
-    return [f"rows above {highest} (prosecutor): {_listed(rows.tolist())}"]
+    return [f"rows above {highest} (prosecutor): {listed(rows.tolist())}"]
 
 
-def _listed(rows: Sequence[int]) -> str:
+def listed(rows: Sequence[int]) -> str:
+    """Name the first rows, and count the others."""
     named = ", ".join(str(row) for row in rows[:FIRST_ROWS])
     return f"{named}, and {len(rows) - FIRST_ROWS:,} more" if len(rows) > FIRST_ROWS else named
 
@@ -214,10 +215,11 @@ def _combination_lines(combinations: Combinations | None) -> list[str]:
         figures = [percent(one.distinction, DIGITS), percent(one.separation, DIGITS + 2), f"{one.uniques:,}"]
         rows.append([f"  {' + '.join(one.columns)}", *figures])
     left = len(combinations) - FIRST_COMBINATIONS
-    return [*_aligned(rows), *([f"  and {left:,} more"] if left > 0 else [])]
+    return [*aligned(rows), *([f"  and {left:,} more"] if left > 0 else [])]
 
 
-def _aligned(rows: Sequence[Sequence[str]]) -> list[str]:
+def aligned(rows: Sequence[Sequence[str]]) -> list[str]:
+    """Write rows of cells as lines, the columns one below the other."""
     widths = [max(len(row[place]) for row in rows if len(row) > place) for place in range(max(map(len, rows)))]
     lines = ["  ".join(f"{cell:<{width}}" for cell, width in zip(row, widths, strict=False)) for row in rows]
     return [line.rstrip() for line in lines]

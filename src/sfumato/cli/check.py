@@ -1,0 +1,55 @@
+"""``sfumato check``: which models a table from anywhere satisfies, and how far."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from sfumato.cli.kernels import say_result
+from sfumato.cli.options import AsJson, Original, PolicyFile, Reading, RoleOptions
+
+if TYPE_CHECKING:
+    from sfumato.cli.words import Words
+    from sfumato.table.table import Table
+
+EXAMPLE = """\b
+Example:
+  sfumato check published.csv --quasi age,sex,zip --sensitive disease
+  sfumato check published.csv --quasi age,sex,zip --sensitive disease,wage \\
+      --separator ';' --categorical wage --json
+"""
+
+
+def check(
+    table: Original,
+    policy: PolicyFile = None,
+    roles: RoleOptions = RoleOptions(),  # noqa: B008 - a frozen value
+    reading: Reading = Reading(),  # noqa: B008 - a frozen value
+    as_json: AsJson = False,
+) -> None:
+    """Say which k, l, alpha, t, beta and delta a table has. It is for the data steward: it names rows.
+
+    Any table will do, also one that another program anonymized: records are alike when the texts of their
+    quasi-identifying columns are equal. It reads only these and the sensitive columns. Lists of columns are separated
+    by commas. To recount what a release promises, use sfumato verify.
+    """
+    from sfumato.cli.words import Words
+    from sfumato.evaluation.checking.check import check as measure
+
+    words: dict[str, Any] = {**roles.words, "others": roles.others or "drop"}
+    report = measure(_read(table, Words(policy=policy, **words, source=reading.source)))
+    say_result(report.to_dict(), str(report), as_json=as_json)
+
+
+def _read(path: Path, words: Words) -> Table:
+    from sfumato.cli.words import columns_alone
+    from sfumato.evaluation.checking.inputs import read_texts
+    from sfumato.policy.parts import Column, Columns
+
+    policy = columns_alone(words)
+    quasi = dict.fromkeys(policy.columns.quasi_identifying, Column())
+    columns = Columns.model_construct(
+        quasi_identifying=quasi, sensitive=policy.columns.sensitive, others="drop", person=policy.columns.person
+    )
+    schema = policy.model_copy(update={"columns": columns}).to_schema()
+    return read_texts(path, schema, **policy.reading())

@@ -1,0 +1,69 @@
+"""``sfumato correlation``: how strongly every pair of columns hangs together."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from sfumato.cli.kernels import say_result
+from sfumato.cli.options import OUTPUT, AsJson, Original, Overwrite, PolicyFile, Reading, RoleOptions
+from sfumato.errors import PolicyError, raise_all
+
+if TYPE_CHECKING:
+    from sfumato.cli.words import Words
+    from sfumato.table.table import Table
+
+EXAMPLE = """\b
+Example:
+  sfumato correlation patients.csv --quasi age,sex,zip --sensitive disease
+  sfumato correlation patients.csv --quasi age,sex,zip --sensitive disease \\
+      --bins 5 --svg correlation.svg
+"""
+
+
+def correlation(
+    table: Original,
+    policy: PolicyFile = None,
+    roles: RoleOptions = RoleOptions(),  # noqa: B008 - a frozen value
+    bins: Annotated[int, typer.Option(help="Bins of numbers and dates with more distinct values.")] = 10,
+    discretization: Annotated[
+        str, typer.Option(metavar="HOW", help="Bins of equal-frequency or equal-width.")
+    ] = "equal-frequency",
+    reading: Reading = Reading(),  # noqa: B008 - a frozen value
+    svg: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Draw it into a file, too.", rich_help_panel=OUTPUT)
+    ] = None,
+    overwrite: Overwrite = False,
+    as_json: AsJson = False,
+) -> None:
+    """Print the contingency coefficient φ² of every pair of quasi-identifying and sensitive columns.
+
+    0: the columns are independent; 1: one decides the other. It is what slicing puts columns together by. It tells no
+    value, but it is about the original table: for the data steward.
+    """
+    from sfumato.anonymizers.slicing.correlation import correlation as measure
+    from sfumato.anonymizers.slicing.correlation import discretization_problems
+    from sfumato.cli.words import Words
+
+    problems = discretization_problems("correlation", bins, discretization)
+    if svg is not None and svg.exists() and not overwrite:
+        problems.append(f"--svg: {svg} already exists; name another file or add --overwrite")
+    raise_all(PolicyError, problems)
+    words: dict[str, Any] = {**roles.words, "others": roles.others or "drop"}
+    found = measure(
+        _read(table, Words(policy=policy, **words, source=reading.source)),
+        bins=bins,
+        discretization=discretization,  # type: ignore[arg-type]
+    )
+    say_result(found.to_dict(), str(found), as_json=as_json)
+    if svg is not None:
+        svg.write_text(found.to_svg(), encoding="utf-8")
+
+
+def _read(path: Path, words: Words) -> Table:
+    from sfumato.cli.words import columns_alone
+    from sfumato.table.reading import read_table
+
+    return read_table(path, columns_alone(words))

@@ -1,0 +1,1 @@
+"""Which models a table from anywhere satisfies, and how far."""
