@@ -16,7 +16,7 @@ with open("patients.csv", "w", newline="", encoding="utf-8") as file:
         weights = [6, 3, 1 + age / 40, 4, 2, 1]
         rows.writerow(
             [
-                f"{FIRST[number % 20]} {LAST[number // 20 % 15]}",
+                f"{FIRST[number % 20]} {'ABCD'[number // 300]}. {LAST[number // 20 % 15]}",
                 age,
                 random.choice(["female", "male"]),
                 random.choice([4710, 4711, 4714, 4731, 4733, 4810, 4812, 4815]),

@@ -243,7 +243,6 @@ def _table(
 ) -> Table | None:
     """Read people as a policy says; with their names if a register will be compared with them."""
     from sfumato.table.reading import read_table
-    from sfumato.table.table import Table
 
     columns = meant.columns
     update: dict[str, Any] = {"others": "drop", "identifying": ()} if drop else {}
@@ -251,7 +250,7 @@ def _table(
         update = {"insensitive": (*columns.insensitive, *columns.identifying), "identifying": ()}
     try:
         table = read_table(path, meant.model_copy(update={"columns": columns.model_copy(update=update)}))
-        return Table(table.frame, meant.to_schema(), table.kinds, table.source) if named else table
+        return replace(table, schema=meant.to_schema()) if named else table
     except SfumatoError as error:
         errors.append(type(error)(*(f"{what}: {problem}" for problem in error.problems)))
         return None

@@ -183,7 +183,7 @@ class _Worker:
     def _warm_up(self, run: Run) -> None:
         """Run the anonymizer on a few records, so that compiling at first use does not count as its time."""
         table = self.ground.table
-        few = Table(table.frame.head(WARM), table.schema, table.kinds, table.source)
+        few = table.take(slice(WARM))
         # Errors with so few records do not matter: the run itself reports what is wrong with the table.
         with suppress(SfumatoError):
             original = Original.of(part_of(few, self.plan.vary, run))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from threading import Lock
 
 from sfumato.comparison.plan import ATTRIBUTES, RECORDS, Plan, Run
@@ -124,7 +124,7 @@ def part_of(table: Table, vary: str, run: Run) -> Table:
     """Return the part of the table that a run uses: some records, some quasi-identifying attributes, or all."""
     if vary == RECORDS:
         rows = permutation(table.frame.height, run.repetition)[: int(run.value)]
-        return Table(table.frame[rows], table.schema, table.kinds, table.source)
+        return table.take(rows)
     if vary == ATTRIBUTES:
         return _with_attributes(table, int(run.value))
     return table
@@ -147,6 +147,7 @@ def _with_attributes(table: Table, count: int) -> Table:
         sensitive=schema.sensitive,
         insensitive=schema.insensitive,
         others=schema.others,
+        person=schema.person,
     )
     kinds = {name: kind for name, kind in table.kinds.items() if name not in gone}
-    return Table(table.frame.drop(gone), fewer, kinds, table.source)
+    return replace(table, frame=table.frame.drop(gone), schema=fewer, kinds=kinds)

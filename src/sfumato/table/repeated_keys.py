@@ -48,8 +48,8 @@ class RepeatedKey:
         """Say what was found, and what to do."""
         people = np.count_nonzero(np.bincount(self.people))
         return (
-            f"Column {self.name!r} repeats: {counted(len(self.people), 'record')} have {people:,} different values. If "
-            f"it says who a record is about, the promises and risks here count records and not people; name it with "
+            f"Column {self.name!r} repeats: {counted(len(self.people), 'record')} have {people:,} values. If it says "
+            f"who a record is about, promises and risks count records here, not people; have people counted with "
             f"person={self.name!r} (on the command line --person {self.name})."
         )
 

@@ -69,7 +69,7 @@ class Table:
             problems.append(f"column {self.schema.person!r} says who people are, but has not been read")
         raise_all(SchemaError, problems)
 
-    def take(self, rows: NDArray[np.integer]) -> Table:
+    def take(self, rows: NDArray[np.integer] | slice) -> Table:
         """Return the table of some records, in that order."""
         people = None if self.people is None else self.people[rows]
         repeated = self.repeated and replace(self.repeated, people=self.repeated.people[rows])

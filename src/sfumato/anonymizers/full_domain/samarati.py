@@ -16,6 +16,7 @@ from sfumato.classes.partition import Partition
 from sfumato.errors import PolicyError, raise_all
 from sfumato.hierarchy.lattice import Lattice, Levels
 from sfumato.hierarchy.lattice_search import LatticeSearch, NodeState, blank_states
+from sfumato.models.compiled import rules_of
 from sfumato.models.rule_traits import TRAITS
 from sfumato.options import Checked
 
@@ -178,12 +179,11 @@ class _Heights:
 
 def _unsearchable(problem: Problem) -> list[str]:
     """Name the models that generalizing may break where records may be suppressed."""
-    names = [attribute.name for attribute in problem.table.sensitive]
     return [
         f"samarati: with a suppression limit, generalizing may break {model.name}, and the search by heights could "
         "miss what satisfies it; allow no suppression, or take another anonymizer, such as incognito"
         for model in problem.models
-        if problem.suppression_limit and not all(TRAITS[rule.code].lasting for rule in model.rules(names))
+        if problem.suppression_limit and not all(TRAITS[rule.code].lasting for rule in rules_of([model], problem.table))
     ]
 
 

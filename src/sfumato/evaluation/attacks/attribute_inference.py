@@ -118,8 +118,7 @@ def distinct_people(people: Table) -> tuple[Table, NDArray[np.int32]]:
     known = [distinct_of(people.frame[name]) for name in people.schema.quasi_identifying]
     codes = np.column_stack([column.rank_of[column.raw] for column in known])
     who_of, count = group_records(codes.astype(np.uint32))
-    frame = people.frame[first_records(who_of, count)]
-    return Table(frame, people.schema, people.kinds, people.source), who_of
+    return people.take(first_records(who_of, count)), who_of
 
 
 def as_marginal(published: Published) -> Published:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import polars as pl
@@ -58,7 +58,7 @@ def cohort_of(target: Target) -> Cohort:
     )
     frame = pl.concat(parts, how="vertical_relaxed")
     kinds = {name: kind for name, kind in original.kinds.items() if name in names}
-    return Cohort(Table(frame, original.schema, kinds, original.source), original.height)
+    return Cohort(Table(frame, replace(original.schema, person=None), kinds, original.source), original.height)
 
 
 def generator_of(target: Target, salt: int) -> np.random.Generator:

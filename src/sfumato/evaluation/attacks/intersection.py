@@ -109,7 +109,7 @@ class Intersection(Checked):
     def _tried(self, target: Target, earlier: Published, people: Table, name: str) -> _Tried:
         parts = []
         for rows, later in told_blocks(target, people, name):
-            some = Table(people.frame[rows], people.schema, people.kinds, people.source)
+            some = people.take(rows)
             other = _renumbered(posterior(earlier, some, sensitive=name, recoding=target.recoding), later.values)
             parts.append(self._compared(later, other, later.codes_of(some.frame[name])))
         return _Tried(*(np.concatenate(part) for part in zip(*parts, strict=True)))

@@ -89,7 +89,7 @@ class MembershipInference(Checked):
         unfit = scores == 0
         if not isinstance(target.published, RandomizedTable) or not unfit.any():
             return scores
-        some = Table(people.frame.filter(unfit), people.schema, people.kinds, people.source)
+        some = people.take(np.flatnonzero(unfit))
         scores[unfit] = nearness(target.published, some, sensitive=self.knows_sensitive, threads=target.threads)
         return scores
 

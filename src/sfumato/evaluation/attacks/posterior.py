@@ -129,7 +129,7 @@ def posterior_blocks(
     size = max(1, BLOCK // max(1, values))
     for start in range(0, people.height, size):
         rows = slice(start, min(start + size, people.height))
-        some = Table(people.frame[rows], people.schema, people.kinds, people.source)
+        some = people.take(rows)
         yield rows, posterior(published, some, sensitive=name, recoding=recoding)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import ChainMap
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, TypeVar
 
 import polars as pl
@@ -106,10 +107,11 @@ def _people(given: object, schema: Schema | None, what: str) -> Table:
         quasi_identifying=schema.quasi_identifying,
         sensitive=schema.sensitive,
         insensitive=(*schema.insensitive, *identifying),
+        person=schema.person if what == "original" else None,
         others="drop" if schema.others == "error" and what == "control" else schema.others,
     )
     table = read_table(given, kept)
-    return Table(table.frame, schema, table.kinds, table.source)
+    return replace(table, schema=replace(schema, person=kept.person))
 
 
 def _unlike(published: Published, people: Table, what: str) -> list[str]:

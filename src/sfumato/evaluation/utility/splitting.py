@@ -58,5 +58,5 @@ def hold_out(table: Table, share: float = 1 / 3, *, seed: int | None = None) -> 
     if kept.all() or not kept.any():
         raise InputError("hold out: the table has too few records for this share; choose another")
     parts = (np.flatnonzero(~kept), np.flatnonzero(kept))
-    published, held = (Table(table.frame[rows], table.schema, table.kinds, table.source) for rows in parts)
+    published, held = (table.take(rows) for rows in parts)
     return published, held
