@@ -126,11 +126,14 @@ COSTS = {
     "mondrian (relaxed)": {2: (800.0, 0.03), 6: (2900.0, 0.2), 20: (9100.0, 0.3)},
     "k-means": {2: (600.0, 0.02), 6: (2800.0, 0.15), 20: (9200.0, 0.25)},
 }
+QUARTERS = [("k-means", "records", 3), ("k-means", "players", 0)]
 ATTACKS = [("names removed", 0.9), ("mondrian (strict)", 0.0), ("k-means", 0.0)]
 
 
 def played(
-    *changes: tuple[str, int, tuple[float, float]], attacks: Sequence[tuple[str, float]] = ATTACKS
+    *changes: tuple[str, int, tuple[float, float]],
+    attacks: Sequence[tuple[str, float]] = ATTACKS,
+    quarters: Sequence[tuple[str, str, int]] = QUARTERS,
 ) -> list[Claim]:
     costs = {method: dict(curve) for method, curve in COSTS.items()}
     for method, k, cost in changes:
@@ -142,7 +145,13 @@ def played(
     ]
     schema = {"published": pl.String, "reidentified": pl.Float64, "certainty": pl.Float64}
     told = pl.DataFrame([(name, share, share) for name, share in attacks], schema=schema, orient="row")
-    return list(soccer.claims_of(pl.DataFrame(rows), told))
+    classes = pl.DataFrame(
+        [
+            {"method": method, "counted": counted, "classes": 9, "too_few": few, "alone": 1, "loss": 0.1}
+            for method, counted, few in quarters
+        ]
+    )
+    return list(soccer.claims_of(pl.DataFrame(rows), told, classes))
 
 
 @pytest.mark.parametrize(
@@ -174,6 +183,13 @@ def test_the_soccer_paper_on_attacks():
     none = played(attacks=[])
     assert verdict(none, "only names removed") is OPEN
     assert verdict(none, "no player can be linked") is OPEN
+
+
+def test_the_soccer_paper_on_players_of_several_quarters():
+    assert verdict(played(), "5 records in a class") is FAILS
+    assert verdict(played(), "5 players in a class") is HOLDS
+    assert verdict(played(quarters=[("k-means", "players", 1)]), "5 players in a class") is FAILS
+    assert verdict(played(quarters=[]), "5 records in a class") is OPEN
 
 
 # ---------------------------------------------------------------------------------------------------------- caat

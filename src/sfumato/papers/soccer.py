@@ -23,6 +23,7 @@ from sfumato.papers.reproduction import Claim, Reproduction
 from sfumato.papers.setting import Setting
 from sfumato.recoding import TIGHT
 from sfumato.release.anonymize import anonymize
+from sfumato.release.loss_report import Report
 from sfumato.table.encoding import encode
 from sfumato.table.reading import read_table
 from sfumato.table.schema import Schema
@@ -45,6 +46,8 @@ ATTACKED = 5
 NOTES = (
     "k-means starts at random: its figures are means over starts. The paper says nothing of how often it ran.",
     "NCP is counted from the range of the original values in a class, also for k-means, which publishes means.",
+    "A player has a record in every quarter. The paper counts records; with all quarters in one table that promises "
+    "little to a player, so that players are counted as well.",
     "Verdicts are about the stand-in: whether the paper saw on the club's own table what it says cannot be decided.",
 )
 
@@ -63,6 +66,7 @@ def soccer(setting: Setting) -> Reproduction:
     ]
     runs = run_all(jobs, setting, "soccer")
     attacks = pl.DataFrame(list(_attacks(fitness, page, setting)))
+    quarters = pl.DataFrame(list(_all_quarters(fitness, setting)))
     means = runs.group_by("method", "k", maintain_order=True).agg(pl.col("loss", "discernibility", "classes").mean())
     results = means.with_columns(percentage=100 * pl.col("loss"))
     label = (
@@ -70,13 +74,16 @@ def soccer(setting: Setting) -> Reproduction:
         f"quarters, {fitness.height} records, {fitness.width} attributes; height and weight are quasi-identifying"
     )
     return Reproduction(
-        "soccer", TITLE, (label,), {"results": results, "runs": runs, "attacks": attacks},
-        claims_of(results, attacks), PANELS, NOTES,
+        "soccer", TITLE, (label,), {"results": results, "runs": runs, "attacks": attacks, "quarters": quarters},
+        claims_of(results, attacks, quarters), PANELS, NOTES,
     )  # fmt: skip
 
 
-def claims_of(results: pl.DataFrame, attacks: pl.DataFrame) -> tuple[Claim, ...]:
-    """Judge the paper's claims; `results` has method, k, loss, discernibility, `attacks` published and shares."""
+def claims_of(results: pl.DataFrame, attacks: pl.DataFrame, quarters: pl.DataFrame) -> tuple[Claim, ...]:
+    """Judge the paper's claims; `results` has method, k, loss, discernibility, `attacks` published and shares.
+
+    `quarters` has method, what was counted, and how many classes of all quarters hold too few players.
+    """
     dm = {label: curve_of(results, "k", "discernibility", method=label) for label in METHODS}
     ncp = {label: curve_of(results, "k", "loss", method=label) for label in METHODS}
     return (
@@ -88,6 +95,8 @@ def claims_of(results: pl.DataFrame, attacks: pl.DataFrame) -> tuple[Claim, ...]
         _strict_is_best(ncp),
         _plateaus(ncp[RELAXED]),
         _protects(attacks),
+        _hides_players(quarters, "records"),
+        _hides_players(quarters, "players"),
     )
 
 
@@ -105,10 +114,26 @@ def _linkable(attacks: pl.DataFrame) -> Claim:
 def _protects(attacks: pl.DataFrame) -> Claim:
     after = [row for row in attacks.to_dicts() if row["published"] != "names removed"]
     return Claim.judged(
-        f"Published with k = {ATTACKED}, no player can be linked to a single record",
+        f"The last quarter published with k = {ATTACKED}: no player can be linked to a single record",
         "abstract and 6",
         all(row["reidentified"] == 0 for row in after) if after else None,
         "; ".join(f"{row['published']}: {_told(row)}" for row in after) or "the attack was not played",
+    )
+
+
+def _hides_players(quarters: pl.DataFrame, counted: str) -> Claim:
+    """Judge what the paper means by k-anonymity on its whole table, in which a player has a record in every quarter."""
+    rows = quarters.filter(pl.col("counted") == counted).to_dicts() if quarters.height else []
+    return Claim.judged(
+        f"All quarters published with k = {ATTACKED} {counted} in a class: every class holds {ATTACKED} players",
+        "abstract and 6, read as a promise to players",
+        all(row["too_few"] == 0 for row in rows) if rows else None,
+        "; ".join(
+            f"{row['method']}: {row['too_few']} of {row['classes']} classes have fewer, {row['alone']} of them one "
+            f"player, NCP {percent(row['loss'], 3)}"
+            for row in rows
+        )
+        or "nothing was published",
     )
 
 
@@ -199,6 +224,28 @@ def _attacks(fitness: pl.DataFrame, page: pl.DataFrame, setting: Setting) -> Ite
             "certainty": result.certainty.share,
             "people": result.reidentified.people,
         }
+
+
+def _all_quarters(fitness: pl.DataFrame, setting: Setting) -> Iterator[dict[str, Any]]:
+    """Publish all quarters, counting records as the paper does, and counting players."""
+    numbered = fitness.select(NAME, *QUASI).with_row_index("row")
+    for label, way in METHODS.items():
+        for counted, person in (("records", None), ("players", NAME)):
+            schema = Schema(quasi_identifying=list(QUASI), insensitive=["row"], person=person, others="drop")
+            release = anonymize(
+                read_table(numbered, schema), KAnonymity(ATTACKED), anonymizer=way, recoding=TIGHT, seed=setting.seed
+            )
+            who = release.data.join(numbered.select("row", NAME), on="row")
+            sizes = who.group_by(QUASI).agg(pl.col(NAME).n_unique())[NAME]
+            assert isinstance(release.report, Report)
+            yield {
+                "method": label,
+                "counted": counted,
+                "classes": len(sizes),
+                "too_few": int((sizes < ATTACKED).sum()),
+                "alone": int((sizes == 1).sum()),
+                "loss": release.report.losses.normalized_ncp,
+            }
 
 
 PANELS = (
