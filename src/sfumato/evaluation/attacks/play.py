@@ -174,4 +174,6 @@ def _played(target: Target, chosen: Sequence[Attack], *, by_name: bool) -> Attac
             unplayed[one.name] = "; ".join(problem.removeprefix(f"{one.name}: ") for problem in error.problems)
     target.progress("done", len(chosen), len(chosen))
     control = None if target.control is None else target.control.height
-    return Attacks(target.published.kind, target.original.height, control, tuple(results), unplayed)
+    people = target.original.people
+    owners = None if people is None else len(set(people.tolist()))
+    return Attacks(target.published.kind, target.original.height, control, tuple(results), unplayed, owners)

@@ -28,6 +28,8 @@ class Attacks:
         In the order in which the attacks were played.
     unplayed : mapping of str to str
         Attacks of the default set that could not be played, and why.
+    owners : int or None
+        Where people have several records: how many people they are. `people` and every result then count records.
     """
 
     kind: str
@@ -35,6 +37,7 @@ class Attacks:
     control: int | None
     results: tuple[AttackResult, ...]
     unplayed: Mapping[str, str] = field(default_factory=dict)
+    owners: int | None = None
 
     def __post_init__(self) -> None:
         """Freeze the mapping."""
@@ -64,6 +67,7 @@ class Attacks:
             "kind": self.kind,
             "people": self.people,
             "control": self.control,
+            **({} if self.owners is None else {"owners": self.owners}),
             "succeeding": len(self.succeeding),
             "unlicensed": len(self.unlicensed),
             "results": [result.to_dict() for result in self.results],
@@ -77,5 +81,10 @@ class Attacks:
             f"{counted(len(self.results), 'result')} of attacks on a {self.kind} of {self.people:,} people{control}\n"
             f"{len(self.succeeding)} beat guessing, {len(self.unlicensed)} of them beyond what the release promises"
         )
+        if self.owners is not None:
+            head += (
+                f"\nevery record was attacked as if it were a person of its own; these are the records of {self.owners:,} "
+                "people, and promises to people were not held against the results"
+            )
         unplayed = [f"not played: {name}, {reason}" for name, reason in self.unplayed.items()]
         return "\n\n".join([head, *map(str, self.results), *(["\n".join(unplayed)] if unplayed else [])])
