@@ -83,7 +83,7 @@ class Attacks:
         )
         if self.owners is not None:
             head += (
-                f"\nevery record was attacked as if it were a person of its own; these are the records of {self.owners:,} "
+                f"\nevery record was attacked as if it were a person of its own; these are records of {self.owners:,} "
                 "people, and promises to people were not held against the results"
             )
         unplayed = [f"not played: {name}, {reason}" for name, reason in self.unplayed.items()]
