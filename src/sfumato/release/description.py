@@ -15,6 +15,7 @@ from sfumato.hierarchy.tree import Hierarchy
 from sfumato.models import MODELS
 from sfumato.models.protocol import PrivacyModel
 from sfumato.published import KINDS, PublishedTable
+from sfumato.release.folder import MARK
 from sfumato.table.schema import Attribute, Kind
 
 FORMAT = 2
@@ -129,6 +130,25 @@ def is_of_ratings(text: str) -> bool:
     return isinstance(content, dict) and content.get("kind") == RATINGS
 
 
+def unambiguous(text: str) -> Any:
+    """Parse JSON of a release in which every key stands once: which of two counts is for each reader to choose.
+
+    Raises
+    ------
+    VerificationError
+        When a key is there twice.
+    ValueError, RecursionError
+        When it is no JSON.
+    """
+    return json.loads(text, object_pairs_hook=_with_each_key_once)
+
+
+def _with_each_key_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    if len(dict(pairs)) < len(pairs):
+        raise VerificationError(f"{MARK}: names a key twice; the release cannot be verified")
+    return dict(pairs)
+
+
 def versions() -> dict[str, str]:
     """Versions of what made the release."""
     found = {"python": platform.python_version()}
@@ -181,7 +201,7 @@ def read_description(text: str) -> tuple[Description, dict[str, TableFacts]]:
         When it is not one, or is of a later format.
     """
     try:
-        content = _in_this_format(json.loads(text))
+        content = _in_this_format(unambiguous(text))
         facts = {name: TableFacts.of(entry) for name, entry in content["tables"].items()}
         if len({entry.file for entry in facts.values()}) < len(facts):
             raise ValueError("one file for two tables")

@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import polars as pl
 
 from sfumato.errors import PolicyError
 from sfumato.published import Published
 from sfumato.release.description import Description
-from sfumato.release.folder import MARK, whole_folder
+from sfumato.release.folder import whole_folder
 from sfumato.release.kind_report import KindReport
 from sfumato.release.loss_report import Report
-from sfumato.release.policy_text import FILE
 from sfumato.release.table_files import write_tables
+from sfumato.release.text_files import write_texts
 from sfumato.table.writing import Format
 
 
@@ -99,13 +97,5 @@ class Release:
         target = Path(folder)
         with whole_folder(target, overwrite=overwrite) as part:
             facts = write_tables(self.published, part, format)
-            _write_json(part / MARK, self.description.to_dict(tables=facts))
-            report = self.report.for_release()
-            _write_json(part / "report.json", report.to_dict())
-            (part / "report.txt").write_text(f"{report}\n", encoding="utf-8")
-            (part / FILE).write_text(self.policy, encoding="utf-8")
+            write_texts(part, self.description.to_dict(tables=facts), self.report.for_release(), self.policy)
         return target
-
-
-def _write_json(path: Path, content: dict[str, Any]) -> None:
-    path.write_text(json.dumps(content, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")

@@ -6,6 +6,7 @@ Nothing here knows how a release is made; no algorithm is even loaded.
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -23,6 +24,7 @@ from sfumato.release.description import Description, build_model, is_of_ratings
 from sfumato.release.opening import mark_of, opened_folder
 from sfumato.release.policy_text import PublishedPolicy
 from sfumato.release.release import Release
+from sfumato.release.text_files import text_checks
 
 if TYPE_CHECKING:
     from sfumato.release.ratings.release import RatingRelease
@@ -50,7 +52,7 @@ def verify(release: str | Path | Release | RatingRelease) -> Verification:
         When the folder is no release or is damaged so that nothing can be counted.
     """
     if isinstance(release, Release):
-        return _recount(release.published, release.description, PublishedPolicy(release.policy), ())
+        return _recount(release.published, release.description, PublishedPolicy(release.policy))
     if not isinstance(release, (str, os.PathLike)):
         from sfumato.release.ratings.verify import verify_ratings
 
@@ -75,11 +77,22 @@ def _recount_folder(folder: Path) -> Verification:
         return verify_rating_folder(folder, mark)
     opened = opened_folder(folder, mark)
     published, integrity = opened.read()
-    return _recount(published, opened.description, opened.policy, integrity)
+    tables = [entry.file for entry in opened.files.values()]
+    beside = partial(text_checks, folder, mark, tables, opened.description.suppression_limit)
+    return _recount(published, opened.description, opened.policy, integrity, beside)
+
+
+def _nothing_beside(counted: Verification, *, unknown: int) -> tuple[Check, ...]:
+    """Say nothing of files: there are none in memory."""
+    return ()
 
 
 def _recount(
-    published: Published, description: Description, policy: PublishedPolicy, first: tuple[Check, ...]
+    published: Published,
+    description: Description,
+    policy: PublishedPolicy,
+    first: tuple[Check, ...] = (),
+    beside: Callable[..., tuple[Check, ...]] = _nothing_beside,
 ) -> Verification:
     built = [(entry, build_model(entry)) for entry in description.models]
     counted = recount(published, [model for _, model in built if model is not None], description.attributes())
@@ -91,4 +104,5 @@ def _recount(
     differences = partial(table_differences, description=description, roles=roles_of(published))
     agreement = policy_checks(policy, differences)
     limit = suppression_check(description.suppression_limit)
-    return replace(counted, checks=(*first, *counted.checks, *unknown, *agreement, limit))
+    files = beside(counted, unknown=len(unknown))
+    return replace(counted, checks=(*first, *counted.checks, *unknown, *agreement, *files, limit))
