@@ -69,7 +69,7 @@ class Release:
     def save(self, folder: str | Path, *, format: Format = "csv", overwrite: bool = False) -> Path:
         """Write the release folder: its tables, ``release.json``, ``policy.toml``, ``report.json``, ``report.txt``.
 
-        The folder appears whole or not at all: it is written beside its place and moved there in one rename.
+        The folder appears whole or not at all: it is written beside its place and moved there in one step.
 
         Parameters
         ----------
