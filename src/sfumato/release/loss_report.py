@@ -13,7 +13,11 @@ from sfumato.published import PublishedTable
 from sfumato.published.checks.generalized import Verification
 from sfumato.release.report_lines import occasion_lines, promise_lines, record_line, section
 
-WITHHELD = "Non-uniform entropy, ILoss and squared error are left out: they depend on values that the classes hide."
+WITHHELD = "Other losses are left out, as they depend on values that the classes hide: the data steward has them."
+
+
+OF_CLASSES = ("records", "classes", "suppressed", "k", "discernibility", "average_class_size")
+"""What of the losses can be counted on the published table."""
 
 
 @dataclass(frozen=True)
@@ -42,6 +46,8 @@ class Report:
         Whether some attribute is published as class means, which do not show how far a class reaches.
     lower_bound : float or None
         Normalized NCP that no release of this table with this k can stay below, where it was asked for.
+    published_only : bool
+        Whether only losses are told that can be counted on the published table.
     """
 
     anonymizer: str
@@ -59,16 +65,16 @@ class Report:
     recipient: str | None = None
     publishes_means: bool = False
     lower_bound: float | None = None
+    published_only: bool = False
 
     def for_release(self) -> Report:
-        """Return the edition that goes into a release.
+        """Return the edition that goes into a release: a function of the published table and the policy.
 
-        It leaves out the lower bound and what depends on values that the classes hide: an attacker who knows all
-        records but one could try every value for that one, and see which gives the same non-uniform entropy, ILoss or
-        squared error. The other losses can be worked out from the published table, or are rounded.
+        It leaves out the lower bound, and all losses but those of the classes' sizes. Whoever knows all records but
+        one could try every value for that one, and see which gives the same figures: the others depend on where values
+        lie inside the published ones, or on the range or the number of all values.
         """
-        kept = dataclasses.replace(self.losses, entropy=None, iloss=None, squared_error=None, classification=None)
-        return dataclasses.replace(self, losses=kept, notes=(WITHHELD,), lower_bound=None)
+        return dataclasses.replace(self, notes=(WITHHELD,), lower_bound=None, published_only=True)
 
     @property
     def highest_risk(self) -> float:
@@ -102,11 +108,15 @@ class Report:
                 "highest_prosecutor": round(self.highest_risk, 6),
                 "average_prosecutor": round(self.average_risk, 6),
             },
-            "losses": loss_figures(self.losses, self.digits),
+            "losses": self._told_losses(),
             **({} if self.lower_bound is None else {"lower_bound": {"normalized_ncp": round(self.lower_bound, 6)}}),
             "verification": self.verification.to_dict(),
             "notes": list(self.notes),
         }
+
+    def _told_losses(self) -> dict[str, Any]:
+        figures = loss_figures(self.losses, self.digits)
+        return {name: figures[name] for name in OF_CLASSES} if self.published_only else figures
 
     @property
     def digits(self) -> int:
@@ -131,7 +141,7 @@ class Report:
                 "Promises     recounted from the published table",
                 *promise_lines(self.verification),
                 "Losses",
-                *("  " + line for line in self.losses.lines(self.digits)),
+                *("  " + line for line in self.losses.lines(self.digits, of_classes=self.published_only)),
                 *self._distance_from_best(),
                 *section("Notes", self.notes),
                 *section("Limits", PublishedTable.limits),
