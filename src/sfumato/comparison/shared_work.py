@@ -149,4 +149,5 @@ def _with_attributes(table: Table, count: int) -> Table:
         others=schema.others,
     )
     kinds = {name: kind for name, kind in table.kinds.items() if name not in gone}
-    return Table(table.frame.drop(gone), fewer, kinds, table.source)
+    kept_columns = [name for name in table.frame.columns if name not in gone]
+    return Table(table.frame[kept_columns], fewer, kinds, table.source)
