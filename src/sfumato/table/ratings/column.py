@@ -27,7 +27,7 @@ def rating_column(column: pl.Series, reading: ValueReading, header: Header) -> p
     if strangers:
         row = int(parsed.strangers.arg_max() or 0) + 1
         raise InputError(
-            f"{header.column(column.name)} should hold ratings, but {strangers} row(s) hold no number, first in row {row}; "
-            "correct them, or list their text as missing"
+            f"{header.column(column.name)} should hold ratings, but {strangers} row(s) hold no number, first in row "
+            f"{row}; correct them, or list their text as missing"
         )
     return parsed.values

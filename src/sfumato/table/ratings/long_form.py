@@ -93,9 +93,7 @@ def _identified(column: pl.Series, part: str, reading: ValueReading, errors: lis
     return distinct
 
 
-def _rated(
-    column: pl.Series, reading: ValueReading, header: Header, errors: list[SfumatoError]
-) -> Distinct | None:
+def _rated(column: pl.Series, reading: ValueReading, header: Header, errors: list[SfumatoError]) -> Distinct | None:
     try:
         return distinct_of(rating_column(column, reading, header))
     except SfumatoError as error:
