@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import platform
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
@@ -16,6 +16,7 @@ from sfumato.models import MODELS
 from sfumato.models.protocol import PrivacyModel
 from sfumato.published import KINDS, PublishedTable
 from sfumato.release.folder import MARK
+from sfumato.release.formulas import escaped_rows
 from sfumato.table.schema import Attribute, Kind
 
 FORMAT = 2
@@ -45,6 +46,11 @@ class SensitiveDescription:
         hierarchy = None if self.hierarchy is None else HierarchyTable(_rows(self.hierarchy))
         return Attribute(kind=self.kind, hierarchy=hierarchy)
 
+    def escaped(self) -> SensitiveDescription:
+        """Return it for values that are escaped where they begin like a formula."""
+        rows = None if self.hierarchy is None else {**self.hierarchy, "rows": escaped_rows(self.hierarchy["rows"])}
+        return SensitiveDescription(self.kind, rows)
+
 
 @dataclass(frozen=True)
 class Description:
@@ -72,6 +78,10 @@ class Description:
     def attributes(self) -> dict[str, Attribute]:
         """Return the schema entries of the sensitive columns."""
         return {name: entry.attribute() for name, entry in self.sensitive.items()}
+
+    def escaped(self) -> Description:
+        """Return it for tables whose cells are escaped where they begin like a formula."""
+        return replace(self, sensitive={name: entry.escaped() for name, entry in self.sensitive.items()})
 
     def to_dict(self, *, tables: Mapping[str, TableFacts]) -> dict[str, Any]:
         """Return the content of ``release.json``; `tables` describes the files."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import get_args
 
 import polars as pl
 
@@ -11,6 +12,7 @@ from sfumato.errors import PolicyError
 from sfumato.published import Published
 from sfumato.release.description import Description
 from sfumato.release.folder import whole_folder
+from sfumato.release.formulas import Formulas, without_formulas
 from sfumato.release.kind_report import KindReport
 from sfumato.release.loss_report import Report
 from sfumato.release.table_files import write_tables
@@ -66,7 +68,9 @@ class Release:
             raise PolicyError(f"data: this release has several tables; take them from .tables, which holds {names}")
         return first
 
-    def save(self, folder: str | Path, *, format: Format = "csv", overwrite: bool = False) -> Path:
+    def save(
+        self, folder: str | Path, *, format: Format = "csv", overwrite: bool = False, formulas: Formulas = "keep"
+    ) -> Path:
         """Write the release folder: its tables, ``release.json``, ``policy.toml``, ``report.json``, ``report.txt``.
 
         The folder appears whole or not at all: it is written beside its place and moved there in one step.
@@ -79,6 +83,10 @@ class Release:
             Of the files that hold the tables.
         overwrite
             Replace a release that is already there. Anything else is never replaced.
+        formulas
+            Of cells of CSV that begin like a formula (``=``, ``+``, ``-``, ``@``, tab or carriage return, but no
+            number), which a spreadsheet may run: ``"keep"`` them as they are, ``"escape"`` them by a ``'`` before, or
+            ``"refuse"`` to write.
 
         Returns
         -------
@@ -90,12 +98,16 @@ class Release:
         InputError
             When the folder cannot be written there.
         PolicyError
-            When the format is unknown.
+            When the format or what to do with formulas is unknown, or formulas are refused or cannot be escaped.
         """
         if format not in ("csv", "parquet"):
             raise PolicyError("format must be 'csv' or 'parquet'")
+        if formulas not in get_args(Formulas):
+            raise PolicyError("formulas must be 'keep', 'escape' or 'refuse'")
         target = Path(folder)
+        published = without_formulas(self.published, formulas) if format == "csv" else self.published
+        description = self.description if published is self.published else self.description.escaped()
         with whole_folder(target, overwrite=overwrite) as part:
-            facts = write_tables(self.published, part, format)
-            write_texts(part, self.description.to_dict(tables=facts), self.report.for_release(), self.policy)
+            facts = write_tables(published, part, format)
+            write_texts(part, description.to_dict(tables=facts), self.report.for_release(), self.policy)
         return target
