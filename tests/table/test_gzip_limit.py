@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 import sfumato as sf
+
 UNPACK_LIMIT = "SFUMATO_UNPACK_LIMIT"
 
 SCHEMA = sf.Schema(quasi_identifying=["age"], others="drop")
