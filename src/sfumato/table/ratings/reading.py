@@ -110,9 +110,9 @@ def read_ratings(
         reading = ValueReading(tokens, True, opened.is_text or form == "netflix")
         given = [name for name in (user, issue, rating, time, *(issues or ()), *(columns or ())) if name is not None]
         # Only the first row of a text may be a record.
-        header = Header(opened.names, frozenset(given if opened.is_text else opened.names))
-        check_names(header)
-        entries = _entries(opened, form, (user, issue, rating, time), issues, reading, header)
+        names = Header(opened.names, frozenset(given if opened.is_text else opened.names))
+        check_names(names)
+        entries = _entries(opened, form, (user, issue, rating, time), issues, reading, names)
         return assembled(entries, known, choice, label)
     except SfumatoError as error:
         raise type(error)(*(f"{label}: {problem}" for problem in error.problems)) from None
