@@ -268,7 +268,7 @@ def test_it_is_saved_beside_and_renamed(release, tmp_path, monkeypatch):
     def full(self: Path, *_: Any, **__: Any) -> None:
         raise OSError(28, "full")
 
-    monkeypatch.setattr(Path, "write_text", full)
+    monkeypatch.setattr(Path, "replace", full)
     with pytest.raises(sf.InputError, match="No space left"):
         made.save(tmp_path / "report.json")
     assert list(tmp_path.iterdir()) == []

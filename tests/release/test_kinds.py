@@ -216,7 +216,9 @@ def test_a_folder_holds_one_file_for_each_table(format, tmp_path):
 def test_nothing_is_promised_and_nothing_broken(tmp_path):
     folder = sf.anonymize(table(), anonymizer=Copying()).save(tmp_path / "out")
     verification = sf.verify(folder)
-    assert verification.ok
+    assert not verification.ok
+    verification.raise_if_broken()
+    assert "  not promised: any privacy model" in str(verification)
     assert json.loads((folder / "release.json").read_text())["models"] == []
 
 

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
 Diversity = Literal["entropy", "distinct", "probabilistic", "recursive"]
 Format = Literal["csv", "parquet"]
+Formulas = Literal["keep", "escape", "refuse"]
 
 EXAMPLE = """\b
 Example:
@@ -112,6 +113,14 @@ def anonymize(
     format: Annotated[
         Format | None, typer.Option(help="Format of the published table; default csv.", rich_help_panel=OUTPUT)
     ] = None,
+    formulas: Annotated[
+        Formulas,
+        typer.Option(
+            metavar="HOW",
+            help="Cells of CSV that a spreadsheet may run as formulas: keep, escape (a ' before them) or refuse.",
+            rich_help_panel=OUTPUT,
+        ),
+    ] = "keep",
     save_policy: Annotated[
         Path | None,
         typer.Option(metavar="FILE", help="Write the policy that these options mean.", rich_help_panel=OUTPUT),
@@ -150,8 +159,10 @@ def anonymize(
     meant = policy_of(words)
     if out is not None:
         release = _release(table, meant, seed, bound=bound, quiet=quiet or as_json)
-        release.save(out, format=meant.output.format, overwrite=overwrite, audit=audit)
+        release.save(out, format=meant.output.format, overwrite=overwrite, audit=audit, formulas=formulas)
         _report(release, out, audit, quiet=quiet, as_json=as_json)
+        if meant.output.format == "csv":
+            _say_formulas(release, formulas)
     if save_policy is not None:
         meant.to_file(save_policy)
 
@@ -180,6 +191,13 @@ def _release(table: Path, policy: Policy, seed: int | None, *, bound: bool, quie
     with progress_bar(quiet=quiet) as progress:
         progress("reading", 0, 1)
         return make_release(read_table(table, policy), policy, bound=bound, seed=seed, progress=progress)
+
+
+def _say_formulas(release: Release, formulas: Formulas) -> None:
+    from sfumato.release.formulas import formula_cells, formula_lines
+
+    done = "escaped with '" if formulas == "escape" else "kept; see --formulas"
+    complain([f"{line}: {done}" for line in formula_lines(formula_cells(release.published))])
 
 
 def _report(release: Release, out: Path, audit: Path | None, *, quiet: bool, as_json: bool) -> None:

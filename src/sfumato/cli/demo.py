@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shlex
 import shutil
 import sys
@@ -18,6 +17,7 @@ import typer
 from sfumato.cli.outcome import complain
 from sfumato.cli.progress import progress_bar
 from sfumato.errors import InputError
+from sfumato.whole_files import write_whole
 
 if TYPE_CHECKING:
     import polars as pl
@@ -105,18 +105,12 @@ def write_folder(folder: Path, study: LinkingStudy) -> Verification:
     from sfumato.release.verify import verify
 
     folder.mkdir(exist_ok=True)
-    _write_text(folder / MARK, MARK_TEXT)
-    _write_text(folder / "patients.csv", study.town.patients.write_csv())
-    _write_text(folder / "register.csv", study.town.register.write_csv())
-    _write_text(folder / "policy.toml", study.policy.to_toml())
+    write_whole(folder / MARK, MARK_TEXT)
+    write_whole(folder / "patients.csv", study.town.patients.write_csv())
+    write_whole(folder / "register.csv", study.town.register.write_csv())
+    write_whole(folder / "policy.toml", study.policy.to_toml())
     study.release.save(folder / "release", overwrite=True)
     return verify(folder / "release")
-
-
-def _write_text(path: Path, text: str) -> None:
-    part = path.with_name(f".{path.name}.part")
-    part.write_text(text, encoding="utf-8", newline="\n")
-    os.replace(part, path)
 
 
 @contextmanager

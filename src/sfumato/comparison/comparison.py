@@ -104,7 +104,7 @@ class Comparison:
         target = Path(folder)
         drawn = draw_comparison(self.means(), self.vary) if drawings else {}
         try:
-            target.mkdir(exist_ok=True)
+            target.mkdir(mode=0o700, exist_ok=True)
             self.frame.write_csv(target / "comparison.csv")
             self.frame.write_parquet(target / "comparison.parquet")
             (target / "comparison.txt").write_text(f"{self}\n", encoding="utf-8")

@@ -150,4 +150,5 @@ def _with_attributes(table: Table, count: int) -> Table:
         person=schema.person,
     )
     kinds = {name: kind for name, kind in table.kinds.items() if name not in gone}
-    return replace(table, frame=table.frame.drop(gone), schema=fewer, kinds=kinds)
+    kept_columns = [name for name in table.frame.columns if name not in gone]
+    return replace(table, frame=table.frame[kept_columns], schema=fewer, kinds=kinds)

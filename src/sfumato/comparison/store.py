@@ -14,6 +14,7 @@ import polars as pl
 
 from sfumato.comparison.run_outcome import RunOutcome
 from sfumato.errors import InputError
+from sfumato.whole_files import write_whole
 
 MARK = "comparison.json"
 RUNS = "runs.jsonl"
@@ -76,9 +77,9 @@ class RunStore:
                 f"{self._folder}: holds a comparison with other settings or of another table; name another folder, or "
                 "repeat the settings to continue it"
             )
-        self._folder.mkdir(exist_ok=True)
+        self._folder.mkdir(mode=0o700, exist_ok=True)
         if not mark.is_file():
-            _write_whole(mark, json.dumps(self._identity, indent=2) + "\n")
+            write_whole(mark, json.dumps(self._identity, indent=2) + "\n")
         self._end_last_line()
 
     def _end_last_line(self) -> None:
@@ -106,12 +107,6 @@ def _read(path: Path) -> Any:
         return json.loads(path.read_text(encoding="utf-8"))
     except ValueError:
         return None
-
-
-def _write_whole(path: Path, text: str) -> None:
-    part = path.with_name(f".{path.name}.part")
-    part.write_text(text, encoding="utf-8")
-    part.replace(path)
 
 
 def _holds_something(folder: Path) -> bool:

@@ -24,6 +24,7 @@ from sfumato.release.policy_text import PublishedPolicy
 from sfumato.release.release import Release
 from sfumato.release.verify import verify
 from sfumato.table.table import Table
+from sfumato.whole_files import PRIVATE, PUBLIC, write_whole
 
 Edition = Literal["internal", "public"]
 
@@ -73,12 +74,9 @@ class ReleaseReport:
             raise InputError(f"{target}: already exists; name another file, or overwrite it")
         as_json = target.suffix == ".json"
         text = json.dumps(self.to_dict(edition), indent=2, ensure_ascii=False) if as_json else self.html(edition)
-        part = target.with_name(f".{target.name}.part")
         try:
-            part.write_text(text + "\n", encoding="utf-8")
-            part.replace(target)
+            write_whole(target, text + "\n", PRIVATE if edition == "internal" else PUBLIC)
         except OSError as error:
-            part.unlink(missing_ok=True)
             reason = os.strerror(error.errno) if error.errno else "unknown reason"
             raise InputError(f"{target}: the report cannot be written ({reason})") from None
         return target

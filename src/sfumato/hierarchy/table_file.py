@@ -10,6 +10,7 @@ from pathlib import Path
 from sfumato.errors import HierarchyError
 from sfumato.hierarchy.level_table import HierarchyTable
 from sfumato.hierarchy.tree import ROOT, Hierarchy
+from sfumato.whole_files import write_whole
 
 SEPARATORS = (";", ",", "\t")
 
@@ -74,7 +75,7 @@ def write_hierarchy(hierarchy: Hierarchy, path: str | os.PathLike[str], *, separ
     """
     text = hierarchy_text(hierarchy, separator=separator)
     try:
-        Path(path).write_text(text, encoding="utf-8", newline="")
+        write_whole(path, text)
     except OSError as error:
         raise HierarchyError(f"hierarchy file {os.fspath(path)}: cannot be written ({error.strerror})") from None
 

@@ -43,14 +43,14 @@ class Losses:
         NCP summed over the table, weighted.
     normalized_ncp : float
         The same over its largest possible value: the information loss, in [0, 1].
-    iloss : float or None
-        ILoss summed over the table, weighted; None in the edition of a release.
+    iloss : float
+        ILoss summed over the table, weighted.
     loss_metric : float
         LM summed over the table, weighted.
     precision : float
         Prec, in [0, 1]; higher is better.
     entropy : float or None
-        Non-uniform entropy over that of the fully suppressed table, in [0, 1]; None in the edition of a release.
+        Non-uniform entropy over that of the fully suppressed table, in [0, 1]; None in the sums of parts.
     squared_error : float or None
         100 · SSE / SST; None when there are no numbers, or when the rows are not aligned with the original.
     classification : float or None
@@ -68,7 +68,7 @@ class Losses:
     attribute_ncp: Mapping[str, float]
     ncp: float
     normalized_ncp: float
-    iloss: float | None
+    iloss: float
     loss_metric: float
     precision: float
     entropy: float | None
@@ -92,16 +92,25 @@ class Losses:
         )
         return "\n".join([counts, *(f"  {line}" for line in self.lines())])
 
-    def lines(self, digits: int = DIGITS) -> list[str]:
+    def lines(self, digits: int = DIGITS, *, of_classes: bool = False) -> list[str]:
         """Write aligned lines for people: the table's figures, then each attribute's own.
 
         Parameters
         ----------
-        Significant digits; counts stay whole. Losses between 0 and 1 are written as percentages.
+        digits
+            Significant digits; counts stay whole. Losses between 0 and 1 are written as percentages.
+        of_classes
+            Write only what the sizes of the classes tell.
         """
-        rows = self._rows(digits)
+        rows = self._class_rows(digits) if of_classes else self._rows(digits)
         width = max(len(name) for name, _ in rows)
         return [f"{name:<{width}}  {text}" for name, text in rows]
+
+    def _class_rows(self, digits: int) -> list[tuple[str, str]]:
+        return [
+            ("discernibility (DM)", f"{self.discernibility:,}"),
+            (f"average class size / {self.k} (C_avg)", figure(self.average_class_size, digits=digits)),
+        ]
 
     def _rows(self, digits: int) -> list[tuple[str, str]]:
         number, share = partial(figure, digits=digits), partial(percent, digits=digits)
@@ -109,10 +118,9 @@ class Losses:
         lost = float(f"{self.normalized_ncp:.{digits}g}")
         rows = [
             ("information loss (NCP)", f"{share(self.normalized_ncp)}, utility {percent(1.0 - lost)}"),
-            ("discernibility (DM)", f"{self.discernibility:,}"),
-            (f"average class size / {self.k} (C_avg)", number(self.average_class_size)),
+            *self._class_rows(digits),
             ("changed cells (MD)", f"{self.minimal_distortion:,}"),
-            *([] if self.iloss is None else [("ILoss", number(self.iloss))]),
+            ("ILoss", number(self.iloss)),
             ("LM", number(self.loss_metric)),
             *([] if self.entropy is None else [("non-uniform entropy", share(self.entropy))]),
             ("precision (Prec)", share(self.precision)),

@@ -26,6 +26,7 @@ class Outcome(StrEnum):
     HOLDS = "holds"
     BROKEN = "broken"
     UNDECIDABLE = "not verifiable from the release"
+    ABSENT = "not promised"
 
 
 @dataclass(frozen=True)

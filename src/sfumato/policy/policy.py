@@ -41,6 +41,7 @@ from sfumato.policy.parts import Column, Columns, Output, Source
 from sfumato.recoding import Recoding
 from sfumato.table.schema import Attribute, Schema
 from sfumato.table.table import Table
+from sfumato.whole_files import write_whole
 
 DEFAULT_ANONYMIZER = next(iter(ANONYMIZERS))
 _ANONYMIZERS = LazyEntries(ChainMap(ANONYMIZERS, PUBLISHERS), tag="name")  # type: ignore[arg-type]
@@ -181,7 +182,7 @@ class Policy(PolicyPart):
         """Write a policy file; the files that it names are written relative to its folder."""
         folder = Path(path).parent
         mapping = moved_files(self.to_mapping(), lambda file: os.path.relpath(file, folder))
-        Path(path).write_text(tomli_w.dumps(mapping), encoding="utf-8")
+        write_whole(path, tomli_w.dumps(mapping))
 
     def published(self) -> str:
         """Return the edition that goes into a release, as the text of a policy file.

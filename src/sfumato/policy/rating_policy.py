@@ -33,6 +33,7 @@ from sfumato.policy.parts import Output, Source
 from sfumato.table.ratings.reading import Form
 from sfumato.table.ratings.scale import scale_of
 from sfumato.table.ratings.sensitive import SensitiveIssues
+from sfumato.whole_files import write_whole
 
 if TYPE_CHECKING:
     from sfumato.table.ratings.ratings import Ratings
@@ -192,7 +193,7 @@ class RatingPolicy(PolicyPart):
     def to_file(self, path: str | os.PathLike[str]) -> None:
         """Write a policy file; a list of sensitive issues is named relative to its folder."""
         mapping = _moved(self.to_mapping(), lambda file: os.path.relpath(file, Path(path).parent))
-        Path(path).write_text(tomli_w.dumps(mapping), encoding="utf-8")
+        write_whole(path, tomli_w.dumps(mapping))
 
     def published(self) -> str:
         """Return the edition that goes into a release, as the text of a policy file.

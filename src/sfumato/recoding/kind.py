@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from sfumato.classes.generalized import GeneralizedColumn, GeneralizedTable
 from sfumato.errors import InputError
 from sfumato.hierarchy.tree import Hierarchy
+from sfumato.table.exact_names import columns_of
 
 
 class RecodingKind(StrEnum):
@@ -75,7 +76,7 @@ def _label_numbers(labels: pl.Series) -> NDArray[np.int32]:
 
 
 def _determines(frame: pl.DataFrame, keys: Sequence[str], images: Sequence[str]) -> bool:
-    return frame.select(keys).n_unique() == frame.select([*keys, *images]).n_unique()
+    return columns_of(frame, keys).n_unique() == columns_of(frame, [*keys, *images]).n_unique()
 
 
 def _on_one_level(generalized: GeneralizedTable) -> bool:

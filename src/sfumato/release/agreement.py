@@ -43,7 +43,7 @@ def policy_checks(
     if policy.text is None:
         return (Check(PROMISE, Outcome.UNDECIDABLE, detail=f"the release has no {FILE}", required=False),)
     try:
-        found = tuple(differences(policy.content))
+        found = tuple(differences(_spelled_once(policy.content)))
     except (SfumatoError, AttributeError, KeyError, OverflowError, RecursionError, TypeError, ValueError):
         return (Check(PROMISE, Outcome.BROKEN, detail=f"{FILE} is damaged"),)
     return tuple(each.check() for each in found) or (Check(PROMISE, Outcome.HOLDS),)
@@ -57,6 +57,7 @@ def table_differences(content: Mapping[str, Any], description: Description, role
     promised = ({"name": entry["name"]} if entry["name"] in bare else entry for entry in description.models)
     yield from _of_models(said, (_known_model(entry) for entry in promised))
     yield from _of_roles(content["columns"], roles, chosen=KINDS[description.kind].publishes_chosen)
+    yield from _of_kinds(content["columns"].get("sensitive", {}), description)
     yield from _of_limits(content, description.suppression_limit)
 
 
@@ -121,6 +122,15 @@ def _of_roles(columns: Mapping[str, Any], roles: Roles, *, chosen: bool) -> Iter
         yield Difference("unprotected columns", named(said) or "none", named(roles.unprotected))
 
 
+def _of_kinds(sensitive: Any, description: Description) -> Iterator[Difference]:
+    """Compare the kinds of sensitive columns where the policy says them: distances between values depend on them."""
+    settings = sensitive if isinstance(sensitive, Mapping) else {}
+    for name, entry in description.sensitive.items():
+        said = settings.get(name, {}).get("kind", entry.kind)
+        if said != entry.kind:
+            yield Difference(f"kind of {named([name])}", _in_words([_as_text({"name": said})]), str(entry.kind))
+
+
 def _of_limits(content: Mapping[str, Any], limit: float) -> Iterator[Difference]:
     said = float(content.get("suppression-limit", 0.0))
     if said != limit:
@@ -146,8 +156,18 @@ def _known_rating_model(entry: Mapping[str, Any]) -> Mapping[str, Any]:
     return plain if model is None else describe_rating_model(model)
 
 
+def _spelled_once(content: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the content, or raise ValueError where a key could be there twice, spelled in two ways."""
+    if any("_" in key for key in (*content, *content.get("columns", ()))):
+        raise ValueError
+    return content
+
+
 def _settings(entry: Mapping[str, Any]) -> dict[str, Any]:
-    return {name.replace("-", "_"): value for name, value in entry.items() if value is not None}
+    settings = {name.replace("-", "_"): value for name, value in entry.items() if value is not None}
+    if len(settings) < sum(value is not None for value in entry.values()):
+        raise ValueError
+    return settings
 
 
 def _as_text(model: Mapping[str, Any]) -> str:

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from sfumato.errors import InputError, VerificationError
 from sfumato.randomness import permutation
 from sfumato.table.writing import sha256_of
+from sfumato.whole_files import write_whole
 
 FORMAT = 1
 
@@ -73,13 +74,10 @@ class Audit:
             "pseudonyms": self.pseudonyms.tolist(),
         }
         try:
-            path.unlink(missing_ok=True)
-            path.touch(mode=0o600)
-            path.write_text(json.dumps(content) + "\n", encoding="utf-8")
+            write_whole(path, json.dumps(content) + "\n")
         except OSError:
-            raise InputError(
-                f"{path.name}: the audit file cannot be written; check its folder and permissions"
-            ) from None
+            problem = "the audit file cannot be written; check its folder and permissions"
+            raise InputError(f"{path.name}: {problem}") from None
 
     @classmethod
     def read(cls, path: Path, table: Path) -> Audit:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import platform
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any, Literal
 
@@ -15,6 +15,8 @@ from sfumato.hierarchy.tree import Hierarchy
 from sfumato.models import MODELS
 from sfumato.models.protocol import PrivacyModel
 from sfumato.published import KINDS, PublishedTable
+from sfumato.release.folder import MARK
+from sfumato.release.formulas import escaped_rows
 from sfumato.table.schema import Attribute, Kind
 
 FORMAT = 2
@@ -45,6 +47,11 @@ class SensitiveDescription:
         # Only rows are taken from a release: a description that names a file must not make anybody open it.
         hierarchy = None if self.hierarchy is None else HierarchyTable(_rows(self.hierarchy))
         return Attribute(kind=self.kind, hierarchy=hierarchy)
+
+    def escaped(self) -> SensitiveDescription:
+        """Return it for values that are escaped where they begin like a formula."""
+        rows = None if self.hierarchy is None else {**self.hierarchy, "rows": escaped_rows(self.hierarchy["rows"])}
+        return SensitiveDescription(self.kind, rows)
 
 
 @dataclass(frozen=True)
@@ -77,6 +84,10 @@ class Description:
     def attributes(self) -> dict[str, Attribute]:
         """Return the schema entries of the sensitive columns."""
         return {name: entry.attribute() for name, entry in self.sensitive.items()}
+
+    def escaped(self) -> Description:
+        """Return it for tables whose cells are escaped where they begin like a formula."""
+        return replace(self, sensitive={name: entry.escaped() for name, entry in self.sensitive.items()})
 
     def to_dict(self, *, tables: Mapping[str, TableFacts]) -> dict[str, Any]:
         """Return the content of ``release.json``; `tables` describes the files."""
@@ -136,6 +147,25 @@ def is_of_ratings(text: str) -> bool:
     return isinstance(content, dict) and content.get("kind") == RATINGS
 
 
+def unambiguous(text: str) -> Any:
+    """Parse JSON of a release in which every key stands once: which of two counts is for each reader to choose.
+
+    Raises
+    ------
+    VerificationError
+        When a key is there twice.
+    ValueError, RecursionError
+        When it is no JSON.
+    """
+    return json.loads(text, object_pairs_hook=_with_each_key_once)
+
+
+def _with_each_key_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    if len(dict(pairs)) < len(pairs):
+        raise VerificationError(f"{MARK}: names a key twice; the release cannot be verified")
+    return dict(pairs)
+
+
 def versions() -> dict[str, str]:
     """Versions of what made the release."""
     found = {"python": platform.python_version()}
@@ -188,7 +218,7 @@ def read_description(text: str) -> tuple[Description, dict[str, TableFacts]]:
         When it is not one, or is of a later format.
     """
     try:
-        content = _in_this_format(json.loads(text))
+        content = _in_this_format(unambiguous(text))
         facts = {name: TableFacts.of(entry) for name, entry in content["tables"].items()}
         if len({entry.file for entry in facts.values()}) < len(facts):
             raise ValueError("one file for two tables")

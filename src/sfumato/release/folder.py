@@ -1,12 +1,19 @@
-"""Writing a folder so that it is either whole or not there: beside the target first, then one rename."""
+"""Writing a folder so that it is either whole or not there: beside the target first, then one rename.
+
+A run that is killed leaves its folder beside the target; the next run takes it away. Where the system cannot exchange
+two folders in one step, a kill can leave the old release under another name; the next run puts it back.
+"""
 
 from __future__ import annotations
 
+import ctypes
 import os
+import re
 import secrets
 import shutil
+import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from sfumato.errors import InputError
@@ -50,9 +57,10 @@ def whole_folder(target: Path, *, overwrite: bool = False) -> Iterator[Path]:
     try:
         with _said_plainly(target):
             part.mkdir()
-            yield part
-            _sync(part)
-            _take_place(part, target, target.with_name(f".{target.name}.{token}.old"))
+            with _in_use(part):
+                yield part
+                _sync(part)
+                _take_place(part, target, target.with_name(f".{target.name}.{token}.old"))
     finally:
         shutil.rmtree(part, ignore_errors=True)
 
@@ -70,6 +78,7 @@ def check_target(target: Path, *, overwrite: bool) -> None:
     """Raise InputError when a release could not be written to `target`, before any work is done."""
     if "\0" in str(target):
         raise InputError("the name of the folder holds a character that no name may have")
+    recover(Path(os.path.realpath(target)))
     target = Path(os.path.abspath(target))
     if not target.parent.is_dir():
         raise InputError(f"{target.parent}: there is no such folder; make it first")
@@ -89,17 +98,78 @@ def check_target(target: Path, *, overwrite: bool) -> None:
             )
 
 
-def _take_place(part: Path, target: Path, old: Path) -> None:
+def recover(target: Path) -> None:
+    """Put back the release that a killed run had moved away, and remove what killed runs have left of others."""
+    with suppress(OSError):
+        name = re.compile(rf"\.{re.escape(target.name)}\.[0-9a-f]{{8}}\.(part|old)")
+        left = sorted(path for path in target.parent.iterdir() if name.fullmatch(path.name))
+        for path in left:
+            if path.suffix == ".old" and not target.exists() and not _is_used(path.with_suffix(".part")):
+                path.rename(target)
+        for path in left:
+            if not _is_used(path.with_suffix(".part")):
+                shutil.rmtree(path, ignore_errors=True)
+
+
+@contextmanager
+def _in_use(folder: Path) -> Iterator[None]:
+    """Lock a folder until the block, or the program, ends."""
+    descriptor = _locked(folder)
     try:
-        if target.exists():
-            target.rename(old)
-        part.rename(target)
+        yield
     finally:
-        # Wherever it was interrupted: the old release goes only when the new one stands in its place.
-        if target.exists():
-            shutil.rmtree(old, ignore_errors=True)
-        elif old.exists():
-            old.rename(target)
+        if descriptor is not None:
+            os.close(descriptor)
+
+
+def _is_used(folder: Path) -> bool:
+    """Tell whether a program that is running writes a folder; where that cannot be known, it may."""
+    if not folder.exists():
+        return False
+    if (descriptor := _locked(folder)) is not None:
+        os.close(descriptor)
+    return descriptor is None
+
+
+def _locked(folder: Path) -> int | None:
+    """Lock a folder, and return what holds the lock; None where another program does, or there are no locks."""
+    if sys.platform == "win32":
+        return None
+    import fcntl
+
+    with suppress(OSError):
+        descriptor = os.open(folder, os.O_RDONLY)
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            os.close(descriptor)
+            raise
+        return descriptor
+    return None
+
+
+def _take_place(part: Path, target: Path, old: Path) -> None:
+    """Put `part` in the place of `target`, and what was there in that of `part`."""
+    if not target.exists():
+        part.rename(target)
+    elif not _exchanged(part, target):
+        try:
+            target.rename(old)
+            part.rename(target)
+        finally:
+            # Wherever it was interrupted: the old release goes only when the new one stands in its place.
+            if old.exists():
+                old.rename(part if target.exists() else target)
+
+
+def _exchanged(one: Path, other: Path) -> bool:
+    """Exchange two folders in one step, so that a kill finds either; False where the system cannot."""
+    if sys.platform != "linux":
+        return False
+    here, exchange = -100, 2
+    with suppress(OSError, AttributeError):
+        return not ctypes.CDLL(None).renameat2(here, os.fsencode(one), here, os.fsencode(other), exchange)
+    return False
 
 
 def _sync(folder: Path) -> None:

@@ -14,7 +14,11 @@ from sfumato.published.checks.generalized import Verification
 from sfumato.published.checks.people import PeopleFound
 from sfumato.release.report_lines import occasion_lines, promise_lines, record_line, section
 
-WITHHELD = "Non-uniform entropy, ILoss and squared error are left out: they depend on values that the classes hide."
+WITHHELD = "Other losses are left out, as they depend on values that the classes hide: the data steward has them."
+
+
+OF_CLASSES = ("records", "classes", "suppressed", "k", "discernibility", "average_class_size")
+"""What of the losses can be counted on the published table."""
 
 
 @dataclass(frozen=True)
@@ -45,6 +49,8 @@ class Report:
         Whether some attribute is published as class means, which do not show how far a class reaches.
     lower_bound : float or None
         Normalized NCP that no release of this table with this k can stay below, where it was asked for.
+    published_only : bool
+        Whether only losses are told that can be counted on the published table.
     """
 
     anonymizer: str
@@ -63,18 +69,18 @@ class Report:
     publishes_means: bool = False
     counts: Literal["records", "people"] = "records"
     lower_bound: float | None = None
+    published_only: bool = False
 
     def for_release(self) -> Report:
-        """Return the edition that goes into a release.
+        """Return the edition that goes into a release: a function of the published table and the policy.
 
-        It leaves out the lower bound and what depends on values that the classes hide: an attacker who knows all
-        records but one could try every value for that one, and see which gives the same non-uniform entropy, ILoss or
-        squared error. The other losses can be worked out from the published table, or are rounded. What was counted of
-        people, who are not in the table, is left out as well.
+        It leaves out the lower bound, and all losses but those of the classes' sizes. Whoever knows all records but
+        one could try every value for that one, and see which gives the same figures: the others depend on where values
+        lie inside the published ones, or on the range or the number of all values. What was counted of people, who are
+        not in the table, is left out as well.
         """
-        kept = dataclasses.replace(self.losses, entropy=None, iloss=None, squared_error=None, classification=None)
         shown = self.verification.without_people() if self.counts == "people" else self.verification
-        return dataclasses.replace(self, losses=kept, verification=shown, notes=(WITHHELD,), lower_bound=None)
+        return dataclasses.replace(self, verification=shown, notes=(WITHHELD,), lower_bound=None, published_only=True)
 
     @property
     def people(self) -> PeopleFound | None:
@@ -118,11 +124,15 @@ class Report:
             },
             **({} if self.people is None else {"people": self.people.to_dict()}),
             **self._risks(),
-            "losses": loss_figures(self.losses, self.digits),
+            "losses": self._told_losses(),
             **({} if self.lower_bound is None else {"lower_bound": {"normalized_ncp": round(self.lower_bound, 6)}}),
             "verification": self.verification.to_dict(),
             "notes": list(self.notes),
         }
+
+    def _told_losses(self) -> dict[str, Any]:
+        figures = loss_figures(self.losses, self.digits)
+        return {name: figures[name] for name in OF_CLASSES} if self.published_only else figures
 
     @property
     def digits(self) -> int:
@@ -147,7 +157,7 @@ class Report:
                 self._source_of_promises(),
                 *promise_lines(self.verification),
                 "Losses",
-                *("  " + line for line in self.losses.lines(self.digits)),
+                *("  " + line for line in self.losses.lines(self.digits, of_classes=self.published_only)),
                 *self._distance_from_best(),
                 *section("Notes", self.notes),
                 *section("Limits", PublishedTable.limits),

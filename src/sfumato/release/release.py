@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import get_args
 
 import polars as pl
 
@@ -13,11 +12,12 @@ from sfumato.errors import PolicyError
 from sfumato.published import Published
 from sfumato.release.audit import Audit
 from sfumato.release.description import Description
-from sfumato.release.folder import MARK, whole_folder
+from sfumato.release.folder import whole_folder
+from sfumato.release.formulas import Formulas, without_formulas
 from sfumato.release.kind_report import KindReport
 from sfumato.release.loss_report import Report
-from sfumato.release.policy_text import FILE
 from sfumato.release.table_files import write_tables
+from sfumato.release.text_files import write_texts
 from sfumato.table.writing import Format
 
 
@@ -80,10 +80,11 @@ class Release:
         format: Format = "csv",
         overwrite: bool = False,
         audit: str | Path | None = None,
+        formulas: Formulas = "keep",
     ) -> Path:
         """Write the release folder: its tables, ``release.json``, ``policy.toml``, ``report.json``, ``report.txt``.
 
-        The folder appears whole or not at all: it is written beside its place and moved there in one rename.
+        The folder appears whole or not at all: it is written beside its place and moved there in one step.
 
         Parameters
         ----------
@@ -96,6 +97,10 @@ class Release:
         audit
             Where to write the file with which people can be recounted; keep it private. None: beside the folder, as
             :func:`audit_file` names it. Nothing is written where every record is a person of its own.
+        formulas
+            Of cells of CSV that begin like a formula (``=``, ``+``, ``-``, ``@``, tab or carriage return, but no
+            number), which a spreadsheet may run: ``"keep"`` them as they are, ``"escape"`` them by a ``'`` before, or
+            ``"refuse"`` to write.
 
         Returns
         -------
@@ -107,20 +112,22 @@ class Release:
         InputError
             When the folder cannot be written there.
         PolicyError
-            When the format is unknown.
+            When the format or what to do with formulas is unknown, or formulas are refused or cannot be escaped.
         """
         if format not in ("csv", "parquet"):
             raise PolicyError("format must be 'csv' or 'parquet'")
+        if formulas not in get_args(Formulas):
+            raise PolicyError("formulas must be 'keep', 'escape' or 'refuse'")
         target = Path(folder)
+        private = audit_file(target) if audit is None else Path(audit)
+        if private.resolve().parent == target.resolve():
+            raise PolicyError("audit: the audit file is private, and must not lie in the release; name another place")
+        published = without_formulas(self.published, formulas) if format == "csv" else self.published
+        description = self.description if published is self.published else self.description.escaped()
         with whole_folder(target, overwrite=overwrite) as part:
-            facts = write_tables(self.published, part, format)
-            _write_json(part / MARK, self.description.to_dict(tables=facts))
-            report = self.report.for_release()
-            _write_json(part / "report.json", report.to_dict())
-            (part / "report.txt").write_text(f"{report}\n", encoding="utf-8")
-            (part / FILE).write_text(self.policy, encoding="utf-8")
+            facts = write_tables(published, part, format)
+            write_texts(part, description.to_dict(tables=facts), self.report.for_release(), self.policy)
             if self.audit is not None:
-                private = audit_file(target) if audit is None else Path(audit)
                 self.audit.save(private, part / facts["data"].file)
         return target
 
@@ -128,7 +135,3 @@ class Release:
 def audit_file(folder: Path) -> Path:
     """Return where the audit file of a release folder lies unless it is said otherwise: beside it."""
     return folder.with_name(f"{folder.name}.audit.json")
-
-
-def _write_json(path: Path, content: dict[str, Any]) -> None:
-    path.write_text(json.dumps(content, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")

@@ -6,6 +6,7 @@ Nothing here knows how a release is made; no algorithm is even loaded.
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -27,6 +28,7 @@ from sfumato.release.description import Description, build_model, is_of_ratings
 from sfumato.release.opening import mark_of, opened_folder
 from sfumato.release.policy_text import PublishedPolicy
 from sfumato.release.release import Release
+from sfumato.release.text_files import text_checks
 
 if TYPE_CHECKING:
     from sfumato.release.ratings.release import RatingRelease
@@ -58,7 +60,7 @@ def verify(release: str | Path | Release | RatingRelease, *, audit: str | Path |
     """
     if isinstance(release, Release):
         people = None if release.audit is None else release.audit.pseudonyms
-        return _recount(release.published, release.description, PublishedPolicy(release.policy), (), people)
+        return _recount(release.published, release.description, PublishedPolicy(release.policy), people=people)
     if not isinstance(release, (str, os.PathLike)):
         from sfumato.release.ratings.verify import verify_ratings
 
@@ -90,14 +92,22 @@ def _recount_folder(folder: Path, audit: Path | None) -> Verification:
                 f"{audit.name}: every record of this release is a person of its own; leave the audit file out"
             )
         people = Audit.read(audit, folder / opened.files["data"].file).pseudonyms
-    return _recount(published, opened.description, opened.policy, integrity, people)
+    tables = [entry.file for entry in opened.files.values()]
+    beside = partial(text_checks, folder, mark, tables, opened.description.suppression_limit)
+    return _recount(published, opened.description, opened.policy, integrity, beside, people)
+
+
+def _nothing_beside(counted: Verification, *, unknown: int) -> tuple[Check, ...]:
+    """Say nothing of files: there are none in memory."""
+    return ()
 
 
 def _recount(
     published: Published,
     description: Description,
     policy: PublishedPolicy,
-    first: tuple[Check, ...],
+    first: tuple[Check, ...] = (),
+    beside: Callable[..., tuple[Check, ...]] = _nothing_beside,
     people: NDArray[np.int32] | None = None,
 ) -> Verification:
     built = [(entry, build_model(entry)) for entry in description.models]
@@ -114,4 +124,6 @@ def _recount(
     differences = partial(table_differences, description=description, roles=roles_of(published))
     agreement = policy_checks(policy, differences)
     limit = suppression_check(description.suppression_limit)
-    return replace(counted, checks=(*first, *counted.checks, *unknown, *agreement, limit))
+    # The report of a release counts no people, whoever holds the audit file.
+    files = beside(counted if description.people is None else counted.without_people(), unknown=len(unknown))
+    return replace(counted, checks=(*first, *counted.checks, *unknown, *agreement, *files, limit))

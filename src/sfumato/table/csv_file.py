@@ -5,6 +5,7 @@ from __future__ import annotations
 import codecs
 import gzip
 import io
+import os
 import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -16,6 +17,14 @@ from sfumato.table.csv_format import CsvFormat
 
 _BLOCK = 1 << 18
 _GZIP = b"\x1f\x8b"
+_UNPACKED = 1 << 20
+
+UNPACK_LIMIT = "SFUMATO_UNPACK_LIMIT"
+"""Variable with the most MB that a gzip file may unpack to."""
+_USUAL_RATIO = 100
+"""Tables seldom shrink to less than a thirtieth."""
+_ALWAYS = 64 << 20
+"""Bytes that are always unpacked."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -65,15 +74,38 @@ def open_csv(path: Path, layout: CsvFormat) -> CsvFile:
     if is_utf8 and not is_packed:
         # A pipe can be read only once; the file is opened several times.
         return CsvFile(path if path.is_file() else path.read_bytes())
-    content = _unpacked(path) if is_packed else path.read_bytes()
+    content = _unpacked(path.read_bytes()) if is_packed else path.read_bytes()
     return CsvFile(content if is_utf8 else _translated(content, layout.encoding))
 
 
-def _unpacked(path: Path) -> bytes:
+def _unpacked(packed: bytes) -> bytes:
+    """Unpack every part of a gzip file, up to a limit: a small file may hold more than the memory does."""
+    limit = _unpack_limit(len(packed))
+    blocks: list[bytes] = []
+    size = 0
     try:
-        return gzip.decompress(path.read_bytes())
+        with gzip.GzipFile(fileobj=io.BytesIO(packed)) as stream:
+            while size <= limit and (block := stream.read(_UNPACKED)):
+                blocks.append(block)
+                size += len(block)
     except (OSError, EOFError, zlib.error):
         raise InputError("the gzip file is damaged or cut off; get a whole copy") from None
+    if size > limit:
+        raise InputError(
+            f"the gzip file unpacks to more than {limit >> 20:,} MB, which is a lot for its size; unpack it yourself, "
+            f"or set {UNPACK_LIMIT} to the most MB that it may have"
+        )
+    return b"".join(blocks)
+
+
+def _unpack_limit(packed: int) -> int:
+    """Return the most bytes that a gzip file of that many may unpack to."""
+    said = os.environ.get(UNPACK_LIMIT)
+    if said is None:
+        return max(_USUAL_RATIO * packed, _ALWAYS)
+    if not said.isascii() or not said.isdigit() or not int(said):
+        raise InputError(f"{UNPACK_LIMIT} must be a whole number of MB, 1 or above")
+    return int(said) << 20
 
 
 def _translated(content: bytes, encoding: str) -> bytes:

@@ -44,6 +44,10 @@ class Header:
         hint = " (named by number, as the first row may be a record: is there a header?)" if is_hidden else ""
         return columns + more + hint
 
+    def column(self, name: str) -> str:
+        """Write one column for a message."""
+        return f"column {name!r}" if name in self.shown else self.listed([self.names.index(name)])
+
     def where(self, is_meant: Callable[[str], object]) -> list[int]:
         """Return the positions of the given names."""
         return [position for position, name in enumerate(self.names) if is_meant(name)]

@@ -79,7 +79,8 @@ def test_types_roles_and_honesty(method, tmp_path):
     assert "No privacy model is promised" in str(release.report.for_release())
     assert "No privacy model is enforced" in " ".join(release.report.notes)
     folder = release.save(tmp_path / "out")
-    assert sf.verify(folder).ok
+    assert not sf.verify(folder).ok
+    sf.verify(folder).raise_if_broken()
     assert release.report.suppressed == 0
 
 

@@ -385,3 +385,33 @@ def test_public_data_has_its_published_sizes() -> None:
     survey = sf.read_ratings(folder / "bfi" / "bfi.csv", form="wide", issues=["[ACENO]?"], missing="NA")
     assert (survey.height, len(survey.names), len(survey.issues)) == (2800, 25, 2800 * 25 - 508)
     assert survey.scale == sf.Scale(1, 6)
+
+
+@pytest.mark.parametrize(
+    ("text", "options"),
+    [
+        ("geheim1,film,99.5\nbob,film,x\n", {}),
+        ("bob,film,geheim1\nbob,other,x\n", {}),
+        ("geheim1,7,5\nq,z,3\nq,x,5\n", {"form": "wide"}),
+        ("geheim1,7,5\nq,z,3\nq,x,5\n", {"form": "wide", "user": "7"}),
+        ("film:\ngeheim1,x,2005-01-01\n", {"form": "netflix"}),
+    ],
+)
+def test_a_record_that_is_taken_for_the_header_is_not_shown(text, options, tmp_path):
+    path = tmp_path / "ratings.csv"
+    path.write_text(text)
+    with pytest.raises(sf.InputError) as caught:
+        sf.read_ratings(path, **options)
+    assert "geheim1" not in str(caught.value)
+    assert "99.5" not in str(caught.value)
+
+
+def test_names_that_the_caller_gave_and_those_of_a_frame_are_shown(tmp_path):
+    path = tmp_path / "ratings.csv"
+    path.write_text("who,what,stars\nbob,film,x\n")
+    with pytest.raises(sf.InputError, match="column 'stars' should hold ratings"):
+        sf.read_ratings(path, rating="stars")
+    with pytest.raises(sf.InputError, match=r"column 3 \(named by number, .*\) should hold ratings"):
+        sf.read_ratings(path)
+    with pytest.raises(sf.InputError, match="column 'stars' should hold ratings"):
+        sf.read_ratings(pl.read_csv(path))

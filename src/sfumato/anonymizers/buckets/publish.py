@@ -13,6 +13,7 @@ from sfumato.published.bucketized import COUNT, BucketizedTables
 from sfumato.published.sliced import BUCKET
 from sfumato.randomness import another, permutation
 from sfumato.table.encoding import EncodedTable
+from sfumato.table.exact_names import columns_of
 from sfumato.table.table import Table
 
 
@@ -34,7 +35,7 @@ def publish_buckets(
     order = permutation(encoded.height, another(seed, 2))
     names = tuple(attribute.name for attribute in encoded.attributes)
     numbers = pl.Series(BUCKET, number_of[order].astype(np.int64))
-    quasi = table.frame.select(names)[order].with_columns(numbers)
+    quasi = columns_of(table.frame, names)[order].with_columns(numbers)
     return BucketizedTables(quasi, _counts(number_of, buckets.count, encoded, table), names, encoded.sensitive[0].name)
 
 

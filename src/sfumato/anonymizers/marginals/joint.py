@@ -11,6 +11,7 @@ from sfumato.errors import InputError
 from sfumato.published.bucketized import COUNT
 from sfumato.published.checks.marginals.structure import ordered_sets
 from sfumato.published.marginal import MarginalTables
+from sfumato.table.exact_names import columns_of, exactly
 
 MOST_ROWS = 5_000_000
 WEIGHT = "expected"
@@ -49,7 +50,7 @@ def inferred_joint(published: MarginalTables, *, most: int = MOST_ROWS) -> pl.Da
     if not fitted.converged:
         raise InputError("marginal tables: their counts contradict each other")
     names = [name for name in joined.columns if not name.startswith("row of table")]
-    return joined.select(names).with_columns(pl.Series(WEIGHT, fitted.weights))
+    return columns_of(joined, names).with_columns(pl.Series(WEIGHT, fitted.weights))
 
 
 def _join(joined: pl.DataFrame, frame: pl.DataFrame, most: int) -> pl.DataFrame:
@@ -59,13 +60,13 @@ def _join(joined: pl.DataFrame, frame: pl.DataFrame, most: int) -> pl.DataFrame:
         raise InputError(f"marginal tables: together they allow {size:,} combinations, more than {most:,}")
     if not shared:
         return joined.join(frame, how="cross")
-    return joined.join(frame, on=shared, nulls_equal=True)
+    return joined.join(frame, on=exactly(*shared), nulls_equal=True)
 
 
 def _matches(
     joined: pl.DataFrame, frame: pl.DataFrame, shared: list[str]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return how many rows of either have each combination of what both share."""
-    one, other = joined.group_by(shared).len("one"), frame.group_by(shared).len("other")
-    both = one.join(other, on=shared, nulls_equal=True)
+    one, other = (each.group_by(exactly(*shared)).len(name) for each, name in ((joined, "one"), (frame, "other")))
+    both = one.join(other, on=exactly(*shared), nulls_equal=True)
     return both["one"].cast(pl.Int64).to_numpy(), both["other"].cast(pl.Int64).to_numpy()

@@ -15,6 +15,7 @@ from sfumato.kernels.grouping import first_records
 from sfumato.published.bucketized import COUNT
 from sfumato.published.marginal import MarginalTables
 from sfumato.table.encoding import EncodedTable
+from sfumato.table.exact_names import exactly
 from sfumato.table.table import Table
 
 
@@ -45,7 +46,9 @@ def _counted(column: tuple[str, ...], cut: PublishedValues, encoded: EncodedTabl
         for name in column
     ]
     frame = pl.DataFrame(written).with_columns(pl.Series(COUNT, np.bincount(cells, minlength=count).astype(np.int64)))
-    texts = [pl.col(name).cast(pl.String) if frame.schema[name] == pl.Categorical else pl.col(name) for name in column]
+    texts = [
+        exactly(name).cast(pl.String) if frame.schema[name] == pl.Categorical else exactly(name) for name in column
+    ]
     return frame.sort(texts, nulls_last=True)
 
 

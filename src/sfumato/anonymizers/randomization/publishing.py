@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from sfumato.anonymizers.protocol import Publication
 from sfumato.published import RandomizedTable
 from sfumato.randomness import another, permutation
+from sfumato.table.exact_names import columns_of
 from sfumato.table.table import Table
 
 NO_MODEL = (
@@ -43,7 +44,7 @@ def _randomized(table: Table, frame: pl.DataFrame, seed: int | None, weight: flo
     quasi, sensitive = tuple(table.schema.quasi_identifying), tuple(table.schema.sensitive)
     columns = (*quasi, *sensitive, *table.schema.insensitive)
     order = permutation(frame.height, another(seed, _LAST))
-    return RandomizedTable(frame.select(columns)[order], quasi, sensitive, weight)
+    return RandomizedTable(columns_of(frame, columns)[order], quasi, sensitive, weight)
 
 
 def _changed_share(frame: pl.DataFrame, changed: Mapping[str, pl.Series]) -> float:

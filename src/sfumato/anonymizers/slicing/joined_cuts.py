@@ -15,6 +15,7 @@ from sfumato.published.checks.slices.joined import joined_shares, largest_shares
 from sfumato.published.sliced import BUCKET, Columns
 from sfumato.randomness import permutation
 from sfumato.table.encoding import EncodedTable
+from sfumato.table.exact_names import exactly
 
 
 def cut_joined(problem: Problem, columns: Columns, bounds: Mapping[str, float]) -> BucketPartition:
@@ -118,7 +119,7 @@ def _kept(
     present = np.bincount(halves, minlength=2 * count) > 0
     good = present[::2] & present[1::2]
     series = pl.Series(BUCKET, halves)
-    frames = [frame.select(series, *column) for column in columns]
+    frames = [frame.select(series, exactly(*column)) for column in columns]
     for name, bound in bounds.items():
         shares = joined_shares(frames, columns, tuple(bounds), name)
         if shares is None:

@@ -15,6 +15,7 @@ from sfumato.models.says import says, speak_of
 from sfumato.published.checks.slices.joined import joined_shares, linked_columns
 from sfumato.published.checks.slices.sharing import places_of
 from sfumato.published.sliced import BUCKET, Columns
+from sfumato.table.exact_names import exactly
 from sfumato.table.table import Table
 
 Problems = Callable[[Columns], list[str]]
@@ -92,7 +93,7 @@ def least_bound(models: Collection[PrivacyModel], attribute: str) -> float:
 def bucket_frames(frame: pl.DataFrame, columns: Columns, bucket_of: pl.Series | None) -> list[pl.DataFrame]:
     """Return a frame for each column with ``bucket``; None puts all records into one."""
     bucket = pl.lit(0, pl.Int64).alias(BUCKET) if bucket_of is None else bucket_of.alias(BUCKET)
-    return [frame.select(bucket, *column) for column in columns]
+    return [frame.select(bucket, exactly(*column)) for column in columns]
 
 
 def _weakest_copy(found: OverlappingColumns, sensitive: Collection[str]) -> tuple[int, str] | None:

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from sfumato.published.sliced import BUCKET, Columns, SlicedTable, labels_of
 from sfumato.randomness import another, permutation
 from sfumato.recoding.publish import carried_over
+from sfumato.table.exact_names import columns_of
 from sfumato.table.table import Table
 
 
@@ -45,7 +46,7 @@ def publish_slices(
     numbers = permutation(count, another(seed, 0))[bucket_of]
     parts = [pl.DataFrame({BUCKET: np.sort(numbers)})]
     for place, (column, labels) in enumerate(zip(columns, labels_of(columns), strict=True)):
-        values = (recoded or {}).get(place, table.frame).select(column)
+        values = columns_of((recoded or {}).get(place, table.frame), column)
         order = _permuted(numbers, permutation(table.height, another(seed, place + 1)))
         parts.append(_taken(values, order, labels))
     sensitive = [name for name in table.schema.sensitive if any(name in column for column in columns)]

@@ -23,6 +23,7 @@ from sfumato.published import MarginalTables, Published, RandomizedTable
 from sfumato.published.bucketized import COUNT
 from sfumato.rates import Rate
 from sfumato.table.distinct import distinct_of
+from sfumato.table.exact_names import exactly
 from sfumato.table.table import Table
 
 
@@ -126,7 +127,7 @@ def as_marginal(published: Published) -> Published:
     if not isinstance(published, RandomizedTable):
         return published
     names = (*published.quasi_identifying, *published.sensitive)
-    counted = published.data.group_by(names).agg(pl.len().alias(COUNT))
+    counted = published.data.group_by(exactly(*names)).agg(pl.len().alias(COUNT))
     return MarginalTables((counted,), (names,), published.sensitive)
 
 

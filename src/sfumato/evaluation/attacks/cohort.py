@@ -9,6 +9,7 @@ import polars as pl
 
 from sfumato.errors import InputError, raise_all
 from sfumato.evaluation.attacks.protocol import Target
+from sfumato.table.exact_names import columns_of, exactly
 from sfumato.table.table import Table
 
 
@@ -50,7 +51,7 @@ def cohort_of(target: Target) -> Cohort:
     """
     original, control = target.original, target.control
     names = [name for name in original.frame.columns if control is None or name in control.frame.columns]
-    parts = [_plain(table.frame.select(names)) for table in (original, control) if table is not None]
+    parts = [_plain(columns_of(table.frame, names)) for table in (original, control) if table is not None]
     unlike = [name for name in names if control is not None and _unlike(*(part.schema[name] for part in parts))]
     raise_all(
         InputError,
@@ -84,4 +85,4 @@ def _unlike(one: pl.DataType, other: pl.DataType) -> bool:
 def _plain(frame: pl.DataFrame) -> pl.DataFrame:
     # Categories of two tables are numbered separately; as text they are comparable.
     told = [name for name, dtype in frame.schema.items() if isinstance(dtype, (pl.Categorical, pl.Enum))]
-    return frame.with_columns(pl.col(told).cast(pl.String))
+    return frame.with_columns(exactly(*told).cast(pl.String))

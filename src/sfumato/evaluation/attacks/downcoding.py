@@ -33,6 +33,7 @@ from sfumato.randomness import permutation
 from sfumato.rates import Rate
 from sfumato.recoding.ends import outer_bins, roundable
 from sfumato.table.encoding import EncodedAttribute
+from sfumato.table.exact_names import columns_of, exactly
 from sfumato.table.table import Table
 
 Belief = Callable[[NDArray[np.float64], int, int, int], NDArray[np.float64]]
@@ -203,7 +204,7 @@ def _divided(target: Target) -> tuple[pl.DataFrame, NDArray[np.bool_], NDArray[n
 def _quasi(table: Table) -> pl.DataFrame:
     """Return the quasi-identifying columns, categories as text: two tables number theirs differently."""
     texts = [name for name, dtype in table.frame.schema.items() if isinstance(dtype, (pl.Categorical, pl.Enum))]
-    return table.frame.with_columns(pl.col(texts).cast(pl.String)).select(*table.schema.quasi_identifying)
+    return columns_of(table.frame.with_columns(exactly(*texts).cast(pl.String)), table.schema.quasi_identifying)
 
 
 def _guesses(

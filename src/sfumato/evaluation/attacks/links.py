@@ -21,6 +21,7 @@ from sfumato.kernels.linking.nearest_classes import Blocks, Labels, nearest_clas
 from sfumato.parallel import each
 from sfumato.recoding.choice import Recoding
 from sfumato.recoding.parsing import midpoints
+from sfumato.table.exact_names import columns_of
 from sfumato.table.kinds import is_measured, text_of
 
 PEOPLE = 512
@@ -168,7 +169,7 @@ def _read(
 ) -> tuple[list[RegisterAttribute], PublishedClasses, NDArray[np.int64]]:
     """Return what is known of people, the published classes, and the code of each person's own key."""
     known = read_register(victims.frame, victims.schema, names)
-    publication = read_publication(published.select(names).with_columns(keys.alias(KEY)), KEY, known, recoding)
+    publication = read_publication(columns_of(published, names).with_columns(keys.alias(KEY)), KEY, known, recoding)
     code_of = {value: code for code, value in enumerate(publication.values) if value is not None}
     own = np.array([-1 if key is None else code_of.get(key, -1) for key in victims.keys.to_list()], dtype=np.int64)
     return known, publication, own

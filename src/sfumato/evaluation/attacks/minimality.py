@@ -25,6 +25,7 @@ from sfumato.published import PublishedTable
 from sfumato.rates import Rate
 from sfumato.recoding import recode_as_published
 from sfumato.table.encoding import EncodedTable, encode
+from sfumato.table.exact_names import exactly
 from sfumato.table.kinds import text_of
 
 DRAWN_RECORDS, FEWEST_WORLDS, MOST_WORLDS = 2_000_000, 20, 500
@@ -265,8 +266,9 @@ def _granted(
         [column.labels.gather(column.per_class).alias(column.attribute.name) for column in recoded.columns]
     ).with_columns(pl.Series("", recoded.sizes, dtype=pl.Int64))
     seen = published.data.select(text_of(published.data[name]).alias(name) for name in names)
-    counts = seen.group_by(names).len("").cast({"": pl.Int64})
-    if not again.sort(again.columns).equals(counts.select(again.columns).sort(again.columns)):
+    counts = seen.group_by(exactly(*names)).len("").cast({"": pl.Int64})
+    every = exactly(*again.columns)
+    if not again.sort(every).equals(counts.select(every).sort(every)):
         return None
     return recoded.class_of, np.ones(len(recoded.sizes), dtype=np.bool_)
 

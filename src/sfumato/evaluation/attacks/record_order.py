@@ -19,6 +19,7 @@ from sfumato.evaluation.attacks.victims import key_of
 from sfumato.published import SlicedTable
 from sfumato.published.sliced import BUCKET, labels_of
 from sfumato.rates import Rate
+from sfumato.table.exact_names import exactly
 from sfumato.table.kinds import text_of
 
 KNOWS = "the order of the records in the original, and everybody's quasi-identifying values"
@@ -160,12 +161,12 @@ def _rows_of_slices(target: Target, published: SlicedTable, name: str) -> Attack
         [published.data[BUCKET], *(text_of(published.data[label]).alias(one) for one, label in found.items())]
     )
     people = pl.DataFrame([text_of(original[one]) for one in (*names, name)]).with_row_index("person")
-    joined = people.join(table, on=names, how="inner", nulls_equal=True, suffix=" told")
-    right = joined.with_columns(right=pl.col(name).eq_missing(pl.col(f"{name} told")))
+    joined = people.join(table, on=exactly(*names), how="inner", nulls_equal=True, suffix=" told")
+    right = joined.with_columns(right=exactly(name).eq_missing(exactly(f"{name} told")))
     shares = right.group_by("person").agg(pl.col("right").mean())["right"]
-    in_bucket = table.group_by(BUCKET, name).len("held").join(table.group_by(BUCKET).len("all"), on=BUCKET)
+    in_bucket = table.group_by(exactly(BUCKET, name)).len("held").join(table.group_by(BUCKET).len("all"), on=BUCKET)
     chance = (
-        joined.join(in_bucket, on=[BUCKET, name], how="left", nulls_equal=True)
+        joined.join(in_bucket, on=exactly(BUCKET, name), how="left", nulls_equal=True)
         .with_columns(chance=(pl.col("held") / pl.col("all")).fill_null(0.0))
         .group_by("person")
         .agg(pl.col("chance").mean())["chance"]

@@ -17,6 +17,7 @@ from sfumato.evaluation.attacks.victims import KEY
 from sfumato.kernels.grouping import first_records
 from sfumato.kernels.linking.linkage import covering_classes, only_classes
 from sfumato.recoding.choice import Recoding
+from sfumato.table.exact_names import columns_of
 from sfumato.table.table import Table
 
 
@@ -50,7 +51,7 @@ def row_classes(frame: pl.DataFrame, people: Table, recoding: Recoding) -> RowCl
     if not names:
         raise InputError("the release and the people share no quasi-identifying attribute, so nothing links them")
     known = read_register(people.frame, people.schema, names)
-    alone = frame.select(names).with_columns(pl.lit("").alias(KEY))
+    alone = columns_of(frame, names).with_columns(pl.lit("").alias(KEY))
     publication = read_publication(alone, KEY, known, recoding)
     told = np.column_stack([one.codes for one in known])
     vector_of, count = group_records(told + 1)

@@ -14,6 +14,7 @@ from sfumato.evaluation.attacks.predicates import Predicates, mixed, predicates_
 from sfumato.evaluation.attacks.protocol import AttackResult, Target
 from sfumato.options import Checked, Limit
 from sfumato.rates import Rate
+from sfumato.table.exact_names import columns_of
 
 _SALT = 0x51
 
@@ -120,7 +121,7 @@ def _held(
     """Count the people in the data, and those who are not, for whom each narrowed predicate holds."""
     schema = cohort.table.schema
     names = [name for name in cohort.frame.columns if name not in schema.identifying]
-    numbers = record_numbers(cohort.frame.select(names))
+    numbers = record_numbers(columns_of(cohort.frame, names))
     salts = generator.integers(0, 1 << 63, len(built.records), dtype=np.uint64)
     drawn = mixed(numbers[built.person], salts[built.predicate])
     holds = drawn * built.records[built.predicate] < 1

@@ -15,6 +15,7 @@ from sfumato.errors import InputError, SfumatoError, raise_all
 from sfumato.kernels.linking.coverage import covered_people
 from sfumato.recoding import Recoding, generalize_published
 from sfumato.table.encoding import encode
+from sfumato.table.exact_names import columns_of
 from sfumato.table.schema import Schema
 from sfumato.table.table import Table
 
@@ -59,11 +60,11 @@ def covered_population(
     raise_all(InputError, [f"the table has no quasi-identifying column {name!r}" for name in absent])
     kinds = {name: population.kinds[name] for name in names}
     shared = Schema(quasi_identifying={name: schema[name] for name in names})
-    encoded = encode(Table(population.frame.select(names), shared, kinds, population.source))
+    encoded = encode(Table(columns_of(population.frame, names), shared, kinds, population.source))
     forms = {name: form for name, form in recoding.forms.items() if name in kinds}
     # Rows of stars are a class here, which covers everybody.
     kept = replace(recoding, forms=forms, suppressed="remove")
-    columns = generalize_published(published.select(names), encoded, kept).columns
+    columns = generalize_published(columns_of(published, names), encoded, kept).columns
     raise_all(InputError, _means(columns))
     people, weights, _ = distinct_records(encoded.codes)
     offsets = np.cumsum([0, *(column.count for column in columns)])

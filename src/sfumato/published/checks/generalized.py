@@ -62,7 +62,7 @@ class Verification:
 
     @property
     def ok(self) -> bool:
-        """Tell whether every required promise was recounted and holds, and nothing else is broken."""
+        """Tell whether anything is promised, every required promise was recounted and holds, and nothing is broken."""
         return all(
             check.outcome is Outcome.HOLDS or (check.outcome is Outcome.UNDECIDABLE and not check.required)
             for check in self.checks

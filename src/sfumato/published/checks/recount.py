@@ -28,6 +28,11 @@ from sfumato.published.roles import roles_of
 from sfumato.table.schema import Attribute
 from sfumato.table.table import Table
 
+UNPROTECTED = Check(
+    "any privacy model", Outcome.ABSENT, detail="how well people are hidden has to be measured by attacks"
+)
+"""What is said of a release of a kind that promises nothing."""
+
 Recount = Callable[[Any, Sequence[PrivacyModel], Mapping[str, Attribute]], Verification]
 """From tables, promised models and the sensitive attributes (kinds, hierarchies) to the outcome of every promise."""
 
@@ -56,13 +61,14 @@ def recount(
     -------
     Verification
         One check for each model, in order; undecidable if the tables do not decide it, or if this version cannot
-        recount their kind.
+        recount their kind. Where nothing is promised that is said, and the outcome is never good.
     """
     if isinstance(published, PublishedTable):
         found = verify_table(published.data, published.quasi_identifying, sensitive, models, people)
     else:
         found = RECOUNTS.get(type(published), _nothing)(published, models, sensitive)
-    return replace(found, roles=roles_of(published))
+    checks = found.checks if models or published.promising else (*found.checks, UNPROTECTED)
+    return replace(found, checks=checks, roles=roles_of(published))
 
 
 def verified(

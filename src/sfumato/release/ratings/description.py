@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
 from sfumato.errors import SfumatoError, VerificationError
 from sfumato.models.k_epsilon_l_anonymity import RatingAnonymity
-from sfumato.release.description import FORMAT, RATINGS, TableFacts, versions
+from sfumato.release.description import FORMAT, RATINGS, TableFacts, unambiguous, versions
 from sfumato.table.ratings.scale import Scale
 
 TABLE = "ratings"
@@ -79,7 +78,7 @@ def read_rating_description(text: str) -> tuple[RatingDescription, TableFacts]:
         When it is not one, or is of a later format.
     """
     try:
-        content = json.loads(text)
+        content = unambiguous(text)
         if content["format"] != FORMAT:
             raise VerificationError(
                 "release.json: is of a format that this version does not know; verify it with a newer sfumato"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import numpy as np
@@ -10,9 +9,8 @@ import numpy as np
 from sfumato.errors import PolicyError, raise_all
 from sfumato.policy.rating_policy import RatingPolicy
 from sfumato.release.description import RATINGS, TableFacts
-from sfumato.release.folder import MARK, whole_folder
+from sfumato.release.folder import whole_folder
 from sfumato.release.kind_report import KindReport
-from sfumato.release.policy_text import FILE
 from sfumato.release.ratings.description import (
     TABLE,
     RatingDescription,
@@ -20,6 +18,7 @@ from sfumato.release.ratings.description import (
 )
 from sfumato.release.ratings.release import RatingRelease
 from sfumato.release.ratings.verify import decided, rating_verification
+from sfumato.release.text_files import write_texts
 from sfumato.table.writing import Format, write_data
 
 LIMITS = (
@@ -77,11 +76,8 @@ def save_ratings(
     with whole_folder(target, overwrite=overwrite) as part:
         file = part / f"{TABLE}.{format}"
         facts = TableFacts(file.name, write_data(frame, file, format), frame.height, tuple(frame.columns))
-        _write(part / MARK, _json(_description(release, report.suppression_limit).to_dict(facts)))
-        _write(part / "report.json", _json(report.to_dict()))
-        _write(part / "report.txt", f"{report}\n")
-        if policy is not None:
-            _write(part / FILE, policy.published())
+        content = _description(release, report.suppression_limit).to_dict(facts)
+        write_texts(part, content, report, None if policy is None else policy.published())
     return target
 
 
@@ -160,11 +156,3 @@ def _broken_policy(release: RatingRelease, policy: RatingPolicy) -> list[str]:
     if release.loss.left_out > policy.suppression_limit * release.loss.records + 1e-9:
         problems.append("more records were left out than the policy allows")
     return problems
-
-
-def _json(content: dict[str, object]) -> str:
-    return json.dumps(content, indent=2, ensure_ascii=False) + "\n"
-
-
-def _write(path: Path, text: str) -> None:
-    path.write_text(text, encoding="utf-8")

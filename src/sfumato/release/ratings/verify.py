@@ -30,6 +30,7 @@ from sfumato.release.ratings.description import (
 )
 from sfumato.release.ratings.release import RatingRelease
 from sfumato.release.table_files import integrity
+from sfumato.release.text_files import text_checks
 from sfumato.table.csv_format import CsvFormat
 from sfumato.table.ratings.ratings import Ratings
 from sfumato.table.ratings.reading import read_ratings
@@ -61,16 +62,19 @@ def verify_rating_folder(folder: Path, text: str) -> Verification:
         raise VerificationError(f"{folder}: the data file {path.name} that release.json names is missing")
     frame = _read(path, facts)
     ratings = _published(frame, description)
-    checks = [
-        Check(f"model {entry['name']}", Outcome.UNDECIDABLE, detail="this version does not know the model")
+    built = [(str(entry["name"]), build_rating_model(entry)) for entry in description.models]
+    counted = [decided(check_ratings(ratings, model)) for _, model in built if model is not None]
+    unknown = [
+        Check(f"model {name}", Outcome.UNDECIDABLE, detail="this version does not know the model")
+        for name, model in built
         if model is None
-        else decided(check_ratings(ratings, model))
-        for entry, model in ((entry, build_rating_model(entry)) for entry in description.models)
     ]
     first = integrity(path, facts, frame)
     agreement = policy_checks(PublishedPolicy.of_folder(folder), partial(rating_differences, description=description))
-    limit = suppression_check(description.suppression_limit)
-    return rating_verification(ratings, [first, *checks, *agreement, limit])
+    verification, limit = rating_verification(ratings, counted), description.suppression_limit
+    files = text_checks(folder, text, [facts.file], limit, verification, unknown=len(unknown))
+    checks = (first, *counted, *unknown, *agreement, *files, suppression_check(limit))
+    return replace(verification, checks=checks)
 
 
 def rating_verification(ratings: Ratings, checks: list[Check]) -> Verification:

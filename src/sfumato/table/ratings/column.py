@@ -6,12 +6,13 @@ import polars as pl
 
 from sfumato.errors import InputError
 from sfumato.table.columns import ValueReading, typed_column
+from sfumato.table.header import Header
 from sfumato.table.schema import Kind
 from sfumato.table.texts import parse
 
 
-def rating_column(column: pl.Series, reading: ValueReading) -> pl.Series:
-    """Return the ratings of a column as Int64 or Float64, null where there is none.
+def rating_column(column: pl.Series, reading: ValueReading, header: Header) -> pl.Series:
+    """Return the ratings of a column as Int64 or Float64, null where there is none; `header` is that of its source.
 
     Raises
     ------
@@ -26,7 +27,7 @@ def rating_column(column: pl.Series, reading: ValueReading) -> pl.Series:
     if strangers:
         row = int(parsed.strangers.arg_max() or 0) + 1
         raise InputError(
-            f"column {column.name!r} should hold ratings, but {strangers} row(s) hold no number, first in row {row}; "
-            "correct them, or list their text as missing"
+            f"{header.column(column.name)} should hold ratings, but {strangers} row(s) hold no number, first in row "
+            f"{row}; correct them, or list their text as missing"
         )
     return parsed.values

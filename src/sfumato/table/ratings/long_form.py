@@ -12,6 +12,7 @@ from sfumato.errors import InputError, SfumatoError, raise_all
 from sfumato.kernels.ratings.rows import number_by_appearance
 from sfumato.table.columns import ValueReading, typed_column
 from sfumato.table.distinct import Distinct, distinct_of
+from sfumato.table.header import Header
 from sfumato.table.kinds import text_of
 from sfumato.table.problems import raise_together
 from sfumato.table.ratings.assembly import Entries
@@ -23,7 +24,9 @@ PARTS = ("user", "issue", "rating")
 _NUMBER = re.compile(r"\s*[+-]?[0-9.]+\s*")
 
 
-def read_long(source: TableSource, parts: Sequence[str | None], time: str | None, reading: ValueReading) -> Entries:
+def read_long(
+    source: TableSource, parts: Sequence[str | None], time: str | None, reading: ValueReading, header: Header
+) -> Entries:
     """Read users, issues and ratings.
 
     Parameters
@@ -36,6 +39,8 @@ def read_long(source: TableSource, parts: Sequence[str | None], time: str | None
         Name of the column of times, or None.
     reading
         How values are read.
+    header
+        The names, and which of them a message may show.
 
     Raises
     ------
@@ -49,7 +54,7 @@ def read_long(source: TableSource, parts: Sequence[str | None], time: str | None
     errors: list[SfumatoError] = []
     user = _identified(users, "user", reading, errors)
     issue = _identified(issues, "issue", reading, errors)
-    rating = _rated(ratings, reading, errors)
+    rating = _rated(ratings, reading, header, errors)
     kept_times = _time(times[0], reading, errors) if times else None
     raise_together(errors)
     return _entries(user, issue, rating, kept_times)
@@ -88,9 +93,9 @@ def _identified(column: pl.Series, part: str, reading: ValueReading, errors: lis
     return distinct
 
 
-def _rated(column: pl.Series, reading: ValueReading, errors: list[SfumatoError]) -> Distinct | None:
+def _rated(column: pl.Series, reading: ValueReading, header: Header, errors: list[SfumatoError]) -> Distinct | None:
     try:
-        return distinct_of(rating_column(column, reading))
+        return distinct_of(rating_column(column, reading, header))
     except SfumatoError as error:
         errors.append(error)
         return None

@@ -109,8 +109,10 @@ def read_ratings(
         opened = netflix_source(source) if form == "netflix" else open_source(source, layout)
         reading = ValueReading(tokens, True, opened.is_text or form == "netflix")
         given = [name for name in (user, issue, rating, time, *(issues or ()), *(columns or ())) if name is not None]
-        check_names(Header(opened.names, frozenset(given)))
-        entries = _entries(opened, form, (user, issue, rating, time), issues, reading)
+        # Only the first row of a text may be a record.
+        names = Header(opened.names, frozenset(given if opened.is_text else opened.names))
+        check_names(names)
+        entries = _entries(opened, form, (user, issue, rating, time), issues, reading, names)
         return assembled(entries, known, choice, label)
     except SfumatoError as error:
         raise type(error)(*(f"{label}: {problem}" for problem in error.problems)) from None
@@ -122,14 +124,15 @@ def _entries(
     parts: tuple[str | None, str | None, str | None, str | None],
     issues: Sequence[str] | None,
     reading: ValueReading,
+    header: Header,
 ) -> Entries:
     _refuse_foreign(form, dict(zip(("user", "issue", "rating", "time", "issues"), (*parts, issues), strict=True)))
     user, issue, rating, time = parts
     if form == "wide":
-        return read_wide(source, user, issues, reading)
+        return read_wide(source, user, issues, reading, header)
     if form == "netflix":
-        return read_long(source, PARTS, TIME if time else None, reading)
-    return read_long(source, (user, issue, rating), time, reading)
+        return read_long(source, PARTS, TIME if time else None, reading, header)
+    return read_long(source, (user, issue, rating), time, reading, header)
 
 
 def _refuse_foreign(form: Form, named: Mapping[str, object]) -> None:

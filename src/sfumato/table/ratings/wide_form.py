@@ -10,6 +10,7 @@ import polars as pl
 from sfumato.errors import InputError, SfumatoError
 from sfumato.table.columns import ValueReading, typed_column
 from sfumato.table.distinct import distinct_of
+from sfumato.table.header import Header
 from sfumato.table.problems import raise_together
 from sfumato.table.ratings.assembly import Entries
 from sfumato.table.ratings.column import rating_column
@@ -17,7 +18,9 @@ from sfumato.table.ratings.sensitive import select
 from sfumato.table.reading import TableSource
 
 
-def read_wide(source: TableSource, user: str | None, issues: Sequence[str] | None, reading: ValueReading) -> Entries:
+def read_wide(
+    source: TableSource, user: str | None, issues: Sequence[str] | None, reading: ValueReading, header: Header
+) -> Entries:
     """Read one record per row.
 
     Parameters
@@ -30,6 +33,8 @@ def read_wide(source: TableSource, user: str | None, issues: Sequence[str] | Non
         Names and patterns of the columns that are issues; None for all but `user`.
     reading
         How values are read.
+    header
+        The names, and which of them a message may show.
 
     Raises
     ------
@@ -41,7 +46,7 @@ def read_wide(source: TableSource, user: str | None, issues: Sequence[str] | Non
     if not len(columns[0]):
         raise InputError("there are no records")
     errors: list[SfumatoError] = []
-    rated = [_rated(column, reading, errors) for column in columns[: len(names)]]
+    rated = [_rated(column, reading, header, errors) for column in columns[: len(names)]]
     if user is not None:
         _refuse_repeated(columns[-1], reading, errors)
     raise_together(errors)
@@ -58,9 +63,9 @@ def _issues(names: Sequence[str], user: str | None, issues: Sequence[str] | None
     return chosen
 
 
-def _rated(column: pl.Series, reading: ValueReading, errors: list[SfumatoError]) -> pl.Series:
+def _rated(column: pl.Series, reading: ValueReading, header: Header, errors: list[SfumatoError]) -> pl.Series:
     try:
-        return rating_column(column, reading).cast(pl.Float64)
+        return rating_column(column, reading, header).cast(pl.Float64)
     except SfumatoError as error:
         errors.append(error)
         return pl.Series(column.name, [], dtype=pl.Float64)

@@ -19,6 +19,7 @@ from sfumato.published.bucketized import COUNT
 from sfumato.published.checks.marginals.structure import is_acyclic, repeated
 from sfumato.published.marginal import MarginalTables
 from sfumato.table.encoding import encode
+from sfumato.table.exact_names import columns_of, exactly
 from sfumato.table.reading import read_written
 from sfumato.table.schema import Attribute, Schema
 
@@ -92,15 +93,16 @@ def _agree(published: MarginalTables, one: int, other: int) -> bool:
         if not shared:
             sums.append(pl.DataFrame({COUNT: [frame[COUNT].sum()]}))
         else:
-            texts = [pl.col(name).cast(pl.String) for name in shared]
-            sums.append(frame.select(*texts, COUNT).group_by(shared).agg(pl.col(COUNT).sum()).sort(shared))
+            keys = exactly(*shared)
+            texts = frame.select(keys.cast(pl.String), COUNT)
+            sums.append(texts.group_by(keys).agg(pl.col(COUNT).sum()).sort(keys))
     return sums[0].with_columns(pl.col(COUNT).cast(pl.Int64)).equals(sums[1].with_columns(pl.col(COUNT).cast(pl.Int64)))
 
 
 def _part(published: MarginalTables, place: int, sensitive: Mapping[str, Attribute]) -> _CountTable:
     frame, columns = published.marginals[place], published.columns[place]
     quasi = [name for name in columns if name not in published.sensitive]
-    texts = [pl.col(name).cast(pl.String).alias(str(number)) for number, name in enumerate(quasi)]
+    texts = [exactly(name).cast(pl.String).alias(str(number)) for number, name in enumerate(quasi)]
     cells = _numbered(frame.select(texts))
     cells = cells if quasi else np.zeros(frame.height, dtype=np.int32)
     counts = frame[COUNT].cast(pl.Int64).to_numpy()
@@ -123,7 +125,7 @@ def _statistics(
     count = int(cells.max(initial=-1)) + 1
     if not told:
         return ClassStatistics(np.bincount(cells, counts, count).astype(np.int64), {})
-    encoded = encode(read_written(frame.select(list(told)), Schema(quasi_identifying=told)), order="name")
+    encoded = encode(read_written(columns_of(frame, told), Schema(quasi_identifying=told)), order="name")
     codes = np.repeat(encoded.codes, counts, axis=0)
     return class_statistics(np.repeat(cells, counts), count, codes, encoded.attributes)
 

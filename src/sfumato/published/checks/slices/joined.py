@@ -8,6 +8,7 @@ import polars as pl
 
 from sfumato.published.checks.slices.sharing import join_order
 from sfumato.published.sliced import BUCKET, Columns
+from sfumato.table.exact_names import exactly
 
 MOST_JOINED = 1 << 23
 """Most rows of a join."""
@@ -87,7 +88,7 @@ def joined_shares(
     together = _counted(frames[linked[order[0][0]]], columns[linked[order[0][0]]])
     for step, shared in order[1:]:
         place = linked[step]
-        keys = [BUCKET, *shared]
+        keys = exactly(BUCKET, *shared)
         more = _counted(frames[place], columns[place])
         among = pl.col(_WEIGHT) / pl.col(_WEIGHT).sum().over(keys)
         if _rows_joined(together, more, keys) > most:
@@ -96,8 +97,8 @@ def joined_shares(
         joint = together.join(right, on=keys, how="inner", nulls_equal=True)
         together = joint.with_columns(pl.col(_WEIGHT) * pl.col(_SHARE)).drop(_SHARE)
     known = [name for name in together.columns if name not in (*unknown, _WEIGHT)]
-    of_value = together.group_by([*known, attribute]).agg(pl.col(_WEIGHT).sum())
-    return of_value.group_by(known).agg((pl.col(_WEIGHT).max() / pl.col(_WEIGHT).sum()).alias(_SHARE))
+    of_value = together.group_by(exactly(*known, attribute)).agg(pl.col(_WEIGHT).sum())
+    return of_value.group_by(exactly(*known)).agg((pl.col(_WEIGHT).max() / pl.col(_WEIGHT).sum()).alias(_SHARE))
 
 
 def largest_shares(shares: pl.DataFrame) -> pl.DataFrame:
@@ -106,7 +107,7 @@ def largest_shares(shares: pl.DataFrame) -> pl.DataFrame:
 
 
 def _counted(frame: pl.DataFrame, column: Sequence[str]) -> pl.DataFrame:
-    return as_text(frame).group_by([BUCKET, *column]).agg(pl.len().cast(pl.Float64).alias(_WEIGHT))
+    return as_text(frame).group_by(exactly(BUCKET, *column)).agg(pl.len().cast(pl.Float64).alias(_WEIGHT))
 
 
 def as_text(frame: pl.DataFrame) -> pl.DataFrame:
@@ -114,7 +115,7 @@ def as_text(frame: pl.DataFrame) -> pl.DataFrame:
     return frame.with_columns(pl.exclude(BUCKET).cast(pl.String))
 
 
-def _rows_joined(left: pl.DataFrame, right: pl.DataFrame, keys: Sequence[str]) -> int:
+def _rows_joined(left: pl.DataFrame, right: pl.DataFrame, keys: pl.Expr) -> int:
     sizes = left.group_by(keys).agg(pl.len().cast(pl.Int64).alias(_LEFT))
     others = right.group_by(keys).agg(pl.len().cast(pl.Int64).alias(_RIGHT))
     both = sizes.join(others, on=keys, how="inner", nulls_equal=True)

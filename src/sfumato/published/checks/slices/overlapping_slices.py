@@ -21,6 +21,7 @@ from sfumato.published.checks.slices.layout import number_rows, reached
 from sfumato.published.checks.slices.sharing import places_of, shared_attributes
 from sfumato.published.sliced import BUCKET, Columns, SlicedTable, labels_of
 from sfumato.table.encoding import encode
+from sfumato.table.exact_names import exactly
 from sfumato.table.reading import read_written
 from sfumato.table.schema import Attribute, Kind, Schema
 
@@ -72,7 +73,7 @@ def check_overlapping_slices(
 def column_frames(published: SlicedTable) -> list[pl.DataFrame]:
     """Return a frame for each column: ``bucket`` and its attributes under their own names."""
     return [
-        published.data.select(BUCKET, *(pl.col(label).alias(name) for label, name in zip(labels, column, strict=True)))
+        published.data.select(BUCKET, *(exactly(label).alias(name) for label, name in zip(labels, column, strict=True)))
         for column, labels in zip(published.columns, labels_of(published.columns), strict=True)
     ]
 
@@ -166,7 +167,7 @@ def _contradicting_buckets(columns: Columns, frames: Sequence[pl.DataFrame]) -> 
 
 
 def _differing(first: pl.DataFrame, second: pl.DataFrame, keys: Sequence[str]) -> list[int]:
-    left = as_text(first).group_by(keys).agg(pl.len().alias("\0left"))
-    right = as_text(second).group_by(keys).agg(pl.len().alias("\0right"))
-    both = left.join(right, on=keys, how="full", coalesce=True, nulls_equal=True)
+    left = as_text(first).group_by(exactly(*keys)).agg(pl.len().alias("\0left"))
+    right = as_text(second).group_by(exactly(*keys)).agg(pl.len().alias("\0right"))
+    both = left.join(right, on=exactly(*keys), how="full", coalesce=True, nulls_equal=True)
     return both.filter(pl.col("\0left").ne_missing(pl.col("\0right")))[BUCKET].to_list()

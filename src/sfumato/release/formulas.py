@@ -1,0 +1,91 @@
+"""Cells that begin like a formula: a spreadsheet may run them when somebody opens a published CSV file."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Literal
+
+import polars as pl
+
+from sfumato.errors import PolicyError, raise_all
+from sfumato.numbers import counted
+from sfumato.published import Published
+from sfumato.published.roles import named
+
+Formulas = Literal["keep", "escape", "refuse"]
+
+BEGINS = "=, +, -, @, a tab or a carriage return"
+_FORMULA = r"^[=+\-@\t\r]"
+_NUMBER = r"^[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?$"
+_TEXTS = (pl.String, pl.Categorical, pl.Enum)
+
+
+def formula_cells(published: Published) -> dict[str, int]:
+    """Count the cells of text columns that begin like a formula and are no number; columns without any are left out.
+
+    A column whose name does counts one more.
+    """
+    found: dict[str, int] = {}
+    for frame in published.tables.values():
+        for column in frame:
+            cells = int(_begins(column).sum()) if isinstance(column.dtype, _TEXTS) else 0
+            if count := cells + int(_begins(pl.Series([column.name])).sum()):
+                found[column.name] = found.get(column.name, 0) + count
+    return found
+
+
+def formula_lines(cells: Mapping[str, int]) -> list[str]:
+    """Say how many cells begin like a formula, without showing any."""
+    return [
+        f"column {named([name])}: {counted(count, 'cell')} beginning with {BEGINS}, which a spreadsheet may run"
+        for name, count in cells.items()
+    ]
+
+
+def without_formulas(published: Published, formulas: Formulas) -> Published:
+    """Return the tables as they are to be written: as they are, or with ``'`` before every cell that is like a formula.
+
+    Raises
+    ------
+    PolicyError
+        When formulas are refused and there are some; when a column's name is like one, which cannot be escaped; or when
+        an escaped value is one that the column has already.
+    """
+    cells = {} if formulas == "keep" else formula_cells(published)
+    if not cells:
+        return published
+    if formulas == "refuse":
+        raise PolicyError(*(f"{line}; correct them, or escape them" for line in formula_lines(cells)))
+    tables = {name: pl.DataFrame([_escaped(column) for column in frame]) for name, frame in published.tables.items()}
+    raise_all(
+        PolicyError,
+        [
+            f"column {named([column.name])}: its name begins like a formula, or an escaped value is there already; "
+            "rename it, or correct its values"
+            for name, frame in published.tables.items()
+            for column, new in zip(frame, tables[name], strict=True)
+            if _begins(pl.Series([column.name])).any() or column.n_unique() != new.n_unique()
+        ],
+    )
+    return type(published).assemble(tables, published.structure)
+
+
+def escaped_rows(rows: list[list[Any]]) -> list[list[Any]]:
+    """Escape the values of a hierarchy's rows as the cells are escaped."""
+    leaves = _escaped(pl.Series("leaf", [row[0] for row in rows], dtype=pl.String)).to_list()
+    return [[leaf, *row[1:]] for leaf, row in zip(leaves, rows, strict=True)]
+
+
+def _begins(column: pl.Series) -> pl.Series:
+    texts = column.cast(pl.String)
+    return (texts.str.contains(_FORMULA) & ~texts.str.contains(_NUMBER)).fill_null(False)
+
+
+def _escaped(column: pl.Series) -> pl.Series:
+    if not isinstance(column.dtype, _TEXTS):
+        return column
+    begins = _begins(column)
+    if not begins.any():
+        return column
+    texts = column.cast(pl.String)
+    return pl.select(pl.when(begins).then("'" + texts).otherwise(texts).alias("cells")).to_series().alias(column.name)

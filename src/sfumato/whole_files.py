@@ -1,0 +1,42 @@
+"""Writing a text file so that it is whole or as it was; unless it is to be given away, its owner alone may read it."""
+
+from __future__ import annotations
+
+import os
+from contextlib import suppress
+from pathlib import Path
+
+PRIVATE, PUBLIC = 0o600, 0o666
+
+
+def write_whole(path: str | os.PathLike[str], text: str, mode: int = PRIVATE) -> None:
+    """Write a text as UTF-8, beside its place first.
+
+    Parameters
+    ----------
+    path
+        What a link leads to is replaced; pipes and the like are written as they are.
+    text
+        Line ends stay as they are.
+    mode
+        Who may read the file, as far as the user's mask allows it.
+
+    Raises
+    ------
+    OSError
+    """
+    target = Path(os.path.realpath(path))
+    if target.exists() and not target.is_file():
+        target.write_text(text, encoding="utf-8", newline="")
+        return
+    part = target.with_name(f".{target.name}.part")
+    with suppress(FileNotFoundError):
+        part.unlink()
+    try:
+        descriptor = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
+        with open(descriptor, "w", encoding="utf-8", newline="") as file:
+            file.write(text)
+        part.replace(target)
+    except BaseException:
+        part.unlink(missing_ok=True)
+        raise
