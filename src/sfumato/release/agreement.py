@@ -59,6 +59,10 @@ def table_differences(content: Mapping[str, Any], description: Description, role
     yield from _of_roles(content["columns"], roles, chosen=KINDS[description.kind].publishes_chosen)
     yield from _of_kinds(content["columns"].get("sensitive", {}), description)
     yield from _of_limits(content, description.suppression_limit)
+    named_person, counts_people = content["columns"].get("person") is not None, description.people is not None
+    if named_person != counts_people:
+        words = {True: "that people have several records", False: "nothing of people with several records"}
+        yield Difference("people", words[named_person], words[counts_people])
 
 
 def rating_differences(content: Mapping[str, Any], description: RatingDescription) -> Iterator[Difference]:
