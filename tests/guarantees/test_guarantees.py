@@ -73,7 +73,8 @@ def check(
             saved = release.save(Path(folder) / format, format=format)
             verification = sf.verify(saved)
             assert verification.ok, str(verification)
-            assert verification.checks[1:] == sf.verify(release).checks
+            in_memory = sf.verify(release).checks
+            assert tuple(check for check in verification.checks if check in in_memory) == in_memory
         check_by_hand(release, Path(folder) / "csv" / "data.csv", drawn, wanted)
     check_counts(release, drawn, wanted, recoding, limit)
     if "mean" not in repr(recoding):
