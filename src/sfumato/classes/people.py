@@ -38,7 +38,9 @@ def statistics_of(table: EncodedTable, class_of: NDArray[np.int32], count: int) 
         for place, attribute in enumerate(table.sensitive)
     }
     people = _records_in_classes(class_of, count, table.people.records)
-    return replace(alone, sensitive=counted, people=people)
+    wishes = table.people.wishes
+    wished = None if wishes is None else largest_of(class_of, count, wishes)
+    return replace(alone, sensitive=counted, people=people, wished=wished)
 
 
 def counted_people(
@@ -110,6 +112,11 @@ def _counted_once(
 def _records_in_classes(class_of: NDArray[np.int32], count: int, records: NDArray[np.int64]) -> PeoplesRecords:
     kept = class_of >= 0
     total = np.bincount(class_of[kept], weights=records[kept], minlength=count).astype(np.int64)
-    most = np.zeros(count, dtype=np.int64)
-    np.maximum.at(most, class_of[kept], records[kept])
-    return PeoplesRecords(total, most)
+    return PeoplesRecords(total, largest_of(class_of, count, records))
+
+
+def largest_of(class_of: NDArray[np.int32], count: int, numbers: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the largest number of each class, int64 (c,); those of suppressed records, class −1, do not count."""
+    largest = np.zeros(count, dtype=np.int64)
+    np.maximum.at(largest, class_of[class_of >= 0], numbers[class_of >= 0])
+    return largest

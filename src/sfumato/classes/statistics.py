@@ -96,12 +96,15 @@ class ClassStatistics:
         quasi-identifying attribute, −1 for ``*``. None: not known, or not needed.
     people : PeoplesRecords or None
         Where people are counted: how many records they have. None: every record is a person of its own.
+    wished : numpy.ndarray or None
+        int64 (c,): the largest k that somebody in each class wishes for. None: nobody wishes.
     """
 
     sizes: NDArray[np.int64]
     sensitive: Mapping[str, SensitiveCounts]
     published: NDArray[np.int32] | None = None
     people: PeoplesRecords | None = None
+    wished: NDArray[np.int64] | None = None
 
     @property
     def count(self) -> int:
@@ -180,6 +183,7 @@ def joined(parts: Sequence[ClassStatistics]) -> ClassStatistics:
         {name: _joined_counts([part.sensitive[name] for part in parts]) for name in names},
         np.concatenate(published) if len(published) == len(parts) else None,
         _joined_people([part.people for part in parts if part.people is not None]),
+        None if parts[0].wished is None else np.concatenate([part.wished for part in parts if part.wished is not None]),
     )
 
 
@@ -222,7 +226,8 @@ def as_one_class(statistics: ClassStatistics) -> ClassStatistics:
     }
     people = statistics.people
     together = people and PeoplesRecords(people.records.sum(keepdims=True), people.most.max(keepdims=True))
-    return ClassStatistics(np.array([statistics.height], dtype=np.int64), merged, people=together)
+    wished = None if statistics.wished is None else statistics.wished.max(keepdims=True)
+    return ClassStatistics(np.array([statistics.height], dtype=np.int64), merged, people=together, wished=wished)
 
 
 def number_values(

@@ -68,6 +68,14 @@ Person = Annotated[
         rich_help_panel=COLUMNS,
     ),
 ]
+WishedK = Annotated[
+    str | None,
+    typer.Option(
+        metavar="NAME",
+        help="Column that says which k a record's person wishes for; removed, and kept by classes.",
+        rich_help_panel=COLUMNS,
+    ),
+]
 Others = Annotated[
     str | None,
     typer.Option(metavar="drop|keep|error", help="What to do with all other columns.", rich_help_panel=COLUMNS),
@@ -123,6 +131,7 @@ class RoleOptions:
     insensitive: Insensitive = None
     others: Others = None
     person: Person = None
+    wished_k: WishedK = None
     categorical: Categorical = None
     hierarchies: Hierarchies = None
 
@@ -135,6 +144,7 @@ class RoleOptions:
             "roles": dict(zip(ROLES, (self.identifying, self.quasi, self.sensitive, self.insensitive), strict=True)),
             "others": self.others,
             "person": self.person,
+            "wished_k": self.wished_k,
             "categorical": self.categorical or (),
             "hierarchies": self.hierarchies,
         }

@@ -60,7 +60,7 @@ class Words:
     roles : mapping
         For each role, the lists of names as they were typed.
     others : str or None
-    person : str or None
+    person, wished_k : str or None
     categorical : sequence of str
         Lists of names, as they were typed, of columns that are always categorical.
     hierarchies : Path or None
@@ -81,6 +81,7 @@ class Words:
     roles: Mapping[str, Sequence[str] | None] = field(default_factory=dict)
     others: str | None = None
     person: str | None = None
+    wished_k: str | None = None
     categorical: Sequence[str] = ()
     hierarchies: Path | None = None
     models: Sequence[ModelWord] = ()
@@ -212,11 +213,11 @@ def _say_columns(mapping: dict[str, Any], words: Words, names: dict[KeyPath, str
     given = mapping.get("columns", {})
     if not isinstance(given, Mapping):
         return
-    said_once = {"others": words.others, "person": words.person}
+    said_once = {"others": words.others, "person": words.person, "wished-k": words.wished_k}
     columns = {**given, **{key: text for key, text in said_once.items() if text}}
     for role, listed in said.items():
         problems.extend(f"{ROLES[role]}: names a column twice" for _ in range(len(listed) > len(set(listed))))
-    columns |= _moved_roles(columns, said, words.person)
+    columns |= _moved_roles(columns, said, [name for name in (words.person, words.wished_k) if name])
     problems.extend(_say_categorical(columns, all_names(words.categorical)))
     if words.hierarchies is not None:
         problems.extend(_say_hierarchies(columns, words.hierarchies))
@@ -225,11 +226,14 @@ def _say_columns(mapping: dict[str, Any], words: Words, names: dict[KeyPath, str
         names.update({("columns", role): option for role, option in ROLES.items()})
         names[("columns", "others")] = "--others"
         names[("columns", "person")] = "--person"
+        names[("columns", "wished-k")] = "--wished-k"
 
 
-def _moved_roles(columns: Mapping[str, Any], said: Mapping[str, Sequence[str]], person: str | None) -> dict[str, Any]:
+def _moved_roles(
+    columns: Mapping[str, Any], said: Mapping[str, Sequence[str]], others: Sequence[str]
+) -> dict[str, Any]:
     """Give every named column its new role; it keeps its settings."""
-    named = {name for listed in (*said.values(), [person] if person else []) for name in listed}
+    named = {name for listed in (*said.values(), others) for name in listed}
     settings = {name: setting for given in _settled(columns).values() for name, setting in given.items()}
     moved: dict[str, Any] = {}
     for role, listed in said.items():

@@ -40,7 +40,8 @@ T_HIERARCHICAL = 8  # first = t
 BETA = 9  # first = beta
 BETA_ENHANCED = 10  # first = beta
 DELTA = 11  # first = delta
-LARGEST_SHARE = 12  # first = k; over what each person counts for, as `numbers` says
+LARGEST_SHARE = 12  # first = k; over how many records each person has, as `numbers` says
+WISHED_K = 13  # over the k that each person wishes for, as `numbers` says
 
 
 NO_NUMBERS = np.zeros(0, dtype=np.int64)
@@ -80,7 +81,8 @@ class RuleArrays(NamedTuple):
     value_offsets, value_totals : numpy.ndarray
         int64 (s + 1,) and (w,): as `offsets` and `totals`, but of values. A person counts once for each value.
     numbers : numpy.ndarray
-        int64 (w,): for the attribute that says how many records a person has, this number; 0 for the others.
+        int64 (w,): for the attributes that say how many records a person has, and which k the person wishes for, this
+        number; 0 for the others.
     safe_size : int
         Class size from which on every rule holds, whatever the class has.
     """
@@ -136,6 +138,8 @@ def _holds_one(rule: int, size: int, counts: Int64s, rules: RuleArrays, scratch:
     own = counts[start:stop]
     if code == LARGEST_SHARE:
         return _shared_out(own, rules.numbers[start:stop], rules.first[rule])
+    if code == WISHED_K:
+        return _largest_number(own, rules.numbers[start:stop]) <= size
     if code <= PROBABILISTIC:
         return _diverse(code, own, size, rules.first[rule], rules.second[rule], scratch)
     totals = rules.value_totals[start:stop] if by_value else rules.totals[start:stop]
@@ -179,6 +183,15 @@ def _shared_out(counts: Int64s, numbers: Int64s, k: float) -> bool:
             records += counts[value] * numbers[value]
             most = max(most, numbers[value])
     return bool(most * k <= records)
+
+
+@borrowing
+def _largest_number(counts: Int64s, numbers: Int64s) -> int:
+    largest = 0
+    for value in range(len(counts)):
+        if counts[value] > 0:
+            largest = max(largest, numbers[value])
+    return largest
 
 
 @borrowing

@@ -63,7 +63,7 @@ def compile_rules(models: Sequence[PrivacyModel], table: EncodedTable) -> Compil
     if table.people is None:
         return CompiledRules(arrays, _value_codes(columns, used, table.height), whole)
     sets = [table.people.sets[place] for place in places]
-    arrays, codes = of_people(arrays, list(zip(columns, sets, used, strict=True)), table.people.records)
+    arrays, codes = of_people(arrays, list(zip(columns, sets, used, strict=True)), table.people)
     return CompiledRules(arrays, codes, whole)
 
 
@@ -86,7 +86,13 @@ def rules_of(models: Sequence[PrivacyModel], table: EncodedTable) -> list[Rule]:
         found.extend(rules)
     raise_all(PolicyError, problems)
     several = table.people is not None and bool(np.any(table.people.records > 1))
-    return [rule for rule in found if several or not TRAITS[rule.code].people]
+    wishing = table.people is not None and table.people.wishes is not None
+    traits = [TRAITS[rule.code] for rule in found]
+    return [
+        rule
+        for rule, trait in zip(found, traits, strict=True)
+        if (several or not trait.people) and (wishing or not trait.wishes)
+    ]
 
 
 def rule_arrays(rules: Sequence[Rule], sensitive: Mapping[str, SensitiveCounts], total: int) -> RuleArrays:

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.classes.statistics import ClassStatistics
-from sfumato.kernels.predicates import K_ANONYMITY, LARGEST_SHARE
+from sfumato.kernels.predicates import K_ANONYMITY, LARGEST_SHARE, WISHED_K
 from sfumato.models.parameters import CheckedModel
 from sfumato.models.protocol import Achieved, Rule
 from sfumato.options import Limit
@@ -24,7 +24,8 @@ class KAnonymity(CheckedModel):
     Guarantee: an attacker who knows the quasi-identifying values of a person finds at least `k` records that fit, which
     belong to `k` people where the table names them (:class:`sfumato.Schema`, ``person``). A record that is picked among
     them is that person's with a chance of ``1/k`` at most. It says nothing about sensitive values: a class may share
-    one.
+    one. Where people wish for a k of their own (``wished_k`` of the schema), a class has at least as many as the one in
+    it who wishes for most.
 
     Parameters
     ----------
@@ -57,6 +58,8 @@ class KAnonymity(CheckedModel):
         """Tell for each class whether it has `k` records, or people none of whom has too many; bool (c,)."""
         large = statistics.sizes >= self.k
         people = statistics.people
+        if statistics.wished is not None:
+            large &= statistics.sizes >= statistics.wished
         return large if people is None or self.shares is False else large & (people.most * self.k <= people.records)
 
     def achieved(self, statistics: ClassStatistics) -> Sequence[Achieved]:
@@ -80,9 +83,9 @@ class KAnonymity(CheckedModel):
         return self.k
 
     def rules(self, attributes: Sequence[str]) -> Sequence[Rule]:
-        """Return a rule on sizes, and one on shares that counts where people have several records."""
+        """Return rules on sizes, on shares of people with several records, and on the k that people wish for."""
         shares = [] if self.shares is False else [Rule(LARGEST_SHARE, None, self.k)]
-        return [Rule(K_ANONYMITY, None, self.k), *shares]
+        return [Rule(K_ANONYMITY, None, self.k), *shares, Rule(WISHED_K, None, 0.0)]
 
     def explain(self, statistics: ClassStatistics) -> str | None:
         """Say that there are fewer than `k` records or people, or that somebody has too many records, or None."""
@@ -90,6 +93,11 @@ class KAnonymity(CheckedModel):
         if statistics.height < self.k:
             of_what = "record(s)" if people is None else "person(s)"
             return f"{self.name} asks for k = {self.k}, but there are only {statistics.height} {of_what}; lower k"
+        if statistics.wished is not None and statistics.wished.max() > statistics.height:
+            return (
+                f"{self.name}: somebody wishes for more people than the {statistics.height:,} there are; lower such "
+                "wishes, or leave out who has them"
+            )
         if people is None or self.shares is False or people.most.max() * self.k <= people.records.sum():
             return None
         return (

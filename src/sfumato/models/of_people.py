@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.classes.statistics import number_values
-from sfumato.kernels.predicates import K_ANONYMITY, LARGEST_SHARE, NEVER, RuleArrays
+from sfumato.kernels.predicates import K_ANONYMITY, LARGEST_SHARE, NEVER, WISHED_K, RuleArrays
 from sfumato.models.rule_traits import TRAITS
-from sfumato.table.encoding import EncodedAttribute, ValueSets
+from sfumato.table.encoding import EncodedAttribute, PeopleOfTable, ValueSets
 
 SetColumn = tuple[NDArray[np.unsignedinteger], ValueSets, EncodedAttribute]
 """The sets that people have of one attribute, unsigned (n,), what the sets hold, and what its codes mean."""
@@ -33,7 +33,7 @@ class _Counted(NamedTuple):
 
 
 def of_people(
-    rules: RuleArrays, columns: Sequence[SetColumn], records: NDArray[np.int64]
+    rules: RuleArrays, columns: Sequence[SetColumn], people: PeopleOfTable
 ) -> tuple[RuleArrays, NDArray[np.unsignedinteger]]:
     """Return rules that read histograms of sets, and the columns that are counted, unsigned (n, s).
 
@@ -43,21 +43,23 @@ def of_people(
         As they are for single values; their totals count people by value.
     columns
         What people have of each attribute that some rule looks at.
-    records
-        int64 (n,): how many records each person has. A last column says so where some rule asks.
+    people
+        How many records people have, and which k they wish for: further columns, where some rule asks.
     """
     counted = [_counted(*column) for column in columns]
-    about_records = np.array([TRAITS[code].people for code in rules.codes.tolist()], dtype=np.bool_)
-    if about_records.any():
-        counted.append(_records_column(records))
+    attributes = rules.attributes.copy()
+    for asks, numbers in ((_about("people", rules), people.records), (_about("wishes", rules), people.wishes)):
+        if asks.any() and numbers is not None:
+            attributes[asks] = len(counted)
+            counted.append(_of_numbers(numbers))
     if not counted:
-        return rules, np.zeros((len(records), 0), dtype=np.uint8)
+        return rules, np.zeros((len(people.records), 0), dtype=np.uint8)
     totals = [np.bincount(column.codes, minlength=len(column.starts) - 1) for column in counted]
     value_totals = np.concatenate([column.totals for column in counted])
     firsts = _offsets([len(column.totals) for column in counted])
     more = len(counted) - len(columns)
     arrays = rules._replace(
-        attributes=np.where(about_records, len(columns), rules.attributes),
+        attributes=attributes,
         offsets=_offsets([len(column) for column in totals]),
         totals=np.concatenate(totals),
         tree_offsets=np.append(rules.tree_offsets, [rules.tree_offsets[-1]] * more),
@@ -67,10 +69,14 @@ def of_people(
         value_offsets=firsts,
         value_totals=value_totals,
         numbers=np.concatenate([column.numbers for column in counted]),
-        safe_size=_safe_size(rules, int(records.max())),
+        safe_size=_safe_size(rules, people),
     )
     largest = max(len(column) for column in totals)
     return arrays, np.column_stack([column.codes for column in counted]).astype(np.min_scalar_type(largest))
+
+
+def _about(trait: str, rules: RuleArrays) -> NDArray[np.bool_]:
+    return np.array([getattr(TRAITS[code], trait) for code in rules.codes.tolist()], dtype=np.bool_)
 
 
 def by_value(counts: NDArray[np.int64], rules: RuleArrays) -> NDArray[np.int64]:
@@ -91,18 +97,19 @@ def _counted(codes: NDArray[np.unsignedinteger], sets: ValueSets, attribute: Enc
     return _Counted(numbered, starts, value_of[values].astype(np.int64), totals[kept], np.zeros(len(kept), np.int64))
 
 
-def _records_column(records: NDArray[np.int64]) -> _Counted:
-    numbers, numbered, people = np.unique(records, return_inverse=True, return_counts=True)
+def _of_numbers(numbers: NDArray[np.int64]) -> _Counted:
+    numbers, numbered, people = np.unique(numbers, return_inverse=True, return_counts=True)
     places = np.arange(len(numbers))
     return _Counted(numbered, np.append(places, len(places)), places, people.astype(np.int64), numbers)
 
 
-def _safe_size(rules: RuleArrays, most: int) -> int:
-    """Return a size from which on no person has too many records, if nothing else is asked but sizes."""
-    if not np.isin(rules.codes, (K_ANONYMITY, LARGEST_SHARE)).all():
+def _safe_size(rules: RuleArrays, people: PeopleOfTable) -> int:
+    """Return a size from which on nobody has too many records or wishes for more, if only sizes are asked for."""
+    if not np.isin(rules.codes, (K_ANONYMITY, LARGEST_SHARE, WISHED_K)).all():
         return NEVER
     # Who has most records shares them with people who have one each.
-    return math.ceil(most * (float(rules.first.max()) - 1)) + 1
+    shared = math.ceil(int(people.records.max()) * (float(rules.first.max()) - 1)) + 1
+    return max(shared, 0 if people.wishes is None else int(people.wishes.max()))
 
 
 def _offsets(lengths: Sequence[int]) -> NDArray[np.int64]:

@@ -23,6 +23,7 @@ from sfumato.kernels.predicates import (
     T_EQUAL,
     T_HIERARCHICAL,
     T_ORDERED,
+    WISHED_K,
     RuleArrays,
 )
 
@@ -49,6 +50,8 @@ class Traits:
         It needs room for as many counts as its second parameter says.
     people : bool
         It is about how many records people have; where everybody has one, it always holds.
+    wishes : bool
+        It is about the k that people wish for; where nobody does, it always holds.
     """
 
     lasting: bool = False
@@ -58,6 +61,7 @@ class Traits:
     tree: bool = False
     leading: bool = False
     people: bool = False
+    wishes: bool = False
 
 
 TRAITS: Mapping[int, Traits] = {
@@ -75,6 +79,7 @@ TRAITS: Mapping[int, Traits] = {
     BETA_ENHANCED: Traits(relative=True),
     DELTA: Traits(relative=True),
     LARGEST_SHARE: Traits(people=True),
+    WISHED_K: Traits(wishes=True),
 }
 
 

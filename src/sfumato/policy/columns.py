@@ -29,6 +29,7 @@ def columns_of(schema: Schema) -> Columns:
         "insensitive": schema.insensitive,
         "others": schema.others,
         "person": schema.person,
+        "wished-k": schema.wished_k,
     }
     with describing("columns"):
         return Columns.model_validate_json(as_json(columns))
@@ -50,8 +51,9 @@ def column_contradictions(said: Columns, schema: Schema) -> Iterator[str]:
             for name in named
             if name in found and not _alike(named[name], found[name])
         )
-    if said.person != read.person:
-        yield _other_names("person", *([name] if name else [] for name in (said.person, read.person)))
+    for role, here, there in (("person", said.person, read.person), ("wished_k", said.wished_k, read.wished_k)):
+        if here != there:
+            yield _other_names(role, *([name] if name else [] for name in (here, there)))
     known, kept = set(said.insensitive), set(read.insensitive)
     if not (known <= kept if said.others == "keep" else known == kept):
         yield _other_names("insensitive", list(said.insensitive), list(read.insensitive))

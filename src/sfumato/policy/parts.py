@@ -89,6 +89,7 @@ class Columns(PolicyPart):
     insensitive: tuple[str, ...] = ()
     others: Others = "error"
     person: str | None = None
+    wished_k: str | None = None
 
     def to_mapping(self) -> dict[str, Any]:
         """Return plain values, in the short form if columns have no settings."""
@@ -99,7 +100,16 @@ class Columns(PolicyPart):
             "insensitive": list(self.insensitive),
             "others": self.others,
             "person": self.person,
+            "wished-k": self.wished_k,
         }
+
+
+class Wish(PolicyPart):
+    """A k that everybody with some value of a column is given, as if they wished for it."""
+
+    k: Annotated[int, Field(ge=1, lt=2**31)]
+    column: str
+    value: str
 
 
 class Output(PolicyPart):

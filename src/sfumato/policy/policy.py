@@ -37,7 +37,7 @@ from sfumato.policy.entries import (
 from sfumato.policy.file import read_policy
 from sfumato.policy.hierarchy_entries import moved_files, spelled_out
 from sfumato.policy.mistakes import KeyPath, Mistake, spell
-from sfumato.policy.parts import Column, Columns, Output, Source
+from sfumato.policy.parts import Column, Columns, Output, Source, Wish
 from sfumato.recoding import Recoding
 from sfumato.table.schema import Attribute, Schema
 from sfumato.table.table import Table
@@ -77,6 +77,8 @@ class Policy(PolicyPart):
     threads : int or None
         None: all cores. It never changes the result.
     output : Output
+    wishes : tuple of Wish
+        A larger k for everybody with some value of a column, beside what the column of wishes says.
     """
 
     purpose: str | None = None
@@ -90,6 +92,7 @@ class Policy(PolicyPart):
     anonymizer: AnonymizerEntry = Field(default_factory=_default_anonymizer)
     recoding: RecodingEntry = RecodingEntry()
     output: Output = Output()
+    wishes: tuple[Wish, ...] = ()
 
     @classmethod
     def from_file(cls, path: str | os.PathLike[str]) -> Policy:
@@ -167,6 +170,8 @@ class Policy(PolicyPart):
     def to_mapping(self) -> dict[str, Any]:
         """Return plain values; :meth:`from_mapping` makes an equal policy of them."""
         mapping = self.model_dump(mode="json", by_alias=True, exclude_none=True, serialize_as_any=True)
+        if not self.wishes:
+            del mapping["wishes"]
         parts = {"columns": self.columns.to_mapping(), "recoding": mapping["recoding"]}
         filled = {part: {key: value for key, value in keys.items() if value} for part, keys in parts.items()}
         if self.anonymizer.name in PUBLISHERS and self.recoding == RecodingEntry():
@@ -196,7 +201,8 @@ class Policy(PolicyPart):
                 for role in ("quasi_identifying", "sensitive")
             }
         )
-        mapping = self.model_copy(update={"columns": columns, "threads": None}).to_mapping()
+        # Who is given a larger k is told by values of the table.
+        mapping = self.model_copy(update={"columns": columns, "threads": None, "wishes": ()}).to_mapping()
         del mapping["source"]
         return tomli_w.dumps(mapping)
 
@@ -219,6 +225,7 @@ class Policy(PolicyPart):
             insensitive=self.columns.insensitive,
             others=self.columns.others,
             person=self.columns.person,
+            wished_k=self.columns.wished_k,
         )
 
     def without_sensitive(self) -> Policy:
@@ -282,7 +289,7 @@ def _model_contradictions(mapping: Mapping[str, Any]) -> Iterator[Mistake]:
 def _named_twice(mapping: Mapping[str, Any]) -> Iterator[Mistake]:
     columns = mapping.get("columns")
     roles: dict[str, list[str]] = {}
-    for role in ("person", "identifying", "quasi-identifying", "sensitive", "insensitive"):
+    for role in ("person", "wished-k", "identifying", "quasi-identifying", "sensitive", "insensitive"):
         names = columns.get(role) if isinstance(columns, Mapping) else None
         for name in names if isinstance(names, (list, tuple, Mapping)) else (names,):
             if isinstance(name, str):

@@ -22,6 +22,8 @@ class PublishedTable:
         One row for each published record, in random order.
     quasi_identifying, sensitive : tuple of str
         Columns with these roles; every other column is insensitive.
+    promised : str or None
+        The column that says how many each class promises at least, where people wished for a k of their own.
     """
 
     kind: ClassVar[str] = "generalized-table"
@@ -37,10 +39,11 @@ class PublishedTable:
     data: pl.DataFrame
     quasi_identifying: tuple[str, ...]
     sensitive: tuple[str, ...]
+    promised: str | None = None
 
     def __post_init__(self) -> None:
         """Check that the table has the named columns, each in one role."""
-        named = (*self.quasi_identifying, *self.sensitive)
+        named = (*self.quasi_identifying, *self.sensitive, *([] if self.promised is None else [self.promised]))
         problems = column_problems("generalized table", self.data, named, alone=False)
         if not self.quasi_identifying:
             problems.append("generalized table: names no quasi-identifying column")
@@ -54,7 +57,8 @@ class PublishedTable:
     @property
     def structure(self) -> dict[str, Any]:
         """Return the roles of the columns."""
-        return {"quasi_identifying": list(self.quasi_identifying), "sensitive": list(self.sensitive)}
+        roles = {"quasi_identifying": list(self.quasi_identifying), "sensitive": list(self.sensitive)}
+        return roles if self.promised is None else {**roles, "promised": self.promised}
 
     @classmethod
     def assemble(cls, tables: Mapping[str, pl.DataFrame], structure: Mapping[str, Any]) -> Self:
@@ -63,4 +67,7 @@ class PublishedTable:
             names = structure_names(structure, "quasi_identifying"), structure_names(structure, "sensitive")
         except ValueError as error:
             raise InputError(f"generalized table: {error}") from None
-        return cls(tables["data"], *names)
+        promised = structure.get("promised")
+        if not (promised is None or isinstance(promised, str)):
+            raise InputError("generalized table: promised must name a column")
+        return cls(tables["data"], *names, promised)

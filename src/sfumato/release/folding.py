@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 import polars as pl
@@ -14,34 +14,71 @@ from sfumato.anonymizers.protocol import Anonymizer, Problem
 from sfumato.classes.partition import Partition
 from sfumato.errors import UnsatisfiableError
 from sfumato.models.compiled import rules_of
+from sfumato.models.k_anonymity import KAnonymity
 from sfumato.release.task import Task
 from sfumato.table.encoding import EncodedTable
 from sfumato.table.folding import FoldedTable, fold
 from sfumato.table.row_order import content_hash
 from sfumato.table.table import Table
 
+PROMISED = "promised_k"
+"""The published column that says how many each class promises at least, where people wish for a k of their own."""
 Solve = Callable[[Problem], Partition]
 
 
 def folding_problems(task: Task) -> list[str]:
-    """Name what cannot be done for people with several records."""
-    anonymizer = task.anonymizer
-    if task.table.people is None:
+    """Name what cannot be done for people with several records, or with a k of their own."""
+    anonymizer, what = task.anonymizer, "wished k" if task.table.people is None else "person"
+    if task.table.people is None and task.wishes is None:
         return []
     if not isinstance(anonymizer, Anonymizer):
-        return [f"person: {anonymizer.name} counts records, not people; choose another anonymizer, such as mondrian"]
+        return [f"{what}: {anonymizer.name} counts records, not people; choose another anonymizer, such as mondrian"]
     problems = []
     if anonymizer.decides_regions:
         problems.append(
-            f"person: {anonymizer.name} decides with these options what classes publish, which need not cover all "
+            f"{what}: {anonymizer.name} decides with these options what classes publish, which need not cover all "
             "records of a person; choose another anonymizer, such as mondrian"
         )
     if getattr(anonymizer, "blind", False):
-        problems.append("person: blind cuts count records, not people; leave blind out")
+        problems.append(f"{what}: blind cuts count records, not people; leave blind out")
+    if task.wishes is not None and not any(isinstance(model, KAnonymity) for model in task.models):
+        problems.append("wished k: belongs to k-anonymity; add that model, if only with k = 1")
+    if task.wishes is not None and PROMISED in task.table.frame.columns:
+        problems.append(f"wished k: the release has a column {PROMISED!r} of its own; rename that of the table")
     return problems
 
 
-def solution_for_people(problem: Problem, people: NDArray[np.int32], task: Task, solve: Solve) -> Partition:
+@dataclass(frozen=True, eq=False, repr=False)
+class PeopleBehind:
+    """Who the records are about.
+
+    Attributes
+    ----------
+    numbers : numpy.ndarray
+        int32 (n,): the person of each record.
+    wishes : numpy.ndarray or None
+        int64 (n,): the k that each record's person wishes for.
+    """
+
+    numbers: NDArray[np.int32]
+    wishes: NDArray[np.int64] | None
+
+    @classmethod
+    def of(cls, task: Task) -> PeopleBehind | None:
+        """Return the people of a task; None where every record is a person of its own, and nobody wishes anything."""
+        numbers = task.table.people
+        if numbers is None and task.wishes is None:
+            return None
+        return cls(np.arange(task.table.height, dtype=np.int32) if numbers is None else numbers, task.wishes)
+
+
+def uniform_problem(problem: Problem, most: int) -> Problem:
+    """Return the problem in which everybody wishes for as many as those who wish for most."""
+    models = [KAnonymity(most, model.shares) if isinstance(model, KAnonymity) else model for model in problem.models]
+    return replace(problem, models=models)
+
+
+def solution_for_people(problem: Problem, people: PeopleBehind, task: Task, solve: Solve) -> Partition:
     """Solve a problem so that all records of a person share one class, and every class is judged by its people.
 
     Parameters
@@ -49,7 +86,7 @@ def solution_for_people(problem: Problem, people: NDArray[np.int32], task: Task,
     problem
         Of the records.
     people
-        int32 (n,): the person of each record.
+        Who they are about.
     task
         What is asked for.
     solve
@@ -60,7 +97,7 @@ def solution_for_people(problem: Problem, people: NDArray[np.int32], task: Task,
     UnsatisfiableError
         When there is no solution, or none whose suppressed people have few enough records.
     """
-    folded = fold(_looked_at(problem), people, _insensitive(task.table))
+    folded = fold(_looked_at(problem), people.numbers, _insensitive(task.table), people.wishes)
     allowed = math.floor(task.policy.suppression_limit * folded.table.height + 1e-9)
     found = solve(replace(problem, table=folded.table, suppression_limit=allowed))
     records = _unfolded(found, folded)

@@ -5,15 +5,19 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
 
 from sfumato.anonymizers.protocol import Anonymizer, Problem
 from sfumato.classes.generalized import Form, GeneralizedTable
 from sfumato.classes.partition import Partition
+from sfumato.classes.people import largest_of
 from sfumato.errors import UnsatisfiableError
-from sfumato.metrics import Losses, measure_losses
+from sfumato.metrics import Losses, measure_losses, normalized_certainty_penalty
 from sfumato.models.says import least_class_size, smallest_allowed
+from sfumato.numbers import percent
 from sfumato.parallel import both, worth_starting
+from sfumato.published import PublishedTable
 from sfumato.published.checks.generalized import Verification
 from sfumato.published.checks.recount import verified
 from sfumato.randomness import permutation
@@ -21,7 +25,7 @@ from sfumato.recoding import Recoding, recode_as_published
 from sfumato.recoding.notation import STAR
 from sfumato.release.audit import Audit
 from sfumato.release.describing import describe
-from sfumato.release.folding import solution_for_people
+from sfumato.release.folding import PROMISED, PeopleBehind, solution_for_people, uniform_problem
 from sfumato.release.loss_report import Report
 from sfumato.release.problem import problem_of
 from sfumato.release.release import Release
@@ -30,17 +34,17 @@ from sfumato.release.suppression import settle_suppression
 from sfumato.release.task import STEPS, Task
 from sfumato.table.row_order import canonical_order
 
+MOST_SOLVED_TWICE = 100_000
+"""Records up to which it is worked out what a k for everybody would cost."""
+
 
 def generalized_release(task: Task, anonymizer: Anonymizer) -> Release:
     """Encode, partition, recode, publish, verify, measure; see :func:`sfumato.anonymize`."""
     task.step("encoding", 1)
     encoded = task.encoded()
     problem = problem_of(task, anonymizer, encoded)
-    people = task.table.people
-    if people is None:
-        partition = _solution(problem, task, anonymizer)
-    else:
-        partition = solution_for_people(problem, people, task, lambda folded: _solution(folded, task, anonymizer))
+    people, wishes, behind = task.table.people, task.wishes, PeopleBehind.of(task)
+    partition = _solved_for(behind, problem, task, anonymizer)
     task.step("recoding", 3)
     beside = worth_starting(problem.threads, encoded.height)
     generalized, order = both(
@@ -49,6 +53,8 @@ def generalized_release(task: Task, anonymizer: Anonymizer) -> Release:
         beside,
     )
     published = task.engine.write(generalized, task.table, order, threads=problem.threads)
+    if wishes is not None:
+        published = _with_promises(published, _as_read(generalized), wishes, order)
     task.step("verifying", 4)
     verification, losses = both(
         lambda: verified(published, task.table, task.models, None if people is None else people[order]),
@@ -58,6 +64,8 @@ def generalized_release(task: Task, anonymizer: Anonymizer) -> Release:
     task.step("measuring", 5)
     report = _report(generalized, losses, verification, task)
     notes = (*partition.notes, *repeated_notes(task.table, partition, smallest_allowed(task.models)))
+    if behind is not None:
+        notes += _wish_notes(behind, problem, task, anonymizer)
     report = replace(report, notes=notes, lower_bound=_least_loss(task, problem) if task.bound else None)
     task.step("done", STEPS)
     audit = None if people is None else Audit.of(_as_read(generalized)[order], people[order], problem.seed)
@@ -68,6 +76,25 @@ def _least_loss(task: Task, problem: Problem) -> float | None:
     from sfumato.anonymizers.clustering.lower_bound import lower_bound
 
     return lower_bound(problem.table, least_class_size(task.models) or 1, threads=problem.threads)
+
+
+def _solved_for(behind: PeopleBehind | None, problem: Problem, task: Task, anonymizer: Anonymizer) -> Partition:
+    if behind is None:
+        return _solution(problem, task, anonymizer)
+    return solution_for_people(problem, behind, task, lambda folded: _solution(folded, task, anonymizer))
+
+
+def _wish_notes(behind: PeopleBehind, problem: Problem, task: Task, anonymizer: Anonymizer) -> tuple[str, ...]:
+    """Say what it would cost to give everybody what those get who wish for most."""
+    if behind.wishes is None or problem.table.height > MOST_SOLVED_TWICE:
+        return ()
+    most = int(behind.wishes.max())
+    try:
+        uniform = _solved_for(replace(behind, wishes=None), uniform_problem(problem, most), task, anonymizer)
+    except UnsatisfiableError:
+        return (f"Classes of {most:,} for everybody, as those want who wish for most, are not possible.",)
+    lost = normalized_certainty_penalty(recode_as_published(problem.table, uniform, task.recoding))
+    return (f"Classes of {most:,} for everybody, as those want who wish for most, lose {percent(lost, 3)} (NCP).",)
 
 
 def _solution(problem: Problem, task: Task, anonymizer: Anonymizer) -> Partition:
@@ -114,6 +141,15 @@ def _order(partition: Partition, recoding: Recoding, problem: Problem) -> NDArra
     everybody = recoding.suppressed == "star"
     records = np.arange(partition.height) if everybody else np.flatnonzero(partition.class_of >= 0)
     return records[permutation(len(records), problem.seed)]
+
+
+def _with_promises(
+    published: PublishedTable, class_of: NDArray[np.int32], wishes: NDArray[np.int64], order: NDArray[np.integer]
+) -> PublishedTable:
+    """Add the column of what each class promises: the largest step that somebody in it wishes for."""
+    shown = class_of[order]
+    promised = largest_of(shown, int(shown.max()) + 1, wishes[order])[shown]
+    return replace(published, data=published.data.with_columns(pl.Series(PROMISED, promised)), promised=PROMISED)
 
 
 def _as_read(generalized: GeneralizedTable) -> NDArray[np.int32]:

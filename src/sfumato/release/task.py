@@ -6,6 +6,9 @@ import math
 from dataclasses import dataclass, field
 from functools import cached_property
 
+import numpy as np
+from numpy.typing import NDArray
+
 from sfumato.anonymizers.protocol import Anonymizer, Problem, Progress, Publisher, silent
 from sfumato.engines import Engine, LocalEngine
 from sfumato.errors import PolicyError, raise_all
@@ -16,6 +19,8 @@ from sfumato.randomness import seed_problems
 from sfumato.recoding import Recoding
 from sfumato.release.arguments import setting_problems, table_problems
 from sfumato.table.encoding import EncodedTable
+from sfumato.table.kinds import text_of
+from sfumato.table.person_column import steps_of
 from sfumato.table.table import Table
 
 STEPS = 6
@@ -85,6 +90,29 @@ class Task:
             With the problems of all columns; see :func:`~sfumato.table.encoding.encode`.
         """
         return self.read or self.engine.encode(self.table)
+
+    @cached_property
+    def wishes(self) -> NDArray[np.int64] | None:
+        """What classes have to promise for the sake of each record, int64 (n,), in steps; None: nobody wishes.
+
+        Raises
+        ------
+        PolicyError
+            When a wish of the policy names a column that the table does not have.
+        """
+        said, own = self.policy.wishes, self.table.wishes
+        if not said and own is None:
+            return None
+        names = set(self.table.frame.columns)
+        raise_all(
+            PolicyError,
+            [f"wishes: there is no column {w.column!r} in the table" for w in said if w.column not in names],
+        )
+        wishes = np.ones(self.table.height, dtype=np.int64) if own is None else own
+        for wish in said:
+            meant = (text_of(self.table.frame[wish.column]) == wish.value).fill_null(False).to_numpy()
+            wishes = np.where(meant, np.maximum(wishes, wish.k), wishes)
+        return steps_of(wishes)
 
     def problem(self, encoded: EncodedTable) -> Problem:
         """Return the problem that the algorithm is handed."""

@@ -114,10 +114,18 @@ class PeopleOfTable:
         int64 (n,): how many records each person has.
     sets : tuple of ValueSets
         For each sensitive attribute: the codes that each of its set numbers stands for.
+    wishes : numpy.ndarray or None
+        int64 (n,): the k that each person wishes for, 1 for who wishes nothing. None: nobody wishes.
     """
 
     records: NDArray[np.int64]
     sets: tuple[ValueSets, ...]
+    wishes: NDArray[np.int64] | None = None
+
+    def take(self, rows: NDArray[np.integer]) -> PeopleOfTable:
+        """Return some of the people, in that order."""
+        wishes = None if self.wishes is None else self.wishes[rows]
+        return replace(self, records=self.records[rows], wishes=wishes)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -153,7 +161,7 @@ class EncodedTable:
 
     def take(self, rows: NDArray[np.integer]) -> EncodedTable:
         """Return the table of some records, in that order."""
-        people = self.people and replace(self.people, records=self.people.records[rows])
+        people = self.people and self.people.take(rows)
         return replace(self, codes=self.codes[rows], sensitive_codes=self.sensitive_codes[rows], people=people)
 
 

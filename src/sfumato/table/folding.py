@@ -35,7 +35,12 @@ class FoldedTable:
     person_of: NDArray[np.int32]
 
 
-def fold(table: EncodedTable, people: NDArray[np.int32], also: NDArray[np.uint64] | None = None) -> FoldedTable:
+def fold(
+    table: EncodedTable,
+    people: NDArray[np.int32],
+    also: NDArray[np.uint64] | None = None,
+    wishes: NDArray[np.int64] | None = None,
+) -> FoldedTable:
     """Make one record of all records of a person.
 
     A quasi-identifying attribute that does not change keeps its code. One that does becomes two, of half the weight: of
@@ -52,6 +57,8 @@ def fold(table: EncodedTable, people: NDArray[np.int32], also: NDArray[np.uint64
         int32 (n,): the number of each record's person, none left out.
     also
         uint64 (n,): a hash of what else records hold, by which people are ordered who are alike in their codes.
+    wishes
+        int64 (n,): the k that each record's person wishes for; the largest of them is the person's.
 
     Notes
     -----
@@ -70,7 +77,8 @@ def fold(table: EncodedTable, people: NDArray[np.int32], also: NDArray[np.uint64
     codes = np.column_stack([codes for _, codes in columns]).astype(table.codes.dtype)
     sets, set_of = _sets(table, order, owner)
     # Equal records are interchangeable, and so are people who have the same ones.
-    by_content = np.argsort(_content_of(table, also, order, starts), kind="stable")
+    by_content = np.argsort(_content_of(table, also, wishes, order, starts), kind="stable")
+    own = None if wishes is None else np.maximum.reduceat(wishes[order], starts)[by_content]
     place_of = np.empty(len(starts), dtype=np.int32)
     place_of[by_content] = np.arange(len(starts), dtype=np.int32)
     person_of = np.empty(table.height, dtype=np.int32)
@@ -80,7 +88,7 @@ def fold(table: EncodedTable, people: NDArray[np.int32], also: NDArray[np.uint64
         attributes=tuple(attribute for attribute, _ in columns),
         codes=codes[by_content],
         sensitive_codes=set_of[by_content],
-        people=PeopleOfTable(records[by_content], sets),
+        people=PeopleOfTable(records[by_content], sets, own),
     )
     return FoldedTable(folded, person_of)
 
@@ -189,14 +197,18 @@ def _value_by_value(
 
 
 def _content_of(
-    table: EncodedTable, also: NDArray[np.uint64] | None, order: NDArray[np.int64], starts: NDArray[np.int64]
+    table: EncodedTable,
+    also: NDArray[np.uint64] | None,
+    wishes: NDArray[np.int64] | None,
+    order: NDArray[np.int64],
+    starts: NDArray[np.int64],
 ) -> NDArray[np.uint64]:
     """Return a number for the records of each person, in whatever order they stand; uint64 (p,)."""
-    codes = table.codes
+    columns = [table.codes]
     if table.sensitive:
-        codes = np.concatenate([codes, table.sensitive_codes], axis=1)
-    if also is not None:
-        codes = np.concatenate([codes.astype(np.uint64), also[:, None]], axis=1)
+        columns.append(table.sensitive_codes)
+    columns.extend(more.astype(np.uint64)[:, None] for more in (also, wishes) if more is not None)
+    wide = columns if len(columns) == 1 else [column.astype(np.uint64, copy=False) for column in columns]
     # Sums of 64 bits run over, which makes them no worse.
-    contents: NDArray[np.uint64] = np.add.reduceat(content_hash(codes)[order], starts)
+    contents: NDArray[np.uint64] = np.add.reduceat(content_hash(np.concatenate(wide, axis=1))[order], starts)
     return contents

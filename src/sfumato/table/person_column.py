@@ -1,4 +1,4 @@
-"""The column that says who a record is about: its values are forgotten, and only who is the same person is kept."""
+"""Columns about the person behind a record: who it is, which is forgotten but for who is the same, and the wished k."""
 
 from __future__ import annotations
 
@@ -6,7 +6,11 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from sfumato.errors import InputError
 from sfumato.table.distinct import distinct_of
+
+STEPS = (1, 2, 3, 5, 10, 20, 50, 100)
+"""What classes promise to those who wish for a k of their own; above the last one, multiples of it."""
 
 
 def number_people(column: pl.Series) -> NDArray[np.int32]:
@@ -18,3 +22,30 @@ def number_people(column: pl.Series) -> NDArray[np.int32]:
     # The missing value has the number after the last.
     people: NDArray[np.int32] = np.where(missing, numbers + np.cumsum(missing) - 1, numbers).astype(np.int32)
     return people
+
+
+def read_wishes(column: pl.Series) -> NDArray[np.int64]:
+    """Return the k that each record's person wishes for, int64 (n,); 1 where nothing is wished.
+
+    Raises
+    ------
+    InputError
+        Counting the values that are no whole numbers of 1 or more, with the row of the first.
+    """
+    numbers = column.cast(pl.Float64, strict=False)
+    strange = column.is_not_null() & ~((numbers >= 1) & (numbers == numbers.floor()) & (numbers < 2**31)).fill_null(
+        False
+    )
+    if strange.any():
+        raise InputError(
+            f"column {column.name!r}: {strange.sum():,} record(s) wish for a k that is no whole number of 1 or more, "
+            f"first in row {int(strange.arg_max() or 0) + 1}; correct them, or leave them empty"
+        )
+    return numbers.fill_null(1.0).cast(pl.Int64).to_numpy()
+
+
+def steps_of(wishes: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Round wishes up to a step of :data:`STEPS`, so that what a class promises tells little of what was wished."""
+    steps = np.array(STEPS, dtype=np.int64)
+    places = np.minimum(np.searchsorted(steps, wishes), len(steps) - 1)
+    return np.where(wishes > STEPS[-1], -(-wishes // STEPS[-1]) * STEPS[-1], steps[places])

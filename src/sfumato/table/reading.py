@@ -17,7 +17,7 @@ from sfumato.table.csv_format import CsvFormat
 from sfumato.table.csv_source import csv_source
 from sfumato.table.frame_source import frame_source, parquet_source
 from sfumato.table.header import Header, checked_header
-from sfumato.table.person_column import number_people
+from sfumato.table.person_column import number_people, read_wishes
 from sfumato.table.problems import raise_together
 from sfumato.table.repeated_keys import candidates, repeated_key
 from sfumato.table.roles import assign_roles
@@ -224,7 +224,7 @@ def _table(
 ) -> Table:
     assignment = assign_roles(header, schema)
     errors = list(assignment.errors)
-    frame, kinds, people, repeated = pl.DataFrame(), dict[str, Kind](), None, None
+    frame, kinds, people, wishes, repeated = pl.DataFrame(), dict[str, Kind](), None, None, None
     try:
         keys = () if errors else keys
         columns = source.read((*assignment.kept, *keys)) if assignment.kept else []
@@ -233,10 +233,12 @@ def _table(
         repeated = repeated_key([with_missing(key, reading) for key in others], assignment.schema, frame)
         if schema.person is not None and schema.person in frame.columns:
             people = number_people(with_missing(frame.drop_in_place(schema.person), reading))
+        if schema.wished_k is not None and schema.wished_k in frame.columns:
+            wishes = read_wishes(with_missing(frame.drop_in_place(schema.wished_k), reading))
     except SfumatoError as error:
         errors.append(error)
     raise_together(errors)
-    return Table(frame, assignment.schema, kinds, label, people, repeated)
+    return Table(frame, assignment.schema, kinds, label, people, repeated, wishes)
 
 
 def _typed(

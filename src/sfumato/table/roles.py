@@ -18,7 +18,8 @@ class RoleAssignment:
     schema : Schema
         ``others="keep"`` columns have become insensitive.
     kept : tuple of str
-        Quasi-identifying, sensitive and insensitive columns that the source has, in its order; the person column last.
+        Quasi-identifying, sensitive and insensitive columns that the source has, in its order; the columns
+        of people and of what they wish for last.
     errors : tuple of SfumatoError
         Missing columns and columns without a role.
     """
@@ -48,7 +49,7 @@ def assign_roles(header: Header, schema: Schema) -> RoleAssignment:
     # After an error, only the schema's own columns are checked, because messages about them name the column.
     if schema.others == "keep" and not errors:
         schema = replace(schema, insensitive=(*schema.insensitive, *(header.names[index] for index in others)))
-    removed = (Role.IDENTIFYING, Role.PERSON)
+    removed = (Role.IDENTIFYING, Role.PERSON, Role.WISHED_K)
     kept = tuple(name for name in header.names if schema.roles.get(name, Role.IDENTIFYING) not in removed)
-    people = tuple(name for name in header.names if name == schema.person)
+    people = tuple(name for name in header.names if name in (schema.person, schema.wished_k))
     return RoleAssignment(schema, (*kept, *people), tuple(errors))

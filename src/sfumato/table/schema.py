@@ -18,6 +18,7 @@ class Role(StrEnum):
     """What an attribute means for privacy. Every column has exactly one."""
 
     PERSON = "person"
+    WISHED_K = "wished k"
     IDENTIFYING = "identifying"
     QUASI_IDENTIFYING = "quasi-identifying"
     SENSITIVE = "sensitive"
@@ -128,6 +129,9 @@ class Schema:
     person
         The column that says who a record is about, where people have several records; always removed, but people are
         counted by it. Who has no value in it is a person of its own. None: every record is another person.
+    wished_k
+        The column that says which k a record's person wishes for, a whole number from 1 or nothing; always removed.
+        k-anonymity then gives everybody a class of at least that many.
 
     Raises
     ------
@@ -141,6 +145,7 @@ class Schema:
     insensitive: tuple[str, ...] = ()
     others: Others = "error"
     person: str | None = None
+    wished_k: str | None = None
 
     def __init__(
         self,
@@ -151,6 +156,7 @@ class Schema:
         insensitive: Sequence[str] = (),
         others: Others = "error",
         person: str | None = None,
+        wished_k: str | None = None,
     ) -> None:
         problems: list[str] = []
         quasi = _attributes(quasi_identifying, "quasi_identifying", problems)
@@ -164,27 +170,36 @@ class Schema:
             ("insensitive", _names(insensitive, "insensitive", problems)),
             ("others", others),
             ("person", person),
+            ("wished_k", wished_k),
         ):
             object.__setattr__(self, name, value)
         if others not in ("error", "drop", "keep"):
             problems.append("others must be 'error', 'drop' or 'keep'")
-        if person is not None and not isinstance(person, str):
-            problems.append("person must be the name of a column")
-            object.__setattr__(self, "person", None)
+        for name, column in (("person", person), ("wished_k", wished_k)):
+            if column is not None and not isinstance(column, str):
+                problems.append(f"{name} must be the name of a column")
+                object.__setattr__(self, name, None)
         problems.extend(self._double_roles())
         raise_all(SchemaError, problems)
 
     def __hash__(self) -> int:
         """Hash by value; mappings count with their order."""
         return hash(
-            (self.person, self.identifying, tuple(self.quasi_identifying.items()), tuple(self.sensitive.items()))
+            (
+                self.person,
+                self.wished_k,
+                self.identifying,
+                tuple(self.quasi_identifying.items()),
+                tuple(self.sensitive.items()),
+            )
         )
 
     @property
     def roles(self) -> dict[str, Role]:
-        """Role of every named column, in the order person, identifying, quasi-identifying, sensitive, insensitive."""
+        """Role of every named column: of people first, then identifying, quasi-identifying, sensitive, insensitive."""
         return {
             **dict.fromkeys([self.person] if self.person is not None else [], Role.PERSON),
+            **dict.fromkeys([self.wished_k] if self.wished_k is not None else [], Role.WISHED_K),
             **dict.fromkeys(self.identifying, Role.IDENTIFYING),
             **dict.fromkeys(self.quasi_identifying, Role.QUASI_IDENTIFYING),
             **dict.fromkeys(self.sensitive, Role.SENSITIVE),
@@ -195,6 +210,7 @@ class Schema:
         named: dict[str, list[str]] = {}
         for role, names in (
             ("person", () if self.person is None else (self.person,)),
+            ("wished k", () if self.wished_k is None else (self.wished_k,)),
             ("identifying", self.identifying),
             ("quasi-identifying", self.quasi_identifying),
             ("sensitive", self.sensitive),

@@ -36,6 +36,8 @@ class Table:
         nothing else; the column itself is gone.
     repeated : RepeatedKey or None
         Where it names none: a column that seems to be one.
+    wishes : numpy.ndarray or None
+        int64 (n,): the k that each record's person wishes for, 1 for none, where the schema names such a column.
 
     Raises
     ------
@@ -51,6 +53,7 @@ class Table:
     source: str = "table"
     people: NDArray[np.int32] | None = None
     repeated: RepeatedKey | None = None
+    wishes: NDArray[np.int64] | None = None
 
     def __post_init__(self) -> None:
         """Check frame, roles and kinds against each other."""
@@ -73,7 +76,8 @@ class Table:
         """Return the table of some records, in that order."""
         people = None if self.people is None else self.people[rows]
         repeated = self.repeated and replace(self.repeated, people=self.repeated.people[rows])
-        return replace(self, frame=self.frame[rows], people=people, repeated=repeated)
+        wishes = None if self.wishes is None else self.wishes[rows]
+        return replace(self, frame=self.frame[rows], people=people, repeated=repeated, wishes=wishes)
 
     def __repr__(self) -> str:
         """Name the table and count its records and columns; no value is shown."""

@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from sfumato.classes.people import counted_people
+from sfumato.classes.people import counted_people, largest_of
 from sfumato.classes.statistics import ClassStatistics, class_statistics
 from sfumato.errors import VerificationError, raise_all
 from sfumato.models.checks import Check as Check
@@ -123,6 +123,7 @@ def verify_table(
     sensitive: Mapping[str, Attribute],
     models: Sequence[PrivacyModel],
     people: NDArray[np.int32] | Attested | None = None,
+    promised: str | None = None,
 ) -> Verification:
     """Group equal published quasi-identifying values and recount every model.
 
@@ -139,6 +140,8 @@ def verify_table(
     people
         int32 (n,): numbers of people, which tell apart those of one class, where the promises are about people; or
         ``"attested"`` where it is not known who is who. None: every record is another person.
+    promised
+        The column that says how many each class promises at least, if there is one.
 
     Returns
     -------
@@ -151,7 +154,9 @@ def verify_table(
     """
     looked_at = bool(speak_of("values", models))
     numbers = None if isinstance(people, str) else people
-    statistics = published_statistics(data, quasi_identifying, sensitive, values=looked_at, people=numbers)
+    statistics = published_statistics(
+        data, quasi_identifying, sensitive, values=looked_at, people=numbers, promised=promised
+    )
     if isinstance(people, str):
         return Verification(attested_checks(models, statistics), statistics.height, statistics.count)
     checks = tuple(_check(model, statistics) for model in models)
@@ -166,10 +171,12 @@ def published_statistics(
     *,
     values: bool = False,
     people: NDArray[np.int32] | None = None,
+    promised: str | None = None,
 ) -> ClassStatistics:
     """Return class statistics of a published table from its values alone; with `values`, also those of each class.
 
-    Where `people` are numbered, int32 (n,), people count, not records.
+    Where `people` are numbered, int32 (n,), people count, not records. `promised` names the column of what classes
+    promise.
     """
     quasi, private = _parts(data, quasi_identifying, sensitive)
     class_of, count = group_rows(quasi)
@@ -177,9 +184,19 @@ def published_statistics(
     encoded = None if private is None else encode(private, order="name")
     attributes = () if encoded is None else encoded.attributes
     codes = np.empty((len(class_of), 0), dtype=np.uint8) if encoded is None else encoded.codes
+    wished = None if promised is None else largest_of(class_of, count, _promises(data, promised))
     if people is None:
-        return replace(class_statistics(class_of, count, codes, attributes), published=published)
-    return replace(counted_people(class_of, count, people, codes, attributes), published=published)
+        found = class_statistics(class_of, count, codes, attributes)
+    else:
+        found = counted_people(class_of, count, people, codes, attributes)
+    return replace(found, published=published, wished=wished)
+
+
+def _promises(data: pl.DataFrame | str, name: str) -> NDArray[np.int64]:
+    """Return what the class of each row promises; a cell that is no number promises more than can be."""
+    column = data[name] if isinstance(data, pl.DataFrame) else read_published(data, [name], {}).frame[name]
+    numbers = column.cast(pl.String).cast(pl.Int64, strict=False).fill_null(2**62)
+    return numbers.to_numpy()
 
 
 def read_published(

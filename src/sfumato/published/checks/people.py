@@ -6,8 +6,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from sfumato.classes.statistics import ClassStatistics
 from sfumato.models.checks import Check, Outcome, promise_words
+from sfumato.models.k_anonymity import KAnonymity
 from sfumato.models.protocol import PrivacyModel
 from sfumato.models.says import says
 from sfumato.numbers import counted, percent
@@ -72,12 +75,15 @@ def attested_checks(models: Iterable[PrivacyModel], records: ClassStatistics) ->
         Class statistics that count records.
     """
     fewest = int(records.sizes.min()) if records.count else 0
-    return tuple(_attested(model, fewest) for model in models)
+    short = records.wished is not None and bool(np.any(records.sizes < records.wished))
+    return tuple(_attested(model, fewest, short) for model in models)
 
 
-def _attested(model: PrivacyModel, fewest: int) -> Check:
+def _attested(model: PrivacyModel, fewest: int, short: bool) -> Check:
     least = says(model).least_class_size() or 1
     if fewest < least:
         detail = f"a class has {counted(fewest, 'record')}, so it cannot have {least:,} people"
         return Check(promise_words(model), Outcome.BROKEN, detail=detail)
+    if short and model.name == KAnonymity.name:
+        return Check(promise_words(model), Outcome.BROKEN, detail="a class has fewer records than it promises people")
     return Check(promise_words(model), Outcome.UNDECIDABLE, detail=ATTESTED, required=False)
