@@ -59,7 +59,7 @@ def holds(
     return all(
         naive.holds_per_class(TWIN_OF[model["name"]], _classes(columns, quasi), values, **parameters)
         == [True] * len(_classes(columns, quasi))
-        for values, parameters in _cases(model, columns, sensitive)
+        for values, parameters in cases(model, columns, sensitive)
     )
 
 
@@ -74,7 +74,7 @@ def achieved(
         return [_row_support(model, columns, quasi)]
     twin = naive.MODELS[TWIN_OF[model["name"]]]
     found = []
-    for values, parameters in _cases(model, columns, sensitive):
+    for values, parameters in cases(model, columns, sensitive):
         shape = {name: parameters[name] for name in ("distance", "order", "tree") if name in parameters}
         if model["name"] == "recursive-l-diversity":
             shape["l"] = model["l"]
@@ -106,7 +106,7 @@ def _classes(columns: Mapping[str, Sequence[Any]], quasi: Sequence[str]) -> list
     return naive.equivalence_classes({name: columns[name] for name in quasi})
 
 
-def _cases(
+def cases(
     model: Mapping[str, Any], columns: Mapping[str, Sequence[Any]], sensitive: Mapping[str, Sensitive]
 ) -> list[tuple[Sequence[Any], dict[str, Any]]]:
     parameters = {key: value for key, value in model.items() if key not in ("name", "attribute", "distance")}

@@ -101,10 +101,10 @@ def _restricted(problem: Problem, rules: CompiledRules, kept: NDArray[np.int64])
 
 def _explanations(failing: Sequence[PrivacyModel], whole: ClassStatistics, problem: Problem) -> list[str]:
     limit = problem.suppression_limit
-    after = f" (suppressing up to {limit} records does not help)" if limit else ""
-    return [_explanation(model, whole) + after for model in failing]
-
-
-def _explanation(model: PrivacyModel, whole: ClassStatistics) -> str:
-    general = f"{model.name}: not even all {whole.height} records as one class satisfy it; relax its parameters"
-    return model.explain(whole) or general
+    after = f" (suppressing up to {limit} {problem.table.unit} does not help)" if limit else ""
+    everybody = f"all {whole.height} {problem.table.unit}"
+    return [
+        (model.explain(whole) or f"{model.name}: not even {everybody} as one class satisfy it; relax its parameters")
+        + after
+        for model in failing
+    ]

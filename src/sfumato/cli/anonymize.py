@@ -158,6 +158,8 @@ def anonymize(
     )
     meant = policy_of(words)
     if out is not None:
+        if meant.columns.person is not None:
+            _check_audit(audit, out, save_policy, overwrite=overwrite)
         release = _release(table, meant, seed, bound=bound, quiet=quiet or as_json)
         release.save(out, format=meant.output.format, overwrite=overwrite, audit=audit, formulas=formulas)
         _report(release, out, audit, quiet=quiet, as_json=as_json)
@@ -180,6 +182,16 @@ def target_problems(out: Path | None, save_policy: Path | None, *, overwrite: bo
         except InputError as error:
             problems.extend(f"--out: {problem}" for problem in error.problems)
     return problems
+
+
+def _check_audit(audit: Path | None, out: Path, save_policy: Path | None, *, overwrite: bool) -> None:
+    """Check, before the work, whether the audit file can be written."""
+    from sfumato.release.audit import check_audit_place
+    from sfumato.release.release import audit_file
+
+    if audit is not None and audit == save_policy:
+        raise PolicyError("--audit: is the file of --save-policy; name another one")
+    check_audit_place(audit or audit_file(out), out, overwrite=overwrite)
 
 
 def _release(table: Path, policy: Policy, seed: int | None, *, bound: bool, quiet: bool) -> Release:

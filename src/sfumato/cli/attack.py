@@ -245,7 +245,7 @@ def _table(
     from sfumato.table.reading import read_table
 
     columns = meant.columns
-    update: dict[str, Any] = {"others": "drop", "identifying": ()} if drop else {}
+    update: dict[str, Any] = {"others": "drop", "identifying": (), "person": None} if drop else {}
     if named:
         update = {"insensitive": (*columns.insensitive, *columns.identifying), "identifying": ()}
     try:

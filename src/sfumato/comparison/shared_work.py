@@ -15,7 +15,6 @@ from sfumato.evaluation.utility.workload import drawn_workload
 from sfumato.parallel import Once
 from sfumato.randomness import permutation
 from sfumato.recoding import Recoding
-from sfumato.table.schema import Schema
 from sfumato.table.table import Table
 
 Part = tuple[int | float, int]
@@ -141,14 +140,7 @@ def _with_attributes(table: Table, count: int) -> Table:
     schema = table.schema
     kept = dict(list(schema.quasi_identifying.items())[:count])
     gone = [name for name in schema.quasi_identifying if name not in kept]
-    fewer = Schema(
-        identifying=schema.identifying,
-        quasi_identifying=kept,
-        sensitive=schema.sensitive,
-        insensitive=schema.insensitive,
-        others=schema.others,
-        person=schema.person,
-    )
     kinds = {name: kind for name, kind in table.kinds.items() if name not in gone}
+    fewer = replace(schema, quasi_identifying=kept)
     kept_columns = [name for name in table.frame.columns if name not in gone]
     return replace(table, frame=table.frame[kept_columns], schema=fewer, kinds=kinds)

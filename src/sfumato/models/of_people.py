@@ -62,7 +62,7 @@ def of_people(
         attributes=attributes,
         offsets=_offsets([len(column) for column in totals]),
         totals=np.concatenate(totals),
-        tree_offsets=np.append(rules.tree_offsets, [rules.tree_offsets[-1]] * more),
+        tree_offsets=np.pad(rules.tree_offsets, (0, more), mode="edge"),
         scratch_size=rules.scratch_size + len(value_totals),
         member_starts=_offsets([length for column in counted for length in np.diff(column.starts).tolist()]),
         members=np.concatenate([column.members + first for column, first in zip(counted, firsts, strict=False)]),

@@ -56,6 +56,7 @@ def table_differences(content: Mapping[str, Any], description: Description, role
     bare = {model["name"] for model in said if set(model) == {"name"} and model["name"] not in MODELS}
     promised = ({"name": entry["name"]} if entry["name"] in bare else entry for entry in description.models)
     yield from _of_models(said, (_known_model(entry) for entry in promised))
+    yield from _of_people(content["columns"].get("person"), description.people)
     yield from _of_roles(content["columns"], roles, chosen=KINDS[description.kind].publishes_chosen)
     yield from _of_kinds(content["columns"].get("sensitive", {}), description)
     yield from _of_limits(content, description.suppression_limit)
@@ -110,6 +111,13 @@ def _of_models(policy: Iterable[Mapping[str, Any]], release: Iterable[Mapping[st
     said, promised = (sorted(map(_as_text, models)) for models in (list(policy), list(release)))
     if said != promised:
         yield Difference("models", _in_words(said), _in_words(promised))
+
+
+def _of_people(person: object, people: str | None) -> Iterator[Difference]:
+    """Compare whom the promises are about: who takes people for records counts too few of them."""
+    said, told = ("records" if each is None else "people" for each in (person, people))
+    if said != told:
+        yield Difference("unit that promises count", said, told)
 
 
 def _of_roles(columns: Mapping[str, Any], roles: Roles, *, chosen: bool) -> Iterator[Difference]:

@@ -7,6 +7,10 @@ person, counted afresh and in random order in every class, so that it links no r
 from __future__ import annotations
 
 import json
+import os
+import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,10 +20,12 @@ from numpy.typing import NDArray
 
 from sfumato.errors import InputError, VerificationError
 from sfumato.randomness import permutation
+from sfumato.release.folder import MARK
 from sfumato.table.writing import sha256_of
 from sfumato.whole_files import write_whole
 
 FORMAT = 1
+_BEGINS = f'{{"format": {FORMAT}, "file": '.encode()
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -59,29 +65,19 @@ class Audit:
         numbers[by_class] = np.arange(len(pairs)) - np.repeat(first, np.diff(np.append(first, len(pairs)))) + 1
         return cls(numbers[own])
 
-    def save(self, path: Path, table: Path) -> None:
-        """Write the file, readable by its owner alone and bound by its hash to the file of the published table.
-
-        Raises
-        ------
-        InputError
-            When it cannot be written.
-        """
+    def text(self, table: Path) -> str:
+        """Return the content of the file, bound by its hash to the file of the published table."""
         content = {
             "format": FORMAT,
             "file": table.name,
             "sha256": sha256_of(table),
             "pseudonyms": self.pseudonyms.tolist(),
         }
-        try:
-            write_whole(path, json.dumps(content) + "\n")
-        except OSError:
-            problem = "the audit file cannot be written; check its folder and permissions"
-            raise InputError(f"{path.name}: {problem}") from None
+        return json.dumps(content) + "\n"
 
     @classmethod
-    def read(cls, path: Path, table: Path) -> Audit:
-        """Read the file that belongs to a published table.
+    def read(cls, path: Path, table: Path, rows: int) -> Audit:
+        """Read the file that belongs to a published table of so many rows.
 
         Raises
         ------
@@ -103,7 +99,70 @@ class Audit:
             raise VerificationError(
                 f"{path.name}: belongs to another file than {table.name}, or {table.name} was changed"
             )
+        if len(numbers) != rows:
+            raise VerificationError(f"{path.name}: does not number every row of {table.name}; it is damaged")
         return cls(numbers)
+
+
+@contextmanager
+def audit_written(path: Path, folder: Path, *, overwrite: bool) -> Iterator[Path]:
+    """Give a new private file beside `path`; it takes that place when the block ends well, and vanishes otherwise.
+
+    Parameters
+    ----------
+    path
+        Where the audit file shall lie.
+    folder
+        The release folder that it belongs to.
+    overwrite
+        Replace an audit file that is already there. Anything else is never replaced.
+
+    Raises
+    ------
+    InputError
+        When it may not lie there, or cannot be written.
+    """
+    check_audit_place(path, folder, overwrite=overwrite)
+    part = path.with_name(f".{path.name}.{secrets.token_hex(4)}.part")
+    try:
+        with _said_plainly(path):
+            part.touch(mode=0o600)
+        yield part
+        with _said_plainly(path):
+            part.replace(path)
+    finally:
+        part.unlink(missing_ok=True)
+
+
+def check_audit_place(path: Path, folder: Path, *, overwrite: bool) -> None:
+    """Raise InputError when no audit file of a release folder may be written to `path`."""
+    with _said_plainly(path):
+        real, home = Path(os.path.realpath(path)), Path(os.path.realpath(folder))
+        if real.is_relative_to(home) or any((above / MARK).exists() for above in real.parents):
+            raise InputError(f"{path.name}: the audit file is yours alone; name a place that is in no release folder")
+        if path.is_dir() or not path.parent.is_dir():
+            raise IsADirectoryError
+        if path.is_symlink() or (path.exists() and not _is_audit_file(path)):
+            raise InputError(f"{path.name}: is there and is no audit file; name another place for the audit file")
+        if path.exists() and not overwrite:
+            raise InputError(
+                f"{path.name}: is the audit file of another release; name another place, or replace it with "
+                "overwrite=True (on the command line --overwrite)"
+            )
+
+
+@contextmanager
+def _said_plainly(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except (OSError, ValueError):
+        # A name with the character zero is a ValueError.
+        raise InputError(f"{path.name}: the audit file cannot be written; check its folder and permissions") from None
+
+
+def _is_audit_file(path: Path) -> bool:
+    with path.open("rb") as file:
+        return file.read(len(_BEGINS)) == _BEGINS
 
 
 def _pseudonyms(content: Any) -> NDArray[np.int32]:

@@ -260,14 +260,16 @@ def _description(content: Mapping[str, Any]) -> Description:
         sensitive,
         tuple({**model, "name": _text(model["name"])} for model in models),
         _fraction(content["suppression_limit"]),
-        _people(content.get("people")),
+        _people(content.get("people"), content["kind"]),
     )
 
 
-def _people(given: Any) -> Literal["audit"] | None:
-    if given not in (None, "audit"):
+def _people(given: Any, kind: str) -> Literal["audit"] | None:
+    if given is None:
+        return None
+    if given != "audit" or kind != PublishedTable.kind:
         raise ValueError
-    return None if given is None else "audit"
+    return "audit"
 
 
 def _entries(given: Any) -> list[Any]:

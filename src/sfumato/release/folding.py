@@ -67,7 +67,8 @@ class PeopleBehind:
     def of(cls, task: Task) -> PeopleBehind | None:
         """Return the people of a task; None where every record is a person of its own, and nobody wishes anything."""
         numbers = task.table.people
-        if numbers is None and task.wishes is None:
+        alone = numbers is None or int(np.bincount(numbers).max()) == 1
+        if alone and task.wishes is None:
             return None
         return cls(np.arange(task.table.height, dtype=np.int32) if numbers is None else numbers, task.wishes)
 
@@ -97,7 +98,7 @@ def solution_for_people(problem: Problem, people: PeopleBehind, task: Task, solv
     UnsatisfiableError
         When there is no solution, or none whose suppressed people have few enough records.
     """
-    folded = fold(_looked_at(problem), people.numbers, _insensitive(task.table), people.wishes)
+    folded = fold(_looked_at(problem), people.numbers, _carried(problem.table, task.table), people.wishes)
     allowed = math.floor(task.policy.suppression_limit * folded.table.height + 1e-9)
     found = solve(replace(problem, table=folded.table, suppression_limit=allowed))
     records = _unfolded(found, folded)
@@ -127,10 +128,13 @@ def _unfolded(partition: Partition, folded: FoldedTable) -> Partition:
     return replace(partition, class_of=partition.class_of[folded.person_of], cover=cover)
 
 
-def _insensitive(table: Table) -> NDArray[np.uint64] | None:
-    names = list(table.schema.insensitive)
-    if not names:
-        return None
+def _carried(encoded: EncodedTable, table: Table) -> NDArray[np.uint64]:
+    """Return a hash of what records hold beside their quasi-identifying codes; uint64 (n,).
+
+    Sensitive values that no model looks at are among it, or people who differ in nothing else would stand in the order
+    of the input.
+    """
     # Categories are compared as texts: their numbers may follow the order of the input.
-    texts = (table.frame[name].cast(pl.String).fill_null("") for name in names)
-    return content_hash(np.column_stack([text.rank("dense").to_numpy().astype(np.uint64) for text in texts]))
+    texts = (table.frame[name].cast(pl.String) for name in table.schema.insensitive)
+    insensitive = [text.rank("dense").fill_null(0).to_numpy().astype(np.uint64) for text in texts]
+    return content_hash(np.column_stack([encoded.sensitive_codes.astype(np.uint64), *insensitive]))

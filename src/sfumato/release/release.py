@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import get_args
@@ -10,7 +11,7 @@ import polars as pl
 
 from sfumato.errors import PolicyError
 from sfumato.published import Published
-from sfumato.release.audit import Audit
+from sfumato.release.audit import Audit, audit_written
 from sfumato.release.description import Description
 from sfumato.release.folder import whole_folder
 from sfumato.release.formulas import Formulas, without_formulas
@@ -96,7 +97,8 @@ class Release:
             Replace a release that is already there. Anything else is never replaced.
         audit
             Where to write the file with which people can be recounted; keep it private. None: beside the folder, as
-            :func:`audit_file` names it. Nothing is written where every record is a person of its own.
+            :func:`audit_file` names it. It may not lie in a release folder, and replaces nothing but an audit file.
+            Nothing is written where every record is a person of its own.
         formulas
             Of cells of CSV that begin like a formula (``=``, ``+``, ``-``, ``@``, tab or carriage return, but no
             number), which a spreadsheet may run: ``"keep"`` them as they are, ``"escape"`` them by a ``'`` before, or
@@ -120,18 +122,17 @@ class Release:
             raise PolicyError("formulas must be 'keep', 'escape' or 'refuse'")
         target = Path(folder)
         private = audit_file(target) if audit is None else Path(audit)
-        if private.resolve().parent == target.resolve():
-            raise PolicyError("audit: the audit file is private, and must not lie in the release; name another place")
         published = without_formulas(self.published, formulas) if format == "csv" else self.published
         description = self.description if published is self.published else self.description.escaped()
-        with whole_folder(target, overwrite=overwrite) as part:
+        kept = nullcontext() if self.audit is None else audit_written(private, target, overwrite=overwrite)
+        with kept as secret, whole_folder(target, overwrite=overwrite) as part:
             facts = write_tables(published, part, format)
             write_texts(part, description.to_dict(tables=facts), self.report.for_release(), self.policy)
-            if self.audit is not None:
-                self.audit.save(private, part / facts["data"].file)
+            if self.audit is not None and secret is not None:
+                secret.write_text(self.audit.text(part / facts["data"].file), encoding="utf-8")
         return target
 
 
 def audit_file(folder: Path) -> Path:
     """Return where the audit file of a release folder lies unless it is said otherwise: beside it."""
-    return folder.with_name(f"{folder.name}.audit.json")
+    return folder.parent / f"{folder.name}.audit.json"

@@ -53,8 +53,8 @@ def settle_suppression(partition: Partition, problem: Problem, recoding: Recodin
         return partition
     if suppressed > problem.suppression_limit:
         raise UnsatisfiableError(
-            f"suppression: {suppressed} of {partition.height} records would have to be suppressed and the limit allows "
-            f"{problem.suppression_limit}; raise the suppression limit or lower the models' parameters"
+            f"suppression: {suppressed} of {partition.height} {problem.table.unit} would have to be suppressed and the "
+            f"limit allows {problem.suppression_limit}; raise the suppression limit or lower the models' parameters"
         )
     sizes = partition.sizes
     order = _smallest_first(partition, sizes, problem.table.codes)
@@ -67,9 +67,9 @@ def settle_suppression(partition: Partition, problem: Problem, recoding: Recodin
     found = _fewest(settled, affordable)
     if found is None:
         raise UnsatisfiableError(
-            f"suppression: {suppressed} of {partition.height} records have to be suppressed, but as they are they may "
-            f"not be published as {recoding.suppressed!r}, nor with other classes beside them up to the limit of "
-            f"{problem.suppression_limit}; raise the suppression limit or lower the models' parameters"
+            f"suppression: {suppressed} of {partition.height} {problem.table.unit} have to be suppressed, but as they "
+            f"are they may not be published as {recoding.suppressed!r}, nor with other classes beside them up to the "
+            f"limit of {problem.suppression_limit}; raise the suppression limit or lower the models' parameters"
         )
     return found
 

@@ -91,7 +91,8 @@ def _recount_folder(folder: Path, audit: Path | None) -> Verification:
             raise InputError(
                 f"{audit.name}: every record of this release is a person of its own; leave the audit file out"
             )
-        people = Audit.read(audit, folder / opened.files["data"].file).pseudonyms
+        table = folder / opened.files["data"].file
+        people = Audit.read(audit, table, published.tables["data"].height).pseudonyms
     tables = [entry.file for entry in opened.files.values()]
     beside = partial(text_checks, folder, mark, tables, opened.description.suppression_limit)
     return _recount(published, opened.description, opened.policy, integrity, beside, people)

@@ -58,7 +58,7 @@ def with_missing(column: pl.Series, reading: ValueReading) -> pl.Series:
     """Return a column that was kept as it is without the texts, and the NaN, that stand for a missing value."""
     if column.dtype.is_float():
         return column.fill_nan(None)
-    if not (reading.is_text and _is_text(column)):
+    if not _is_text(column):
         return column
     texts = column.cast(pl.String)
     return texts.set(texts.is_in(list(reading.missing)).fill_null(True), None)
@@ -127,8 +127,13 @@ def _is_text(column: pl.Series) -> bool:
     return column.dtype == pl.String or isinstance(column.dtype, (pl.Categorical, pl.Enum))
 
 
+def is_plain(dtype: pl.DataType) -> bool:
+    """Tell whether values of a type are numbers, texts, dates or the like, which can be compared and published."""
+    return dtype.is_numeric() or isinstance(dtype, _PLAIN)
+
+
 def _refuse_nested(column: pl.Series) -> None:
-    if not (column.dtype.is_numeric() or isinstance(column.dtype, _PLAIN)):
+    if not is_plain(column.dtype):
         raise InputError(
             f"column {column.name!r} is of type {column.dtype.base_type()}, which cannot be published; convert it to "
             "numbers, text, dates or booleans"

@@ -159,6 +159,11 @@ class EncodedTable:
         """Number of records n."""
         return len(self.codes)
 
+    @property
+    def unit(self) -> str:
+        """What a message calls the records."""
+        return "records" if self.people is None else "people"
+
     def take(self, rows: NDArray[np.integer]) -> EncodedTable:
         """Return the table of some records, in that order."""
         people = self.people and self.people.take(rows)

@@ -11,11 +11,13 @@ from sfumato.table.distinct import distinct_of
 
 STEPS = (1, 2, 3, 5, 10, 20, 50, 100)
 """What classes promise to those who wish for a k of their own; above the last one, multiples of it."""
+_NUMBERS = (pl.Int8, pl.Int16, pl.Int32, pl.Int64, pl.UInt8, pl.UInt16, pl.UInt32, pl.Float32, pl.Float64)
+"""Types that are compared as numbers; everything else, longer numbers too, as text."""
 
 
 def number_people(column: pl.Series) -> NDArray[np.int32]:
     """Give everybody a number, int32 (n,); who has no key is a person of its own. Cost O(n log n)."""
-    plain = column if column.dtype.is_integer() or column.dtype.is_float() else column.cast(pl.String)
+    plain = column if isinstance(column.dtype, _NUMBERS) else column.cast(pl.String)
     distinct = distinct_of(plain)
     numbers = distinct.rank_of[distinct.raw]
     missing = numbers == len(distinct.values)

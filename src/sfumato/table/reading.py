@@ -227,7 +227,7 @@ def _table(
     frame, kinds, people, wishes, repeated = pl.DataFrame(), dict[str, Kind](), None, None, None
     try:
         keys = () if errors else keys
-        columns = source.read((*assignment.kept, *keys)) if assignment.kept else []
+        columns = _read(source, assignment.kept, keys) if assignment.kept else []
         kept, others = columns[: len(assignment.kept)], columns[len(assignment.kept) :]
         frame, kinds = _typed(kept, {**schema.quasi_identifying, **schema.sensitive}, reading)
         repeated = repeated_key([with_missing(key, reading) for key in others], assignment.schema, frame)
@@ -239,6 +239,16 @@ def _table(
         errors.append(error)
     raise_together(errors)
     return Table(frame, assignment.schema, kinds, label, people, repeated, wishes)
+
+
+def _read(source: TableSource, kept: Sequence[str], keys: Sequence[str]) -> list[pl.Series]:
+    """Read columns, and behind them those that may be keys of people, unless just these cannot be read."""
+    try:
+        return source.read((*kept, *keys))
+    except InputError:
+        if not keys:
+            raise
+    return source.read(kept)
 
 
 def _typed(

@@ -14,6 +14,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from sfumato.numbers import counted
+from sfumato.table.columns import is_plain
 from sfumato.table.header import Header
 from sfumato.table.person_column import number_people
 from sfumato.table.schema import Schema
@@ -85,7 +86,7 @@ def repeated_key(columns: Sequence[pl.Series], schema: Schema, frame: pl.DataFra
     """
     found = []
     for column in columns:
-        if column.dtype.is_nested() or column.dtype == pl.Object:
+        if not is_plain(column.dtype):
             continue
         distinct = column.n_unique() - bool(column.null_count())
         if not 1 < distinct < len(column) - column.null_count():

@@ -59,7 +59,9 @@ def cohort_of(target: Target) -> Cohort:
     )
     frame = pl.concat(parts, how="vertical_relaxed")
     kinds = {name: kind for name, kind in original.kinds.items() if name in names}
-    return Cohort(Table(frame, replace(original.schema, person=None), kinds, original.source), original.height)
+    # Who is who is not known across the two: every record counts as a person.
+    schema = replace(original.schema, person=None, wished_k=None)
+    return Cohort(Table(frame, schema, kinds, original.source), original.height)
 
 
 def generator_of(target: Target, salt: int) -> np.random.Generator:

@@ -102,16 +102,17 @@ def _people(given: object, schema: Schema | None, what: str) -> Table:
         return given
     if schema is None:
         raise PolicyError("is not a table; read it with sfumato.read_table, or give its schema (schema=)")
-    identifying = [name for name in schema.identifying if what == "original"]
+    # Others may lack the columns that tell who they are.
+    known = schema if what == "original" else replace(schema, identifying=(), person=None)
     kept = Schema(
         quasi_identifying=schema.quasi_identifying,
         sensitive=schema.sensitive,
-        insensitive=(*schema.insensitive, *identifying),
-        person=schema.person if what == "original" else None,
+        insensitive=(*schema.insensitive, *known.identifying),
         others="drop" if schema.others == "error" and what == "control" else schema.others,
+        person=known.person,
     )
     table = read_table(given, kept)
-    return replace(table, schema=replace(schema, person=kept.person))
+    return replace(table, schema=replace(schema, person=known.person), repeated=None)
 
 
 def _unlike(published: Published, people: Table, what: str) -> list[str]:

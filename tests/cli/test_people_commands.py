@@ -1,0 +1,138 @@
+"""The person role on the command line: exit codes, files, sentences; no traceback, no value of the table."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+from typer.testing import CliRunner
+
+from guarantees.test_people_guarantees import stays
+from sfumato.cli.app import app
+
+MARK = "geheim"
+ROLES = ["--person", "id", "--quasi", "age,city", "--sensitive", "ill", "--others", "drop", "-k", "3"]
+
+
+@pytest.fixture
+def table(tmp_path: Path) -> Path:
+    frame = stays(0).with_columns(pl.format("{}{}", pl.lit(MARK), "id").alias("id"))
+    frame.write_csv(tmp_path / "stays.csv")
+    return tmp_path / "stays.csv"
+
+
+def run(*words: object) -> tuple[int, str, str]:
+    result = CliRunner().invoke(app, [str(word) for word in words], prog_name="sfumato")
+    assert MARK not in result.stdout + result.stderr
+    assert "Traceback" not in result.stderr
+    assert result.exception is None or isinstance(result.exception, SystemExit)
+    return result.exit_code, result.stdout, result.stderr
+
+
+def test_anonymize_and_verify_with_and_without_the_audit_file(table, tmp_path):
+    code, out, err = run("anonymize", table, *ROLES, "--out", tmp_path / "out")
+    assert code == 0
+    assert "People" in out
+    assert "out.audit.json" in err
+    for path in (tmp_path / "out").iterdir():
+        assert MARK not in path.read_text()
+    assert MARK not in (tmp_path / "out.audit.json").read_text()
+    code, out, _ = run("verify", tmp_path / "out")
+    assert code == 0
+    assert "attested, not recountable from the release" in out
+    assert "holds: k-anonymity" not in out
+    code, out, _ = run("verify", tmp_path / "out", "--audit", tmp_path / "out.audit.json")
+    assert code == 0
+    assert "holds: k-anonymity (k=3)" in out
+
+
+def test_json_tells_the_steward_of_people_and_nobody_else(table, tmp_path):
+    _, out, _ = run("anonymize", table, *ROLES, "--out", tmp_path / "out", "--format", "parquet", "--json")
+    told = json.loads(out)
+    assert told["people"]["smallest_class"] >= 3
+    assert told["risk"]["of"] == "people"
+    kept = json.loads((tmp_path / "out" / "report.json").read_text())
+    assert not {"people", "risk"} & kept.keys()
+    _, out, _ = run("verify", tmp_path / "out", "--audit", tmp_path / "out.audit.json", "--json")
+    assert json.loads(out)["people"] == told["people"]
+
+
+@pytest.mark.parametrize("overwrite", [[], ["--overwrite"]])
+def test_the_original_is_never_taken_for_the_audit_file(table, tmp_path, overwrite):
+    before = table.read_bytes()
+    code, _, err = run("anonymize", table, *ROLES, "--out", tmp_path / "out", "--audit", table, *overwrite)
+    assert code == 2
+    assert "no audit file" in err
+    assert table.read_bytes() == before
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize(
+    ("audit", "words"),
+    [
+        ("out/audit.json", "in no release folder"),
+        ("nowhere/audit.json", "cannot be written"),
+        (".", "cannot be written"),
+        ("policy.toml", "--save-policy"),
+    ],
+)
+def test_where_the_audit_file_cannot_lie_is_said_before_the_work(table, tmp_path, monkeypatch, audit, words):
+    monkeypatch.setattr("sfumato.cli.anonymize._release", lambda *_, **__: pytest.fail("worked"))
+    target = ["--out", tmp_path / "out", "--save-policy", tmp_path / "policy.toml"]
+    code, _, err = run("anonymize", table, *ROLES, *target, "--audit", tmp_path / audit)
+    assert code == 2
+    assert words in err
+    assert {path.name for path in tmp_path.iterdir()} == {"stays.csv"}
+
+
+@pytest.mark.parametrize(
+    ("changed", "words"),
+    [
+        (["--person", "who"], "'who'"),
+        (["--person", "age"], "age"),
+        (["-k", "26"], "there are only"),
+        (["-k", "24", "--suppression", "0.2"], "k = 24"),
+        (["--anonymizer", "bucketization", "-l", "2"], "person: bucketization"),
+        (["--anonymizer", "datafly"], "person: datafly"),
+        (["--set", "extent=region"], "person: mondrian"),
+        (["--set", "blind=true"], "person: blind"),
+    ],
+)
+def test_mistakes_are_sentences(table, tmp_path, changed, words):
+    code, _, err = run("anonymize", table, *ROLES, *changed, "--out", tmp_path / "out")
+    assert code in (1, 2)
+    assert words in err
+    assert {path.name for path in tmp_path.iterdir()} == {"stays.csv"}
+
+
+@pytest.mark.parametrize(
+    "content", ["", "{", "[]", '{"format": 1, "file": "data.csv", "sha256": "", "pseudonyms": [1]}']
+)
+def test_a_damaged_audit_file_is_a_sentence(table, tmp_path, content):
+    run("anonymize", table, *ROLES, "--out", tmp_path / "out")
+    (tmp_path / "out.audit.json").write_text(content)
+    code, out, err = run("verify", tmp_path / "out", "--audit", tmp_path / "out.audit.json")
+    assert code == 1
+    assert "out.audit.json" in out + err
+
+
+@pytest.mark.parametrize("person", ["3", "true", '["id"]', "{ id = 1 }", '"age"', '"nobody"'])
+def test_policy_files_that_say_it_wrongly(table, tmp_path, person: Any):
+    policy = tmp_path / "policy.toml"
+    policy.write_text(
+        f'models = [{{ name = "k-anonymity", k = 3 }}]\n[columns]\nquasi-identifying = ["age"]\n'
+        f'others = "drop"\nperson = {person}\n'
+    )
+    code, _, err = run("anonymize", table, "--policy", policy, "--out", tmp_path / "out")
+    assert code in (1, 2)
+    assert "person" in err or "nobody" in err
+
+
+def test_check_and_risk_count_people(table):
+    for command in ("check", "risk"):
+        code, out, err = run(command, table, *ROLES[:-2])
+        assert code == 0, err
+        assert "people" in out
