@@ -22,7 +22,6 @@ from sfumato.errors import InputError, VerificationError
 from sfumato.randomness import permutation
 from sfumato.release.folder import MARK
 from sfumato.table.writing import sha256_of
-from sfumato.whole_files import write_whole
 
 FORMAT = 1
 _BEGINS = f'{{"format": {FORMAT}, "file": '.encode()
