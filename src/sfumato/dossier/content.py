@@ -30,7 +30,7 @@ from sfumato.progress import Progress
 from sfumato.published import Published, PublishedTable
 from sfumato.published.checks.generalized import Verification
 from sfumato.release.description import Description, versions
-from sfumato.release.loss_report import loss_figures
+from sfumato.release.loss_report import Report, loss_figures
 from sfumato.release.policy_text import PublishedPolicy
 from sfumato.release.release import Release
 from sfumato.release.verify import verify
@@ -117,6 +117,7 @@ def content_of(subject: ReportedRelease, wishes: ReportOptions) -> dict[str, Any
         "columns": _columns(subject),
         "promises": _promises(subject),
         "risk": risks,
+        **_people(subject),
         "attacks": attacks,
         "losses": losses,
         "bound": _bound(subject, losses, wishes),
@@ -199,7 +200,12 @@ def _promises(subject: ReportedRelease) -> list[dict[str, Any]]:
 
 
 def _risks(subject: ReportedRelease) -> dict[str, Any] | None:
-    """Measure risk before and after, for kinds of release whose records can be grouped by their published values."""
+    """Measure risk before and after, for kinds of release whose records can be grouped by their published values.
+
+    None where people have several records: what is counted here are records.
+    """
+    if subject.description.people is not None:
+        return None
     found: dict[str, Any] = {}
     if subject.original is not None:
         found["before"] = _risk_figures(risk(subject.original, combinations=1))
@@ -207,6 +213,16 @@ def _risks(subject: ReportedRelease) -> dict[str, Any] | None:
         quasi = subject.published.quasi_identifying
         found["after"] = _risk_figures(risk(subject.published.data, quasi_identifying=quasi, combinations=1))
     return found or None
+
+
+def _people(subject: ReportedRelease) -> dict[str, Any]:
+    """Return the risk of people who have several records; without figures where it is not known who is who."""
+    if subject.description.people is None:
+        return {}
+    made = subject.release.report if isinstance(subject.release, Release) else None
+    if not isinstance(made, Report):
+        return {"people": {}}
+    return {"people": {"highest": made.highest_risk, "average": made.average_risk}}
 
 
 def _risk_figures(report: RiskReport) -> dict[str, Any]:

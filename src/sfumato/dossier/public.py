@@ -21,6 +21,7 @@ def public_edition(content: Mapping[str, Any]) -> dict[str, Any]:
         "records": {"original": None, "published": _masked(content["records"]["published"])},
         "columns": [{**column, "distinct": None} for column in content["columns"]],
         "risk": _published_risk(content["risk"]),
+        **({"people": {}} if "people" in content else {}),
         "attacks": _verdicts(content["attacks"]),
         "losses": None,
         "bound": None,

@@ -10,7 +10,13 @@ from sfumato.numbers import counted, percent
 
 def summary_of(content: Mapping[str, Any]) -> list[str]:
     """Return a few sentences: promises, risk, attacks, loss."""
-    return [*_promises(content), *_risk(content["risk"]), *_attacks(content["attacks"]), *_loss(content["losses"])]
+    return [
+        *_promises(content),
+        *_risk(content["risk"]),
+        *_risk_of_people(content.get("people")),
+        *_attacks(content["attacks"]),
+        *_loss(content["losses"]),
+    ]
 
 
 def doubts_of(content: Mapping[str, Any]) -> bool:
@@ -52,6 +58,17 @@ def _risk(risk: Mapping[str, Any] | None) -> list[str]:
     return [
         f"{after} ({percent(risk['before']['highest'], 3)} before), {percent(risk['after']['average'], 3)} on average "
         f"({percent(risk['before']['average'], 3)} before)."
+    ]
+
+
+def _risk_of_people(people: Mapping[str, Any] | None) -> list[str]:
+    if people is None:
+        return []
+    if not people:
+        return ["The risk of people is not counted: they may have several records, and who is who is not published."]
+    highest, average = percent(people["highest"], 3), percent(people["average"], 3)
+    return [
+        f"A person who is known to be in the table is found with a chance of {highest} at most, {average} on average."
     ]
 
 

@@ -7,6 +7,7 @@ import pytest
 
 import sfumato as sf
 from guarantees.test_people_guarantees import schema, stays
+from sfumato.numbers import percent
 
 
 @pytest.fixture(scope="module")
@@ -65,6 +66,18 @@ def test_utility(table, release):
     assert inside.people is not None
     assert len(inside.people) == inside.height
     assert sf.measure_utility(sf.anonymize(inside, sf.KAnonymity(3)), inside, holdout=outside, targets=["ill"])
+
+
+def test_a_report_gives_no_risk_of_records_as_one_of_people(table, tmp_path):
+    """The largest class share of one person is above 1 / the smallest class in records."""
+    made = sf.anonymize(table, sf.KAnonymity(3, shares=False), anonymizer=sf.MDAV(), seed=1)
+    highest = made.report.highest_risk
+    assert highest is not None
+    assert highest > 1 / made.report.smallest_class
+    in_memory, of_folder = (str(sf.report(each, table, attacks=False)) for each in (made, made.save(tmp_path / "made")))
+    assert f"found with a chance of {percent(highest, 3)} at most" in in_memory
+    assert "chance" not in of_folder
+    assert "risk of people is not counted" in of_folder
 
 
 def test_taking_rows_takes_their_people(table):
