@@ -61,7 +61,8 @@ def check_verified(release: sf.Release, folder: Path, promises: int) -> None:
     """With the audit file everything holds; without it nothing is said to."""
     recounted = sf.verify(folder, audit=folder.with_name(f"{folder.name}.audit.json"))
     assert recounted.ok, str(recounted)
-    assert recounted.checks[1:] == sf.verify(release).checks
+    in_memory = sf.verify(release).checks
+    assert tuple(check for check in recounted.checks if check in in_memory) == in_memory
     assert recounted.people == release.report.people
     attested = sf.verify(folder)
     assert attested.ok

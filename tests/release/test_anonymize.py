@@ -259,7 +259,8 @@ def test_a_sensitive_column_of_any_kind_with_a_hierarchy_is_verified_from_the_fo
     for format in ("csv", "parquet"):
         verification = sf.verify(release.save(tmp_path / format, format=format))
         assert verification.ok
-        assert verification.checks[1:] == sf.verify(release).checks
+        in_memory = sf.verify(release).checks
+        assert tuple(check for check in verification.checks if check in in_memory) == in_memory
 
 
 @pytest.mark.parametrize("name", ["a,b", 'a"b', "ü", "*", "^a", "1", "nan", "a b"])

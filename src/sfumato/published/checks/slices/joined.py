@@ -90,7 +90,9 @@ def joined_shares(
         place = linked[step]
         keys = exactly(BUCKET, *shared)
         more = _counted(frames[place], columns[place])
-        among = pl.col(_WEIGHT) / pl.col(_WEIGHT).sum().over(keys)
+        # Several columns in one expression would make several windows.
+        alike = [exactly(name) for name in (BUCKET, *shared)]
+        among = pl.col(_WEIGHT) / pl.col(_WEIGHT).sum().over(alike)
         if _rows_joined(together, more, keys) > most:
             return None
         right = more.with_columns(among.alias(_SHARE)).drop(_WEIGHT)
