@@ -136,3 +136,11 @@ def test_check_and_risk_count_people(table):
         code, out, err = run(command, table, *ROLES[:-2])
         assert code == 0, err
         assert "people" in out
+
+
+def test_an_audit_file_without_people(table, tmp_path):
+    roles = ["--quasi", "age,city", "--sensitive", "ill", "--others", "drop", "-k", "3"]
+    code, _, err = run("anonymize", table, *roles, "--out", tmp_path / "out", "--audit", tmp_path / "audit.json")
+    assert code == 2
+    assert "--audit: recounts people" in err
+    assert not (tmp_path / "out").exists()

@@ -272,3 +272,12 @@ def test_it_is_saved_beside_and_renamed(release, tmp_path, monkeypatch):
     with pytest.raises(sf.InputError, match="No space left"):
         made.save(tmp_path / "report.json")
     assert list(tmp_path.iterdir()) == []
+
+
+def test_the_public_edition_says_nothing_that_was_counted_of_people():
+    frame = people(60).with_columns(who=pl.int_range(60) // 2)
+    schema = sf.Schema(quasi_identifying=["age"], sensitive=["illness"], person="who", others="drop")
+    made = sf.report(sf.anonymize(sf.read_table(frame, schema), sf.KAnonymity(3)))
+    editions = {edition: made.to_dict(edition)["promises"][0] for edition in ("internal", "public")}
+    assert editions["internal"]["achieved"]
+    assert editions["public"] == {**editions["internal"], "achieved": []}

@@ -158,6 +158,8 @@ def anonymize(
     )
     meant = policy_of(words)
     if out is not None:
+        if meant.columns.person is None and audit is not None:
+            raise PolicyError("--audit: recounts people; name the column that says who they are with --person")
         if meant.columns.person is not None:
             _check_audit(audit, out, save_policy, overwrite=overwrite)
         release = _release(table, meant, seed, bound=bound, quiet=quiet or as_json)

@@ -21,7 +21,7 @@ def public_edition(content: Mapping[str, Any]) -> dict[str, Any]:
         "records": {"original": None, "published": _masked(content["records"]["published"])},
         "columns": [{**column, "distinct": None} for column in content["columns"]],
         "risk": _published_risk(content["risk"]),
-        **({"people": {}} if "people" in content else {}),
+        **_attested(content),
         "attacks": _verdicts(content["attacks"]),
         "losses": None,
         "bound": None,
@@ -30,6 +30,13 @@ def public_edition(content: Mapping[str, Any]) -> dict[str, Any]:
         "earlier": [{key: one[key] for key in ("release", "holds")} for one in content["earlier"]],
         "policy": content["published_policy"],
     }
+
+
+def _attested(content: Mapping[str, Any]) -> dict[str, Any]:
+    """Leave out what was counted of people, who are not in the published table."""
+    if "people" not in content:
+        return {}
+    return {"people": {}, "promises": [{**promise, "achieved": []} for promise in content["promises"]]}
 
 
 def _published_risk(risk: Mapping[str, Any] | None) -> dict[str, Any] | None:

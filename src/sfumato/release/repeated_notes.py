@@ -1,13 +1,18 @@
-"""What a steward must know where people seem to have several records and nobody said who they are."""
+"""What a steward must know where a column tells, or seems to tell, which records are of one person."""
 
 from __future__ import annotations
 
 import numpy as np
+import polars as pl
+from numpy.typing import NDArray
 
 from sfumato.classes.partition import Partition
 from sfumato.classes.people import counted_people
 from sfumato.numbers import counted
 from sfumato.table.table import Table
+
+MOST = 0.9
+"""Share of the repeating values of a column that are one person's, from which on it links people's records."""
 
 
 def repeated_notes(table: Table, partition: Partition | None, k: int) -> tuple[str, ...]:
@@ -23,7 +28,7 @@ def repeated_notes(table: Table, partition: Partition | None, k: int) -> tuple[s
         The class size that was promised.
     """
     if table.repeated is None:
-        return ()
+        return _linking_notes(table)
     note = table.repeated.sentence()
     if partition is None:
         return (note,)
@@ -34,3 +39,22 @@ def repeated_notes(table: Table, partition: Partition | None, k: int) -> tuple[s
         f"{note} By that column the smallest class has {counted(int(sizes.min()), 'person')}, and {few:,} of "
         f"{counted(partition.count, 'class')} have fewer than {k:,}.",
     )
+
+
+def _linking_notes(table: Table) -> tuple[str, ...]:
+    """Name the insensitive columns whose values link the records of a person, as a key does."""
+    if table.people is None:
+        return ()
+    return tuple(
+        f"Column {name!r} is published unchanged, and nearly every value of it that repeats is one person's: it links "
+        "the records of a person to each other. Leave it out unless the study needs that."
+        for name in table.schema.insensitive
+        if _links(table.frame[name], table.people)
+    )
+
+
+def _links(column: pl.Series, people: NDArray[np.int32]) -> bool:
+    """Tell whether of the values that several records have most are one person's alone."""
+    values = pl.DataFrame({"value": column, "person": people}).drop_nulls().group_by("value")
+    several = values.agg(records=pl.len(), people=pl.col("person").n_unique()).filter(pl.col("records") > 1)
+    return several.height > 0 and float((several["people"] == 1).mean() or 0.0) >= MOST  # type: ignore[arg-type]
