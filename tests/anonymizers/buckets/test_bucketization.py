@@ -185,7 +185,8 @@ def test_values_of_every_kind(values, tmp_path):
     for format in ("csv", "parquet"):
         verification = sf.verify(release.save(tmp_path / format, format=format))
         assert verification.ok, str(verification)
-        assert verification.checks[2:] == sf.verify(release).checks
+        in_memory = sf.verify(release).checks
+        assert tuple(check for check in verification.checks if check in in_memory) == in_memory
 
 
 # who shares a bucket
