@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 from collections import defaultdict
 from pathlib import Path
@@ -134,3 +135,13 @@ def test_what_cannot_keep_wishes() -> None:
     named = sf.read_table(frame.rename({"row": "promised_k"}), taken)
     with pytest.raises(sf.PolicyError, match="has a column 'promised_k' of its own"):
         sf.anonymize(named, sf.KAnonymity(2))
+
+
+def test_what_classes_promise_is_not_taken_for_any_column(tmp_path: Path) -> None:
+    _, table = table_of(1, people=False)
+    folder = sf.anonymize(table, sf.KAnonymity(2)).save(tmp_path / "release")
+    content = json.loads((folder / "release.json").read_text(encoding="utf-8"))
+    del content["structure"]["promised"]
+    (folder / "release.json").write_text(json.dumps(content), encoding="utf-8")
+    assert "name the same wishes" in str(sf.verify(folder))
+    assert not sf.verify(folder).ok

@@ -193,7 +193,7 @@ def test_distances_to_the_whole_table_are_never_impossible(model: PrivacyModel) 
 def test_two_reasons_are_both_given() -> None:
     reason = models.AlphaKAnonymity(0.5, 11).explain(from_histograms([4, 1, 0], [3, 1, 1]))
     assert reason is not None
-    assert reason.startswith("k-anonymity asks for k = 11")
+    assert reason.startswith("alpha-k-anonymity asks for k = 11")
     assert "; alpha-k-anonymity on 's' asks for alpha = 0.5" in reason
 
 

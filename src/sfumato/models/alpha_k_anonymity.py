@@ -74,7 +74,7 @@ class AlphaKAnonymity(SensitiveModel):
 
     def explain(self, statistics: ClassStatistics) -> str | None:
         """Say that there are too few records, or that a value is too frequent in the whole table, or None."""
-        reasons = (self._size_rule.explain(statistics), super().explain(statistics))
+        reasons = (self._size_rule.explain_as(self.name, statistics), super().explain(statistics))
         return "; ".join(reason for reason in reasons if reason) or None
 
     def least_class_size(self) -> int:

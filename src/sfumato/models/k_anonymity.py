@@ -89,19 +89,22 @@ class KAnonymity(CheckedModel):
 
     def explain(self, statistics: ClassStatistics) -> str | None:
         """Say that there are fewer than `k` records or people, or that somebody has too many records, or None."""
+        return self.explain_as(self.name, statistics, ", or ask for people alone (shares=False)")
+
+    def explain_as(self, name: str, statistics: ClassStatistics, remedy: str = "") -> str | None:
+        """Say the same of a model of another name that asks for classes of `k`; `remedy` is what it offers besides."""
         people = statistics.people
         if statistics.height < self.k:
             of_what = "record(s)" if people is None else "person(s)"
-            return f"{self.name} asks for k = {self.k}, but there are only {statistics.height} {of_what}; lower k"
+            return f"{name} asks for k = {self.k}, but there are only {statistics.height} {of_what}; lower k"
         if statistics.wished is not None and statistics.wished.max() > statistics.height:
             return (
-                f"{self.name}: somebody wishes for more people than the {statistics.height:,} there are; lower such "
-                "wishes, or leave out who has them"
+                f"{name}: somebody wishes for more people than the {statistics.height:,} there are; lower such wishes, "
+                "or leave out who has them"
             )
         if people is None or self.shares is False or people.most.max() * self.k <= people.records.sum():
             return None
         return (
-            f"{self.name} asks for k = {self.k}, but one person has {people.most.max():,} of {people.records.sum():,} "
-            f"records, more than 1 in {self.k}; lower k, allow that person to be suppressed, or ask for people alone "
-            "(shares=False)"
+            f"{name} asks for k = {self.k}, but one person has {people.most.max():,} of {people.records.sum():,} "
+            f"records, more than 1 in {self.k}; lower k, or allow that person to be suppressed{remedy}"
         )

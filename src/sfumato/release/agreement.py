@@ -60,10 +60,9 @@ def table_differences(content: Mapping[str, Any], description: Description, role
     yield from _of_roles(content["columns"], roles, chosen=KINDS[description.kind].publishes_chosen)
     yield from _of_kinds(content["columns"].get("sensitive", {}), description)
     yield from _of_limits(content, description.suppression_limit)
-    named_person, counts_people = content["columns"].get("person") is not None, description.people is not None
-    if named_person != counts_people:
-        words = {True: "that people have several records", False: "nothing of people with several records"}
-        yield Difference("people", words[named_person], words[counts_people])
+    # The other way round a rule may have given the wishes, which stays out of the published policy.
+    if "wished-k" in content["columns"] and "promised" not in description.structure:
+        yield Difference("wishes", "that people have a k of their own", "nothing of what classes promise for that")
 
 
 def rating_differences(content: Mapping[str, Any], description: RatingDescription) -> Iterator[Difference]:

@@ -100,12 +100,14 @@ def solution_for_people(problem: Problem, people: PeopleBehind, task: Task, solv
     """
     folded = fold(_looked_at(problem), people.numbers, _carried(problem.table, task.table), people.wishes)
     allowed = math.floor(task.policy.suppression_limit * folded.table.height + 1e-9)
-    found = solve(replace(problem, table=folded.table, suppression_limit=allowed))
+    within = replace(problem, table=folded.table, suppression_limit=allowed)
+    found = solve(within)
     records = _unfolded(found, folded)
     if records.suppressed <= problem.suppression_limit:
         return records
     try:
-        return _unfolded(solve(replace(problem, table=folded.table, suppression_limit=0)), folded)
+        sure = replace(within, suppression_limit=_surely_suppressed(folded, problem.suppression_limit))
+        return _unfolded(solve(sure), folded)
     except UnsatisfiableError:
         raise UnsatisfiableError(
             f"suppression: {found.suppressed:,} people with {records.suppressed:,} records would have to be "
@@ -121,6 +123,12 @@ def _looked_at(problem: Problem) -> EncodedTable:
     kept = [place for place, attribute in enumerate(table.sensitive) if attribute.name in names]
     sensitive = tuple(table.sensitive[place] for place in kept)
     return replace(table, sensitive=sensitive, sensitive_codes=table.sensitive_codes[:, kept])
+
+
+def _surely_suppressed(folded: FoldedTable, limit: int) -> int:
+    """Return how many people have no more records than the limit allows, whoever they are."""
+    records = np.bincount(folded.person_of)
+    return int(np.searchsorted(np.cumsum(np.sort(records)[::-1]), limit, side="right"))
 
 
 def _unfolded(partition: Partition, folded: FoldedTable) -> Partition:
