@@ -281,3 +281,13 @@ def test_the_public_edition_says_nothing_that_was_counted_of_people():
     editions = {edition: made.to_dict(edition)["promises"][0] for edition in ("internal", "public")}
     assert editions["internal"]["achieved"]
     assert editions["public"] == {**editions["internal"], "achieved": []}
+    assert "one row for each person" not in made.html("internal").lower()
+
+
+def test_attacks_on_people_are_said_to_be_on_records(table, release):
+    frame = people(60).with_columns(who=pl.int_range(60) // 2)
+    schema = sf.Schema(quasi_identifying=["age"], sensitive=["illness"], person="who", others="drop")
+    original = sf.read_table(frame, schema)
+    told = "Every record was attacked as if it were a person of"
+    assert told in sf.report(sf.anonymize(original, sf.KAnonymity(3), seed=1), original, seed=1).html()
+    assert told not in sf.report(release, table, seed=1).html()

@@ -9,13 +9,13 @@ from sfumato.models import known_model
 from sfumato.models.says import says
 
 KINDS = {
-    "generalized-table": "one row for each person, with values made coarser so that several people share them",
+    "generalized-table": "one row for each record, with values made coarser so that several records share them",
     "sliced-table": "groups of attributes whose values are combined at random within buckets of people; a "
     "row is not a person",
     "bucketized-tables": "two tables that share only a bucket number: exact values that may identify people in one, "
     "counts of sensitive values in the other",
     "marginal-tables": "tables that count how many people have each combination of values, and no row for any person",
-    "randomized-table": "one row for each person, with values that were exchanged, changed or drawn at random",
+    "randomized-table": "one row for each record, with values that were exchanged, changed or drawn at random",
 }
 
 ROLES = {
