@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from sfumato.numbers import counted
 from sfumato.table.columns import is_plain
+from sfumato.table.distinct import private_categorical
 from sfumato.table.header import Header
 from sfumato.table.person_column import number_people
 from sfumato.table.schema import Schema
@@ -88,10 +89,10 @@ def repeated_key(columns: Sequence[pl.Series], schema: Schema, frame: pl.DataFra
     for column in columns:
         if not is_plain(column.dtype):
             continue
-        distinct = column.n_unique() - bool(column.null_count())
+        distinct = column.to_physical().n_unique() - bool(column.null_count())
         if not 1 < distinct < len(column) - column.null_count():
             continue
-        key = RepeatedKey(column.name, number_people(column))
+        key = RepeatedKey(column.name, _numbered(column))
         share = distinct / len(column)
         whole = not column.dtype.is_float() and SMALLEST <= share <= LARGEST
         if column.name in schema.identifying or (whole and _alike(key, schema, frame)):
@@ -99,37 +100,59 @@ def repeated_key(columns: Sequence[pl.Series], schema: Schema, frame: pl.DataFra
     return max(found, key=lambda each: each[0])[1] if found else None
 
 
+def _numbered(column: pl.Series) -> NDArray[np.int32]:
+    """Give every value a number, int32 (n,), and every missing value one of its own.
+
+    Texts without gaps get those of private categories: putting them in order would take longest.
+    """
+    if column.dtype != pl.String or column.null_count():
+        return number_people(column)
+    return column.cast(private_categorical()).to_physical().to_numpy().astype(np.int32)
+
+
 def _alike(key: RepeatedKey, schema: Schema, frame: pl.DataFrame) -> bool:
     """Tell whether the key explains nearly all differences in two quasi-identifying attributes, or in the only one."""
-    names = list(schema.quasi_identifying)
-    explained = sum(_explained(key.people, frame[name]) >= EXPLAINED for name in names)
-    return explained >= min(2, len(names))
+    several = np.flatnonzero(np.bincount(key.people)[key.people] > 1)
+    needed = min(2, len(schema.quasi_identifying))
+    explained = (_explained(key.people[several], frame[name], several) for name in schema.quasi_identifying)
+    found = 0
+    for share in explained:
+        found += share >= EXPLAINED
+        if found == needed:
+            return True
+    return False
 
 
-def _explained(people: NDArray[np.int32], column: pl.Series) -> float:
+def _explained(people: NDArray[np.int32], column: pl.Series, several: NDArray[np.int64]) -> float:
     """Return the share of an attribute's differences that lie between keys and not between the records of one.
 
     Differences are squared ones of numbers, and unequal values of everything else. 0 where nothing differs.
+
+    people : int32, the key of each record whose key several have; several : int64, these records.
     """
-    several = np.bincount(people)[people] > 1
-    if not several.any():
-        return 0.0
     if column.dtype.is_numeric() or column.dtype == pl.Date:
         values = column.to_physical().fill_null(strategy="mean").to_numpy().astype(np.float64)
         spread = float(values.var())
-        return 0.0 if spread == 0 else 1.0 - _within(people[several], values[several]) / spread
-    codes = column.cast(pl.String).fill_null("").rank("dense").to_numpy().astype(np.int64)
+        return 0.0 if spread == 0 else 1.0 - _within(people, values[several]) / spread
+    # Categories and truth values; the missing one is a value, too.
+    codes = column.to_physical().cast(pl.Int64).fill_null(-1).to_numpy() + 1
     shares = np.bincount(codes) / len(codes)
     unlike = 1.0 - float((shares**2).sum())
-    order = np.argsort(people, kind="stable")
-    neighbours = people[order][1:] == people[order][:-1]
-    apart = codes[order][1:] != codes[order][:-1]
-    return 0.0 if unlike == 0 else 1.0 - float(apart[neighbours].mean()) / unlike
+    return 0.0 if unlike == 0 else 1.0 - (1.0 - _likeness(people, codes[several])) / unlike
+
+
+def _likeness(people: NDArray[np.int32], codes: NDArray[np.int64]) -> float:
+    """Return the share of the pairs of records of one key that have equal values."""
+    pairs = np.sort(people * (int(codes.max()) + 1) + codes)
+    first = np.flatnonzero(np.diff(pairs, prepend=-1))
+    alike = np.diff(np.append(first, len(pairs)))
+    sizes = np.bincount(people)
+    return float((alike * (alike - 1)).sum() / (sizes * (sizes - 1)).sum())
 
 
 def _within(people: NDArray[np.int32], values: NDArray[np.float64]) -> float:
     """Return the mean variance of the values of one key, as an unbiased estimate."""
-    _, numbered, sizes = np.unique(people, return_inverse=True, return_counts=True)
-    means = np.bincount(numbered, weights=values) / sizes
-    squares = (values - means[numbered]) ** 2
-    return float(squares.sum() / (len(values) - len(sizes)))
+    sizes = np.bincount(people)
+    means = np.bincount(people, weights=values) / np.maximum(sizes, 1)
+    squares = (values - means[people]) ** 2
+    return float(squares.sum() / (len(values) - np.count_nonzero(sizes)))
