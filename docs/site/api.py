@@ -18,7 +18,7 @@ GROUPS: dict[str, tuple[str, ...]] = {
     "Hierarchies": (
         "Hierarchy", "intervals", "prefixes", "dates", "groups", "flat", "read_hierarchy", "write_hierarchy",
     ),
-    "Policies": ("Policy", "RatingPolicy"),
+    "Policies": ("Policy", "People", "RatingPolicy"),
     "Releases": ("anonymize", "verify", "Release", "report", "ReleaseReport"),
     "Privacy models": (),
     "Anonymizers": ("lower_bound", "search_lattice"),

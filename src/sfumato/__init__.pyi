@@ -86,6 +86,7 @@ from sfumato.models import WildcardKAnonymity as WildcardKAnonymity
 from sfumato.models.k_epsilon_l_anonymity import RatingAnonymity as RatingAnonymity
 from sfumato.papers.reproduce import reproduce as reproduce
 from sfumato.papers.reproduction import Reproduction as Reproduction
+from sfumato.policy.people import People as People
 from sfumato.policy.policy import Policy as Policy
 from sfumato.policy.rating_policy import RatingPolicy as RatingPolicy
 from sfumato.published.checks.ratings.check import check_ratings as check_ratings

@@ -17,6 +17,7 @@ from sfumato.cli.options import (
     AsJson,
     Original,
     Overwrite,
+    PeopleOptions,
     PolicyFile,
     Reading,
     RoleOptions,
@@ -75,6 +76,7 @@ def anonymize(
         float | None,
         typer.Option(help="Fraction of the records that may be suppressed, e.g. 0.02.", rich_help_panel=PRIVACY),
     ] = None,
+    people: PeopleOptions = PeopleOptions(),  # noqa: B008 - a frozen value
     anonymizer: Annotated[
         str | None,
         typer.Option(
@@ -152,6 +154,7 @@ def anonymize(
         anonymizer=anonymizer,
         options=settings or (),
         source=reading.source,
+        people=people.people,
         top={"suppression-limit": suppression, "refine": refine, "threads": threads},
         format=format,
         problems=(*problems, *target_problems(out, save_policy, overwrite=overwrite)),

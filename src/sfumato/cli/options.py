@@ -93,6 +93,44 @@ Hierarchies = Annotated[
     ),
 ]
 
+Rows = Annotated[
+    str | None,
+    typer.Option(
+        metavar="together|apart",
+        help="With --person: whether all records of a person share one class; default together.",
+        rich_help_panel=PRIVACY,
+    ),
+]
+Pseudonyms = Annotated[
+    str | None,
+    typer.Option(
+        metavar="audit|published",
+        help="With --person: where it stands which records of a class are of one person; default audit.",
+        rich_help_panel=PRIVACY,
+    ),
+]
+AllRecordsK = Annotated[
+    int | None,
+    typer.Option(
+        help="With --rows apart: people left, at least, to somebody who knows all records of one.",
+        rich_help_panel=PRIVACY,
+    ),
+]
+KnownValues = Annotated[
+    int | None,
+    typer.Option(
+        help="With --pseudonyms published: sensitive values of a person that somebody knows; default 1.",
+        rich_help_panel=PRIVACY,
+    ),
+]
+FingerprintK = Annotated[
+    int | None,
+    typer.Option(
+        help="With --pseudonyms published: people of a class who have, at least, the same known values.",
+        rich_help_panel=PRIVACY,
+    ),
+]
+
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for machines.", rich_help_panel=OUTPUT)]
 Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace what is there.", rich_help_panel=OUTPUT)]
 
@@ -148,6 +186,22 @@ class RoleOptions:
             "categorical": self.categorical or (),
             "hierarchies": self.hierarchies,
         }
+
+
+@dataclass(frozen=True)
+class PeopleOptions:
+    """What is done about people who have several records."""
+
+    rows: Rows = None
+    pseudonyms: Pseudonyms = None
+    all_records_k: AllRecordsK = None
+    known_values: KnownValues = None
+    fingerprint_k: FingerprintK = None
+
+    @property
+    def people(self) -> dict[str, Any]:
+        """Return the options as a policy writes them."""
+        return {option.name.replace("_", "-"): getattr(self, option.name) for option in fields(self)}
 
 
 def spread(command: Callable[..., None]) -> Callable[..., None]:

@@ -70,6 +70,8 @@ class Words:
         ``name=value`` for the anonymizer.
     source : mapping
         As :func:`source_words` returns it.
+    people : mapping
+        What is done about people who have several records, as a policy writes it.
     top : mapping
         Keys of the policy's top level.
     format : str or None
@@ -88,6 +90,7 @@ class Words:
     anonymizer: str | None = None
     options: Sequence[str] = ()
     source: Mapping[str, Any] = field(default_factory=dict)
+    people: Mapping[str, Any] = field(default_factory=dict)
     top: Mapping[str, Any] = field(default_factory=dict)
     format: str | None = None
     problems: Sequence[str] = ()
@@ -109,7 +112,9 @@ def policy_of(words: Words) -> Policy:
     mapping = {**mapping, **{key: value for key, value in words.top.items() if value is not None}}
     names |= {(key,): option for key, option in TOP.items() if words.top.get(key) is not None}
     names |= {("source", key): f"--{key}" for key in words.source}
+    names |= {("people", key): f"--{key}" for key, value in words.people.items() if value is not None}
     _update(mapping, "source", words.source)
+    _update(mapping, "people", words.people)
     _update(mapping, "output", {"format": words.format})
     _say_columns(mapping, words, names, problems)
     _say_models(mapping, words, names)

@@ -38,6 +38,7 @@ from sfumato.policy.file import read_policy
 from sfumato.policy.hierarchy_entries import moved_files, spelled_out
 from sfumato.policy.mistakes import KeyPath, Mistake, spell
 from sfumato.policy.parts import Column, Columns, Output, Source, Wish
+from sfumato.policy.people import People
 from sfumato.recoding import Recoding
 from sfumato.table.schema import Attribute, Schema
 from sfumato.table.table import Table
@@ -49,6 +50,7 @@ _MODELS = LazyEntries(MODELS, tag="name")
 ModelEntry: Any = Annotated[Any, _MODELS]
 AnonymizerEntry: Any = Annotated[Any, _ANONYMIZERS]
 RecodingEntry: Any = entry_for(Recoding)
+PeopleEntry: Any = entry_for(People)
 
 
 def _default_anonymizer() -> PolicyPart:
@@ -69,7 +71,7 @@ class Policy(PolicyPart):
     columns : Columns
     models : tuple
         At least one privacy model; none if the anonymizer can promise none.
-    anonymizer, recoding : Entry
+    anonymizer, recoding, people : Entry
     suppression_limit : float
         Fraction of the records that may be suppressed, 0 to 1.
     refine : int or None
@@ -91,6 +93,7 @@ class Policy(PolicyPart):
     models: tuple[ModelEntry, ...] = ()
     anonymizer: AnonymizerEntry = Field(default_factory=_default_anonymizer)
     recoding: RecodingEntry = RecodingEntry()
+    people: PeopleEntry = PeopleEntry()
     output: Output = Output()
     wishes: tuple[Wish, ...] = ()
 
@@ -136,6 +139,7 @@ class Policy(PolicyPart):
         recoding: Recoding,
         suppression_limit: float,
         refine: int = 0,
+        people: People = People(),  # noqa: B008 - a frozen value
     ) -> Policy:
         """Make a policy from the arguments of a call; the release is then made from it like any other.
 
@@ -158,6 +162,7 @@ class Policy(PolicyPart):
             models=promised,
             anonymizer=way,
             recoding=forms,
+            people=PeopleEntry.model_validate_json(as_json(described_as_mapping(people))),
             suppression_limit=suppression_limit,
             refine=refine or None,
         )
@@ -172,6 +177,8 @@ class Policy(PolicyPart):
         mapping = self.model_dump(mode="json", by_alias=True, exclude_none=True, serialize_as_any=True)
         if not self.wishes:
             del mapping["wishes"]
+        if self.people == PeopleEntry():
+            del mapping["people"]
         parts = {"columns": self.columns.to_mapping(), "recoding": mapping["recoding"]}
         filled = {part: {key: value for key, value in keys.items() if value} for part, keys in parts.items()}
         if self.anonymizer.name in PUBLISHERS and self.recoding == RecodingEntry():
@@ -242,6 +249,11 @@ class Policy(PolicyPart):
         """Return the choice of how classes are published."""
         recoding: Recoding = self.recoding.build()
         return recoding
+
+    def to_people(self) -> People:
+        """Return what is done about people who have several records."""
+        people: People = self.people.build()
+        return people
 
     def reading(self) -> dict[str, Any]:
         """Return how a text file is read, as arguments for :func:`sfumato.read_table`."""

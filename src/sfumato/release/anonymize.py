@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from sfumato.anonymizers.protocol import Anonymizer, Progress, Publisher, silent
 from sfumato.models.protocol import PrivacyModel
+from sfumato.policy.people import People
 from sfumato.policy.policy import Policy
 from sfumato.recoding import Recoding
 from sfumato.release.arguments import Arguments, policy_of_call
@@ -24,6 +25,7 @@ def anonymize(
     recoding: Recoding | None = None,
     suppression_limit: float | None = None,
     refine: int | None = None,
+    people: People | None = None,
     bound: bool = False,
     seed: int | None = None,
     threads: int | None = None,
@@ -38,7 +40,7 @@ def anonymize(
         From :func:`sfumato.read_table`.
     models
         The policy that the release is made from; or one privacy model or several, of which, with the keywords up to
-        `refine`, such a policy is made. Every equivalence class (or bucket) of the release satisfies every model. None
+        `people`, such a policy is made. Every equivalence class (or bucket) of the release satisfies every model. None
         for methods that enforce no model.
     anonymizer
         The algorithm, which also decides what kind of release it is; None is :class:`sfumato.Mondrian` with its
@@ -51,6 +53,9 @@ def anonymize(
         Small changes of classes that are proposed for each record after the anonymizer is done, such as 100: records
         move to near classes or change places while the loss falls and every model holds. By default nothing is changed.
         Solutions that suppress records or decide themselves what is published are left as they are.
+    people
+        What is done about people who have several records: whether these lie together, and where it stands which are of
+        one person. By default they lie together, and the steward's audit file says it.
     bound
         Work out a loss that no release of this table with this k can stay below, for the report; takes a while. It is
         for the steward, and not written into a release.
@@ -85,7 +90,7 @@ def anonymize(
     *Guarantee.* What is returned satisfies every model, recounted from the published values without knowledge of how
     they came about; its record order is random.
     """
-    said = Arguments(models, anonymizer, recoding, suppression_limit, refine)
+    said = Arguments(models, anonymizer, recoding, suppression_limit, refine, people)
     meant = policy_of_call(table, said, policy, seed)
     return made(Task(table, meant, bound, seed, threads, progress))
 

@@ -12,6 +12,7 @@ from sfumato.errors import PolicyError, raise_all
 from sfumato.models.checks import promise_words
 from sfumato.models.protocol import PrivacyModel
 from sfumato.policy.columns import column_contradictions
+from sfumato.policy.people import People
 from sfumato.policy.policy import Policy
 from sfumato.randomness import seed_problems
 from sfumato.recoding import Recoding
@@ -29,6 +30,7 @@ class Arguments:
     recoding: Any = None
     suppression_limit: Any = None
     refine: Any = None
+    people: Any = None
 
     def listed(self) -> tuple[Any, ...]:
         """Return the models, which may be given as one."""
@@ -48,6 +50,7 @@ class Arguments:
             Recoding() if self.recoding is None else self.recoding,
             0.0 if self.suppression_limit is None else self.suppression_limit,
             0 if self.refine is None else self.refine,
+            People() if self.people is None else self.people,
         )
         raise_all(PolicyError, [*table_problems(table), *setting_problems(*filled), *seed_problems(seed)])
         return Policy.of(table.schema, *filled)
@@ -64,6 +67,8 @@ class Arguments:
             yield f"anonymizer: the policy names {said}, the call {other}; {ONE_PLACE}"
         if self.recoding is not None and self.recoding != policy.to_recoding():
             yield f"recoding: the policy says another one than the call; {ONE_PLACE}"
+        if self.people is not None and self.people != policy.to_people():
+            yield f"people: the policy says something else than the call; {ONE_PLACE}"
         for name, meant, given in (
             ("suppression_limit", policy.suppression_limit, self.suppression_limit),
             ("refine", policy.refine or 0, self.refine),
@@ -102,7 +107,12 @@ def table_problems(table: object) -> list[str]:
 
 
 def setting_problems(
-    models: Sequence[object], anonymizer: object, recoding: object, suppression_limit: object, refine: object
+    models: Sequence[object],
+    anonymizer: object,
+    recoding: object,
+    suppression_limit: object,
+    refine: object,
+    people: object,
 ) -> list[str]:
     """Say of everything that a policy holds what can be told without looking into a table."""
     problems = []
@@ -115,6 +125,8 @@ def setting_problems(
         problems.append("suppression_limit: must be a fraction from 0 to 1")
     if not isinstance(refine, int) or isinstance(refine, bool) or refine < 0:
         problems.append("refine: must be a whole number, 0 or above")
+    if not isinstance(people, People):
+        problems.append("people: is not a People; give one such as People(rows='apart')")
     return problems
 
 

@@ -15,6 +15,7 @@ from sfumato.classes.partition import Partition
 from sfumato.errors import UnsatisfiableError
 from sfumato.models.compiled import rules_of
 from sfumato.models.k_anonymity import KAnonymity
+from sfumato.policy.people import People
 from sfumato.release.task import Task
 from sfumato.table.encoding import EncodedTable
 from sfumato.table.folding import FoldedTable, fold
@@ -29,8 +30,14 @@ Solve = Callable[[Problem], Partition]
 def folding_problems(task: Task) -> list[str]:
     """Name what cannot be done for people with several records, or with a k of their own."""
     anonymizer, what = task.anonymizer, "wished k" if task.table.people is None else "person"
+    if task.table.people is None and task.people != People():
+        return ["people: says something of people with several records; name the column that says who they are (person)"]
     if task.table.people is None and task.wishes is None:
         return []
+    if task.people.rows == "apart":
+        return ["people: rows='apart' is not there yet; leave it out"]
+    if task.people.pseudonyms == "published":
+        return ["people: pseudonyms='published' is not there yet; leave it out"]
     if not isinstance(anonymizer, Anonymizer):
         return [f"{what}: {anonymizer.name} counts records, not people; choose another anonymizer, such as mondrian"]
     problems = []

@@ -13,6 +13,7 @@ from sfumato.anonymizers.protocol import Anonymizer, Problem, Progress, Publishe
 from sfumato.engines import Engine, LocalEngine
 from sfumato.errors import PolicyError, raise_all
 from sfumato.models.protocol import PrivacyModel
+from sfumato.policy.people import People
 from sfumato.policy.policy import Policy
 from sfumato.progress import thread_count
 from sfumato.randomness import seed_problems
@@ -63,7 +64,9 @@ class Task:
     def __post_init__(self) -> None:
         """Check everything that can be told without looking into the table."""
         limit, rounds = self.policy.suppression_limit, self.policy.refine or 0
-        problems = setting_problems(self.models, self.anonymizer, self.recoding, limit, rounds)
+        problems = setting_problems(
+            self.models, self.anonymizer, self.recoding, limit, rounds, self.people
+        )
         raise_all(PolicyError, [*table_problems(self.table), *problems, *seed_problems(self.seed)])
 
     @cached_property
@@ -80,6 +83,11 @@ class Task:
     def recoding(self) -> Recoding:
         """How classes are published."""
         return self.policy.to_recoding()
+
+    @cached_property
+    def people(self) -> People:
+        """What is done about people who have several records."""
+        return self.policy.to_people()
 
     def encoded(self) -> EncodedTable:
         """Return the table's codes.
