@@ -31,7 +31,7 @@ def folding_problems(task: Task) -> list[str]:
     """Name what cannot be done for people with several records, or with a k of their own."""
     anonymizer, what = task.anonymizer, "wished k" if task.table.people is None else "person"
     if task.table.people is None and task.people != People():
-        return ["people: says something of people with several records; name the column that says who they are (person)"]
+        return ["people: is about people with several records; name the column that says who they are (person)"]
     if task.table.people is None and task.wishes is None:
         return []
     if task.people.rows == "apart":
