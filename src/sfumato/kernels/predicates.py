@@ -7,8 +7,11 @@ A class comes as its size and one flat histogram `counts`, int64 (v,): the count
 ``offsets[a] .. offsets[a+1]-1``. Ratios are compared through products of integers, so that a bound which is met exactly
 is never missed by rounding; products stay below 2**63 for tables of up to three thousand million records.
 
-Where people have several records, a class comes as its number of people, and a place of the histogram stands for a set
-of values that a person has: a search counts people by their sets, and only what is decided here looks into them.
+Where people have several records that share a class, a class comes as its number of people, and a place of the
+histogram stands for a set of values that a person has: a search counts people by their sets, and only what is decided
+here looks into them. Where the records of a person may lie in different classes, a class comes as its number of
+records, and a place stands for a person, or for a value that one person has: a search counts records by both, and what
+is decided here counts places.
 
 Every predicate equals the `holds` of its model in :mod:`sfumato.models`, which is written over columns of classes.
 """
@@ -21,7 +24,7 @@ from typing import NamedTuple
 import numpy as np
 
 from sfumato.kernels.jit import borrowing
-from sfumato.kernels.types import Floats, Int64s
+from sfumato.kernels.types import Floats, Int64s, int64
 
 SLACK = 1e-12
 """Slack of every comparison between a float and a bound."""
@@ -42,6 +45,9 @@ BETA_ENHANCED = 10  # first = beta
 DELTA = 11  # first = delta
 LARGEST_SHARE = 12  # first = k; over how many records each person has, as `numbers` says
 WISHED_K = 13  # over the k that each person wishes for, as `numbers` says
+GUARDED = 14  # first = largest share of the values that `guards` marks with bit `second`
+WISHED_DISTINCT = 15  # second = attribute that says which l each person wishes for, as `numbers` says
+WISHED_PROBABILISTIC = 16  # second = the same
 
 
 NO_NUMBERS = np.zeros(0, dtype=np.int64)
@@ -83,8 +89,16 @@ class RuleArrays(NamedTuple):
     numbers : numpy.ndarray
         int64 (w,): for the attributes that say how many records a person has, and which k the person wishes for, this
         number; 0 for the others.
+    guards : numpy.ndarray
+        int64 (w,), or (v,) where every place is one value: bit ``b`` is set where a value is guarded by the rule whose
+        `second` is ``b``. Empty without such rules.
     safe_size : int
         Class size from which on every rule holds, whatever the class has.
+    apart : int
+        The attribute whose places are people, where their records may lie in different classes: the last one. −1: a
+        record, or a person, is counted as it stands.
+    wishes : numpy.ndarray
+        int64: which k each of these people wishes for; empty where nobody does.
     """
 
     codes: Int64s
@@ -103,7 +117,28 @@ class RuleArrays(NamedTuple):
     value_offsets: Int64s = NO_NUMBERS
     value_totals: Int64s = NO_NUMBERS
     numbers: Int64s = NO_NUMBERS
+    guards: Int64s = NO_NUMBERS
     safe_size: int = NEVER
+    apart: int = -1
+    wishes: Int64s = NO_NUMBERS
+
+
+class Shared(NamedTuple):
+    """How the records of a class are shared out among people whose other records may lie in other classes.
+
+    Attributes
+    ----------
+    records, people : int
+    most : int
+        Records of the person who has most of them.
+    wished : int
+        The largest k that one of them wishes for; 0: nobody does.
+    """
+
+    records: int
+    people: int
+    most: int
+    wished: int
 
 
 @borrowing
@@ -116,12 +151,52 @@ def holds(size: int, counts: Int64s, rules: RuleArrays, scratch: Floats) -> bool
     """
     if size <= 0:
         return False
+    if rules.apart >= 0:
+        return _holds_apart(size, counts, rules, scratch)
     if len(rules.members) > 0:
         found = scratch[rules.scratch_size - len(rules.value_totals) : rules.scratch_size].view(np.int64)
         _count_by_value(counts, rules, found)
         counts = found
     for rule in range(len(rules.codes)):  # noqa: SIM110 - all() over a generator does not compile
         if not _holds_one(rule, size, counts, rules, scratch):
+            return False
+    return True
+
+
+@borrowing
+def _holds_apart(size: int, counts: Int64s, rules: RuleArrays, scratch: Floats) -> bool:
+    """Tell whether a class of `size` records holds, from how many of them each person and each person's value has."""
+    found = scratch[rules.scratch_size - len(rules.value_totals) : rules.scratch_size].view(np.int64)
+    found[:] = 0
+    first = rules.offsets[rules.apart]
+    for place in range(first):
+        if counts[place] > 0:
+            found[rules.members[place]] += 1
+    people, most, wished = 0, 0, 0
+    for place in range(first, rules.offsets[rules.apart + 1]):
+        if counts[place] > 0:
+            people += 1
+            most = max(most, counts[place])
+            if len(rules.wishes) > 0:
+                wished = max(wished, rules.wishes[place - first])
+    return people_hold(Shared(size, people, most, wished), found, rules, scratch)
+
+
+@borrowing
+def people_hold(shared: Shared, found: Int64s, rules: RuleArrays, scratch: Floats) -> bool:
+    """Tell whether a class of people whose records may lie in several satisfies every rule.
+
+    found : int64 (w,), how many of its people have each value.
+    """
+    for rule in range(len(rules.codes)):
+        code = rules.codes[rule]
+        if code == LARGEST_SHARE:
+            if shared.most * rules.first[rule] > shared.records:
+                return False
+        elif code == WISHED_K:
+            if shared.wished > shared.people:
+                return False
+        elif not _holds_one(rule, shared.people, found, rules, scratch):
             return False
     return True
 
@@ -140,6 +215,15 @@ def _holds_one(rule: int, size: int, counts: Int64s, rules: RuleArrays, scratch:
         return _shared_out(own, rules.numbers[start:stop], rules.first[rule])
     if code == WISHED_K:
         return _largest_number(own, rules.numbers[start:stop]) <= size
+    if code == GUARDED:
+        guarded = _guarded(own, rules.guards[start:stop], int64(rules.second[rule]))
+        return bool(guarded <= (rules.first[rule] + SLACK) * size)
+    if code >= WISHED_DISTINCT:
+        wishes = int64(rules.second[rule])
+        begin, end = rules.value_offsets[wishes], rules.value_offsets[wishes + 1]
+        wished = _largest_number(counts[begin:end], rules.numbers[begin:end])
+        kind = DISTINCT if code == WISHED_DISTINCT else PROBABILISTIC
+        return _diverse(kind, own, size, float(wished), 0.0, scratch)
     if code <= PROBABILISTIC:
         return _diverse(code, own, size, rules.first[rule], rules.second[rule], scratch)
     totals = rules.value_totals[start:stop] if by_value else rules.totals[start:stop]
@@ -192,6 +276,15 @@ def _largest_number(counts: Int64s, numbers: Int64s) -> int:
         if counts[value] > 0:
             largest = max(largest, numbers[value])
     return largest
+
+
+@borrowing
+def _guarded(counts: Int64s, guards: Int64s, bit: int) -> int:
+    found = 0
+    for value in range(len(counts)):
+        if (guards[value] >> bit) & 1:
+            found += counts[value]
+    return found
 
 
 @borrowing

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from sfumato.kernels.apart import count_record, forget_record, new_tally, tally_holds
 from sfumato.kernels.jit import inlined, kernel
 from sfumato.kernels.predicates import RuleArrays, holds
 from sfumato.kernels.types import Flags, Int32s, Int64s, int64
@@ -100,9 +101,22 @@ def judged(
     starts, order = _by_class(class_of, count)
     sizes = np.zeros(count, dtype=np.int64)
     verdicts = np.zeros(count, dtype=np.bool_)
-    counts = np.zeros(max(1, rules.offsets[-1]), dtype=np.int64)
     scratch = np.empty(rules.scratch_size, dtype=np.float64)
     attributes = len(rules.offsets) - 1
+    if rules.apart >= 0:
+        tally = new_tally(rules)
+        for number in range(count):
+            for row in order[starts[number] : starts[number + 1]]:
+                sizes[number] += weights[row]
+                for attribute in range(attributes):
+                    place = rules.offsets[attribute] + codes[row, first + attribute]
+                    count_record(place, weights[row], tally, rules)
+            verdicts[number] = tally_holds(sizes[number], tally, rules, scratch)
+            for row in order[starts[number] : starts[number + 1]]:
+                for attribute in range(attributes):
+                    forget_record(rules.offsets[attribute] + codes[row, first + attribute], tally, rules)
+        return sizes, verdicts
+    counts = np.zeros(max(1, rules.offsets[-1]), dtype=np.int64)
     for number in range(count):
         for place in range(starts[number], starts[number + 1]):
             row = order[place]

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from sfumato.kernels.apart import count_record, forget_record, new_tally, tally_holds
 from sfumato.kernels.jit import kernel
 from sfumato.kernels.predicates import RuleArrays, holds
 from sfumato.kernels.types import Codes, Flags, Int32s, Int64s, int64
@@ -86,6 +87,8 @@ def judged(
     counted from 0 in each attribute; value ``u`` of attribute ``a`` is number ``value_of[starts[a] + u]`` in the flat
     histogram of `rules`. Cost O(m · s) and, for each class, what its rules cost.
     """
+    if rules.apart >= 0:
+        return _judged_apart(class_of, sizes, kept, weights, values, starts, rules)
     order, stops = _by_class(class_of, len(sizes))
     counts = np.zeros(len(rules.totals), dtype=np.int64)
     scratch = np.empty(rules.scratch_size, dtype=np.float64)
@@ -102,6 +105,30 @@ def judged(
             for place in range(begin, stop):
                 for column in range(values.shape[1]):
                     counts[value_of[starts[column] + int64(values[order[place], column])]] = 0
+        begin = stop
+    return good
+
+
+@kernel
+def _judged_apart(
+    class_of: Int32s, sizes: Int64s, kept: Flags, weights: Int64s, values: Codes, starts: Int64s, rules: RuleArrays
+) -> Flags:
+    """Tell the same of classes of people whose records may lie in several."""
+    order, stops = _by_class(class_of, len(sizes))
+    tally = new_tally(rules)
+    scratch = np.empty(rules.scratch_size, dtype=np.float64)
+    good = np.zeros(len(sizes), dtype=np.bool_)
+    begin = 0
+    for owner in range(len(sizes)):
+        stop = stops[owner]
+        if kept[owner]:
+            for record in order[begin:stop]:
+                for column in range(values.shape[1]):
+                    count_record(starts[column] + int64(values[record, column]), weights[record], tally, rules)
+            good[owner] = tally_holds(sizes[owner], tally, rules, scratch)
+            for record in order[begin:stop]:
+                for column in range(values.shape[1]):
+                    forget_record(starts[column] + int64(values[record, column]), tally, rules)
         begin = stop
     return good
 
