@@ -82,7 +82,8 @@ def feasible(problem: Problem, *, may_leave_out: bool = True) -> tuple[FeasibleP
     failing = [model for model in problem.models if not model.holds(rules.whole).all()]
     if not failing:
         return (FeasibleProblem(problem, rules, None),)
-    choices = balanced_records(problem) if problem.suppression_limit and may_leave_out else ()
+    may_leave_out &= problem.suppression_limit > 0 and problem.table.apart is None
+    choices = balanced_records(problem) if may_leave_out else ()
     if not choices:
         raise_all(UnsatisfiableError, _explanations(failing, rules.whole, problem))
     return tuple(_restricted(problem, rules, kept) for kept in choices)

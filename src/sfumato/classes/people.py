@@ -30,6 +30,10 @@ def statistics_of(table: EncodedTable, class_of: NDArray[np.int32], count: int) 
     count
         Number of classes; every one must have a record.
     """
+    if table.apart is not None:
+        found = counted_people(class_of, count, table.apart.numbers, table.sensitive_codes, table.sensitive)
+        wishes = table.apart.wishes
+        return found if wishes is None else replace(found, wished=largest_of(class_of, count, wishes))
     if table.people is None:
         return class_statistics(class_of, count, table.sensitive_codes, table.sensitive)
     alone = class_statistics(class_of, count, np.empty((len(class_of), 0), dtype=np.uint8), ())

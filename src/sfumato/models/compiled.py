@@ -12,6 +12,7 @@ from sfumato.classes.people import statistics_of
 from sfumato.classes.statistics import ClassStatistics, SensitiveCounts, number_values
 from sfumato.errors import PolicyError, raise_all
 from sfumato.kernels.predicates import RuleArrays
+from sfumato.models.apart import of_people_apart
 from sfumato.models.of_people import of_people
 from sfumato.models.protocol import PrivacyModel, Rule
 from sfumato.models.rule_traits import TRAITS
@@ -60,6 +61,9 @@ def compile_rules(models: Sequence[PrivacyModel], table: EncodedTable) -> Compil
     arrays = rule_arrays(rules, {attribute.name: whole.sensitive[attribute.name] for attribute in used}, table.height)
     places = [names.index(attribute.name) for attribute in used]
     columns = [table.sensitive_codes[:, place] for place in places]
+    if table.apart is not None:
+        arrays, codes = of_people_apart(arrays, list(zip(columns, used, strict=True)), table.apart)
+        return CompiledRules(arrays, codes, whole)
     if table.people is None:
         return CompiledRules(arrays, _value_codes(columns, used, table.height), whole)
     sets = [table.people.sets[place] for place in places]
@@ -85,8 +89,9 @@ def rules_of(models: Sequence[PrivacyModel], table: EncodedTable) -> list[Rule]:
             problems.append(f"{model.name}: has no rules for a search to use; give it rules that imply it")
         found.extend(rules)
     raise_all(PolicyError, problems)
-    several = table.people is not None and bool(np.any(table.people.records > 1))
-    wishing = table.people is not None and table.people.wishes is not None
+    several = table.apart is not None or (table.people is not None and bool(np.any(table.people.records > 1)))
+    behind = table.apart or table.people
+    wishing = behind is not None and behind.wishes is not None
     traits = [TRAITS[rule.code] for rule in found]
     return [
         rule

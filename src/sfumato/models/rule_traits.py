@@ -52,6 +52,8 @@ class Traits:
         It is about how many records people have; where everybody has one, it always holds.
     wishes : bool
         It is about the k that people wish for; where nobody does, it always holds.
+    apart : bool
+        Two classes that satisfy it still do when they are merged and have people in common.
     """
 
     lasting: bool = False
@@ -62,13 +64,14 @@ class Traits:
     leading: bool = False
     people: bool = False
     wishes: bool = False
+    apart: bool = False
 
 
 TRAITS: Mapping[int, Traits] = {
     T_BY_KIND: Traits(relative=True, mixing=True),
-    K_ANONYMITY: Traits(lasting=True),
+    K_ANONYMITY: Traits(lasting=True, apart=True),
     ALPHA: Traits(),
-    DISTINCT: Traits(lasting=True),
+    DISTINCT: Traits(lasting=True, apart=True),
     PROBABILISTIC: Traits(share=True, mixing=True),
     ENTROPY: Traits(),
     RECURSIVE: Traits(leading=True),
@@ -78,8 +81,8 @@ TRAITS: Mapping[int, Traits] = {
     BETA: Traits(relative=True),
     BETA_ENHANCED: Traits(relative=True),
     DELTA: Traits(relative=True),
-    LARGEST_SHARE: Traits(people=True),
-    WISHED_K: Traits(wishes=True),
+    LARGEST_SHARE: Traits(people=True, apart=True),
+    WISHED_K: Traits(wishes=True, apart=True),
 }
 
 
@@ -110,8 +113,8 @@ def relative(rules: RuleArrays) -> bool:
 
 
 def ruled(rules: RuleArrays) -> bool:
-    """Tell whether some rule concerns more than the class size."""
-    return bool(np.any(rules.codes != K_ANONYMITY))
+    """Tell whether some rule concerns more than the class size, which is in records."""
+    return bool(np.any(rules.codes != K_ANONYMITY)) or (rules.apart >= 0 and len(rules.codes) > 0)
 
 
 def smallest(rules: RuleArrays) -> int:

@@ -12,10 +12,12 @@ from numpy.typing import NDArray
 
 from sfumato.anonymizers.protocol import Anonymizer, Problem
 from sfumato.classes.partition import Partition
+from sfumato.classes.people import largest_of
 from sfumato.errors import UnsatisfiableError
 from sfumato.models.compiled import rules_of
 from sfumato.models.k_anonymity import KAnonymity
 from sfumato.policy.people import People
+from sfumato.release.apart import apart_problems, solution_apart
 from sfumato.release.task import Task
 from sfumato.table.encoding import EncodedTable
 from sfumato.table.folding import FoldedTable, fold
@@ -34,17 +36,18 @@ def folding_problems(task: Task) -> list[str]:
         return ["people: is about people with several records; name the column that says who they are (person)"]
     if task.table.people is None and task.wishes is None:
         return []
-    if task.people.rows == "apart":
-        return ["people: rows='apart' is not there yet; leave it out"]
     if task.people.pseudonyms == "published":
         return ["people: pseudonyms='published' is not there yet; leave it out"]
     if not isinstance(anonymizer, Anonymizer):
         return [f"{what}: {anonymizer.name} counts records, not people; choose another anonymizer, such as mondrian"]
-    problems = []
-    if anonymizer.decides_regions:
+    problems: list[str] = []
+    if task.people.rows == "apart":
+        problems.extend(apart_problems(task))
+    elif anonymizer.decides_regions:
+        apart = ", or let rows lie apart (rows='apart')" if getattr(anonymizer, "people_apart", False) else ""
         problems.append(
             f"{what}: {anonymizer.name} decides with these options what classes publish, which need not cover all "
-            "records of a person; choose another anonymizer, such as mondrian"
+            f"records of a person; choose another anonymizer, such as mondrian{apart}"
         )
     if getattr(anonymizer, "blind", False):
         problems.append(f"{what}: blind cuts count records, not people; leave blind out")
@@ -64,7 +67,7 @@ class PeopleBehind:
     numbers : numpy.ndarray
         int32 (n,): the person of each record.
     wishes : numpy.ndarray or None
-        int64 (n,): the k that each record's person wishes for.
+        int64 (n,): the k that each record's person wishes for, in whichever record it stands.
     """
 
     numbers: NDArray[np.int32]
@@ -77,7 +80,9 @@ class PeopleBehind:
         alone = numbers is None or int(np.bincount(numbers).max()) == 1
         if alone and task.wishes is None:
             return None
-        return cls(np.arange(task.table.height, dtype=np.int32) if numbers is None else numbers, task.wishes)
+        numbers = np.arange(task.table.height, dtype=np.int32) if numbers is None else numbers
+        wishes = task.wishes
+        return cls(numbers, None if wishes is None else largest_of(numbers, int(numbers.max()) + 1, wishes)[numbers])
 
 
 def uniform_problem(problem: Problem, most: int) -> Problem:
@@ -106,6 +111,8 @@ def solution_for_people(problem: Problem, people: PeopleBehind, task: Task, solv
         When there is no solution, or none whose suppressed people have few enough records.
     """
     folded = fold(_looked_at(problem), people.numbers, _carried(problem.table, task.table), people.wishes)
+    if task.people.rows == "apart":
+        return solution_apart(problem, people, folded.person_of, task, solve)
     allowed = math.floor(task.policy.suppression_limit * folded.table.height + 1e-9)
     within = replace(problem, table=folded.table, suppression_limit=allowed)
     found = solve(within)

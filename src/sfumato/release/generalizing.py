@@ -23,6 +23,7 @@ from sfumato.published.checks.recount import verified
 from sfumato.randomness import permutation
 from sfumato.recoding import Recoding, recode_as_published
 from sfumato.recoding.notation import STAR
+from sfumato.release.apart import all_records_note
 from sfumato.release.audit import Audit
 from sfumato.release.describing import describe
 from sfumato.release.folding import PROMISED, PeopleBehind, solution_for_people, uniform_problem
@@ -43,7 +44,7 @@ def generalized_release(task: Task, anonymizer: Anonymizer) -> Release:
     task.step("encoding", 1)
     encoded = task.encoded()
     problem = problem_of(task, anonymizer, encoded)
-    people, wishes, behind = task.table.people, task.wishes, PeopleBehind.of(task)
+    people, behind = task.table.people, PeopleBehind.of(task)
     partition = _solved_for(behind, problem, task, anonymizer)
     task.step("recoding", 3)
     beside = worth_starting(problem.threads, encoded.height)
@@ -53,8 +54,8 @@ def generalized_release(task: Task, anonymizer: Anonymizer) -> Release:
         beside,
     )
     published = task.engine.write(generalized, task.table, order, threads=problem.threads)
-    if wishes is not None:
-        published = _with_promises(published, _as_read(generalized), wishes, order)
+    if behind is not None and behind.wishes is not None:
+        published = _with_promises(published, _as_read(generalized), behind.wishes, order)
     task.step("verifying", 4)
     verification, losses = both(
         lambda: verified(published, task.table, task.models, None if people is None else people[order]),
@@ -64,6 +65,8 @@ def generalized_release(task: Task, anonymizer: Anonymizer) -> Release:
     task.step("measuring", 5)
     report = _report(generalized, losses, verification, task)
     notes = (*partition.notes, *repeated_notes(task.table, partition, smallest_allowed(task.models)))
+    if behind is not None and task.people.rows == "apart":
+        notes += (all_records_note(partition.class_of, behind.numbers, smallest_allowed(task.models)),)
     if behind is not None:
         notes += _wish_notes(behind, problem, task, anonymizer)
     report = replace(report, notes=notes, lower_bound=_least_loss(task, problem) if task.bound else None)

@@ -129,6 +129,26 @@ class PeopleOfTable:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
+class PeopleApart:
+    """Who the records of a table are about, where those of a person may lie in different classes.
+
+    Attributes
+    ----------
+    numbers : numpy.ndarray
+        int32 (n,), from 0: the person of each record.
+    wishes : numpy.ndarray or None
+        int64 (n,): the k that each record's person wishes for, the same for all of a person's. None: nobody wishes.
+    """
+
+    numbers: NDArray[np.int32]
+    wishes: NDArray[np.int64] | None = None
+
+    def take(self, rows: NDArray[np.integer]) -> PeopleApart:
+        """Return who some of the records are about, in that order."""
+        return PeopleApart(self.numbers[rows], None if self.wishes is None else self.wishes[rows])
+
+
+@dataclass(frozen=True, eq=False, repr=False)
 class EncodedTable:
     """Integer view of a table: all that anonymizers see.
 
@@ -146,6 +166,8 @@ class EncodedTable:
         Same kinds of dtype, (n, s), row-major.
     people : PeopleOfTable or None
         Where records are people: `sensitive_codes` are then numbers of sets of codes. None: one code each.
+    apart : PeopleApart or None
+        Where classes are judged by their people, whose records may lie in several of them.
     """
 
     attributes: tuple[EncodedAttribute, ...]
@@ -153,6 +175,7 @@ class EncodedTable:
     sensitive: tuple[EncodedAttribute, ...]
     sensitive_codes: NDArray[np.unsignedinteger]
     people: PeopleOfTable | None = None
+    apart: PeopleApart | None = None
 
     @property
     def height(self) -> int:
@@ -167,7 +190,9 @@ class EncodedTable:
     def take(self, rows: NDArray[np.integer]) -> EncodedTable:
         """Return the table of some records, in that order."""
         people = self.people and self.people.take(rows)
-        return replace(self, codes=self.codes[rows], sensitive_codes=self.sensitive_codes[rows], people=people)
+        apart = self.apart and self.apart.take(rows)
+        codes, sensitive_codes = self.codes[rows], self.sensitive_codes[rows]
+        return replace(self, codes=codes, sensitive_codes=sensitive_codes, people=people, apart=apart)
 
 
 def encode(table: Table, *, order: Order = "frequency") -> EncodedTable:

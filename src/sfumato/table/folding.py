@@ -158,7 +158,7 @@ def _sets(
 ) -> tuple[tuple[ValueSets, ...], NDArray[np.unsignedinteger]]:
     """Return the sets of sensitive values that people have, and the number of each person's set, unsigned (p, s)."""
     count = int(owner[-1]) + 1
-    found = [_numbered_sets(table.sensitive_codes[order, place], owner, count) for place in range(len(table.sensitive))]
+    found = [numbered_sets(table.sensitive_codes[order, place], owner, count) for place in range(len(table.sensitive))]
     largest = max((len(sets.starts) for sets, _ in found), default=0)
     numbers = np.empty((count, len(found)), dtype=np.min_scalar_type(largest))
     for place, (_, set_of) in enumerate(found):
@@ -166,8 +166,8 @@ def _sets(
     return tuple(sets for sets, _ in found), numbers
 
 
-def _numbered_sets(
-    codes: NDArray[np.unsignedinteger], owner: NDArray[np.int64], count: int
+def numbered_sets(
+    codes: NDArray[np.integer], owner: NDArray[np.int64], count: int
 ) -> tuple[ValueSets, NDArray[np.int64]]:
     """Give sets of codes numbers that depend on their codes alone, value after value as in a tree of prefixes."""
     width = int(codes.max()) + 1

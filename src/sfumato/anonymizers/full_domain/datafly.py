@@ -60,6 +60,7 @@ class Datafly(Checked):
 
     name: ClassVar[str] = "datafly"
     decides_regions: ClassVar[bool] = True
+    people_apart: ClassVar[bool] = True
     order_free: ClassVar[bool] = True
 
     allowance: Allowance = "limit"

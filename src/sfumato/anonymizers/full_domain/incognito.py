@@ -71,6 +71,7 @@ class Incognito(Checked):
 
     name: ClassVar[str] = "incognito"
     decides_regions: ClassVar[bool] = True
+    people_apart: ClassVar[bool] = True
     order_free: ClassVar[bool] = True
 
     selection: Selection = "height"

@@ -96,6 +96,7 @@ class Optimal(Checked):
 
     name: ClassVar[str] = "optimal"
     decides_regions: ClassVar[bool] = True
+    people_apart: ClassVar[bool] = True
     order_free: ClassVar[bool] = True
 
     objective: ObjectiveName = "loss"

@@ -67,6 +67,7 @@ class Samarati(Checked):
 
     name: ClassVar[str] = "samarati"
     decides_regions: ClassVar[bool] = True
+    people_apart: ClassVar[bool] = True
     order_free: ClassVar[bool] = True
 
     selection: Selection = "relative"

@@ -22,6 +22,7 @@ from sfumato.kernels.mondrian.cuts import Options
 from sfumato.kernels.mondrian.mondrian import partition_range
 from sfumato.kernels.mondrian.ranges import NOT_KEPT
 from sfumato.kernels.space import Space
+from sfumato.models.apart import among
 from sfumato.options import Checked
 from sfumato.parallel import thread_pool
 from sfumato.randomness import permutation
@@ -35,6 +36,8 @@ Extent = Literal["tight", "region"]
 
 UNLIMITED = 2**62
 SMALLEST_TASK = 16_000
+APART_TASK = 2_000
+"""Records from which on people are numbered anew, so that a cut does not cost what the people of the table would."""
 TASKS = 32
 
 
@@ -101,6 +104,7 @@ class Mondrian(Checked):
     """
 
     name: ClassVar[str] = "mondrian"
+    people_apart: ClassVar[bool] = True
 
     mode: Mode = "strict"
     split_rule: SplitRule = "median+fallback"
@@ -207,30 +211,33 @@ def _partition(
 ) -> NDArray[np.bool_]:
     """Run the kernel over ranges in a thread pool; which ranges there are depends on the table alone."""
     starts = np.zeros(records.height, dtype=np.bool_)
-    task = max(SMALLEST_TASK, records.height // TASKS)
+    task = APART_TASK if rules.apart >= 0 else max(SMALLEST_TASK, records.height // TASKS)
+    counted = slice(len(space.kinds), len(space.kinds) + len(rules.offsets) - 1)
 
-    def run(low: int, high: int, region: NDArray[np.float64]) -> tuple[int, Any, Any]:
+    def run(low: int, high: int, region: NDArray[np.float64], rules: Any) -> tuple[int, Any, Any, Any]:
         most_cuts = UNLIMITED if high - low <= task else 1
+        if rules.apart >= 0:
+            rules, records.codes[low:high, counted] = among(rules, records.codes[low:high, counted])
         left, regions = partition_range(records.laid, low, high, region, most_cuts, space, rules, options, starts, made)
-        return (0 if len(left) else high - low), left, regions
+        return (0 if len(left) else high - low), left, regions, rules
 
     region = _region(problem.table, space)
     if records.height <= task:
         # A single range gains nothing from a thread of its own.
-        run(0, records.height, region)
+        run(0, records.height, region, rules)
         problem.progress("partitioning", records.height, records.height)
         return starts
     done = 0
     with thread_pool(problem.threads) as pool:
-        pending: set[Future[tuple[int, Any, Any]]] = {pool.submit(run, 0, records.height, region)}
+        pending: set[Future[tuple[int, Any, Any, Any]]] = {pool.submit(run, 0, records.height, region, rules)}
         while pending:
             finished, pending = wait(pending, return_when=FIRST_COMPLETED)
             for future in finished:
-                settled, left, regions = future.result()
+                settled, left, regions, among_them = future.result()
                 done += settled
                 for index, (low, high) in enumerate(left):
                     box = regions[index] if options.regions else region
-                    pending.add(pool.submit(run, int(low), int(high), box))
+                    pending.add(pool.submit(run, int(low), int(high), box, among_them))
             problem.progress("partitioning", done, records.height)
     return starts
 

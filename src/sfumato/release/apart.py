@@ -1,0 +1,167 @@
+"""A solution in which the records of a person may lie in different classes, each of which is judged by its people."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.anonymizers.protocol import Problem
+from sfumato.classes.all_records import people_left
+from sfumato.classes.partition import Partition
+from sfumato.errors import UnsatisfiableError
+from sfumato.models.compiled import rules_of
+from sfumato.models.protocol import PrivacyModel
+from sfumato.models.rule_traits import TRAITS
+from sfumato.numbers import counted
+from sfumato.release.withdrawal import PeoplesLimit, withdrawn
+from sfumato.table.encoding import PeopleApart
+
+if TYPE_CHECKING:
+    from sfumato.release.folding import PeopleBehind
+    from sfumato.release.task import Task
+
+Solve = Callable[[Problem], Partition]
+
+
+def apart_problems(task: Task) -> Iterator[str]:
+    """Name what cannot be done where the records of a person may lie in different classes."""
+    anonymizer = task.anonymizer
+    if not getattr(anonymizer, "people_apart", False):
+        yield (
+            f"rows='apart': {anonymizer.name} cannot judge classes by people whose records lie in several; choose "
+            "mondrian, optimal, datafly, incognito or samarati, or leave rows together"
+        )
+        return
+    if task.policy.refine:
+        yield "rows='apart': refine counts records, not people; leave it out, or leave rows together"
+    merging = anonymizer.name != "mondrian"
+    for model in task.models:
+        traits = [TRAITS[rule.code] for rule in model.rules(tuple(task.table.schema.sensitive))]
+        if any(trait.relative for trait in traits):
+            yield _not_with(model, "it compares with the whole table, in which nobody can recount these people")
+        elif merging and not all(trait.apart for trait in traits):
+            yield _not_with(
+                model, f"classes that have people in common may break it together, which {anonymizer.name} does not try"
+            )
+
+
+def _not_with(model: PrivacyModel, why: str) -> str:
+    return f"rows='apart': {model.name} does not go with it: {why}; leave the model out, or leave rows together"
+
+
+def solution_apart(
+    problem: Problem, people: PeopleBehind, numbers: NDArray[np.int32], task: Task, solve: Solve
+) -> Partition:
+    """Solve a problem so that every class is judged by its people, whose other records may lie in other classes.
+
+    Parameters
+    ----------
+    problem
+        Of the records.
+    people
+        Who they are about.
+    numbers
+        int32 (n,): the same people, numbered by what their records hold.
+    task
+        What is asked for.
+    solve
+        What solves a problem whose classes are judged by people.
+
+    Raises
+    ------
+    UnsatisfiableError
+        When there is no solution, or none whose suppressed people have few enough records.
+
+    Notes
+    -----
+    Anonymizers suppress records; whoever has one suppressed is then left out whole. Where these are too many, they may
+    suppress half as many, a quarter, and none.
+    """
+    among = replace(problem, table=replace(problem.table, apart=PeopleApart(numbers, people.wishes)))
+    limit = all_records_limit(task, people)
+    kept = _few_enough_records(among, numbers)
+    refused: UnsatisfiableError | None = None
+    room = problem.suppression_limit - int(np.count_nonzero(~kept))
+    for allowed in dict.fromkeys((room, room // 2, room // 4, 0)):
+        try:
+            found = _solved_among(replace(among, suppression_limit=allowed), kept, solve)
+            return withdrawn(problem, found, people, limit, task)
+        except UnsatisfiableError as error:
+            refused = refused or error
+    assert refused is not None
+    raise refused
+
+
+def all_records_limit(task: Task, people: PeopleBehind) -> PeoplesLimit:
+    """Return the limit on how many people are left to somebody who knows all records of one; of 1 where none is set."""
+    least = task.people.all_records_k or 1
+
+    def below(class_of: NDArray[np.int32]) -> NDArray[np.bool_]:
+        if least == 1:
+            return np.zeros(len(class_of), dtype=np.bool_)
+        found: NDArray[np.bool_] = (people_left(class_of, people.numbers) < least) & (class_of >= 0)
+        return found
+
+    promise = "every person with a suppressed record is left out whole"
+    if least > 1:
+        promise = f"{counted(least, 'person')} are left to whoever knows all records of somebody"
+    return PeoplesLimit(promise, below, "lower the models' parameters, or let rows lie together")
+
+
+def all_records_note(class_of: NDArray[np.int32], numbers: NDArray[np.int32], k: int) -> str:
+    """Say how many people are left to somebody who knows all records of a person.
+
+    Parameters
+    ----------
+    class_of
+        int32 (n,): class of each record, −1 where it is suppressed.
+    numbers
+        int32 (n,): its person.
+    k
+        The size that classes are promised to have.
+    """
+    published, first = np.unique(np.where(class_of >= 0, numbers, np.int32(-1)), return_index=True)
+    persons = first[published >= 0]
+    left = people_left(class_of, numbers)
+    # Somebody may have a first record that is suppressed, but nobody is suppressed in part.
+    own = left[persons]
+    fewer = int(np.count_nonzero(own < k))
+    return (
+        "Records of a person may lie in different classes. Whoever knows all records of somebody is left with "
+        f"{counted(int(own.min()), 'person')} at least (all-records k), {int(np.median(own)):,} for half of them; with "
+        f"fewer than {k:,} for {fewer:,} of {counted(len(own), 'person')}."
+    )
+
+
+def _few_enough_records(problem: Problem, numbers: NDArray[np.int32]) -> NDArray[np.bool_]:
+    """Leave out the fewest people, those with most records, so that nobody has too many of all; bool (n,)."""
+    bounds = [rule.first for rule in rules_of(problem.models, problem.table) if TRAITS[rule.code].people]
+    records = np.bincount(numbers)
+    falling = np.argsort(-records, kind="stable")
+    rest = records.sum() - (np.cumsum(records[falling]) - records[falling])
+    small = records[falling] * max(bounds, default=1.0) <= rest
+    kept = np.ones(len(numbers), dtype=np.bool_)
+    gone = int(np.argmax(small)) if small.any() else 0
+    if rest[0] - rest[gone] > problem.suppression_limit:
+        gone = 0
+    kept[np.isin(numbers, falling[:gone])] = False
+    return kept
+
+
+def _solved_among(problem: Problem, kept: NDArray[np.bool_], solve: Solve) -> Partition:
+    """Solve for some of the records; the others are suppressed."""
+    if kept.all():
+        return solve(problem)
+    places = np.flatnonzero(kept)
+    found = solve(replace(problem, table=problem.table.take(places)))
+    class_of = np.full(len(kept), -1, dtype=np.int32)
+    class_of[places] = found.class_of
+    cover = None
+    if found.cover is not None:
+        cover = class_of.copy()
+        cover[places] = found.cover
+    return replace(found, class_of=class_of, cover=cover)
