@@ -50,9 +50,10 @@ def content_hash(codes: NDArray[np.unsignedinteger]) -> NDArray[np.uint64]:
 def canonical_order(encoded: EncodedTable, table: Table | None = None) -> NDArray[np.int64]:
     """Return the records in an order that depends only on what they hold; int64 (n,).
 
-    They are sorted by the hash of their quasi-identifying codes, then by that of their sensitive codes, then by the
-    codes, and finally by the insensitive columns. Records with equal quasi-identifying codes stand together. Records
-    that are equal in everything are interchangeable, and keep their order in the table.
+    They are sorted by the hash of their quasi-identifying codes, then by that of their sensitive codes, then by their
+    person where people are counted, then by the codes, and finally by the insensitive columns. Records with equal
+    quasi-identifying codes stand together. Records that are equal in everything are interchangeable, and keep their
+    order in the table.
 
     Parameters
     ----------
@@ -71,6 +72,11 @@ def canonical_order(encoded: EncodedTable, table: Table | None = None) -> NDArra
     if encoded.sensitive:
         rows = _sorted_inside(rows, content_hash(encoded.sensitive_codes))
         codes = np.concatenate([codes, encoded.sensitive_codes], axis=1)
+    if encoded.apart is not None:
+        # People are numbered by what their records hold.
+        people = encoded.apart.numbers.astype(np.uint32)[:, None]
+        rows = _sorted_inside(rows, content_hash(people))
+        codes = np.concatenate([codes, people], axis=1)
     rows = _settled(rows, codes)
     insensitive = [table.frame[name] for name in table.schema.insensitive] if table is not None else []
     return _settled_by_columns(rows, insensitive) if insensitive else rows.order
