@@ -36,8 +36,6 @@ def folding_problems(task: Task) -> list[str]:
         return []
     if task.people.rows == "apart":
         return ["people: rows='apart' is not there yet; leave it out"]
-    if task.people.pseudonyms == "published":
-        return ["people: pseudonyms='published' is not there yet; leave it out"]
     if not isinstance(anonymizer, Anonymizer):
         return [f"{what}: {anonymizer.name} counts records, not people; choose another anonymizer, such as mondrian"]
     problems = []
@@ -105,7 +103,7 @@ def solution_for_people(problem: Problem, people: PeopleBehind, task: Task, solv
     UnsatisfiableError
         When there is no solution, or none whose suppressed people have few enough records.
     """
-    folded = fold(_looked_at(problem), people.numbers, _carried(problem.table, task.table), people.wishes)
+    folded = fold(_looked_at(problem), people.numbers, carried(problem.table, task.table), people.wishes)
     allowed = math.floor(task.policy.suppression_limit * folded.table.height + 1e-9)
     within = replace(problem, table=folded.table, suppression_limit=allowed)
     found = solve(within)
@@ -143,7 +141,7 @@ def _unfolded(partition: Partition, folded: FoldedTable) -> Partition:
     return replace(partition, class_of=partition.class_of[folded.person_of], cover=cover)
 
 
-def _carried(encoded: EncodedTable, table: Table) -> NDArray[np.uint64]:
+def carried(encoded: EncodedTable, table: Table) -> NDArray[np.uint64]:
     """Return a hash of what records hold beside their quasi-identifying codes; uint64 (n,).
 
     Sensitive values that no model looks at are among it, or people who differ in nothing else would stand in the order

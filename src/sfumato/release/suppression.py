@@ -57,14 +57,14 @@ def settle_suppression(partition: Partition, problem: Problem, recoding: Recodin
             f"limit allows {problem.suppression_limit}; raise the suppression limit or lower the models' parameters"
         )
     sizes = partition.sizes
-    order = _smallest_first(partition, sizes, problem.table.codes)
+    order = smallest_first(partition, sizes, problem.table.codes)
     affordable = int(np.searchsorted(np.cumsum(sizes[order]), problem.suppression_limit - suppressed, side="right"))
 
     def settled(added: int) -> Partition | None:
         candidate = _suppress(partition, order[:added]) if added else partition
         return candidate if _may_be_published(candidate, problem, recoding) else None
 
-    found = _fewest(settled, affordable)
+    found = fewest_added(settled, affordable)
     if found is None:
         raise UnsatisfiableError(
             f"suppression: {suppressed} of {partition.height} {problem.table.unit} have to be suppressed, but as they "
@@ -74,7 +74,7 @@ def settle_suppression(partition: Partition, problem: Problem, recoding: Recodin
     return found
 
 
-def _smallest_first(
+def smallest_first(
     partition: Partition, sizes: NDArray[np.int64], codes: NDArray[np.unsignedinteger]
 ) -> NDArray[np.int64]:
     """Order the classes by size, those of one size by their values: class numbers may follow the input's order."""
@@ -83,7 +83,7 @@ def _smallest_first(
     return order
 
 
-def _fewest(settled: Callable[[int], Partition | None], most: int) -> Partition | None:
+def fewest_added(settled: Callable[[int], Partition | None], most: int) -> Partition | None:
     """Find the fewest classes to add, by doubling and then halving; exact where adding never breaks what holds."""
     failing, passing = -1, 0
     while (found := settled(passing)) is None:

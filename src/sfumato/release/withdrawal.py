@@ -1,0 +1,208 @@
+"""Withdrawing people from a solution: who is below a limit is left out whole, until nobody is.
+
+Who goes may take somebody else below the limit, or break a model of the class that is left; so people are looked at
+again and again. Nobody ever comes back, which is why it ends.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.anonymizers.protocol import Problem
+from sfumato.classes.partition import Partition
+from sfumato.classes.people import counted_people, largest_of
+from sfumato.errors import UnsatisfiableError
+from sfumato.models.says import smallest_allowed
+from sfumato.numbers import counted
+from sfumato.release.suppression import fewest_added, smallest_first
+
+if TYPE_CHECKING:
+    from sfumato.release.folding import PeopleBehind
+    from sfumato.release.task import Task
+
+Below = Callable[[NDArray[np.int32]], NDArray[np.bool_]]
+"""From the class of each record, int32 (n,), −1 where it is suppressed, to whether its person is below a limit."""
+
+
+@dataclass(frozen=True)
+class PeoplesLimit:
+    """A limit that people can be below.
+
+    Attributes
+    ----------
+    promise : str
+        What it asks for, in words that finish "so that ...".
+    below : callable
+    instead : str
+        What could be changed instead, in words that finish "or ...".
+    """
+
+    promise: str
+    below: Below
+    instead: str
+
+
+def withdrawn(
+    problem: Problem, partition: Partition, people: PeopleBehind, limit: PeoplesLimit, task: Task
+) -> Partition:
+    """Suppress everybody who is below a limit, with all of their records, until nobody is and every model holds.
+
+    Where the suppressed records are published as ``*``, or have to be as many as a class, whole classes go as well,
+    smallest first, until they may stand like that: the people among the stars are within the limit, too.
+
+    Parameters
+    ----------
+    problem
+        Of the records: models, and the records that may be suppressed.
+    partition
+        A solution of it; its suppressed records carry −1.
+    people
+        Who the records are about.
+    limit
+        What is asked for. Leaving people out must not lift anybody else above it.
+    task
+        Says whether suppressed records are removed or published as ``*``, and which share of the people may be.
+
+    Returns
+    -------
+    Partition
+        With the same classes where nobody is below.
+
+    Raises
+    ------
+    UnsatisfiableError
+        Counting the people who would have to go, and those who may.
+
+    Notes
+    -----
+    *Guarantee.* In the solution that is returned nobody is below the limit, and every model holds in every class, stars
+    among them, counted over people.
+
+    *Cost.* That of judging all classes, for each round; people go in rounds, and few rounds find anybody.
+    """
+    share = task.policy.suppression_limit
+    allowed = math.floor(share * (int(people.numbers.max()) + 1) + 1e-9)
+    withdrawal = _Withdrawal(problem, partition, people, limit, allowed, task.recoding.suppressed == "star")
+    least = withdrawal.without(withdrawal.gone)
+    if found := _settled(withdrawal, least):
+        return found
+    raise UnsatisfiableError(withdrawal.refusal(least))
+
+
+def _settled(withdrawal: _Withdrawal, least: NDArray[np.bool_]) -> Partition | None:
+    """Withdraw these people, and the fewest whole classes besides; None where that are too many."""
+    if not withdrawal.is_affordable(least):
+        return None
+    partition = withdrawal.solution(least)
+    if not partition.count:
+        return None
+    order = smallest_first(partition, partition.sizes, withdrawal.problem.table.codes)
+    room = withdrawal.problem.suppression_limit - partition.suppressed
+    most = int(np.searchsorted(np.cumsum(partition.sizes[order]), room, side="right"))
+
+    def settled(added: int) -> Partition | None:
+        gone = withdrawal.without(least | withdrawal.people_in(partition, order[:added])) if added else least
+        return withdrawal.solution(gone) if withdrawal.is_allowed(gone) else None
+
+    return fewest_added(settled, most)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class _Withdrawal:
+    """What :func:`withdrawn` is asked for. A set of people is bool (p,), by their numbers."""
+
+    problem: Problem
+    partition: Partition
+    people: PeopleBehind
+    limit: PeoplesLimit
+    allowed: int
+    starred: bool
+
+    @property
+    def gone(self) -> NDArray[np.bool_]:
+        """Those who are suppressed to begin with."""
+        return self._of(self.partition.class_of < 0)
+
+    def without(self, gone: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        """Return those people, and all who must go once they are gone; of the stars nothing is asked yet."""
+        while True:
+            partition = self.solution(gone)
+            failing = self.limit.below(partition.class_of) | self._in_breaking(partition, stars=False)
+            failing &= partition.class_of >= 0
+            if not failing.any():
+                return gone
+            gone = gone | self._of(failing)
+
+    def people_in(self, partition: Partition, classes: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Return the people who have a record in one of these classes."""
+        return self._of(np.isin(partition.class_of, classes))
+
+    def is_affordable(self, gone: NDArray[np.bool_]) -> bool:
+        """Tell whether the limit of suppression allows that many people and records."""
+        records, people = int(gone[self.people.numbers].sum()), int(gone.sum())
+        return records <= self.problem.suppression_limit and people <= self.allowed
+
+    def is_allowed(self, gone: NDArray[np.bool_]) -> bool:
+        """Tell whether those people may stand in a release as the recoding says, and somebody beside them."""
+        partition = self.solution(gone)
+        if not partition.count or not self.is_affordable(gone):
+            return False
+        if not gone.any():
+            return True
+        if not self.starred:
+            return int(gone.sum()) >= smallest_allowed(self.problem.models)
+        # Stars are one class beside the others, which comes first.
+        return not (self.limit.below(partition.class_of + np.int32(1)) | self._in_breaking(partition, stars=True)).any()
+
+    def solution(self, gone: NDArray[np.bool_]) -> Partition:
+        """Return the solution without those people; classes that nobody is left in are no longer there."""
+        out = gone[self.people.numbers]
+        left = np.bincount(self.partition.class_of[~out], minlength=self.partition.count) > 0
+        number = np.append(np.where(left, np.cumsum(left) - 1, -1), -1).astype(np.int32)
+        cover = self.partition.cover
+        newly = out & (self.partition.class_of >= 0)
+        return replace(
+            self.partition,
+            class_of=np.where(out, np.int32(-1), number[self.partition.class_of]),
+            count=int(left.sum()),
+            cover=None if cover is None else np.where(newly, np.int32(-1), number[cover]),
+        )
+
+    def refusal(self, least: NDArray[np.bool_]) -> str:
+        """Say how many would have to go, and how many may."""
+        gone, records = int(least.sum()), int(least[self.people.numbers].sum())
+        may = f"the limit allows {counted(self.allowed, 'person')} with {self.problem.suppression_limit:,}"
+        if self.is_affordable(least):
+            may = f"that few may not be published as {'*' if self.starred else 'left out'!r}, and {may}"
+        return (
+            f"people: {counted(gone, 'person')} with {counted(records, 'record')} would have to be suppressed so that "
+            f"{self.limit.promise}; {may}; raise the suppression limit, or {self.limit.instead}"
+        )
+
+    def _of(self, records: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        numbers = self.people.numbers
+        return np.bincount(numbers[records], minlength=int(numbers.max()) + 1) > 0
+
+    def _in_breaking(self, partition: Partition, *, stars: bool) -> NDArray[np.bool_]:
+        """Tell which records lie in classes that break a model; with `stars`, those of suppressed people as well."""
+        shown = self.starred and bool((partition.class_of < 0).any())
+        class_of, count = partition.class_of + np.int32(shown), partition.count + shown
+        if not count:
+            return np.zeros(len(class_of), dtype=np.bool_)
+        table = self.problem.table
+        statistics = counted_people(class_of, count, self.people.numbers, table.sensitive_codes, table.sensitive)
+        if self.people.wishes is not None:
+            statistics = replace(statistics, wished=largest_of(class_of, count, self.people.wishes))
+        holds = np.ones(count + 1, dtype=np.bool_)
+        for model in self.problem.models:
+            holds[:count] &= model.holds(statistics)
+        if shown and not stars:
+            holds[0] = True
+        failing: NDArray[np.bool_] = ~holds[class_of]
+        return failing
