@@ -177,9 +177,11 @@ class _Withdrawal:
     def refusal(self, least: NDArray[np.bool_]) -> str:
         """Say how many would have to go, and how many may."""
         gone, records = int(least.sum()), int(least[self.people.numbers].sum())
-        may = f"the limit allows {counted(self.allowed, 'person')} with {self.problem.suppression_limit:,}"
+        records_allowed = counted(self.problem.suppression_limit, "record")
+        may = f"the limit allows {counted(self.allowed, 'person')} with {records_allowed}"
         if self.is_affordable(least):
-            may = f"that few may not be published as {'*' if self.starred else 'left out'!r}, and {may}"
+            beside = "be published as '*'" if self.starred else "be left out"
+            may = f"they alone may not {beside}, nor with whole classes beside them, as {may}"
         return (
             f"people: {counted(gone, 'person')} with {counted(records, 'record')} would have to be suppressed so that "
             f"{self.limit.promise}; {may}; raise the suppression limit, or {self.limit.instead}"
