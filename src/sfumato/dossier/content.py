@@ -192,6 +192,8 @@ def _column(name: str, role: str, attribute: Any) -> dict[str, Any]:
 def _promises(subject: ReportedRelease) -> list[dict[str, Any]]:
     models = list(subject.description.models)
     known = {str(model.get("name")): promise_in_words(model) for model in models}
+    if isinstance(subject.published, PublishedTable) and subject.published.pseudonyms is not None:
+        known["fingerprints"] = subject.published.pseudonyms.sentence()
     return [
         {
             "promise": check.promise,

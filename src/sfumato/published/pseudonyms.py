@@ -32,6 +32,14 @@ class Pseudonyms:
     known_values: int = 1
     fingerprint_k: int | None = None
 
+    def sentence(self) -> str:
+        """Say what is promised of values, if anything is."""
+        if self.fingerprint_k is None:
+            return ""
+        values = "every value" if self.known_values == 1 else f"any {self.known_values} values"
+        verb = "is" if self.known_values == 1 else "are"
+        return f"{values} of one attribute that somebody has {verb} had by {self.fingerprint_k:,} people of the class"
+
     def to_dict(self) -> dict[str, Any]:
         """Return plain values, for ``release.json``."""
         promise = {} if self.fingerprint_k is None else {"fingerprint_k": self.fingerprint_k}

@@ -65,11 +65,8 @@ def _limit(problem: Problem, numbers: NDArray[np.int32], people: People, least: 
             failing |= found.records_below(least)
         return failing
 
-    return PeoplesLimit(
-        f"any {counted(known, 'value')} that somebody has of one attribute are had by {least:,} people of the class",
-        below,
-        "lower fingerprint_k or known_values, or ask for larger classes",
-    )
+    promise = Pseudonyms(PERSON, known, least).sentence()
+    return PeoplesLimit(promise, below, "lower fingerprint_k or known_values, or ask for larger classes")
 
 
 def with_pseudonyms(
