@@ -75,7 +75,7 @@ def test_just_those_go_who_must(rows, known, least, k, limit):
     gone_records = sum(person in must for person in people)
     fits = len(must) <= may[0] and gone_records <= may[1] and len(must) < len(set(people))
     try:
-        found = within_fingerprint_limit(partition, problem, task)
+        found = within_fingerprint_limit(partition, problem, PeopleBehind.of(task), task)
     except sf.UnsatisfiableError:
         assert not fits or 0 < len(must) < k
         return
@@ -93,7 +93,7 @@ def test_stars_are_a_class_like_the_others(rows, known, least, k, limit):
     task = task_of(rows, limit, [sf.KAnonymity(k, shares=False)], published(known, least), "star")
     problem, partition = problem_of(task)
     try:
-        found = within_fingerprint_limit(partition, problem, task)
+        found = within_fingerprint_limit(partition, problem, PeopleBehind.of(task), task)
     except sf.UnsatisfiableError:
         return
     shown = [np.flatnonzero(found.class_of == place).tolist() for place in range(-1, found.count)]
@@ -110,7 +110,7 @@ def test_a_class_that_is_left_with_too_few_goes_as_well():
     rows += [(1, person, 0, 0) for person in range(4)]
     task = task_of(rows, 0.5, [sf.KAnonymity(3)], published(1, 2), "remove")
     problem, partition = problem_of(task)
-    found = within_fingerprint_limit(partition, problem, task)
+    found = within_fingerprint_limit(partition, problem, PeopleBehind.of(task), task)
     assert found.class_of.tolist() == [-1] * 4 + [0] * 4
 
 
@@ -155,8 +155,9 @@ def test_any_limit_of_people_will_do():
 def test_the_refusal_counts_and_shows_no_value():
     rows = [(0, person, person, 0) for person in range(6)]
     task = task_of(rows, 0.2, [sf.KAnonymity(2)], published(1, 2), "remove")
+    problem, partition = problem_of(task)
     with pytest.raises(sf.UnsatisfiableError) as no:
-        within_fingerprint_limit(*reversed(problem_of(task)), task)  # type: ignore[arg-type]
+        within_fingerprint_limit(partition, problem, PeopleBehind.of(task), task)
     told = str(no.value)
     assert "6 people with 6 records would have to be suppressed" in told
     assert "the limit allows 1 person with 1 record" in told

@@ -45,7 +45,8 @@ def generalized_release(task: Task, anonymizer: Anonymizer) -> Release:
     encoded = task.encoded()
     problem = problem_of(task, anonymizer, encoded)
     people, wishes, behind = task.table.people, task.wishes, PeopleBehind.of(task)
-    partition = within_fingerprint_limit(_solved_for(behind, problem, task, anonymizer), problem, task)
+    partition = _solved_for(behind, problem, task, anonymizer)
+    partition = within_fingerprint_limit(partition, problem, behind, task)
     task.step("recoding", 3)
     beside = worth_starting(problem.threads, encoded.height)
     generalized, order = both(

@@ -36,8 +36,20 @@ def pseudonym_problems(task: Task) -> Iterator[str]:
         yield "people: fingerprint_k is about sensitive values, and no column is sensitive; leave it out"
 
 
-def within_fingerprint_limit(partition: Partition, problem: Problem, task: Task) -> Partition:
+def within_fingerprint_limit(
+    partition: Partition, problem: Problem, behind: PeopleBehind | None, task: Task
+) -> Partition:
     """Suppress people until every class has enough people who have the values that somebody in it has.
+
+    Parameters
+    ----------
+    partition
+        A solution of the problem.
+    problem
+        Of the records.
+    behind
+        Who they are about; None where every record is a person of its own, and nobody wishes anything.
+    task
 
     Raises
     ------
@@ -50,7 +62,7 @@ def within_fingerprint_limit(partition: Partition, problem: Problem, task: Task)
     if people.fingerprint_k is None or numbers is None:
         return partition
     limit = _limit(problem, numbers, people, people.fingerprint_k)
-    return withdrawn(problem, partition, PeopleBehind(numbers, task.wishes), limit, task)
+    return withdrawn(problem, partition, behind or PeopleBehind(numbers, None), limit, task)
 
 
 def _limit(problem: Problem, numbers: NDArray[np.int32], people: People, least: int) -> PeoplesLimit:

@@ -64,9 +64,7 @@ class Task:
     def __post_init__(self) -> None:
         """Check everything that can be told without looking into the table."""
         limit, rounds = self.policy.suppression_limit, self.policy.refine or 0
-        problems = setting_problems(
-            self.models, self.anonymizer, self.recoding, limit, rounds, self.people
-        )
+        problems = setting_problems(self.models, self.anonymizer, self.recoding, limit, rounds, self.people)
         raise_all(PolicyError, [*table_problems(self.table), *problems, *seed_problems(self.seed)])
 
     @cached_property

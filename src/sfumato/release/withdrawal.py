@@ -130,7 +130,7 @@ class _Withdrawal:
         return self._of(self.partition.class_of < 0)
 
     def without(self, gone: NDArray[np.bool_]) -> NDArray[np.bool_]:
-        """Return those people, and all who must go once they are gone; of the stars nothing is asked yet."""
+        """Return those people, and all who must go once they are gone, before anything is said of the stars."""
         while True:
             partition = self.solution(gone)
             failing = self.limit.below(partition.class_of) | self._in_breaking(partition, stars=False)
@@ -165,13 +165,15 @@ class _Withdrawal:
         out = gone[self.people.numbers]
         left = np.bincount(self.partition.class_of[~out], minlength=self.partition.count) > 0
         number = np.append(np.where(left, np.cumsum(left) - 1, -1), -1).astype(np.int32)
-        cover = self.partition.cover
-        newly = out & (self.partition.class_of >= 0)
+        cover, regions = self.partition.cover, self.partition.regions
         return replace(
             self.partition,
             class_of=np.where(out, np.int32(-1), number[self.partition.class_of]),
             count=int(left.sum()),
-            cover=None if cover is None else np.where(newly, np.int32(-1), number[cover]),
+            regions=None if regions is None else regions.take(np.flatnonzero(left)),
+            cover=None
+            if cover is None
+            else np.where(out & (self.partition.class_of >= 0), np.int32(-1), number[cover]),
         )
 
     def refusal(self, least: NDArray[np.bool_]) -> str:

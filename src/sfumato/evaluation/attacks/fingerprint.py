@@ -81,7 +81,7 @@ class Fingerprint(Checked):
     def _result(
         self, published: PublishedTable, name: str | None, known: int, found: Fingerprints | None
     ) -> AttackResult:
-        values = f"{counted(known, 'value')} of {'any sensitive attributes' if name is None else name}"
+        values = f"{counted(known, 'value')} of {'any sensitive attribute' if name is None else name}"
         which = "those that the fewest others of the class have" if self.choice == "worst" else "at random"
         least = promised_least(published, name, known)
         return AttackResult(
