@@ -144,3 +144,42 @@ def test_an_audit_file_without_people(table, tmp_path):
     assert code == 2
     assert "--audit: recounts people" in err
     assert not (tmp_path / "out").exists()
+
+
+def test_pseudonyms_are_published_and_recounted_by_everybody(table, tmp_path):
+    asked = ["--pseudonyms", "published", "--known-values", "2", "--fingerprint-k", "2", "--suppression", "0.9"]
+    policy, folder = tmp_path / "policy.toml", tmp_path / "out"
+    code, out, err = run("anonymize", table, *ROLES, *asked, "--out", folder, "--save-policy", policy)
+    assert code == 0
+    assert "recounted from the published table\n" in out
+    assert "Fingerprints (" in out
+    assert "audit" not in err
+    assert {path.name for path in tmp_path.iterdir()} == {"stays.csv", "out", "policy.toml"}
+    code, out, _ = run("verify", folder)
+    assert code == 0
+    assert "holds: fingerprints (fingerprint_k=2, known_values=2)" in out
+    code, out, _ = run("verify", folder, "--json")
+    assert json.loads(out)["people"]["smallest_class"] >= 3
+    code, out, _ = run("anonymize", table, "--policy", policy, "--out", tmp_path / "again", "--json")
+    assert code == 0
+    assert {each["fingerprint_k"] for each in json.loads(out)["fingerprints"]} == {2}
+    code, out, _ = run("attack", folder, "--original", table, "--attack", "fingerprint", "--set", "fingerprint.known=1")
+    assert code == 0
+    assert "everybody's class, and 1 value of ill" in out
+
+
+@pytest.mark.parametrize(
+    ("changed", "code", "words"),
+    [
+        (["--pseudonyms", "published", "--audit", "a.json"], 2, "--audit: the release itself says who is who"),
+        (["--pseudonyms", "published", "--fingerprint-k", "20"], 1, "would have to be suppressed"),
+        (["--pseudonyms", "published", "--fingerprint-k", "0"], 2, "--fingerprint-k"),
+        (["--pseudonyms", "published", "--known-values", "4"], 2, "--known-values"),
+        (["--pseudonyms", "everywhere"], 2, "--pseudonyms"),
+        (["--fingerprint-k", "2"], 2, "pseudonyms='published' alone"),
+    ],
+)
+def test_mistakes_about_pseudonyms_are_sentences(table, tmp_path, changed, code, words):
+    found, _, err = run("anonymize", table, *ROLES, *changed, "--out", tmp_path / "out")
+    assert (found, words in err) == (code, True), err
+    assert {path.name for path in tmp_path.iterdir()} == {"stays.csv"}

@@ -163,7 +163,10 @@ def anonymize(
     if out is not None:
         if meant.columns.person is None and audit is not None:
             raise PolicyError("--audit: recounts people; name the column that says who they are with --person")
-        if meant.columns.person is not None:
+        published = meant.to_people().pseudonyms == "published"
+        if published and audit is not None:
+            raise PolicyError("--audit: the release itself says who is who with --pseudonyms published; leave it out")
+        if meant.columns.person is not None and not published:
             _check_audit(audit, out, save_policy, overwrite=overwrite)
         release = _release(table, meant, seed, bound=bound, quiet=quiet or as_json)
         release.save(out, format=meant.output.format, overwrite=overwrite, audit=audit, formulas=formulas)

@@ -30,7 +30,7 @@ from sfumato.progress import Progress
 from sfumato.published import Published, PublishedTable
 from sfumato.published.checks.generalized import Verification
 from sfumato.release.description import Description, versions
-from sfumato.release.loss_report import Report, loss_figures
+from sfumato.release.loss_report import loss_figures
 from sfumato.release.policy_text import PublishedPolicy
 from sfumato.release.release import Release
 from sfumato.release.verify import verify
@@ -159,7 +159,12 @@ def _columns(subject: ReportedRelease) -> list[dict[str, Any]]:
         published = [name for frame in subject.published.tables.values() for name in frame.columns]
         sensitive = dict.fromkeys(subject.description.sensitive, "sensitive")
         quasi = dict.fromkeys(subject.description.structure.get("quasi_identifying", ()), "quasi-identifying")
-        roles = {name: {**quasi, **sensitive}.get(name, "insensitive") for name in dict.fromkeys(published)}
+        added = getattr(subject.published, "added", ())
+        roles = {
+            name: {**quasi, **sensitive}.get(name, "insensitive")
+            for name in dict.fromkeys(published)
+            if name not in added
+        }
         return [_column(name, role, None) for name, role in roles.items()]
     codes = encode(table)
     encoded = {attribute.name: attribute for attribute in (*codes.attributes, *codes.sensitive)}
@@ -187,6 +192,8 @@ def _column(name: str, role: str, attribute: Any) -> dict[str, Any]:
 def _promises(subject: ReportedRelease) -> list[dict[str, Any]]:
     models = list(subject.description.models)
     known = {str(model.get("name")): promise_in_words(model) for model in models}
+    if isinstance(subject.published, PublishedTable) and subject.published.pseudonyms is not None:
+        known["fingerprints"] = subject.published.pseudonyms.sentence()
     return [
         {
             "promise": check.promise,
@@ -219,10 +226,10 @@ def _people(subject: ReportedRelease) -> dict[str, Any]:
     """Return the risk of people who have several records; without figures where it is not known who is who."""
     if subject.description.people is None:
         return {}
-    made = subject.release.report if isinstance(subject.release, Release) else None
-    if not isinstance(made, Report):
+    found = subject.verification.people
+    if found is None:
         return {"people": {}}
-    return {"people": {"highest": made.highest_risk, "average": made.average_risk}}
+    return {"people": {"highest": found.largest_share, "average": subject.verification.classes / found.people}}
 
 
 def _risk_figures(report: RiskReport) -> dict[str, Any]:

@@ -10,6 +10,7 @@ import polars as pl
 
 from sfumato.errors import InputError, raise_all
 from sfumato.published.protocol import column_problems, structure_names
+from sfumato.published.pseudonyms import Pseudonyms
 
 
 @dataclass(frozen=True, eq=False)
@@ -24,6 +25,8 @@ class PublishedTable:
         Columns with these roles; every other column is insensitive.
     promised : str or None
         The column that says how many each class promises at least, where people wished for a k of their own.
+    pseudonyms : Pseudonyms or None
+        The column that says which rows of a class are of one person, where that is published.
     """
 
     kind: ClassVar[str] = "generalized-table"
@@ -40,14 +43,21 @@ class PublishedTable:
     quasi_identifying: tuple[str, ...]
     sensitive: tuple[str, ...]
     promised: str | None = None
+    pseudonyms: Pseudonyms | None = None
 
     def __post_init__(self) -> None:
         """Check that the table has the named columns, each in one role."""
-        named = (*self.quasi_identifying, *self.sensitive, *([] if self.promised is None else [self.promised]))
+        named = (*self.quasi_identifying, *self.sensitive, *self.added)
         problems = column_problems("generalized table", self.data, named, alone=False)
         if not self.quasi_identifying:
             problems.append("generalized table: names no quasi-identifying column")
         raise_all(InputError, problems)
+
+    @property
+    def added(self) -> tuple[str, ...]:
+        """Return the columns that are none of the original's."""
+        numbered = None if self.pseudonyms is None else self.pseudonyms.column
+        return tuple(name for name in (self.promised, numbered) if name is not None)
 
     @property
     def tables(self) -> dict[str, pl.DataFrame]:
@@ -57,8 +67,12 @@ class PublishedTable:
     @property
     def structure(self) -> dict[str, Any]:
         """Return the roles of the columns."""
-        roles = {"quasi_identifying": list(self.quasi_identifying), "sensitive": list(self.sensitive)}
-        return roles if self.promised is None else {**roles, "promised": self.promised}
+        return {
+            "quasi_identifying": list(self.quasi_identifying),
+            "sensitive": list(self.sensitive),
+            **({} if self.promised is None else {"promised": self.promised}),
+            **({} if self.pseudonyms is None else {"pseudonyms": self.pseudonyms.to_dict()}),
+        }
 
     @classmethod
     def assemble(cls, tables: Mapping[str, pl.DataFrame], structure: Mapping[str, Any]) -> Self:
@@ -70,4 +84,4 @@ class PublishedTable:
         promised = structure.get("promised")
         if not (promised is None or isinstance(promised, str)):
             raise InputError("generalized table: promised must name a column")
-        return cls(tables["data"], *names, promised)
+        return cls(tables["data"], *names, promised, Pseudonyms.read(structure.get("pseudonyms")))

@@ -57,6 +57,7 @@ def table_differences(content: Mapping[str, Any], description: Description, role
     promised = ({"name": entry["name"]} if entry["name"] in bare else entry for entry in description.models)
     yield from _of_models(said, (_known_model(entry) for entry in promised))
     yield from _of_people(content["columns"].get("person"), description.people)
+    yield from _of_pseudonyms(content.get("people", {}), description.structure.get("pseudonyms"))
     yield from _of_roles(content["columns"], roles, chosen=KINDS[description.kind].publishes_chosen)
     yield from _of_kinds(content["columns"].get("sensitive", {}), description)
     yield from _of_limits(content, description.suppression_limit)
@@ -84,6 +85,7 @@ def policy_contradictions(said: Mapping[str, Any], made: Mapping[str, Any]) -> l
         "models": _model_texts(said) != _model_texts(made),
         "columns": _role_names(said) != _role_names(made),
         **{part: _differ(said.get(part, {}), made.get(part, {})) for part in ("anonymizer", "recoding")},
+        "people": said.get("people", {}) != made.get("people", {}),
         **{name: said.get(name, 0) != made.get(name, 0) for name in ("suppression-limit", "refine")},
     }
     return [
@@ -117,6 +119,19 @@ def _of_people(person: object, people: str | None) -> Iterator[Difference]:
     said, told = ("records" if each is None else "people" for each in (person, people))
     if said != told:
         yield Difference("unit that promises count", said, told)
+
+
+def _of_pseudonyms(people: Mapping[str, Any], found: Mapping[str, Any] | None) -> Iterator[Difference]:
+    """Compare whether it is published who is who inside of classes, and what is promised of their values."""
+    # Settings that are not said have their defaults.
+    settings = {"known_values": 1, **_settings(people)}
+    names = ("known_values", "fingerprint_k")
+    said = {name: settings[name] for name in names if name in settings}
+    published = said if settings.get("pseudonyms", "audit") == "published" else None
+    told = None if found is None else {name: found[name] for name in names if name in found}
+    if published != told:
+        shown = ([] if each is None else [_as_text({"name": "published", **each})] for each in (published, told))
+        yield Difference("pseudonyms", *map(_in_words, shown))
 
 
 def _of_roles(columns: Mapping[str, Any], roles: Roles, *, chosen: bool) -> Iterator[Difference]:

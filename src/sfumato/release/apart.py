@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,12 +16,11 @@ from sfumato.models.compiled import rules_of
 from sfumato.models.protocol import PrivacyModel
 from sfumato.models.rule_traits import TRAITS
 from sfumato.numbers import counted
+from sfumato.release.people_behind import PeopleBehind
+from sfumato.release.pseudonyms import fingerprint_limit
+from sfumato.release.task import Task
 from sfumato.release.withdrawal import PeoplesLimit, withdrawn
 from sfumato.table.encoding import PeopleApart
-
-if TYPE_CHECKING:
-    from sfumato.release.folding import PeopleBehind
-    from sfumato.release.task import Task
 
 Solve = Callable[[Problem], Partition]
 
@@ -82,7 +80,8 @@ def solution_apart(
     suppress half as many, a quarter, and none.
     """
     among = replace(problem, table=replace(problem.table, apart=PeopleApart(numbers, people.wishes)))
-    limit = all_records_limit(task, people)
+    limit, values = all_records_limit(task, people), fingerprint_limit(problem, task)
+    limit = limit if values is None else limit.beside(values)
     kept = _few_enough_records(among, numbers)
     refused: UnsatisfiableError | None = None
     room = problem.suppression_limit - int(np.count_nonzero(~kept))

@@ -18,7 +18,7 @@ def describe(published: Published, task: Task, encoded: EncodedTable) -> Descrip
         {each.name: _sensitive(each, published) for each in encoded.sensitive if each.name in shown},
         tuple(describe_model(model) for model in task.models),
         task.policy.suppression_limit,
-        people=None if task.table.people is None else "audit",
+        people=None if task.table.people is None else task.people.pseudonyms,
     )
 
 

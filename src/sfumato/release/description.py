@@ -71,7 +71,8 @@ class Description:
         Fraction of the original records.
     people : str or None
         Whom the promises are about: None where every record is a person of its own. ``"audit"``: people may have
-        several records, and only the steward's audit file says who is who inside of a class.
+        several records, and only the steward's audit file says who is who inside of a class. ``"published"``: a column
+        of the table says it.
     """
 
     kind: str
@@ -79,7 +80,7 @@ class Description:
     sensitive: Mapping[str, SensitiveDescription]
     models: tuple[Mapping[str, Any], ...]
     suppression_limit: float
-    people: Literal["audit"] | None = None
+    people: Literal["audit", "published"] | None = None
 
     def attributes(self) -> dict[str, Attribute]:
         """Return the schema entries of the sensitive columns."""
@@ -260,16 +261,19 @@ def _description(content: Mapping[str, Any]) -> Description:
         sensitive,
         tuple({**model, "name": _text(model["name"])} for model in models),
         _fraction(content["suppression_limit"]),
-        _people(content.get("people"), content["kind"]),
+        _people(content.get("people"), content["kind"], content["structure"]),
     )
 
 
-def _people(given: Any, kind: str) -> Literal["audit"] | None:
+def _people(given: Any, kind: str, structure: Mapping[str, Any]) -> Literal["audit", "published"] | None:
+    # Numbers of people without a word of them would be one more column that nobody looks at.
+    if (given == "published") != ("pseudonyms" in structure):
+        raise ValueError
     if given is None:
         return None
-    if given != "audit" or kind != PublishedTable.kind:
+    if given not in ("audit", "published") or kind != PublishedTable.kind:
         raise ValueError
-    return "audit"
+    return "audit" if given == "audit" else "published"
 
 
 def _entries(given: Any) -> list[Any]:

@@ -4,25 +4,21 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
-import polars as pl
-from numpy.typing import NDArray
 
 from sfumato.anonymizers.protocol import Anonymizer, Problem
 from sfumato.classes.partition import Partition
-from sfumato.classes.people import largest_of
 from sfumato.errors import UnsatisfiableError
 from sfumato.models.compiled import rules_of
 from sfumato.models.k_anonymity import KAnonymity
 from sfumato.policy.people import People
 from sfumato.release.apart import apart_problems, solution_apart
+from sfumato.release.people_behind import PeopleBehind, carried
 from sfumato.release.task import Task
 from sfumato.table.encoding import EncodedTable
 from sfumato.table.folding import FoldedTable, fold
-from sfumato.table.row_order import content_hash
-from sfumato.table.table import Table
 
 PROMISED = "promised_k"
 """The published column that says how many each class promises at least, where people wish for a k of their own."""
@@ -36,8 +32,6 @@ def folding_problems(task: Task) -> list[str]:
         return ["people: is about people with several records; name the column that says who they are (person)"]
     if task.table.people is None and task.wishes is None:
         return []
-    if task.people.pseudonyms == "published":
-        return ["people: pseudonyms='published' is not there yet; leave it out"]
     if not isinstance(anonymizer, Anonymizer):
         return [f"{what}: {anonymizer.name} counts records, not people; choose another anonymizer, such as mondrian"]
     problems: list[str] = []
@@ -56,33 +50,6 @@ def folding_problems(task: Task) -> list[str]:
     if task.wishes is not None and PROMISED in task.table.frame.columns:
         problems.append(f"wished k: the release has a column {PROMISED!r} of its own; rename that of the table")
     return problems
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class PeopleBehind:
-    """Who the records are about.
-
-    Attributes
-    ----------
-    numbers : numpy.ndarray
-        int32 (n,): the person of each record.
-    wishes : numpy.ndarray or None
-        int64 (n,): the k that each record's person wishes for, in whichever record it stands.
-    """
-
-    numbers: NDArray[np.int32]
-    wishes: NDArray[np.int64] | None
-
-    @classmethod
-    def of(cls, task: Task) -> PeopleBehind | None:
-        """Return the people of a task; None where every record is a person of its own, and nobody wishes anything."""
-        numbers = task.table.people
-        alone = numbers is None or int(np.bincount(numbers).max()) == 1
-        if alone and task.wishes is None:
-            return None
-        numbers = np.arange(task.table.height, dtype=np.int32) if numbers is None else numbers
-        wishes = task.wishes
-        return cls(numbers, None if wishes is None else largest_of(numbers, int(numbers.max()) + 1, wishes)[numbers])
 
 
 def uniform_problem(problem: Problem, most: int) -> Problem:
@@ -110,7 +77,7 @@ def solution_for_people(problem: Problem, people: PeopleBehind, task: Task, solv
     UnsatisfiableError
         When there is no solution, or none whose suppressed people have few enough records.
     """
-    folded = fold(_looked_at(problem), people.numbers, _carried(problem.table, task.table), people.wishes)
+    folded = fold(_looked_at(problem), people.numbers, carried(problem.table, task.table), people.wishes)
     if task.people.rows == "apart":
         return solution_apart(problem, people, folded.person_of, task, solve)
     allowed = math.floor(task.policy.suppression_limit * folded.table.height + 1e-9)
@@ -148,15 +115,3 @@ def _surely_suppressed(folded: FoldedTable, limit: int) -> int:
 def _unfolded(partition: Partition, folded: FoldedTable) -> Partition:
     cover = None if partition.cover is None else partition.cover[folded.person_of]
     return replace(partition, class_of=partition.class_of[folded.person_of], cover=cover)
-
-
-def _carried(encoded: EncodedTable, table: Table) -> NDArray[np.uint64]:
-    """Return a hash of what records hold beside their quasi-identifying codes; uint64 (n,).
-
-    Sensitive values that no model looks at are among it, or people who differ in nothing else would stand in the order
-    of the input.
-    """
-    # Categories are compared as texts: their numbers may follow the order of the input.
-    texts = (table.frame[name].cast(pl.String) for name in table.schema.insensitive)
-    insensitive = [text.rank("dense").fill_null(0).to_numpy().astype(np.uint64) for text in texts]
-    return content_hash(np.column_stack([encoded.sensitive_codes.astype(np.uint64), *insensitive]))

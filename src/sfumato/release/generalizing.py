@@ -26,9 +26,11 @@ from sfumato.recoding.notation import STAR
 from sfumato.release.apart import all_records_note
 from sfumato.release.audit import Audit
 from sfumato.release.describing import describe
-from sfumato.release.folding import PROMISED, PeopleBehind, solution_for_people, uniform_problem
+from sfumato.release.folding import PROMISED, solution_for_people, uniform_problem
 from sfumato.release.loss_report import Report
+from sfumato.release.people_behind import PeopleBehind
 from sfumato.release.problem import problem_of
+from sfumato.release.pseudonyms import fingerprint_lines, with_pseudonyms, within_fingerprint_limit
 from sfumato.release.release import Release
 from sfumato.release.repeated_notes import repeated_notes
 from sfumato.release.suppression import settle_suppression
@@ -46,6 +48,8 @@ def generalized_release(task: Task, anonymizer: Anonymizer) -> Release:
     problem = problem_of(task, anonymizer, encoded)
     people, behind = task.table.people, PeopleBehind.of(task)
     partition = _solved_for(behind, problem, task, anonymizer)
+    if task.people.rows == "together":
+        partition = within_fingerprint_limit(partition, problem, behind, task)
     task.step("recoding", 3)
     beside = worth_starting(problem.threads, encoded.height)
     generalized, order = both(
@@ -56,14 +60,18 @@ def generalized_release(task: Task, anonymizer: Anonymizer) -> Release:
     published = task.engine.write(generalized, task.table, order, threads=problem.threads)
     if behind is not None and behind.wishes is not None:
         published = _with_promises(published, _as_read(generalized), behind.wishes, order)
+    if people is not None and task.people.pseudonyms == "published":
+        published = with_pseudonyms(published, _as_read(generalized), problem, order, task)
+    # What a recipient can recount is recounted as by one.
+    attested = None if published.pseudonyms is not None else people
     task.step("verifying", 4)
     verification, losses = both(
-        lambda: verified(published, task.table, task.models, None if people is None else people[order]),
+        lambda: verified(published, task.table, task.models, None if attested is None else attested[order]),
         lambda: measure_losses(generalized, k=smallest_allowed(task.models)),
         beside,
     )
     task.step("measuring", 5)
-    report = _report(generalized, losses, verification, task)
+    report = replace(_report(generalized, losses, verification, task), fingerprints=fingerprint_lines(published, task))
     notes = (*partition.notes, *repeated_notes(task.table, partition, smallest_allowed(task.models)))
     if behind is not None and task.people.rows == "apart":
         notes += (all_records_note(partition.class_of, behind.numbers, smallest_allowed(task.models)),)
@@ -71,7 +79,7 @@ def generalized_release(task: Task, anonymizer: Anonymizer) -> Release:
         notes += _wish_notes(behind, problem, task, anonymizer)
     report = replace(report, notes=notes, lower_bound=_least_loss(task, problem) if task.bound else None)
     task.step("done", STEPS)
-    audit = None if people is None else Audit.of(_as_read(generalized)[order], people[order], problem.seed)
+    audit = None if attested is None else Audit.of(_as_read(generalized)[order], attested[order], problem.seed)
     return Release(published, report, describe(published, task, encoded), task.policy.published(), audit)
 
 
@@ -191,4 +199,5 @@ def _report(
         recipient=task.policy.recipient,
         publishes_means=any(column.form is Form.MEAN for column in generalized.columns),
         counts="records" if task.table.people is None else "people",
+        pseudonyms=task.people.pseudonyms,
     )

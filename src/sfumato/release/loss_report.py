@@ -12,11 +12,12 @@ from sfumato.numbers import percent
 from sfumato.published import PublishedTable
 from sfumato.published.checks.generalized import Verification
 from sfumato.published.checks.people import PeopleFound
+from sfumato.published.checks.pseudonyms import FingerprintsFound
 from sfumato.release.report_lines import occasion_lines, promise_lines, record_line, section
 
 WITHHELD = "Other losses are left out, as they depend on values that the classes hide: the data steward has them."
 
-
+FINGERPRINTS = "Fingerprints (somebody knows the class of a person and some of the person's sensitive values)"
 OF_CLASSES = ("records", "classes", "suppressed", "k", "discernibility", "average_class_size")
 """What of the losses can be counted on the published table."""
 
@@ -47,6 +48,10 @@ class Report:
         What the promises and the risks count: ``"records"``, each of them a person of its own, or ``"people"``.
     publishes_means : bool
         Whether some attribute is published as class means, which do not show how far a class reaches.
+    pseudonyms : str
+        Where it stands who is who inside of a class, if people are counted: in an ``"audit"`` file, or ``"published"``.
+    fingerprints : tuple
+        With published pseudonyms, what somebody finds who knows some sensitive values of a person; for the steward.
     lower_bound : float or None
         Normalized NCP that no release of this table with this k can stay below, where it was asked for.
     published_only : bool
@@ -68,6 +73,8 @@ class Report:
     recipient: str | None = None
     publishes_means: bool = False
     counts: Literal["records", "people"] = "records"
+    pseudonyms: Literal["audit", "published"] = "audit"
+    fingerprints: tuple[FingerprintsFound | str, ...] = ()
     lower_bound: float | None = None
     published_only: bool = False
 
@@ -76,11 +83,18 @@ class Report:
 
         It leaves out the lower bound, and all losses but those of the classes' sizes. Whoever knows all records but
         one could try every value for that one, and see which gives the same figures: the others depend on where values
-        lie inside the published ones, or on the range or the number of all values. What was counted of people, who are
-        not in the table, is left out as well.
+        lie inside the published ones, or on the range or the number of all values. What was counted of people is left
+        out as well, where they are not in the table.
         """
-        shown = self.verification.without_people() if self.counts == "people" else self.verification
-        return dataclasses.replace(self, verification=shown, notes=(WITHHELD,), lower_bound=None, published_only=True)
+        hidden = self.counts == "people" and self.pseudonyms == "audit"
+        return dataclasses.replace(
+            self,
+            verification=self.verification.without_people() if hidden else self.verification,
+            notes=(WITHHELD,),
+            fingerprints=(),
+            lower_bound=None,
+            published_only=True,
+        )
 
     @property
     def people(self) -> PeopleFound | None:
@@ -124,6 +138,7 @@ class Report:
             },
             **({} if self.people is None else {"people": self.people.to_dict()}),
             **self._risks(),
+            **self._fingerprints(),
             "losses": self._told_losses(),
             **({} if self.lower_bound is None else {"lower_bound": {"normalized_ncp": round(self.lower_bound, 6)}}),
             "verification": self.verification.to_dict(),
@@ -156,6 +171,7 @@ class Report:
                 self._risk_line(),
                 self._source_of_promises(),
                 *promise_lines(self.verification),
+                *section(FINGERPRINTS, map(str, self.fingerprints)),
                 "Losses",
                 *("  " + line for line in self.losses.lines(self.digits, of_classes=self.published_only)),
                 *self._distance_from_best(),
@@ -170,6 +186,10 @@ class Report:
         risks = {"highest_prosecutor": self.highest_risk, "average_prosecutor": self.average_risk}
         return {"risk": {"of": self.counts, **{name: round(risk, 6) for name, risk in risks.items()}}}
 
+    def _fingerprints(self) -> dict[str, Any]:
+        found = [each if isinstance(each, str) else each.to_dict() for each in self.fingerprints]
+        return {"fingerprints": found} if found else {}
+
     def _risk_line(self) -> str:
         if self.highest_risk is None or self.average_risk is None:
             return "Risk         not counted here: people may have several records, and who is who is not published"
@@ -181,6 +201,8 @@ class Report:
     def _source_of_promises(self) -> str:
         if self.counts == "records":
             return "Promises     recounted from the published table"
+        if self.pseudonyms == "published":
+            return "Promises     about people; recounted from the published table"
         if self.people is None:
             return "Promises     about people; only who holds the audit file can recount them"
         return "Promises     about people; recounted from the published table and the audit file"

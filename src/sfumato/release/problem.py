@@ -9,6 +9,7 @@ from sfumato.anonymizers.protocol import Anonymizer, Problem
 from sfumato.errors import PolicyError, raise_all
 from sfumato.recoding import form_problems
 from sfumato.release.folding import folding_problems
+from sfumato.release.pseudonyms import pseudonym_problems
 from sfumato.release.task import Task
 from sfumato.table.encoding import EncodedTable
 
@@ -21,7 +22,7 @@ def problem_of(task: Task, anonymizer: Anonymizer, encoded: EncodedTable) -> Pro
     PolicyError
         With every model and form that the columns do not fit.
     """
-    raise_all(PolicyError, [*folding_problems(task), *_misfits(task, anonymizer, encoded)])
+    raise_all(PolicyError, [*folding_problems(task), *pseudonym_problems(task), *_misfits(task, anonymizer, encoded)])
     return task.problem(encoded)
 
 

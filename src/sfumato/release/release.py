@@ -21,6 +21,8 @@ from sfumato.release.table_files import write_tables
 from sfumato.release.text_files import write_texts
 from sfumato.table.writing import Format
 
+NO_AUDIT = "audit: the release itself says who is who, so that no audit file is needed; leave it out"
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Release:
@@ -39,8 +41,8 @@ class Release:
     policy : str
         The policy as TOML, in the edition that may be published.
     audit : Audit or None
-        Who is who inside of each class, where people have several records. It is the steward's, and no part of the
-        folder.
+        Who is who inside of each class, where people have several records and the table does not say it. It is the
+        steward's, and no part of the folder.
     """
 
     published: Published
@@ -98,7 +100,7 @@ class Release:
         audit
             Where to write the file with which people can be recounted; keep it private. None: beside the folder, as
             :func:`audit_file` names it. It may not lie in a release folder, and replaces nothing but an audit file.
-            Nothing is written where every record is a person of its own.
+            Nothing is written where every record is a person of its own, or the table itself says who is who.
         formulas
             Of cells of CSV that begin like a formula (``=``, ``+``, ``-``, ``@``, tab or carriage return, but no
             number), which a spreadsheet may run: ``"keep"`` them as they are, ``"escape"`` them by a ``'`` before, or
@@ -114,12 +116,15 @@ class Release:
         InputError
             When the folder cannot be written there.
         PolicyError
-            When the format or what to do with formulas is unknown, or formulas are refused or cannot be escaped.
+            When the format or what to do with formulas is unknown, or formulas are refused or cannot be escaped; also
+            when an audit file is asked for of a release that itself says who is who.
         """
         if format not in ("csv", "parquet"):
             raise PolicyError("format must be 'csv' or 'parquet'")
         if formulas not in get_args(Formulas):
             raise PolicyError("formulas must be 'keep', 'escape' or 'refuse'")
+        if audit is not None and self.description.people == "published":
+            raise PolicyError(NO_AUDIT)
         target = Path(folder)
         private = audit_file(target) if audit is None else Path(audit)
         published = without_formulas(self.published, formulas) if format == "csv" else self.published

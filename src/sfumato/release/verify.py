@@ -91,6 +91,8 @@ def _recount_folder(folder: Path, audit: Path | None) -> Verification:
             raise InputError(
                 f"{audit.name}: every record of this release is a person of its own; leave the audit file out"
             )
+        if opened.description.people == "published":
+            raise InputError(f"{audit.name}: this release says itself who is who; leave the audit file out")
         table = folder / opened.files["data"].file
         people = Audit.read(audit, table, published.tables["data"].height).pseudonyms
     tables = [entry.file for entry in opened.files.values()]
@@ -114,7 +116,7 @@ def _recount(
     built = [(entry, build_model(entry)) for entry in description.models]
     known = [model for _, model in built if model is not None]
     whom: NDArray[np.int32] | Attested | None = people
-    if people is None and description.people is not None:
+    if people is None and description.people == "audit":
         whom = "attested"
     counted = recount(published, known, description.attributes(), whom)
     unknown = tuple(
@@ -125,6 +127,6 @@ def _recount(
     differences = partial(table_differences, description=description, roles=roles_of(published))
     agreement = policy_checks(policy, differences)
     limit = suppression_check(description.suppression_limit)
-    # The report of a release counts no people, whoever holds the audit file.
-    files = beside(counted if description.people is None else counted.without_people(), unknown=len(unknown))
+    # The report of a release counts no people whom it does not show, whoever holds the audit file.
+    files = beside(counted.without_people() if description.people == "audit" else counted, unknown=len(unknown))
     return replace(counted, checks=(*first, *counted.checks, *unknown, *agreement, *files, limit))

@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,11 +19,9 @@ from sfumato.classes.people import counted_people, largest_of
 from sfumato.errors import UnsatisfiableError
 from sfumato.models.says import smallest_allowed
 from sfumato.numbers import counted
+from sfumato.release.people_behind import PeopleBehind
 from sfumato.release.suppression import fewest_added, smallest_first
-
-if TYPE_CHECKING:
-    from sfumato.release.folding import PeopleBehind
-    from sfumato.release.task import Task
+from sfumato.release.task import Task
 
 Below = Callable[[NDArray[np.int32]], NDArray[np.bool_]]
 """From the class of each record, int32 (n,), −1 where it is suppressed, to whether its person is below a limit."""
@@ -46,6 +43,14 @@ class PeoplesLimit:
     promise: str
     below: Below
     instead: str
+
+    def beside(self, other: PeoplesLimit) -> PeoplesLimit:
+        """Return the limit that asks for both."""
+
+        def below(class_of: NDArray[np.int32]) -> NDArray[np.bool_]:
+            return self.below(class_of) | other.below(class_of)
+
+        return PeoplesLimit(f"{self.promise}, and {other.promise}", below, f"{self.instead}, or {other.instead}")
 
 
 def withdrawn(
@@ -179,9 +184,11 @@ class _Withdrawal:
     def refusal(self, least: NDArray[np.bool_]) -> str:
         """Say how many would have to go, and how many may."""
         gone, records = int(least.sum()), int(least[self.people.numbers].sum())
-        may = f"the limit allows {counted(self.allowed, 'person')} with {self.problem.suppression_limit:,}"
+        records_allowed = counted(self.problem.suppression_limit, "record")
+        may = f"the limit allows {counted(self.allowed, 'person')} with {records_allowed}"
         if self.is_affordable(least):
-            may = f"that few may not be published as {'*' if self.starred else 'left out'!r}, and {may}"
+            beside = "be published as '*'" if self.starred else "be left out"
+            may = f"they alone may not {beside}, nor with whole classes beside them, as {may}"
         return (
             f"people: {counted(gone, 'person')} with {counted(records, 'record')} would have to be suppressed so that "
             f"{self.limit.promise}; {may}; raise the suppression limit, or {self.limit.instead}"

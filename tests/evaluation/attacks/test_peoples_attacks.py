@@ -20,7 +20,12 @@ def release(table: sf.Table) -> sf.Release:
     return sf.anonymize(table, sf.KAnonymity(3), seed=1)
 
 
-NEEDS = {"membership-inference": "control", "definetti": "bucketized", "intersection": "earlier"}
+NEEDS = {
+    "membership-inference": "control",
+    "definetti": "bucketized",
+    "intersection": "earlier",
+    "fingerprint": "no pseudonyms",
+}
 
 
 @pytest.mark.parametrize("name", sorted(sf.ATTACKS))

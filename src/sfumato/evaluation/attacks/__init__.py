@@ -7,6 +7,7 @@ from sfumato.evaluation.attacks.background_knowledge import BackgroundKnowledge
 from sfumato.evaluation.attacks.definetti import DeFinetti
 from sfumato.evaluation.attacks.downcoding import Downcoding
 from sfumato.evaluation.attacks.exact_linkage import Linkage
+from sfumato.evaluation.attacks.fingerprint import Fingerprint
 from sfumato.evaluation.attacks.homogeneity import Homogeneity
 from sfumato.evaluation.attacks.intersection import Intersection
 from sfumato.evaluation.attacks.membership import MembershipInference
@@ -25,6 +26,7 @@ __all__ = [
     "BackgroundKnowledge",
     "DeFinetti",
     "Downcoding",
+    "Fingerprint",
     "Homogeneity",
     "Intersection",
     "Linkage",
@@ -54,6 +56,7 @@ ATTACKS: dict[str, Any] = {
     "downcoding": Downcoding,
     "seed-guessing": SeedGuessing,
     "record-order": RecordOrder,
+    "fingerprint": Fingerprint,
 }
 """Name on the command line → class."""
 

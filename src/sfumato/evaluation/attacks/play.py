@@ -10,6 +10,7 @@ import polars as pl
 
 from sfumato.errors import PolicyError, SfumatoError
 from sfumato.evaluation.attacks import ATTACKS, DEFAULT
+from sfumato.evaluation.attacks.fingerprint import UNPUBLISHED
 from sfumato.evaluation.attacks.posterior import sensitive_of
 from sfumato.evaluation.attacks.protocol import Attack, AttackResult, Target
 from sfumato.evaluation.attacks.results import Attacks
@@ -28,6 +29,7 @@ NEEDED = {
     "earlier": "needs another release of the same people (earlier=)",
     "anonymizer": "needs to know the algorithm, which the release does not say",
     "sensitive": "needs a sensitive attribute, and the release has none",
+    "pseudonyms": UNPUBLISHED,
     "identifying": "needs a column of names: give the original as a frame or file, with its schema",
 }
 
@@ -154,6 +156,8 @@ def _has(target: Target, need: str) -> bool:
         return bool(sensitive_of(target.published))
     if need == "identifying":
         return any(name in target.original.frame.columns for name in target.original.schema.identifying)
+    if need == "pseudonyms":
+        return getattr(target.published, "pseudonyms", None) is not None
     return getattr(target, need) is not None
 
 

@@ -171,7 +171,7 @@ class Attack(Protocol):
     """Kinds of release that it can be played against."""
     needs: ClassVar[tuple[str, ...]]
     """The parts of a target that must not be missing: any of ``"control"``, ``"register"``, ``"earlier"``,
-    ``"anonymizer"``, ``"sensitive"``, ``"identifying"``."""
+    ``"anonymizer"``, ``"sensitive"``, ``"identifying"``, ``"pseudonyms"``."""
 
     def play(self, target: Target) -> tuple[AttackResult, ...]:
         """Play it: one result for each goal, e.g. for each sensitive attribute."""

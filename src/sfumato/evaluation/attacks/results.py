@@ -82,9 +82,11 @@ class Attacks:
             f"{len(self.succeeding)} beat guessing, {len(self.unlicensed)} of them beyond what the release promises"
         )
         if self.owners is not None:
+            but = ", but by fingerprint, which counts people" if self["fingerprint"] else ""
             head += (
-                f"\nevery record was attacked as if it were a person of its own; these are records of {self.owners:,} "
-                "people, and promises to people were not held against the results"
+                f"\nevery record was attacked as if it were a person of its own{but}; these are records of "
+                f"{self.owners:,} people, and {'other ' if but else ''}promises to people were not held against the "
+                "results"
             )
         unplayed = [f"not played: {name}, {reason}" for name, reason in self.unplayed.items()]
         return "\n\n".join([head, *map(str, self.results), *(["\n".join(unplayed)] if unplayed else [])])

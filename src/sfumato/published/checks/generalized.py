@@ -24,7 +24,7 @@ from sfumato.published.checks.rows import group_rows
 from sfumato.published.checks.values import numbered_values
 from sfumato.published.roles import Roles
 from sfumato.table.distinct import as_categories, texts_of
-from sfumato.table.encoding import encode
+from sfumato.table.encoding import EncodedAttribute, encode
 from sfumato.table.reading import read_written
 from sfumato.table.schema import Attribute, Kind, Schema
 from sfumato.table.table import Table
@@ -178,18 +178,50 @@ def published_statistics(
     Where `people` are numbered, int32 (n,), people count, not records. `promised` names the column of what classes
     promise.
     """
-    quasi, private = _parts(data, quasi_identifying, sensitive)
-    class_of, count = group_rows(quasi)
-    published = numbered_values(quasi, class_of, count) if values else None
-    encoded = None if private is None else encode(private, order="name")
-    attributes = () if encoded is None else encoded.attributes
-    codes = np.empty((len(class_of), 0), dtype=np.uint8) if encoded is None else encoded.codes
-    wished = None if promised is None else largest_of(class_of, count, _promises(data, promised))
+    rows = RowsOfClasses.of(data, quasi_identifying, sensitive)
+    published = numbered_values(rows.labels, rows.class_of, rows.count) if values else None
+    wished = None if promised is None else largest_of(rows.class_of, rows.count, _promises(data, promised))
     if people is None:
-        found = class_statistics(class_of, count, codes, attributes)
+        found = class_statistics(rows.class_of, rows.count, rows.codes, rows.sensitive)
     else:
-        found = counted_people(class_of, count, people, codes, attributes)
+        found = counted_people(rows.class_of, rows.count, people, rows.codes, rows.sensitive)
     return replace(found, published=published, wished=wished)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class RowsOfClasses:
+    """Rows of a published table, put into classes by their published values.
+
+    Attributes
+    ----------
+    labels : list of polars.Series
+        The quasi-identifying columns.
+    class_of : numpy.ndarray
+        int32 (n,), from 0.
+    count : int
+        Number of classes.
+    sensitive : tuple of EncodedAttribute
+    codes : numpy.ndarray
+        Unsigned (n, s): their values.
+    """
+
+    labels: list[pl.Series]
+    class_of: NDArray[np.int32]
+    count: int
+    sensitive: tuple[EncodedAttribute, ...]
+    codes: NDArray[np.unsignedinteger]
+
+    @classmethod
+    def of(
+        cls, data: pl.DataFrame | str, quasi_identifying: Sequence[str], sensitive: Mapping[str, Attribute]
+    ) -> RowsOfClasses:
+        """Group the rows of a frame or file, and number its sensitive values."""
+        labels, private = _parts(data, quasi_identifying, sensitive)
+        class_of, count = group_rows(labels)
+        if private is None:
+            return cls(labels, class_of, count, (), np.empty((len(class_of), 0), dtype=np.uint8))
+        encoded = encode(private, order="name")
+        return cls(labels, class_of, count, encoded.attributes, encoded.codes)
 
 
 def _promises(data: pl.DataFrame | str, name: str) -> NDArray[np.int64]:

@@ -24,6 +24,7 @@ from sfumato.published import (
     sensitive_names,
 )
 from sfumato.published.checks.generalized import Attested, Verification, verify_table
+from sfumato.published.checks.pseudonyms import recount_pseudonyms
 from sfumato.published.roles import roles_of
 from sfumato.table.schema import Attribute
 from sfumato.table.table import Table
@@ -54,7 +55,7 @@ def recount(
     sensitive
         The published sensitive attributes with their kinds and hierarchies.
     people
-        Who is who inside of each class of a generalized table; see
+        Who is who inside of each class of a generalized table that does not say it itself; see
         :func:`~sfumato.published.checks.generalized.verify_table`.
 
     Returns
@@ -63,7 +64,9 @@ def recount(
         One check for each model, in order; undecidable if the tables do not decide it, or if this version cannot
         recount their kind. Where nothing is promised that is said, and the outcome is never good.
     """
-    if isinstance(published, PublishedTable):
+    if isinstance(published, PublishedTable) and published.pseudonyms is not None and people is None:
+        found = recount_pseudonyms(published, published.pseudonyms, models, sensitive)
+    elif isinstance(published, PublishedTable):
         found = verify_table(published.data, published.quasi_identifying, sensitive, models, people, published.promised)
     else:
         found = RECOUNTS.get(type(published), _nothing)(published, models, sensitive)

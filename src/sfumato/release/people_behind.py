@@ -1,0 +1,54 @@
+"""Who the records of a task are about."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from sfumato.classes.people import largest_of
+from sfumato.release.task import Task
+from sfumato.table.encoding import EncodedTable
+from sfumato.table.row_order import content_hash
+from sfumato.table.table import Table
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class PeopleBehind:
+    """Who the records are about.
+
+    Attributes
+    ----------
+    numbers : numpy.ndarray
+        int32 (n,): the person of each record.
+    wishes : numpy.ndarray or None
+        int64 (n,): the k that each record's person wishes for, in whichever record it stands.
+    """
+
+    numbers: NDArray[np.int32]
+    wishes: NDArray[np.int64] | None
+
+    @classmethod
+    def of(cls, task: Task) -> PeopleBehind | None:
+        """Return the people of a task; None where every record is a person of its own, and nobody wishes anything."""
+        numbers = task.table.people
+        alone = numbers is None or int(np.bincount(numbers).max()) == 1
+        if alone and task.wishes is None:
+            return None
+        numbers = np.arange(task.table.height, dtype=np.int32) if numbers is None else numbers
+        wishes = task.wishes
+        return cls(numbers, None if wishes is None else largest_of(numbers, int(numbers.max()) + 1, wishes)[numbers])
+
+
+def carried(encoded: EncodedTable, table: Table) -> NDArray[np.uint64]:
+    """Return a hash of what records hold beside their quasi-identifying codes; uint64 (n,).
+
+    Sensitive values that no model looks at are among it, or people who differ in nothing else would stand in the order
+    of the input.
+    """
+    # Categories are compared as texts: their numbers may follow the order of the input.
+    texts = (table.frame[name].cast(pl.String) for name in table.schema.insensitive)
+    insensitive = [text.rank("dense").fill_null(0).to_numpy().astype(np.uint64) for text in texts]
+    return content_hash(np.column_stack([encoded.sensitive_codes.astype(np.uint64), *insensitive]))

@@ -1,0 +1,136 @@
+"""Published pseudonyms: the limit of fingerprints that they come with, and the column."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from sfumato.anonymizers.protocol import Problem
+from sfumato.classes.fingerprints import fingerprints
+from sfumato.classes.partition import Partition
+from sfumato.errors import PolicyError
+from sfumato.numbers import counted
+from sfumato.published import PublishedTable
+from sfumato.published.checks.pseudonyms import TOO_MANY, FingerprintsFound, fingerprints_of, promised_least
+from sfumato.published.pseudonyms import PERSON, Pseudonyms
+from sfumato.release.audit import Audit
+from sfumato.release.people_behind import PeopleBehind, carried
+from sfumato.release.task import Task
+from sfumato.release.withdrawal import PeoplesLimit, withdrawn
+from sfumato.table.row_order import content_hash
+from sfumato.table.schema import Attribute
+
+
+def pseudonym_problems(task: Task) -> Iterator[str]:
+    """Name what stands against a column of pseudonyms, and against its limit."""
+    if task.people.pseudonyms != "published":
+        return
+    if PERSON in task.table.frame.columns:
+        yield f"people: the release has a column {PERSON!r} of its own; rename that of the table"
+    if task.people.fingerprint_k is not None and not task.table.schema.sensitive:
+        yield "people: fingerprint_k is about sensitive values, and no column is sensitive; leave it out"
+
+
+def within_fingerprint_limit(
+    partition: Partition, problem: Problem, behind: PeopleBehind | None, task: Task
+) -> Partition:
+    """Suppress people until every class has enough people who have the values that somebody in it has.
+
+    Parameters
+    ----------
+    partition
+        A solution of the problem.
+    problem
+        Of the records.
+    behind
+        Who they are about; None where every record is a person of its own, and nobody wishes anything.
+    task
+
+    Raises
+    ------
+    UnsatisfiableError
+        When more would have to go than may.
+    PolicyError
+        When there are too many sets of values to count.
+    """
+    numbers = task.table.people
+    limit = fingerprint_limit(problem, task)
+    if limit is None or numbers is None:
+        return partition
+    return withdrawn(problem, partition, behind or PeopleBehind(numbers, None), limit, task)
+
+
+def fingerprint_limit(problem: Problem, task: Task) -> PeoplesLimit | None:
+    """Return the limit on how many people have the same values; None where none is set."""
+    numbers, least, known = task.table.people, task.people.fingerprint_k, task.people.known_values
+    if least is None or numbers is None:
+        return None
+    codes = problem.table.sensitive_codes
+
+    def below(class_of: NDArray[np.int32]) -> NDArray[np.bool_]:
+        failing = np.zeros(len(class_of), dtype=np.bool_)
+        for column in range(codes.shape[1]):
+            found = fingerprints(class_of, numbers, codes[:, [column]], known)
+            if found is None:
+                raise PolicyError(f"people: {TOO_MANY} for fingerprint_k; lower known_values")
+            failing |= found.records_below(least)
+        return failing
+
+    promise = Pseudonyms(PERSON, known, least).sentence()
+    return PeoplesLimit(promise, below, "lower fingerprint_k or known_values, or ask for larger classes")
+
+
+def with_pseudonyms(
+    published: PublishedTable, class_of: NDArray[np.int32], problem: Problem, order: NDArray[np.integer], task: Task
+) -> PublishedTable:
+    """Add a column that numbers the people of each class afresh, in random order.
+
+    Parameters
+    ----------
+    published
+        The table without it.
+    class_of
+        int32 (n,): the class that a reader puts each record into.
+    problem
+    order
+        The record behind each published row.
+    task
+    """
+    assert task.table.people is not None
+    people = task.table.people
+    if problem.seed is not None:
+        # What is drawn under a seed must not follow the order of the input.
+        people = _numbered_by_content(people, problem, task)
+    column = pl.Series(PERSON, Audit.of(class_of[order], people[order], problem.seed).pseudonyms)
+    settings = Pseudonyms(PERSON, task.people.known_values, task.people.fingerprint_k)
+    return replace(published, data=published.data.with_columns(column), pseudonyms=settings)
+
+
+def _numbered_by_content(people: NDArray[np.int32], problem: Problem, task: Task) -> NDArray[np.int32]:
+    """Return numbers of people that depend on what their records hold; who is alike is interchangeable."""
+    codes = problem.table.codes.astype(np.uint64, copy=False)
+    hashes = content_hash(np.column_stack([codes, carried(problem.table, task.table)]))
+    sums = np.zeros(int(people.max()) + 1, dtype=np.uint64)
+    np.add.at(sums, people, hashes)
+    numbers = np.empty(len(sums), dtype=np.int32)
+    numbers[np.argsort(sums, kind="stable")] = np.arange(len(sums), dtype=np.int32)
+    return numbers[people]
+
+
+def fingerprint_lines(published: PublishedTable, task: Task) -> tuple[FingerprintsFound | str, ...]:
+    """Say what somebody finds who knows as many values of a person as the policy takes for known."""
+    known = task.people.known_values
+    sensitive = {
+        name: Attribute(kind=task.table.kinds[name], hierarchy=entry.hierarchy)
+        for name, entry in task.table.schema.sensitive.items()
+    }
+    return tuple(
+        f"{counted(known, 'value')} of {name or 'any sensitive attribute'}: not counted; {TOO_MANY}"
+        if found is None
+        else FingerprintsFound.of(name, known, found, promised_least(published, name, known))
+        for name, found in fingerprints_of(published, sensitive, known).items()
+    )
