@@ -32,10 +32,10 @@ class PeopleBehind:
 
     @classmethod
     def of(cls, task: Task) -> PeopleBehind | None:
-        """Return the people of a task; None where every record is a person of its own, and nobody wishes anything."""
+        """Return the people of a task; None where each has one record and nothing is asked of them."""
         numbers = task.table.people
         alone = numbers is None or int(np.bincount(numbers).max()) == 1
-        if alone and task.wishes is None:
+        if alone and task.wishes is None and task.people.all_records_k is None:
             return None
         numbers = np.arange(task.table.height, dtype=np.int32) if numbers is None else numbers
         wishes = task.wishes

@@ -56,8 +56,8 @@ class PeopleFound:
     def __str__(self) -> str:
         """Write it as one line."""
         return (
-            f"{counted(self.people, 'person')}; fewest in a class {self.smallest_class:,}; nobody has more than "
-            f"{percent(self.largest_share, 3)} of the records of a class"
+            f"{counted(self.people, 'person')}, counted class by class; fewest in a class {self.smallest_class:,}; "
+            f"nobody has more than {percent(self.largest_share, 3)} of the records of a class"
         )
 
 
