@@ -64,6 +64,35 @@ def normalized_certainty_penalty(generalized: GeneralizedTable, rule: Rule = "au
     return certainty_penalty(generalized, rule) / (generalized.height * weights)
 
 
+def peoples_penalty(generalized: GeneralizedTable, people: NDArray[np.int32], rule: Rule = "auto") -> float:
+    """Return the mean penalty of people: that of a person is the mean of its records; in [0, 1].
+
+    Parameters
+    ----------
+    generalized
+        n original records.
+    people
+        int32 (n,): the person of each.
+    rule
+        How categories are counted; see :func:`~sfumato.metrics.rules.under_rule`.
+
+    Notes
+    -----
+    With one record each it is :func:`normalized_certainty_penalty`. Cost O(n q).
+    """
+    seen = under_rule(generalized, rule)
+    lost, weights = np.zeros(generalized.height), 0.0
+    for column in seen.columns:
+        # The last place is that of suppressed records.
+        of_class = np.append(cell_penalties(column)[column.per_class], 1.0)
+        lost += column.attribute.weight * of_class[generalized.class_of]
+        weights += column.attribute.weight
+    records = np.bincount(people)
+    own = np.bincount(people, weights=lost)[records > 0] / records[records > 0]
+    # Sorted, so that the order of the records does not move the last digit.
+    return float(np.sort(own).mean() / weights)
+
+
 def utility(generalized: GeneralizedTable, rule: Rule = "auto") -> float:
     """Return 1 minus the normalized NCP; higher is better, 0 for a suppressed table."""
     return 1.0 - normalized_certainty_penalty(generalized, rule)

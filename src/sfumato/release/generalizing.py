@@ -14,6 +14,7 @@ from sfumato.classes.partition import Partition
 from sfumato.classes.people import largest_of
 from sfumato.errors import UnsatisfiableError
 from sfumato.metrics import Losses, measure_losses, normalized_certainty_penalty
+from sfumato.metrics.penalty import peoples_penalty
 from sfumato.models.says import least_class_size, smallest_allowed
 from sfumato.numbers import percent
 from sfumato.parallel import both, worth_starting
@@ -197,6 +198,7 @@ def _report(
         verification=verification,
         purpose=task.policy.purpose,
         recipient=task.policy.recipient,
+        peoples_ncp=None if task.table.people is None else peoples_penalty(generalized, task.table.people),
         publishes_means=any(column.form is Form.MEAN for column in generalized.columns),
         counts="records" if task.table.people is None else "people",
         pseudonyms=task.people.pseudonyms,

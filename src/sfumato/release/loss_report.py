@@ -52,6 +52,8 @@ class Report:
         Where it stands who is who inside of a class, if people are counted: in an ``"audit"`` file, or ``"published"``.
     fingerprints : tuple
         With published pseudonyms, what somebody finds who knows some sensitive values of a person; for the steward.
+    peoples_ncp : float or None
+        Normalized NCP over people, each the mean of its records; None where records are counted.
     lower_bound : float or None
         Normalized NCP that no release of this table with this k can stay below, where it was asked for.
     published_only : bool
@@ -75,6 +77,7 @@ class Report:
     counts: Literal["records", "people"] = "records"
     pseudonyms: Literal["audit", "published"] = "audit"
     fingerprints: tuple[FingerprintsFound | str, ...] = ()
+    peoples_ncp: float | None = None
     lower_bound: float | None = None
     published_only: bool = False
 
@@ -92,6 +95,7 @@ class Report:
             verification=self.verification.without_people() if hidden else self.verification,
             notes=(WITHHELD,),
             fingerprints=(),
+            peoples_ncp=None,
             lower_bound=None,
             published_only=True,
         )
@@ -147,7 +151,11 @@ class Report:
 
     def _told_losses(self) -> dict[str, Any]:
         figures = loss_figures(self.losses, self.digits)
-        return {name: figures[name] for name in OF_CLASSES} if self.published_only else figures
+        if self.published_only:
+            return {name: figures[name] for name in OF_CLASSES}
+        if self.peoples_ncp is not None:
+            figures["peoples_ncp"] = _rounded(self.peoples_ncp, self.digits)
+        return figures
 
     @property
     def digits(self) -> int:
@@ -174,6 +182,7 @@ class Report:
                 *section(FINGERPRINTS, map(str, self.fingerprints)),
                 "Losses",
                 *("  " + line for line in self.losses.lines(self.digits, of_classes=self.published_only)),
+                *self._of_people(),
                 *self._distance_from_best(),
                 *section("Notes", self.notes),
                 *section("Limits", PublishedTable.limits),
@@ -197,6 +206,14 @@ class Report:
             f"Risk         of {self.counts}: highest {percent(self.highest_risk, 3)}, average "
             f"{percent(self.average_risk, 3)} (to re-identify somebody who is known to be in the table)"
         )
+
+    def _of_people(self) -> list[str]:
+        if self.peoples_ncp is None:
+            return []
+        lost = percent(self.peoples_ncp, self.digits)
+        return [
+            f"  information loss of people (NCP): {lost}, the mean of each person's records; all others are of records"
+        ]
 
     def _source_of_promises(self) -> str:
         if self.counts == "records":
