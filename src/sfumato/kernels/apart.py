@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sfumato.kernels.jit import borrowing
+from sfumato.kernels.jit import borrowing, inlined
 from sfumato.kernels.predicates import RuleArrays, Shared, people_hold
 from sfumato.kernels.types import Floats, Int64s, int64
 
@@ -34,7 +34,7 @@ class Tally(NamedTuple):
     shared: Int64s
 
 
-@borrowing
+@inlined
 def new_tally(rules: RuleArrays) -> Tally:
     """Allocate a tally of no record."""
     return Tally(

@@ -31,7 +31,8 @@ def apart_problems(task: Task) -> Iterator[str]:
     if not getattr(anonymizer, "people_apart", False):
         yield (
             f"rows='apart': {anonymizer.name} cannot judge classes by people whose records lie in several; choose "
-            "mondrian, optimal, datafly, incognito or samarati, or leave rows together"
+            "mondrian, optimal, datafly, incognito, samarati, global-mondrian or value-generalization, or leave rows "
+            "together"
         )
         return
     if task.policy.refine:
@@ -88,11 +89,23 @@ def solution_apart(
     for allowed in dict.fromkeys((room, room // 2, room // 4, 0)):
         try:
             found = _solved_among(replace(among, suppression_limit=allowed), kept, solve)
-            return withdrawn(problem, found, people, limit, task)
+            return _told(withdrawn(problem, found, people, limit, task), found, allowed)
         except UnsatisfiableError as error:
             refused = refused or error
     assert refused is not None
     raise refused
+
+
+def _told(settled: Partition, found: Partition, allowed: int) -> Partition:
+    """Say that what a search proves is not about those who were left out after it."""
+    if settled.suppressed == found.suppressed:
+        return settled
+    note = (
+        f"It was searched with up to {counted(allowed, 'suppressed record')}, of which it needed {found.suppressed:,}. "
+        f"People were then left out whole, with {counted(settled.suppressed, 'record')} in all; what is said of the "
+        "search is not about these."
+    )
+    return replace(settled, notes=(*settled.notes, note))
 
 
 def all_records_limit(task: Task, people: PeopleBehind) -> PeoplesLimit:

@@ -68,6 +68,7 @@ class GlobalMondrian(Checked):
 
     name: ClassVar[str] = "global-mondrian"
     decides_regions: ClassVar[bool] = True
+    people_apart: ClassVar[bool] = True
     order_free: ClassVar[bool] = True
 
     split_rule: SplitRule = "median+fallback"

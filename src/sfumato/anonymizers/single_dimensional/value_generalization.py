@@ -76,6 +76,7 @@ class ValueGeneralization(Checked):
 
     name: ClassVar[str] = "value-generalization"
     decides_regions: ClassVar[bool] = True
+    people_apart: ClassVar[bool] = True
     order_free: ClassVar[bool] = True
 
     direction: Direction = "top-down"
