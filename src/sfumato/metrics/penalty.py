@@ -81,16 +81,13 @@ def peoples_penalty(generalized: GeneralizedTable, people: NDArray[np.int32], ru
     With one record each it is :func:`normalized_certainty_penalty`. Cost O(n q).
     """
     seen = under_rule(generalized, rule)
-    lost, weights = np.zeros(generalized.height), 0.0
-    for column in seen.columns:
-        # The last place is that of suppressed records.
-        of_class = np.append(cell_penalties(column)[column.per_class], 1.0)
-        lost += column.attribute.weight * of_class[generalized.class_of]
-        weights += column.attribute.weight
+    weights = sum(column.attribute.weight for column in seen.columns)
+    of_class = sum(column.attribute.weight * cell_penalties(column)[column.per_class] for column in seen.columns)
+    # The last place is that of suppressed records. Whole numbers add up to the same in every order.
+    units = np.rint(np.append(of_class / weights, 1.0) * 2**32)
     records = np.bincount(people)
-    own = np.bincount(people, weights=lost)[records > 0] / records[records > 0]
-    # Sorted, so that the order of the records does not move the last digit.
-    return float(np.sort(own).mean() / weights)
+    own = np.bincount(people, weights=units[generalized.class_of])[records > 0] / records[records > 0]
+    return float(np.rint(own).sum() / (len(own) * 2**32))
 
 
 def utility(generalized: GeneralizedTable, rule: Rule = "auto") -> float:

@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from sfumato.errors import InputError, VerificationError
 from sfumato.randomness import permutation
 from sfumato.release.folder import MARK
+from sfumato.table.row_order import rising_order
 from sfumato.table.writing import sha256_of
 
 FORMAT = 1
@@ -58,8 +59,9 @@ class Audit:
         width = int(people.max(initial=0)) + 1
         pairs, own = np.unique(class_of.astype(np.int64) * width + people, return_inverse=True)
         drawn = permutation(len(pairs), seed)
-        by_class = drawn[np.argsort(pairs[drawn] // width, kind="stable")]
-        first = np.flatnonzero(np.diff(pairs[by_class] // width, prepend=-1))
+        owner = pairs // width
+        by_class = drawn[rising_order(owner[drawn])]
+        first = np.flatnonzero(np.diff(owner[by_class], prepend=-1))
         numbers = np.empty(len(pairs), dtype=np.int32)
         numbers[by_class] = np.arange(len(pairs)) - np.repeat(first, np.diff(np.append(first, len(pairs)))) + 1
         return cls(numbers[own])

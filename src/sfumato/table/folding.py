@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.table.encoding import EncodedAttribute, EncodedTable, PeopleOfTable, ValueSets
-from sfumato.table.row_order import content_hash
+from sfumato.table.row_order import content_hash, rising_order
 
 LITTLE = 0.01
 """Codes that people reach over on average, as a share of all, below which an attribute changes little."""
@@ -64,7 +64,7 @@ def fold(
     -----
     People stand in an order that depends on their records alone. Cost O((q + s) n log n).
     """
-    order = np.argsort(people, kind="stable")
+    order = rising_order(people)
     starts = np.flatnonzero(np.diff(people[order], prepend=-1))
     records = np.diff(np.append(starts, len(order)))
     owner = np.repeat(np.arange(len(starts)), records)
@@ -77,7 +77,7 @@ def fold(
     codes = np.column_stack([codes for _, codes in columns]).astype(table.codes.dtype)
     sets, set_of = _sets(table, order, owner)
     # Equal records are interchangeable, and so are people who have the same ones.
-    by_content = np.argsort(_content_of(table, also, wishes, order, starts), kind="stable")
+    by_content = np.argsort(_content_of(table, also, wishes, order, starts))
     own = None if wishes is None else np.maximum.reduceat(wishes[order], starts)[by_content]
     place_of = np.empty(len(starts), dtype=np.int32)
     place_of[by_content] = np.arange(len(starts), dtype=np.int32)

