@@ -42,7 +42,7 @@ from sfumato.kernels.mondrian.scores import (
     slice_weights,
     tabulate_evenness,
 )
-from sfumato.kernels.predicates import RuleArrays, holds
+from sfumato.kernels.predicates import LARGEST_SHARE, RuleArrays, holds
 from sfumato.kernels.space import Space
 from sfumato.kernels.types import Codes, Flags, Floats, Int32s, Int64s, int64
 
@@ -114,6 +114,8 @@ def partition_by_loss(
             continue
         if options.ruled and size < 2 * rules.safe_size:
             count_whole(codes, weights, first, last, rules, work)
+            if _surely_whole(work.whole, options.smallest, rules):
+                continue
         looked_at = min(SAMPLE, last - first)
         attribute = choose_cut(codes, weights, first, last, looked_at, size, space, rules, options, loss, work)
         if attribute < 0 and looked_at < last - first:
@@ -132,6 +134,27 @@ def partition_by_loss(
             waiting[count, 1] = bounds[part + 1]
             count += 1
     return waiting[:count].copy(), np.zeros((1, len(space.kinds), 2))
+
+
+@borrowing
+def _surely_whole(counts: Int64s, smallest: int, rules: RuleArrays) -> bool:
+    """Tell whether no cut of a range leaves enough to the side of the person who has most records."""
+    if rules.apart >= 0:
+        return False
+    for rule in range(len(rules.codes)):
+        if rules.codes[rule] == LARGEST_SHARE:
+            start, stop = rules.offsets[rules.attributes[rule]], rules.offsets[rules.attributes[rule] + 1]
+            first = rules.value_offsets[rules.attributes[rule]]
+            records = 0
+            most = 0
+            for place in range(stop - start):
+                if counts[start + place] > 0:
+                    records += counts[start + place] * rules.numbers[first + place]
+                    most = max(most, rules.numbers[first + place])
+            # The other side has a record of everybody in it, at least.
+            if records < most * rules.first[rule] + smallest:
+                return True
+    return False
 
 
 @borrowing
