@@ -7,7 +7,7 @@ import numpy as np
 from sfumato.classes.generalized import Form
 from sfumato.classes.grouping import group_records
 from sfumato.evaluation.attacks.coverage import coverage_of
-from sfumato.evaluation.attacks.links import nearest_values
+from sfumato.evaluation.attacks.nearest_links import nearest_values
 from sfumato.evaluation.attacks.publication import forms_of, read_publication
 from sfumato.evaluation.attacks.register import read_register, shared_attributes
 from sfumato.evaluation.attacks.tallies import Tallies

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from sfumato.errors import InputError
 from sfumato.evaluation.attacks.options import SURE
 from sfumato.evaluation.attacks.placing import Placement, generalized, place
-from sfumato.evaluation.attacks.protocol import AttackResult, Target
+from sfumato.evaluation.attacks.protocol import AttackResult, Counted, Target
 from sfumato.evaluation.attacks.rerunning import RerunTask, Solver, models_of, rerun, solver_of
 from sfumato.evaluation.attacks.worlds import Tally, cells_of, every_world, random_worlds, survivors, world_count
 from sfumato.kernels import choice
@@ -84,6 +84,7 @@ class Minimality(Checked):
 
     name: ClassVar[str] = "minimality"
     kinds: ClassVar[frozenset[str]] = frozenset({"generalized-table"})
+    counts: ClassVar[Counted] = "records"
     needs: ClassVar[tuple[str, ...]] = ("sensitive", "anonymizer")
 
     worlds: Annotated[int, Limit(1)] | None = None

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from sfumato.errors import InputError
 from sfumato.evaluation.attacks.posterior import sensitive_of
-from sfumato.evaluation.attacks.protocol import AttackResult, Target
+from sfumato.evaluation.attacks.protocol import AttackResult, Counted, Target
 from sfumato.evaluation.attacks.row_classes import RowClasses, row_classes
 from sfumato.evaluation.attacks.scored_links import RECORDS
 from sfumato.evaluation.attacks.tallies import summed
@@ -54,6 +54,7 @@ class RecordOrder:
 
     name: ClassVar[str] = "record-order"
     kinds: ClassVar[frozenset[str]] = frozenset({*RECORDS, "sliced-table"})
+    counts: ClassVar[Counted] = "records"
     needs: ClassVar[tuple[str, ...]] = ()
 
     def play(self, target: Target) -> tuple[AttackResult, ...]:
