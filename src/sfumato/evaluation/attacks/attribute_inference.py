@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from sfumato.classes.grouping import group_records
+from sfumato.evaluation.attacks.agreeing import distinct_people
 from sfumato.evaluation.attacks.answers import usual_share
 from sfumato.evaluation.attacks.cohort import Cohort, cohort_of
 from sfumato.evaluation.attacks.licence import allowed_guess
@@ -22,9 +22,7 @@ from sfumato.options import Checked, Limit
 from sfumato.published import MarginalTables, Published, RandomizedTable
 from sfumato.published.bucketized import COUNT
 from sfumato.rates import Rate
-from sfumato.table.distinct import distinct_of
 from sfumato.table.exact_names import exactly
-from sfumato.table.table import Table
 
 
 @dataclass(frozen=True)
@@ -112,14 +110,6 @@ class AttributeInference(Checked):
             named[rows] = (tallies + self.strength * learnt).argmax(axis=1)
             alone[rows] = learnt.argmax(axis=1)
         return named[who_of] == truth, alone[who_of] == truth
-
-
-def distinct_people(people: Table) -> tuple[Table, NDArray[np.int32]]:
-    """Return one of the people with each vector of quasi-identifying values, and the number of each person's vector."""
-    known = [distinct_of(people.frame[name]) for name in people.schema.quasi_identifying]
-    codes = np.column_stack([column.rank_of[column.raw] for column in known])
-    who_of, count = group_records(codes.astype(np.uint32))
-    return people.take(first_records(who_of, count)), who_of
 
 
 def as_marginal(published: Published) -> Published:

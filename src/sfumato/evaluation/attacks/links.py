@@ -81,14 +81,8 @@ def exact_links(
     """
     reading = read_links(published, victims, names, keys, recoding)
     if not together and not victims.alone:
-        scattered = scattered_links(
-            reading.known,
-            reading.publication,
-            reading.own,
-            victims,
-            read_register(victims.own.frame, victims.schema, names),
-        )
-        return reading.links(victims, *scattered)
+        own = read_register(victims.own.frame, victims.schema, names)
+        return reading.links(victims, *scattered_links(reading.known, reading.publication, reading.own, victims, own))
     known, publication = widened(reading.known, reading.publication, victims.owner, victims.people)
     asked = asked_of(victims, reading.own)
     vectors, vector_of = distinct_vectors([one.codes[asked.person] for one in known], asked.key)
@@ -125,8 +119,10 @@ class Reading:
             candidates,
             np.bincount(person, held, minlength=people).astype(np.int64),
             sole & (candidates > 0),
-            np.bincount(person, shares, minlength=people) / np.maximum(records, 1),
-            np.bincount(person, at_least_so_many(candidates[person], shares, again + 1), minlength=people),
+            np.bincount(person, shares, minlength=people).astype(np.float64) / np.maximum(records, 1),
+            np.bincount(person, at_least_so_many(candidates[person], shares, again + 1), minlength=people).astype(
+                np.float64
+            ),
             self.publication.records,
         )
 
@@ -150,6 +146,7 @@ class Asked:
 
 
 def asked_of(victims: Victims, own: NDArray[np.int64]) -> Asked:
+    """Pair people with the keys of their records, int64 (o,) of their own records."""
     width = int(own.max(initial=-1)) + 2
     absent = np.flatnonzero(~victims.inside)
     cells = np.concatenate([victims.own.person * width + own + 1, absent * width])
@@ -181,6 +178,7 @@ def at_least_so_many(
 def read_links(
     published: pl.DataFrame, victims: Victims, names: Sequence[str], keys: pl.Series, recoding: Recoding
 ) -> Reading:
+    """Read what is known of the victims, and the published classes with keys instead of sensitive values."""
     known = read_register(victims.frame, victims.schema, names)
     publication = read_publication(columns_of(published, names).with_columns(keys.alias(KEY)), KEY, known, recoding)
     code_of = {value: code for code, value in enumerate(publication.values) if value is not None}

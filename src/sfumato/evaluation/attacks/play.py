@@ -73,9 +73,9 @@ def attack(
     recoding
         How a generalized table was published; None takes what a release says, else the defaults.
     records_known
-        Where the schema names a person column: how many records an attacker who knows somebody knows of them, ``"all"``,
-        ``"one"`` or at most a number; which ones is drawn. A register's rows with one key are one person, of whom all
-        of them are known.
+        Where the schema names a person column: how many records an attacker who knows somebody knows of them,
+        ``"all"``, ``"one"`` or at most a number; which ones is drawn. A register's rows with one key are one person, of
+        whom all of them are known.
     seed
         For the attacks' own choices; None draws from the operating system.
     threads

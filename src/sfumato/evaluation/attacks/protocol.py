@@ -191,9 +191,8 @@ class AttackResult:
             f"  {_COUNTED[self.counts]} {self.goal}: {self.success if self.success.people else NOBODY}",
         ]
         if self.control is not None:
-            lines.append(
-                f"  the same for {_COUNTED[self.counts]} who are not in the data: {self.control if self.control.people else NOBODY}"
-            )
+            told = self.control if self.control.people else NOBODY
+            lines.append(f"  the same for {_COUNTED[self.counts]} who are not in the data: {told}")
         lines.extend(f"  {name.replace('_', ' ')}: {value:.4g}" for name, value in self.figures.items())
         lines.extend(f"  note: {note}" for note in self.notes)
         if self.helps and self.succeeds:
