@@ -81,6 +81,25 @@ def candidate_sets(published: PublishedTable, people: Table, recoding: Recoding)
     return np.unique(sums, return_inverse=True)[1].astype(np.int64)[vector_of]
 
 
+def covered_by_one(
+    published: PublishedTable, people: Table, owner: NDArray[np.int64], count: int, recoding: Recoding
+) -> NDArray[np.bool_]:
+    """Tell for which of `count` persons one class covers all of the records, whose `owner` is int64; bool (count,).
+
+    Class means cover nobody, so that they exclude nobody.
+    """
+    shared = shared_attributes(published.data, people.frame, people.schema)
+    known = read_register(people.frame, people.schema, shared)
+    if not shared or Form.MEAN in forms_of(known, recoding):
+        return np.ones(count, dtype=np.bool_)
+    known, publication = widened(known, read_publication(published.data, shared[0], known, recoding), owner, count)
+    vectors, vector_of = _vectors(known)
+    coverage = coverage_of(publication, known)
+    ones = np.ones(len(publication.sizes))
+    covered: NDArray[np.bool_] = fitting_weight(vectors, coverage, covering_classes(coverage), ones)[vector_of] > 0
+    return covered
+
+
 def _vectors(known: Sequence[RegisterAttribute]) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
     """Return the distinct vectors of codes, and which of them each person has."""
     told = np.column_stack([each.codes for each in known])

@@ -94,6 +94,15 @@ def rank_within(owner: NDArray[np.integer], values: NDArray[np.generic]) -> NDAr
     return rank
 
 
+def by_person(values: NDArray[np.float64], owner: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Return the mean of each owner's values, in order of owners; float64 (n,) to float64 (owners,)."""
+    people, place = np.unique(owner, return_inverse=True)
+    if len(people) == len(owner):
+        return values
+    means: NDArray[np.float64] = np.bincount(place, values) / np.bincount(place)
+    return means
+
+
 def is_number_known(value: object) -> bool:
     """Tell whether a value says how many records an attacker knows of each person."""
     if isinstance(value, str):

@@ -102,12 +102,10 @@ def peoples_posterior(
         `shares` is the chance that a value is among the person's; it need not add up to 1.
     """
     told = table.take(known.told)
-    groups = (
-        _one_group(published, told, known, sensitive, recoding)
-        if together and isinstance(published, PublishedTable)
-        else _groups(published, told, known, sensitive, recoding)
-    )
-    values, prior, found = groups
+    if together and isinstance(published, PublishedTable):
+        values, prior, found = _one_group(published, told, known, sensitive, recoding)
+    else:
+        values, prior, found = _groups(published, told, known, sensitive, recoding)
     return Posterior(values, found.believed(), found.fitting, prior, found)
 
 
@@ -121,7 +119,9 @@ def _one_group(
     total = tallies.weights.sum(axis=1)
     shares = tallies.weights / np.where(total > 0, total, 1)[:, None]
     prior = tallies.counts / max(1, tallies.counts.sum())
-    return tallies.values, prior, RecordGroups(np.arange(known.people), known.counts, shares, tallies.candidates)
+    everybody = np.arange(known.people)
+    groups = RecordGroups(everybody, known.counts, shares, tallies.candidates, known.owners)
+    return tallies.values, prior, groups
 
 
 def _groups(published: Published, told: Table, known: KnownRecords, sensitive: str, recoding: Recoding) -> _Found:
@@ -130,6 +130,10 @@ def _groups(published: Published, told: Table, known: KnownRecords, sensitive: s
     alike = candidate_sets(published, told, recoding) if isinstance(published, PublishedTable) else None
     group_of = distinct_people(told)[1].astype(np.int64) if alike is None else alike
     width = int(group_of.max(initial=0)) + 1
-    cells, first, times = np.unique(known.owners * width + group_of, return_index=True, return_counts=True)
-    groups = RecordGroups(cells // width, times.astype(np.int64), one.shares[first], one.candidates[first])
+    cells, first, place, times = np.unique(
+        known.owners * width + group_of, return_index=True, return_inverse=True, return_counts=True
+    )
+    groups = RecordGroups(
+        cells // width, times.astype(np.int64), one.shares[first], one.candidates[first], place.astype(np.int64)
+    )
     return one.values, one.prior, groups

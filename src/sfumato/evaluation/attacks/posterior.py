@@ -73,6 +73,11 @@ class Posterior:
         """Return the chance that one record of each person, drawn at random, has each value; float64 (m, v)."""
         return self.shares if self.groups is None else self.groups.rows
 
+    @property
+    def of_records(self) -> NDArray[np.float64]:
+        """Return what is believed of each known record, float64 (r, v)."""
+        return self.shares if self.groups is None else self.groups.shares[self.groups.group_of]
+
     def without(self, out: NDArray[np.bool_]) -> NDArray[np.float64]:
         """Return the beliefs of somebody who knows that people do not have some values, bool (m, v); not scaled."""
         return np.where(out, 0.0, self.shares) if self.groups is None else self.groups.believed(out)

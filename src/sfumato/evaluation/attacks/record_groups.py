@@ -32,12 +32,15 @@ class RecordGroups:
         float64 (g, v): of the published records that fit the group, the share with each value; 0 if none fits.
     candidates : numpy.ndarray
         float64 (g,): published records that fit.
+    group_of : numpy.ndarray
+        int64 (r,): the group of each known record.
     """
 
     person: NDArray[np.int64]
     times: NDArray[np.int64]
     shares: NDArray[np.float64]
     candidates: NDArray[np.float64]
+    group_of: NDArray[np.int64]
 
     def believed(self, out: NDArray[np.bool_] | None = None) -> NDArray[np.float64]:
         """Return the chance that each value is among the person's, float64 (m, v).
@@ -71,6 +74,11 @@ class RecordGroups:
         sums = np.add.reduceat(self.shares * self.times[:, None], self._starts, axis=0)
         rows: NDArray[np.float64] = sums / self.known[:, None]
         return rows
+
+    @property
+    def owners(self) -> NDArray[np.int64]:
+        """Return the person of each known record, int64 (r,)."""
+        return self.person[self.group_of]
 
     @property
     def known(self) -> NDArray[np.int64]:

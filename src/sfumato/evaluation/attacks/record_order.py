@@ -46,6 +46,8 @@ class RecordOrder:
     order that happens as often as the class's values make it. Classes that do not hold as many people as records are
     left out.
 
+    *Counted* are records, each taken for a person, where people have several: rows are what has an order.
+
     *Sliced*: rows are read as records; a guess is right if the row with the person's values in all other columns has
     their sensitive value as well.
 
