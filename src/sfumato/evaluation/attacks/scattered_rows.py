@@ -41,12 +41,15 @@ class LikeliestRows:
         int64 (m,): rows of these classes.
     sole : numpy.ndarray
         bool (m,): whether as many known records fit no other class, so that all these rows are the person's.
+    chance : numpy.ndarray
+        float64 (m,): chance that a row picked among them is the person's, as far as the attacker can tell.
     """
 
     person: NDArray[np.int64]
     owner: NDArray[np.int64]
     rows: NDArray[np.int64]
     sole: NDArray[np.bool_]
+    chance: NDArray[np.float64]
 
 
 def likeliest_rows(
@@ -70,10 +73,11 @@ def likeliest_rows(
     Cost O(r · c / 64 · q + p log p) for the p pairs of a person's different records and the classes that cover them.
     """
     found = [_densest(some, publication.sizes, people) for some in _covered(known, publication, owner, people)]
-    persons, owners, inside = (np.concatenate(part) for part in zip(*found, strict=True))
+    persons, owners, inside, best = (np.concatenate(part) for part in zip(*found, strict=True))
     rows = np.bincount(persons, publication.sizes[owners], minlength=people).astype(np.int64)
     sure = inside.reshape(-1, people).sum(axis=0)
-    return LikeliestRows(persons, owners, rows, (rows > 0) & (sure >= rows))
+    chance = np.minimum(best.reshape(-1, people).sum(axis=0), 1.0)
+    return LikeliestRows(persons, owners, rows, (rows > 0) & (sure >= rows), chance)
 
 
 def scattered_links(
@@ -176,10 +180,10 @@ def _covered(
 
 def _densest(
     covered: _Covered, sizes: NDArray[np.int64], people: int
-) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-    """Return pairs of a person and a class where the chances add up to most, and records that fit no other class.
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
+    """Return pairs of a person and a class where the chances add up to most, records that fit no other, and the sum.
 
-    The last are int64 (people,).
+    The last two are int64 and float64 (people,).
     """
     cells, cell_of = np.unique(covered.person[covered.record] * len(sizes) + covered.owner, return_inverse=True)
     chances = np.bincount(cell_of, (covered.times / np.maximum(covered.rows, 1))[covered.record], minlength=len(cells))
@@ -190,7 +194,7 @@ def _densest(
     there = np.bincount(covered.record, chosen[cell_of], minlength=len(covered.person))
     only = (there > 0) & (there == np.bincount(covered.record, minlength=len(covered.person)))
     inside = np.bincount(covered.person, covered.times * only, minlength=people).astype(np.int64)
-    return person[chosen], cells[chosen] % len(sizes), inside
+    return person[chosen], cells[chosen] % len(sizes), inside, best
 
 
 def _count_of(publication: PublishedClasses, owner: NDArray[np.int64], value: NDArray[np.int64]) -> NDArray[np.int64]:
