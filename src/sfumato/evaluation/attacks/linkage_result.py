@@ -48,7 +48,8 @@ class LinkageResult:
         A share of at least `threshold` of the records that fit have the same sensitive value, and it is theirs.
     threshold : float
     certainty : Rate
-        Average certainty: the mean of own records ÷ records that fit, the chance to pick one of theirs.
+        Average certainty: the mean of 1 ÷ records that fit, the chance to pick the right one; of people with several,
+        that of picking any of theirs.
     notes : tuple of str
         What makes the figures doubtful.
     """
