@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import polars as pl
@@ -14,7 +14,7 @@ from sfumato.evaluation.attacks.coverage import coverage_of
 from sfumato.evaluation.attacks.known_records import rank_within
 from sfumato.evaluation.attacks.publication import PublishedClasses, read_publication
 from sfumato.evaluation.attacks.register import RegisterAttribute, read_register
-from sfumato.evaluation.attacks.scattered_rows import scattered_links
+from sfumato.evaluation.attacks.scattered_rows import held_rows, likeliest_rows
 from sfumato.evaluation.attacks.victims import KEY, Victims
 from sfumato.evaluation.attacks.widening import widened
 from sfumato.kernels.grouping import first_records
@@ -81,8 +81,11 @@ def exact_links(
     """
     reading = read_links(published, victims, names, keys, recoding)
     if not together and not victims.alone:
-        own = read_register(victims.own.frame, victims.schema, names)
-        return reading.links(victims, *scattered_links(reading.known, reading.publication, reading.own, victims, own))
+        # Codes of what is known need not be those of what is in the data.
+        own = read_links(published, replace(victims, frame=victims.own.frame), names, keys, recoding)
+        rows = likeliest_rows(reading.known, reading.publication, victims.owner, victims.people)
+        held = held_rows(rows, own.publication, own.own, victims, own.known)
+        return reading.links(victims, rows.rows, held, rows.sole)
     known, publication = widened(reading.known, reading.publication, victims.owner, victims.people)
     asked = asked_of(victims, reading.own)
     vectors, vector_of = distinct_vectors([one.codes[asked.person] for one in known], asked.key)

@@ -80,39 +80,33 @@ def likeliest_rows(
     return LikeliestRows(persons, owners, rows, (rows > 0) & (sure >= rows), chance)
 
 
-def scattered_links(
-    known: Sequence[RegisterAttribute],
+def held_rows(
+    found: LikeliestRows,
     publication: PublishedClasses,
     keys: NDArray[np.int64],
     victims: Victims,
     own: Sequence[RegisterAttribute],
-) -> tuple[NDArray[np.int64], NDArray[np.bool_], NDArray[np.bool_]]:
-    """Link people whose rows may lie in any classes.
+) -> NDArray[np.bool_]:
+    """Tell which own records are among the rows that an attacker picks one of, for scoring.
 
     Parameters
     ----------
-    known
-        What is known of r records.
+    found
+        The classes of these rows.
     publication
-        The classes, with the keys of their rows as values.
+        All classes, with the keys of their rows as values, read against the own records.
     keys
         int64 (o,): key of each own record, −1 if no row has it.
     victims
         Whose records they are.
     own
-        The values of the own records, for scoring.
+        The values of the own records.
 
     Returns
     -------
-    candidates : numpy.ndarray
-        int64 (m,): rows that the attacker picks one of.
-    held : numpy.ndarray
-        bool (o,): whether each own record is among them: one of these classes covers it, and has a row with its key
-        that is no other record's.
-    sole : numpy.ndarray
-        bool (m,).
+    numpy.ndarray
+        bool (o,): one of the classes covers the record, and has a row with its key that is no other record's.
     """
-    found = likeliest_rows(known, publication, victims.owner, victims.people)
     record, place = joined(victims.own.person, found.person, victims.people)
     told = np.column_stack([one.codes for one in own])
     covered = np.zeros(len(keys), dtype=np.bool_)
@@ -126,7 +120,7 @@ def scattered_links(
     there = np.bincount(pair, counts, minlength=len(pairs))
     held = np.zeros(len(keys), dtype=np.bool_)
     held[covered] = rank_within(pair_of, np.zeros(len(pair_of))) < there[pair_of]
-    return found.rows, held, found.sole
+    return held
 
 
 def joined(
