@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -104,7 +104,16 @@ def victims_of(target: Target, published: pl.DataFrame) -> Victims:
     owner, person = _matched(target.register, original)
     rows = np.flatnonzero(person >= 0)
     own = OwnRecords(original.frame[rows], person[rows], keys.gather(rows))
-    return Victims(target.register, original.schema, owner, own)
+    return Victims(target.register, _with_kinds(original), owner, own)
+
+
+def _with_kinds(original: Table) -> Schema:
+    """Return the schema with every kind said: a register that was read as text has its own columns by it."""
+    quasi = {
+        name: attribute if attribute.kind is not None else replace(attribute, kind=original.kinds.get(name))
+        for name, attribute in original.schema.quasi_identifying.items()
+    }
+    return replace(original.schema, quasi_identifying=quasi)
 
 
 def _matched(register: pl.DataFrame, original: Table) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
