@@ -17,6 +17,7 @@ from sfumato.classes.grouping import group_records
 from sfumato.errors import InputError, PolicyError, raise_all
 from sfumato.evaluation.attacks.coverage import coverage_of
 from sfumato.evaluation.attacks.linkage_result import LinkageResult
+from sfumato.evaluation.attacks.linkage_truth import TruePeople, true_people
 from sfumato.evaluation.attacks.publication import PublishedClasses, read_publication
 from sfumato.evaluation.attacks.register import RegisterAttribute, read_register, shared_attributes
 from sfumato.evaluation.attacks.scattered_rows import likeliest_rows
@@ -26,7 +27,6 @@ from sfumato.kernels.grouping import first_records
 from sfumato.kernels.linking.linkage import ClassValues, count_candidates, covering_classes
 from sfumato.rates import Rate
 from sfumato.recoding.choice import Recoding
-from sfumato.table.kinds import text_of
 from sfumato.table.person_column import number_people
 from sfumato.table.schema import Schema
 
@@ -116,7 +116,7 @@ def linking_attack(
     owner = number_people(register[identity]).astype(np.int64) if several and identity else np.arange(register.height)
     owner, _ = first_numbered(owner, owner[:0])
     answers = _answers(publication, known, owner, together=together)
-    told = None if truth is None else _true_values(register, truth, str(identity), sensitive, publication, owner)
+    told = None if truth is None else true_people(register[str(identity)], owner, truth, sensitive, publication.values)
     return _scored(publication, answers, told, shared, sensitive, threshold)
 
 
@@ -222,54 +222,10 @@ def _counted(
     return candidates[vector_of], likeliest[vector_of], agreeing[vector_of]
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class _Truth:
-    """The sensitive codes of the people of a register who are in the table, −1 if no row has the value.
-
-    person, code : int64, one entry for each of their records. people : how many the register has.
-    """
-
-    person: NDArray[np.int64]
-    code: NDArray[np.int64]
-    people: int
-
-    @property
-    def inside(self) -> NDArray[np.bool_]:
-        return self.records > 0
-
-    @property
-    def records(self) -> NDArray[np.int64]:
-        return np.bincount(self.person, minlength=self.people).astype(np.int64)
-
-    def have(self, values: NDArray[np.integer]) -> NDArray[np.bool_]:
-        """Tell who has a value: one for everybody, int (people,)."""
-        right = self.person[self.code == values[self.person]]
-        found: NDArray[np.bool_] = np.bincount(right, minlength=self.people) > 0
-        return found
-
-
-def _true_values(
-    register: pl.DataFrame,
-    truth: pl.DataFrame,
-    identity: str,
-    sensitive: str,
-    publication: PublishedClasses,
-    owner: NDArray[np.int64],
-) -> _Truth:
-    """Return the sensitive codes of everybody in the register who is in the table."""
-    code_of = {value: code for code, value in enumerate(publication.values)}
-    codes = np.array([code_of.get(text, -1) for text in text_of(truth[sensitive]).to_list()], dtype=np.int64)
-    names = zip(text_of(register[identity]).to_list(), owner.tolist(), strict=True)
-    place_of = {name: place for name, place in names if name is not None}
-    person = np.array([place_of.get(name, -1) for name in text_of(truth[identity]).to_list()], dtype=np.int64)
-    there = person >= 0
-    return _Truth(person[there], codes[there], int(owner.max()) + 1)
-
-
 def _scored(
     publication: PublishedClasses,
     answers: _Answers,
-    told: _Truth | None,
+    told: TruePeople | None,
     shared: tuple[str, ...],
     sensitive: str,
     threshold: float,

@@ -84,9 +84,6 @@ def scored(
     least = len(victims.own.person) / max(1, people * links.records)
     who = "of everybody in the data" if target.register is None else "of the people in a register"
     k = smallest_promised(target.models_of_victims) if kind == "generalized-table" else None
-    whose = "whose record" if victims.alone else "of whom a record"
-    several = {"fits": "fit", "is nearest": "are nearest"}[fit]
-    only = f"record is the only one that {fit}" if victims.alone else f"records are all that {several}"
     common: dict[str, Any] = {
         "attack": attack,
         "knows": f"{_listed(names)} {who}",
@@ -95,14 +92,14 @@ def scored(
     }
     return (
         AttackResult(
-            goal=f"whose {only}",
+            goal=_only(victims, fit),
             success=Rate(float((alone & (own == candidates)).sum()), people, _mean(alone * prior, least, certain)),
             figures=figures,
             allowed=None if k is None else float(k == 1),
             **common,
         ),
         AttackResult(
-            goal=f"{whose} was found by picking one that {fit}",
+            goal=f"{'whose' if victims.alone else 'of whom a'} record was found by picking one that {fit}",
             success=Rate(float((own / found).sum()), people, _mean(chance, least, certain)),
             allowed=_allowed_share(target, k),
             **common,
@@ -113,6 +110,12 @@ def scored(
 def smallest_promised(models: Sequence[Mapping[str, Any]]) -> int | None:
     """Return the size of the smallest class that the promises allow; None if none of them says so."""
     return least_class_size(known_models(models))
+
+
+def _only(victims: Victims, fit: str) -> str:
+    if victims.alone:
+        return f"whose record is the only one that {fit}"
+    return f"whose records are all that {'fit' if fit == 'fits' else 'are nearest'}"
 
 
 def _allowed_share(target: Target, k: int | None) -> float | None:
