@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import numpy as np
 import polars as pl
 import pytest
 
 import sfumato as sf
+from sfumato.evaluation.attacks.answers import usual_share
 from sfumato.evaluation.attacks.attribute_inference import AttributeInference
 from sfumato.evaluation.attacks.cohort import cohort_of
 from sfumato.evaluation.attacks.membership import MembershipInference
@@ -112,6 +114,22 @@ def test_a_prediction_is_right_if_any_record_has_the_value():
     assert (told.success.people, told.success.successes) == (3, 1)
     # Two of three people have u, as many v.
     assert told.success.baseline == pytest.approx(2 / 3)
+
+
+def test_guessing_counts_a_value_once_for_each_person():
+    truth, person = np.array([0, 0, 0, 1, 1, -1]), np.array([0, 0, 0, 1, 2, 3])
+    assert usual_share(truth, person) == 2 / 4
+
+
+def test_a_record_in_many_buckets_counts_as_one():
+    """The first record of a is in three buckets, where u is likelier; the second in one, where it is v for certain."""
+    quasi = pl.DataFrame({"age": [1, 5, 1, 6, 1, 7, 2], "ward": "A", "bucket": [0, 0, 1, 1, 2, 2, 3]})
+    counts = pl.DataFrame({"bucket": [0, 0, 1, 1, 2, 2, 3], "ill": ["u", "v", "u", "w", "u", "w", "v"], "count": 1})
+    release = BucketizedTables(quasi, counts, ("age", "ward"), "ill")
+    people = table(("a", 1, "A", "w"), ("a", 2, "A", "v"), ("b", 5, "A", "w"), ("c", 6, "A", "u"))
+    told = sf.attack(release, people, attacks="definetti", seed=1)["definetti"][0]
+    # Of a: u 1/2, v 1/6 + 1, w 1/3. Of b: u or v. Of c: u or w, one of which is right.
+    assert told.figures["random_worlds"] == pytest.approx((1 + 0 + 0.5) / 3)
 
 
 def test_a_register_by_names_of_people():

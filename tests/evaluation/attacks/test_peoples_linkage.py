@@ -17,6 +17,7 @@ from naive.linked_people import linked_apart, linked_together
 from sfumato.evaluation.attacks.exact_linkage import Linkage
 from sfumato.evaluation.attacks.known_records import known_records
 from sfumato.evaluation.attacks.protocol import RowsOfPeople, Target
+from sfumato.evaluation.attacks.target import rows_of_people
 from sfumato.published import PublishedTable
 
 SCHEMA = sf.Schema(person="who", quasi_identifying=["age", "ward"], sensitive=["ill"])
@@ -120,6 +121,37 @@ def test_a_person_who_fills_a_class_is_found_for_certain():
     assert picked.success.successes == pytest.approx(1 + 3 / 3)
     assert "4 people with 6 records" in str(played)
     assert "all records of theirs" in str(played)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_release_of_people_is_read_as_one_whose_rows_lie_together(seed):
+    """More records of somebody exclude classes that one record, or each by itself, would leave."""
+    generator = np.random.default_rng(seed)
+    who = np.repeat(np.arange(40), 2)
+    wards = generator.choice(list("ABC"), 80)
+    frame = pl.DataFrame({"who": who, "age": generator.integers(20, 70, 80), "ward": wards, "ill": "flu"})
+    table = sf.read_table(frame, SCHEMA)
+    release = sf.anonymize(table, sf.KAnonymity(3), anonymizer=sf.MDAV(), seed=1)
+    labels = release.data.select("age", "ward").cast(pl.String).rows()
+    records = frame.select("age", "ward").rows()
+    found = [
+        linked_together(labels, ["flu"] * len(labels), known, [(record, "flu") for record in known])
+        for known in (records[place : place + 2] for place in range(0, 80, 2))
+    ]
+    picked = sf.attack(release, table, attacks="linkage", seed=1)["linkage"][1].success
+    assert picked.successes == pytest.approx(float(sum((chance for chance, _ in found), Fraction(0))))
+    # Where a class covers all of them, the chances of single records add up to most there.
+    apart = Linkage().play(Target(release.published, table, seed=1))[1].success
+    assert apart.successes == pytest.approx(picked.successes)
+
+
+def test_what_a_release_says_of_the_rows_of_a_person():
+    frame = stays(7, people=30)
+    of_people = sf.anonymize(sf.read_table(frame, SCHEMA), sf.KAnonymity(3), seed=1)
+    plain = sf.Schema(quasi_identifying=["age", "ward"], sensitive=["ill"], others="drop")
+    of_records = sf.anonymize(sf.read_table(frame, plain), sf.KAnonymity(3), seed=1)
+    assert rows_of_people(of_people.description) == TOGETHER
+    assert rows_of_people(of_records.description) == rows_of_people(None) == RowsOfPeople()
 
 
 def test_shares_are_allowed_only_where_they_are_promised():
