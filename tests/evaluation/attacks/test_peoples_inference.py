@@ -10,12 +10,17 @@ import sfumato as sf
 from sfumato.evaluation.attacks.answers import usual_share
 from sfumato.evaluation.attacks.attribute_inference import AttributeInference
 from sfumato.evaluation.attacks.cohort import cohort_of
+from sfumato.evaluation.attacks.homogeneity import Homogeneity
+from sfumato.evaluation.attacks.known_records import KnownRecords
 from sfumato.evaluation.attacks.membership import MembershipInference
+from sfumato.evaluation.attacks.nearest_linkage import NearestLinkage
+from sfumato.evaluation.attacks.peoples_posterior import peoples_posterior
 from sfumato.evaluation.attacks.protocol import RowsOfPeople, Target
 from sfumato.published import BucketizedTables, Published, PublishedTable
 
 SCHEMA = sf.Schema(person="who", quasi_identifying=["age", "ward"], sensitive=["ill"])
-TOGETHER = RowsOfPeople(promised=True, together=True)
+TOGETHER, APART = RowsOfPeople(promised=True, together=True), RowsOfPeople()
+RECODING = sf.Recoding()
 
 
 def table(*records: tuple[str, int, str, str]) -> sf.Table:
@@ -130,6 +135,36 @@ def test_a_record_in_many_buckets_counts_as_one():
     told = sf.attack(release, people, attacks="definetti", seed=1)["definetti"][0]
     # Of a: u 1/2, v 1/6 + 1, w 1/3. Of b: u or v. Of c: u or w, one of which is right.
     assert told.figures["random_worlds"] == pytest.approx((1 + 0 + 0.5) / 3)
+
+
+def test_where_rows_lie_together_values_are_those_of_classes_that_cover_all_records():
+    release = generalized(*[("[1..5]", "A", "u")] * 4, *[("[1..9]", "A", "v")] * 3)
+    people = table(("a", 1, "A", "v"), ("a", 9, "A", "v"), ("b", 1, "A", "u"))
+    told = {
+        rows: Homogeneity().play(Target(release, people, rows=rows, seed=1))[0].success for rows in (TOGETHER, APART)
+    }
+    # Only the second class can hold a; by itself, the record of age 9 says the same, and that of age 1 nothing.
+    assert [(rate.people, rate.successes) for rate in told.values()] == [(1, 1), (1, 1)]
+    several = table(("a", 1, "A", "v"), ("a", 4, "A", "v"), ("a", 5, "B", "v"), ("b", 1, "A", "u"))
+    wider = generalized(*[("[1..5]", "A", "u")] * 4, *[("[1..9]", "{A|B}", "v")] * 2, ("[1..9]", "{A|B}", "w"))
+    beliefs = [
+        peoples_posterior(wider, several, KnownRecords(several.person_of, np.arange(4)), "ill", RECODING, together=each)
+        for each in (True, False)
+    ]
+    assert beliefs[0].values[:3] == ("u", "v", "w")
+    assert beliefs[0].shares[0, :3].tolist() == pytest.approx([0, 1, 1])
+    assert beliefs[1].shares[0, 0] > 0
+
+
+def test_where_rows_lie_together_distances_of_records_add_up():
+    release = generalized(("0", "A", "z"), ("6", "A", "x"), ("6", "A", "x"), ("0", "A", "z"))
+    people = table(("a", 1, "A", "x"), ("a", 9, "A", "x"))
+    found = [
+        NearestLinkage().play(Target(release, people, rows=rows, seed=1))[1].success.successes
+        for rows in (TOGETHER, APART)
+    ]
+    # 1 and 9 are 8 from 6 and 10 from 0; but the record that is nearest to any is 1, to 0.
+    assert found == [1.0, 0.0]
 
 
 def test_a_register_by_names_of_people():
