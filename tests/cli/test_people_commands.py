@@ -183,3 +183,57 @@ def test_mistakes_about_pseudonyms_are_sentences(table, tmp_path, changed, code,
     found, _, err = run("anonymize", table, *ROLES, *changed, "--out", tmp_path / "out")
     assert (found, words in err) == (code, True), err
     assert {path.name for path in tmp_path.iterdir()} == {"stays.csv"}
+
+
+def test_attack_counts_people_and_takes_what_is_known_of_them(table, tmp_path):
+    release = tmp_path / "out"
+    assert run("anonymize", table, *ROLES, "--seed", "1", "--out", release)[0] == 0
+    told = {}
+    for known in ("all", "one", "2"):
+        words = ["attack", release, "--original", table, "--attack", "linkage", "--seed", "1", "--json"]
+        code, out, _ = run(*words, "--records-known", known)
+        assert code == 0
+        told[known] = json.loads(out)
+    people = stays(0)["id"].n_unique()
+    for known, played in told.items():
+        assert (played["people"], played["records"]) == (people, stays(0).height)
+        assert str(played["records_known"]) == known
+        assert all(result["success"]["people"] == people for result in played["results"])
+        assert all(result["counts"] == "people" for result in played["results"])
+    assert run("attack", release, "--original", table, "--records-known", "some")[0] == 2
+
+
+def test_attack_takes_registers_and_controls_by_person(table, tmp_path):
+    release, register = tmp_path / "out", tmp_path / "register.csv"
+    frame = pl.read_csv(table)
+    assert run("anonymize", table, *ROLES, "--seed", "1", "--out", release)[0] == 0
+    frame.select("id", "age", "city").write_csv(register)
+    words = ["attack", release, "--original", table, "--attack", "linkage", "--seed", "1", "--json"]
+    without, named = (json.loads(run(*words, *more)[1]) for more in ([], ["--register", register]))
+    assert [result["success"] for result in without["results"]] == [result["success"] for result in named["results"]]
+    controls = tmp_path / "others.csv"
+    frame.with_columns(pl.format("{}x", "id").alias("id")).write_csv(controls)
+    words = ["attack", release, "--original", table, "--attack", "membership-inference", "--seed", "1", "--json"]
+    assert json.loads(run(*words, "--control", controls)[1])["control"] == frame["id"].n_unique()
+    frame.drop("id").write_csv(controls)
+    assert json.loads(run(*words, "--control", controls)[1])["control"] == frame.height
+
+
+def test_attacking_what_a_policy_would_publish_holds_people_out(table, tmp_path):
+    policy = tmp_path / "policy.toml"
+    policy.write_text(
+        'models = [{ name = "k-anonymity", k = 3 }]\n[columns]\nperson = "id"\nquasi-identifying = ["age", "city"]\n'
+        'sensitive = ["ill"]\nothers = "drop"\n'
+    )
+    words = ["attack", table, "--policy", policy, "--hold-out", "0.25", "--attack", "linkage", "--seed", "1", "--json"]
+    code, out, err = run(*words)
+    assert (code, err) == (0, "")
+    played, people = json.loads(out), pl.read_csv(table)["id"].n_unique()
+    assert played["people"] + played["control"] == people
+    register = tmp_path / "register.csv"
+    pl.read_csv(table).select("id", "age", "city").write_csv(register)
+    code, out, _ = run(*words, "--register", register)
+    assert code == 0
+    named = json.loads(out)["results"]
+    assert named[0]["success"]["people"] == played["people"]
+    assert named[0]["figures"]["register_not_in_the_data"] == played["control"]

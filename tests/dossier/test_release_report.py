@@ -284,10 +284,18 @@ def test_the_public_edition_says_nothing_that_was_counted_of_people():
     assert "one row for each person" not in made.html("internal").lower()
 
 
-def test_attacks_on_people_are_said_to_be_on_records(table, release):
+def test_attacks_on_people_say_what_they_count(table, release):
     frame = people(60).with_columns(who=pl.int_range(60) // 2)
     schema = sf.Schema(quasi_identifying=["age"], sensitive=["illness"], person="who", others="drop")
     original = sf.read_table(frame, schema)
-    told = "Every record was attacked as if it were a person of"
-    assert told in sf.report(sf.anonymize(original, sf.KAnonymity(3), seed=1), original, seed=1).html()
+    told = "Counted are people, by all records that are known of them"
+    made = sf.report(sf.anonymize(original, sf.KAnonymity(3), seed=1), original, seed=1)
+    assert told in made.html()
+    attacks = made.to_dict()["attacks"]
+    assert (attacks["people"], attacks["records"]) == (30, 60)
+    counted = {result["attack"]: result["counts"] for result in attacks["results"]}
+    assert counted["linkage"] == "people"
+    assert counted["record-order"] == "records"
+    assert "counted are records whose records stand in the order" in made.html()
+    assert "counted are records whose records stand in the order" in made.html("public")
     assert told not in sf.report(release, table, seed=1).html()

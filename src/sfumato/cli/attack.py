@@ -73,6 +73,14 @@ def attack(
         Path | None,
         typer.Option(metavar="RELEASE", help="Another release of the same people.", rich_help_panel=KNOWN),
     ] = None,
+    records_known: Annotated[
+        str,
+        typer.Option(
+            metavar="all|one|NUMBER",
+            help="Of people with several records (--person): how many of them an attacker knows.",
+            rich_help_panel=KNOWN,
+        ),
+    ] = "all",
     attacks: Annotated[
         list[str] | None,
         typer.Option(
@@ -122,7 +130,13 @@ def attack(
     chosen = _chosen(attacks, settings or (), problems)
     raise_all(PolicyError, problems)
     with progress_bar(quiet=as_json) as progress:
-        common: dict[str, Any] = {"attacks": chosen, "seed": seed, "threads": threads, "progress": progress}
+        common: dict[str, Any] = {
+            "attacks": chosen,
+            "records_known": int(records_known) if records_known.isdecimal() else records_known,
+            "seed": seed,
+            "threads": threads,
+            "progress": progress,
+        }
         if target.is_dir():
             assert original is not None
             played = _on_release(target, original, words, control, register, earlier, common)
@@ -242,15 +256,31 @@ def _table(
     meant: Policy, path: Path, errors: list[SfumatoError], what: str, *, named: bool, drop: bool = False
 ) -> Table | None:
     """Read people as a policy says; with their names if a register will be compared with them."""
-    from sfumato.table.reading import read_table
+    from sfumato.table.csv_format import CsvFormat
+    from sfumato.table.person_column import number_people
+    from sfumato.table.reading import open_source, read_table
 
     columns = meant.columns
-    update: dict[str, Any] = {"others": "drop", "identifying": (), "person": None} if drop else {}
-    if named:
-        update = {"insensitive": (*columns.insensitive, *columns.identifying), "identifying": ()}
+    update: dict[str, Any] = {"others": "drop", "identifying": ()} if drop else {}
+    reading = meant.reading()
+    layout = CsvFormat(**{name: reading[name] for name in ("separator", "encoding", "quote", "header", "columns")})
     try:
+        if drop and columns.person is not None and columns.person not in open_source(path, layout).names:
+            # People who are not in the data may lack a key; then every record is taken for another person.
+            update["person"] = None
+        if named:
+            # Names and keys stay in the table, for a register to be compared with.
+            keys = [] if columns.person is None else [columns.person]
+            update = {
+                "insensitive": (*columns.insensitive, *columns.identifying, *keys),
+                "identifying": (),
+                "person": None,
+            }
         table = read_table(path, meant.model_copy(update={"columns": columns.model_copy(update=update)}))
-        return replace(table, schema=meant.to_schema()) if named else table
+        if not named:
+            return table
+        people = None if columns.person is None else number_people(table.frame[columns.person])
+        return replace(table, schema=meant.to_schema(), people=people, repeated=None)
     except SfumatoError as error:
         errors.append(type(error)(*(f"{what}: {problem}" for problem in error.problems)))
         return None

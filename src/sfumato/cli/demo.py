@@ -228,7 +228,7 @@ def _close(console: Console, verification: Verification, out: Path) -> None:
     console.print()
     console.print("[bold]What to look at next[/bold]")
     for what, command in _next_steps(out):
-        console.print(f"  {what}", markup=False)
+        console.print(textwrap.fill(what, console.width, initial_indent="  ", subsequent_indent="  "), markup=False)
         for line in _command_lines(command, console.width - 4):
             console.print(f"    {line}", markup=False, soft_wrap=True)
     console.print()
@@ -241,14 +241,18 @@ def _next_steps(out: Path) -> list[tuple[str, list[str]]]:
         shlex.quote(str(out / name)) for name in ("release", "release/report.txt", "patients.csv", "policy.toml")
     )
     return [
-        ("read the report", ["cat", report]),
+        ("read the report; its highest risk is of records, each of which is another patient here", ["cat", report]),
         ("recount the promises, as anybody who gets the release can", [program, "verify", release]),
         ("compare the release with the original", [program, "measure", patients, release, f"--policy {policy}"]),
         (
             "edit the policy and publish again",
             [program, "anonymize", patients, f"--policy {policy}", "--out my-release"],
         ),
-        ("publish a table of your own", [program, "anonymize", "--help"]),
+        (
+            "publish a table of your own; where people have several records, say with --person which column tells who "
+            "they are, or the 5 records of a class may be one person's",
+            [program, "anonymize", "--help"],
+        ),
     ]
 
 

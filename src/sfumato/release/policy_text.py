@@ -70,6 +70,13 @@ class PublishedPolicy:
         except (AttributeError, TypeError):
             raise damaged from None
 
+    def rows_together(self) -> bool:
+        """Tell whether it says that all records of a person share one class; if it cannot be read, it does not."""
+        try:
+            return bool(self.content["columns"]["person"]) and self.content.get("people", {}).get("rows") != "apart"
+        except (PolicyError, KeyError, TypeError, AttributeError):
+            return False
+
     def algorithm(self) -> tuple[str, dict[str, Any]] | None:
         """Return the name of the anonymizer and its settings, as a program writes them; None where none can be read."""
         try:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 import polars as pl
@@ -78,6 +79,19 @@ class Table:
         repeated = self.repeated and replace(self.repeated, people=self.repeated.people[rows])
         wishes = None if self.wishes is None else self.wishes[rows]
         return replace(self, frame=self.frame[rows], people=people, repeated=repeated, wishes=wishes)
+
+    @cached_property
+    def person_of(self) -> NDArray[np.int64]:
+        """Number the person behind each record from 0 on, as they first appear; int64 (n,).
+
+        Without a person column every record is another person.
+        """
+        if self.people is None:
+            return np.arange(self.height)
+        _, first, place = np.unique(self.people, return_index=True, return_inverse=True)
+        rank = np.empty(len(first), dtype=np.int64)
+        rank[np.argsort(first)] = np.arange(len(first))
+        return rank[place]
 
     def __repr__(self) -> str:
         """Name the table and count its records and columns; no value is shown."""

@@ -25,6 +25,7 @@ NEEDS = {
     "definetti": "bucketized",
     "intersection": "earlier",
     "fingerprint": "no pseudonyms",
+    "minimality": "not played on promises to people",
 }
 
 

@@ -10,6 +10,8 @@ from numpy.typing import NDArray
 
 from sfumato.classes.grouping import group_records
 from sfumato.evaluation.attacks.tallies import comparable
+from sfumato.kernels.grouping import first_records
+from sfumato.table.distinct import distinct_of
 from sfumato.table.table import Table
 
 
@@ -55,3 +57,11 @@ def numbered_buckets(*columns: pl.Series) -> list[NDArray[np.int64]]:
     numbers = [column.cast(pl.Int64).to_numpy() for column in columns]
     places = np.unique(np.concatenate(numbers), return_inverse=True)[1]
     return [part.astype(np.int64) for part in np.split(places, np.cumsum([len(part) for part in numbers])[:-1])]
+
+
+def distinct_people(people: Table) -> tuple[Table, NDArray[np.int32]]:
+    """Return one of the people with each vector of quasi-identifying values, and the number of each person's vector."""
+    known = [distinct_of(people.frame[name]) for name in people.schema.quasi_identifying]
+    codes = np.column_stack([column.rank_of[column.raw] for column in known])
+    who_of, count = group_records(codes.astype(np.uint32))
+    return people.take(first_records(who_of, count)), who_of

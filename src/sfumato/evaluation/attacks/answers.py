@@ -69,9 +69,14 @@ class Answers:
         return np.array([self.code_of.get(text, 0) for text in texts], dtype=np.int64)
 
 
-def usual_share(truth: NDArray[np.int64]) -> float:
-    """Return the share of the people whose right answer is the most frequent one: the best possible guess."""
-    return float(np.bincount(truth[truth >= 0], minlength=1).max() / max(1, len(truth)))
+def usual_share(truth: NDArray[np.int64], person: NDArray[np.int64]) -> float:
+    """Return the share of the people whose right answer is the most frequent one: the best possible guess.
+
+    truth, person : int64 (n,), the right answer of each record, and whose it is; an answer counts once for each person.
+    """
+    pairs = np.unique(np.column_stack([person, truth]), axis=0)
+    had = pairs[pairs[:, 1] >= 0, 1]
+    return float(np.bincount(had, minlength=1).max() / max(1, len(np.unique(person))))
 
 
 def _numbers(column: pl.Series) -> NDArray[np.float64]:

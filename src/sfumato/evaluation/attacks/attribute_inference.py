@@ -9,22 +9,22 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from sfumato.classes.grouping import group_records
+from sfumato.evaluation.attacks.agreeing import distinct_people
 from sfumato.evaluation.attacks.answers import usual_share
 from sfumato.evaluation.attacks.cohort import Cohort, cohort_of
 from sfumato.evaluation.attacks.licence import allowed_guess
 from sfumato.evaluation.attacks.naive_bayes import NaiveBayes, naive_bayes
+from sfumato.evaluation.attacks.peoples_posterior import blocks_of_people, peoples_posterior
 from sfumato.evaluation.attacks.pieces import unread_notes
 from sfumato.evaluation.attacks.posterior import posterior_blocks, sensitive_of
 from sfumato.evaluation.attacks.protocol import AttackResult, Target
+from sfumato.evaluation.attacks.record_groups import OwnValues
 from sfumato.kernels.grouping import first_records
 from sfumato.options import Checked, Limit
 from sfumato.published import MarginalTables, Published, RandomizedTable
 from sfumato.published.bucketized import COUNT
 from sfumato.rates import Rate
-from sfumato.table.distinct import distinct_of
 from sfumato.table.exact_names import exactly
-from sfumato.table.table import Table
 
 
 @dataclass(frozen=True)
@@ -55,6 +55,9 @@ class AttributeInference(Checked):
     same classifier does on people who are not in the data; what it learns about them is knowledge about the population,
     not a fault of the release.
 
+    *People with several records.* Each known record is predicted, and the value named that is most likely to be among
+    the person's, as if records were independent. It is right if any record of theirs has it.
+
     Cost O((n + m) · q + m · v) for m people and v sensitive values, plus that of finding the records that fit.
 
     References
@@ -82,19 +85,24 @@ class AttributeInference(Checked):
     def _played(self, target: Target, cohort: Cohort, sensitive: str) -> AttackResult:
         model = naive_bayes(target.published, cohort.table, sensitive, recoding=target.recoding, ranges=self.ranges)
         truth = model.answers.codes(cohort.frame[sensitive])
-        right, alone = self._right(target, cohort, sensitive, model, truth)
-        members = cohort.members
-        control = Rate(right[members:].sum(), cohort.outsiders, usual_share(truth[members:]))
+        if cohort.known.alone:
+            right, alone = self._right(target, cohort, sensitive, model, truth)
+        else:
+            right, alone = self._right_of_people(target, cohort, sensitive, model, truth)
+        right_inside, right_outside = cohort.both(right)
+        inside = np.arange(len(truth)) < cohort.members
         return AttackResult(
             attack=self.name,
             knows="everybody's quasi-identifying values, and who is in the data",
             goal=f"whose {sensitive} was predicted" + ("" if model.answers.edges is None else " to the right range"),
-            success=Rate(right[:members].sum(), members, usual_share(truth[:members])),
-            control=control if cohort.outsiders else None,
-            figures={"answers": model.answers.size, "naive_bayes_alone": alone[:members].mean()},
+            success=Rate(right_inside.sum(), cohort.insiders, _usual(truth, cohort, inside)),
+            control=Rate(right_outside.sum(), cohort.outsiders, _usual(truth, cohort, ~inside))
+            if cohort.outsiders
+            else None,
+            figures={"answers": model.answers.size, "naive_bayes_alone": cohort.both(alone)[0].mean()},
             notes=(*_notes(truth), *unread_notes(target.published, cohort.frame)),
             helps="t-closeness or l-diversity with larger classes, so that few records tell nothing about one person",
-            allowed=allowed_guess(target.models, sensitive),
+            allowed=allowed_guess(target.models_of_victims, sensitive),
         )
 
     def _right(
@@ -113,13 +121,39 @@ class AttributeInference(Checked):
             alone[rows] = learnt.argmax(axis=1)
         return named[who_of] == truth, alone[who_of] == truth
 
+    def _right_of_people(
+        self, target: Target, cohort: Cohort, sensitive: str, model: NaiveBayes, truth: NDArray[np.int64]
+    ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+        """Tell the same of people with several records: what is predicted is a value that one of them has."""
+        named: list[NDArray[np.bool_]] = []
+        alone: list[NDArray[np.bool_]] = []
+        published = as_marginal(target.published)
+        for some, places in blocks_of_people(cohort.known, model.answers.size):
+            part, told = cohort.table.take(places), places[some.told]
+            known = peoples_posterior(published, part, some, sensitive, target.recoding, together=target.rows.together)
+            groups = known.groups
+            assert groups is not None
+            learnt = model.shares(told)
+            fitting = (groups.shares * groups.candidates[:, None])[groups.group_of]
+            tallies = _summed(fitting, model.answers.codes_of_texts(known.values), model.answers.size)
+            chances = tallies + self.strength * learnt
+            chances /= chances.sum(axis=1, keepdims=True)
+            own = OwnValues(some.person_of, part.frame[sensitive], some.people)
+            for found, each in ((named, chances), (alone, learnt)):
+                found.append(own.right(truth[places], _once(each, some.owners, some.people).argmax(axis=1)) > 0)
+        return np.concatenate(named), np.concatenate(alone)
 
-def distinct_people(people: Table) -> tuple[Table, NDArray[np.int32]]:
-    """Return one of the people with each vector of quasi-identifying values, and the number of each person's vector."""
-    known = [distinct_of(people.frame[name]) for name in people.schema.quasi_identifying]
-    codes = np.column_stack([column.rank_of[column.raw] for column in known])
-    who_of, count = group_records(codes.astype(np.uint32))
-    return people.take(first_records(who_of, count)), who_of
+
+def _once(chances: NDArray[np.float64], owner: NDArray[np.int64], people: int) -> NDArray[np.float64]:
+    """Return the chance that any record of each person has each value; float64 (r, a) to (people, a)."""
+    missed = np.ones((people, chances.shape[1]))
+    np.multiply.at(missed, owner, 1 - chances)
+    return 1 - missed
+
+
+def _usual(truth: NDArray[np.int64], cohort: Cohort, some: NDArray[np.bool_]) -> float:
+    """Return the share of some people, given by their records, who have the value that most of them have."""
+    return usual_share(truth[some], cohort.known.person_of[some])
 
 
 def as_marginal(published: Published) -> Published:

@@ -7,13 +7,13 @@ from functools import partial
 from typing import Annotated, ClassVar, Literal
 
 import numpy as np
-import polars as pl
 from numpy.typing import NDArray
 
-from sfumato.evaluation.attacks.claims import Claims, result_of, right_value
+from sfumato.evaluation.attacks.claims import Claims, result_of
 from sfumato.evaluation.attacks.options import SURE
 from sfumato.evaluation.attacks.posterior import TELLING, Posterior, sensitive_of
 from sfumato.evaluation.attacks.protocol import AttackResult, Target
+from sfumato.evaluation.attacks.record_groups import OwnValues
 from sfumato.options import Checked, Limit, Share
 
 
@@ -70,27 +70,26 @@ class BackgroundKnowledge(Checked):
             for name in sensitive_of(target.published)
         )
 
-    def _claims(self, generator: np.random.Generator, known: Posterior, column: pl.Series) -> Claims:
-        truth = known.codes_of(column)
-        out = self._excluded(generator, known, truth)
-        left = np.where(out, 0.0, known.shares)
-        total = left.sum(axis=1)
+    def _claims(self, generator: np.random.Generator, known: Posterior, own: OwnValues) -> Claims:
+        truth = known.codes_of(own.column)
+        out = self._excluded(generator, known, own.matrix(truth, len(known.values)))
+        left = known.without(out)
+        total = left.sum(axis=1) if known.groups is None else (left.sum(axis=1) > 0).astype(np.float64)
         made = (total > 0) & (left.max(axis=1) >= (self.threshold - SURE) * total)
         usual = np.where(out, -1.0, known.prior).argmax(axis=1)
-        return Claims(made, right_value(truth, left.argmax(axis=1)), right_value(truth, usual))
+        return Claims(made, own.right(truth, left.argmax(axis=1)), own.right(truth, usual))
 
-    def _excluded(
-        self, generator: np.random.Generator, known: Posterior, truth: NDArray[np.int64]
-    ) -> NDArray[np.bool_]:
+    def _excluded(self, generator: np.random.Generator, known: Posterior, has: NDArray[np.bool_]) -> NDArray[np.bool_]:
         """Choose the wrong values that the attacker excludes for each person, bool (people, values)."""
         people, values = known.shares.shape
         # If fewer values are left than can be excluded, the most frequent others are excluded, which helps most.
         worth = known.shares + SURE * known.prior if self.choice == "worst" else generator.random((people, values))
-        there = truth >= 0
-        worth[there, truth[there]] = -1
+        worth[has] = -1
+        # Who has several values lacks fewer.
         count = min(self.excluded, values - 1)
         out = np.zeros((people, values), dtype=np.bool_)
         if count:
             chosen = np.argpartition(-worth, count - 1, axis=1)[:, :count]
             np.put_along_axis(out, chosen, True, axis=1)
+            out &= ~has
         return out

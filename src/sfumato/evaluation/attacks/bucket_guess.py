@@ -116,28 +116,37 @@ class Guesses:
     model : NaiveBayes
         What was learnt, for people in no bucket.
     learnt, worlds : polars.DataFrame
-        ``who``, ``value``, ``chance``: the likeliest answers of each distinct vector of known values, by the learnt
-        links and by the buckets alone (random worlds); equally likely ones share the chance.
-    who_of : numpy.ndarray
-        int64 (people,): distinct vector of each person.
+        ``person``, ``value``, ``chance``: the likeliest answers of each person, by the learnt links and by the buckets
+        alone (random worlds); equally likely ones share the chance.
     """
 
     model: NaiveBayes
     learnt: pl.DataFrame
     worlds: pl.DataFrame
-    who_of: NDArray[np.int64]
 
-    def right(self, guesses: pl.DataFrame, truth: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Return the chance that each person's guess is right."""
-        asked = pl.DataFrame({"who": self.who_of, "value": truth})
-        found = asked.join(guesses, on=["who", "value"], how="left", maintain_order="left")
-        return found["chance"].fill_null(0.0).to_numpy()
+    def right(self, guesses: pl.DataFrame, person: NDArray[np.int64], truth: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Return the chance that each person's guess is right: any of their values is `truth`."""
+        asked = pl.DataFrame({"person": person, "value": truth}).unique()
+        found = asked.join(guesses, on=["person", "value"])
+        people = int(person.max(initial=-1)) + 1
+        return added(found["person"].to_numpy(), found["chance"].to_numpy(), people)
 
 
-def guess(buckets: BucketReading, people: int, *, rounds: int, exact: int) -> Guesses:
-    """Learn the links of each column and guess the values of the first `people`.
+def guess(
+    buckets: BucketReading, told: NDArray[np.int64], person: NDArray[np.int64], *, rounds: int, exact: int
+) -> Guesses:
+    """Learn the links of each column and guess the values of people.
 
-    The other parameters are those of :func:`sfumato.evaluation.attacks.bucket_links.learn_links`.
+    Parameters
+    ----------
+    buckets
+        The release, read against records of people.
+    told
+        int64 (r,): places of the records that are known.
+    person
+        int64 (r,): whose they are.
+    rounds, exact
+        As for :func:`sfumato.evaluation.attacks.bucket_links.learn_links`.
     """
     stock, columns = buckets.stock, buckets.columns
     links = [
@@ -152,11 +161,20 @@ def guess(buckets: BucketReading, people: int, *, rounds: int, exact: int) -> Gu
         for table in (_crossed(column, stock.values) if link is None else link.tables)
     ]
     prior = added(stock.value_of, stock.counts, stock.values)
-    told = tuple(codes for column in columns for codes in column.told)
+    codes = tuple(codes for column in columns for codes in column.told)
     masses = [_masses(column, link, stock) for column, link in zip(columns, links, strict=True)]
-    who_of, weights = _weights([column.held[:people] for column in columns], masses)
-    model = NaiveBayes(buckets.answers, prior, tuple(tables), told)
-    return Guesses(model, _likeliest(weights, "learnt"), _likeliest(weights, "worlds"), who_of)
+    weights = _of_people(*_weights([column.held[told] for column in columns], masses), person)
+    model = NaiveBayes(buckets.answers, prior, tuple(tables), codes)
+    return Guesses(model, _likeliest(weights, "learnt"), _likeliest(weights, "worlds"))
+
+
+def _of_people(who_of: NDArray[np.int64], weights: pl.DataFrame, person: NDArray[np.int64]) -> pl.DataFrame:
+    """Add up what is believed of the records of each person: ``person``, ``value``, ``learnt``, ``worlds``."""
+    held = pl.DataFrame({"who": who_of, "person": person})
+    if held["person"].is_unique().all():
+        return held.join(weights, on="who").drop("who")
+    shares = weights.with_columns(pl.col(name) / pl.sum(name).over("who") for name in ("learnt", "worlds"))
+    return held.join(shares, on="who").group_by("person", "value").agg(pl.sum("learnt", "worlds").fill_nan(0.0))
 
 
 def _crossed(column: KnownColumn, values: int) -> list[NDArray[np.float64]]:
@@ -220,6 +238,6 @@ def _pairs(who: pl.DataFrame, places: pl.DataFrame) -> int:
 
 
 def _likeliest(weights: pl.DataFrame, by: str) -> pl.DataFrame:
-    best = weights.with_columns(best=pl.max(by).over("who"))
+    best = weights.with_columns(best=pl.max(by).over("person"))
     tied = best.filter(pl.col(by) >= pl.col("best") * (1 - SURE), pl.col("best") > 0)
-    return tied.select("who", "value", chance=1 / pl.len().over("who"))
+    return tied.select("person", "value", chance=1 / pl.len().over("person"))

@@ -10,11 +10,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
-import polars as pl
 from numpy.typing import NDArray
 
-from sfumato.evaluation.attacks.posterior import Posterior, told_blocks
+from sfumato.evaluation.attacks.peoples_posterior import told_people
+from sfumato.evaluation.attacks.posterior import Posterior
 from sfumato.evaluation.attacks.protocol import AttackResult, Target
+from sfumato.evaluation.attacks.record_groups import OwnValues
 from sfumato.rates import Rate
 from sfumato.table.table import Table
 
@@ -56,14 +57,13 @@ class Claims:
         return cls(made, right, guessed, highest)
 
 
-Claim = Callable[[Posterior, pl.Series], Claims]
+Claim = Callable[[Posterior, OwnValues], Claims]
 """What is claimed about some people, given what the release says about them and their true values (for scoring)."""
 
 
-def claimed(target: Target, people: Table, sensitive: str, claim: Claim) -> Claims:
-    """Make the claims about all `people`, a block at a time."""
-    blocks = told_blocks(target, people, sensitive)
-    return Claims.joined([claim(one, people.frame[sensitive][rows]) for rows, one in blocks])
+def claimed(target: Target, table: Table, sensitive: str, claim: Claim) -> Claims:
+    """Make the claims about everybody in a table, a block of people at a time."""
+    return Claims.joined([claim(told.known, told.own) for told in told_people(target, table, sensitive)])
 
 
 def result_of(
@@ -81,9 +81,3 @@ def result_of(
         control = outside.rate()
         figures["claimed_of_control"] = float(outside.made.mean())
     return AttackResult(attack, knows, goal, inside.rate(), control, figures, (), helps)
-
-
-def right_value(truth: NDArray[np.int64], value: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Return 1 if the value is the true one, else 0."""
-    right: NDArray[np.float64] = (truth == value).astype(np.float64)
-    return right

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from sfumato.errors import InputError, raise_all
+from sfumato.evaluation.attacks.known_records import KnownRecords, known_records
 from sfumato.evaluation.attacks.protocol import Target
 from sfumato.table.exact_names import columns_of, exactly
 from sfumato.table.table import Table
@@ -21,12 +24,18 @@ class Cohort:
     ----------
     table : Table
         The columns with a role that all of them have; categories are text.
+    known : KnownRecords
+        Whose records they are, and which of them the attacker knows.
     members : int
-        Number of people in the data; they come first.
+        Number of records of people in the data; they come first.
+    insiders : int
+        Number of people in the data.
     """
 
     table: Table
+    known: KnownRecords
     members: int
+    insiders: int
 
     @property
     def frame(self) -> pl.DataFrame:
@@ -36,7 +45,11 @@ class Cohort:
     @property
     def outsiders(self) -> int:
         """Return the number of people who are not in the data."""
-        return self.table.height - self.members
+        return self.known.people - self.insiders
+
+    def both(self, scores: NDArray[np.generic]) -> tuple[NDArray[Any], NDArray[Any]]:
+        """Split what was found of each person: people in the data, and those who are not."""
+        return scores[: self.insiders], scores[self.insiders :]
 
 
 def cohort_of(target: Target) -> Cohort:
@@ -59,9 +72,14 @@ def cohort_of(target: Target) -> Cohort:
     )
     frame = pl.concat(parts, how="vertical_relaxed")
     kinds = {name: kind for name, kind in original.kinds.items() if name in names}
-    # Who is who is not known across the two: every record counts as a person.
     schema = replace(original.schema, person=None, wished_k=None)
-    return Cohort(Table(frame, schema, kinds, original.source), original.height)
+    known = known_records(target, original)
+    members, insiders = original.height, known.people
+    if control is not None:
+        others = known_records(target, control)
+        told = np.concatenate([known.told, others.told + members])
+        known = KnownRecords(np.concatenate([known.person_of, others.person_of + insiders]), told)
+    return Cohort(Table(frame, schema, kinds, original.source), known, members, insiders)
 
 
 def generator_of(target: Target, salt: int) -> np.random.Generator:

@@ -24,11 +24,16 @@ def coverage_of(publication: PublishedClasses, known: Sequence[RegisterAttribute
 def _rows(known: Sequence[RegisterAttribute], classes: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Give each attribute rows of the table: the first row of each, int64 (q + 1,), and by how much codes are shifted.
 
-    While the table is too large, the attribute with most rows puts twice as many codes on each row.
+    An attribute that is there several times has its rows once. While the table is too large, the attribute with most
+    rows puts twice as many codes on each row.
     """
-    codes = np.array([each.attribute.size + 1 for each in known], dtype=np.int64)
-    shifts = np.zeros(len(known), dtype=np.int64)
+    place_of: dict[int, int] = {}
+    places = [place_of.setdefault(id(each.attribute), len(place_of)) for each in known]
+    different = dict(zip(places, known, strict=True))
+    codes = np.array([different[place].attribute.size + 1 for place in range(len(different))], dtype=np.int64)
+    shifts = np.zeros(len(codes), dtype=np.int64)
     affordable = TABULATED_BYTES // (8 * ((classes + 63) // 64))
-    while (rows := ((codes - 1) >> shifts) + 1).sum() > max(affordable, len(known)):
+    while (rows := ((codes - 1) >> shifts) + 1).sum() > max(affordable, len(codes)):
         shifts[rows.argmax()] += 1
-    return np.concatenate([[0], np.cumsum(rows)]).astype(np.int64), shifts
+    starts = np.concatenate([[0], np.cumsum(rows)]).astype(np.int64)
+    return np.append(starts[:-1][places], starts[-1]), shifts[places]

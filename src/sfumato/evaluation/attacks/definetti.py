@@ -63,6 +63,9 @@ class DeFinetti(Checked):
     left out when its own chances are computed. Numbers are counted in 32 equally filled ranges. If an attribute
     is in several columns of a slice, each copy counts.
 
+    *People with several records.* What is believed of each known record adds up; the value named is right if any record
+    of the person has it.
+
     Cost O(rounds · e · attributes) for e pairs of a row and a value of its bucket.
 
     References
@@ -83,7 +86,7 @@ class DeFinetti(Checked):
         cohort, pieces = cohort_of(target), pieces_of(target.published)
         notes = unread_notes(target.published, cohort.frame)
         return tuple(
-            replace(self._played(pieces, cohort, name, notes), allowed=allowed_guess(target.models, name))
+            replace(self._played(pieces, cohort, name, notes), allowed=allowed_guess(target.models_of_victims, name))
             for name in sensitive_of(target.published)
         )
 
@@ -92,16 +95,17 @@ class DeFinetti(Checked):
     ) -> AttackResult:
         buckets = read_buckets(pieces, cohort.table, sensitive, ranges=self.ranges)
         truth = buckets.answers.codes(cohort.frame[sensitive])
-        inside, outside = truth[: cohort.members], truth[cohort.members :]
-        guesses = guess(buckets, cohort.members, rounds=self.rounds, exact=self.exact)
-        right, by_chance = guesses.right(guesses.learnt, inside), guesses.right(guesses.worlds, inside)
-        usual = usual_share(inside)
+        inside, person = truth[: cohort.members], cohort.known.person_of[: cohort.members]
+        told = cohort.known.told[cohort.known.told < cohort.members]
+        guesses = guess(buckets, told, person[told], rounds=self.rounds, exact=self.exact)
+        right, by_chance = (guesses.right(each, person, inside) for each in (guesses.learnt, guesses.worlds))
+        usual = usual_share(inside, person)
         return AttackResult(
             attack=self.name,
             knows="everybody's quasi-identifying values, and who is in the data",
             goal=f"whose {sensitive} was guessed" + ("" if buckets.answers.edges is None else " to the right range"),
-            success=Rate(float(right.sum()), len(inside), max(float(by_chance.mean()), usual)),
-            control=_control(guesses.model, cohort.members, outside) if len(outside) else None,
+            success=Rate(float(right.sum()), cohort.insiders, max(float(by_chance.mean()), usual)),
+            control=_control(guesses.model, cohort, truth) if cohort.outsiders else None,
             figures={"random_worlds": float(by_chance.mean()), "prior": usual},
             notes=notes,
             helps="more sensitive values in each bucket, t-closeness of the buckets, or generalizing the values that "
@@ -109,6 +113,12 @@ class DeFinetti(Checked):
         )
 
 
-def _control(model: NaiveBayes, members: int, truth: NDArray[np.int64]) -> Rate:
-    guesses = model.shares(slice(members, members + len(truth))).argmax(axis=1)
-    return Rate(float((guesses == truth).sum()), len(truth), usual_share(truth))
+def _control(model: NaiveBayes, cohort: Cohort, truth: NDArray[np.int64]) -> Rate:
+    """Guess the likeliest value of each person who is not in the data, by what is known of their records together."""
+    known = cohort.known
+    told = known.told[known.told >= cohort.members]
+    beliefs = np.zeros((cohort.outsiders, model.answers.size))
+    np.add.at(beliefs, known.person_of[told] - cohort.insiders, model.shares(told))
+    outside, person = truth[cohort.members :], known.person_of[cohort.members :] - cohort.insiders
+    right = outside == beliefs.argmax(axis=1)[person]
+    return Rate(float(len(np.unique(person[right]))), cohort.outsiders, usual_share(outside, person))

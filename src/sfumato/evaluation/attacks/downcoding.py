@@ -19,6 +19,7 @@ from sfumato.evaluation.attacks.cell_beliefs import (
     uncut_belief,
     uncut_region_belief,
 )
+from sfumato.evaluation.attacks.known_records import by_person
 from sfumato.evaluation.attacks.placing import SEVERAL, Placement, candidates, generalized, place
 from sfumato.evaluation.attacks.protocol import AttackResult, Target
 from sfumato.evaluation.attacks.register import RegisterAttribute
@@ -73,7 +74,8 @@ class Downcoding(Checked):
     *Departure.* The paper undoes minimal hierarchical generalization on data made for it, and on real data if the
     attacker knows the distribution. Here the guess is Bayes' rule for records drawn one by one. A value set already
     names its members, and that all of them occur does not change which is likeliest, so sets are left alone. Without a
-    control group, half of the people show how frequent values are, and guesses are scored on the others.
+    control group, half of the people show how frequent values are, and guesses are scored on the others. Of people with
+    several records, the share that is guessed counts.
 
     *Cost.* O(n) for each attribute, and O(w · k²) for each different cell over w values.
     """
@@ -104,7 +106,8 @@ class Downcoding(Checked):
                 usual = _usual_values(knowledge, placement.told[population, column])
                 ends = form is Form.INTERVAL and edges == "tight"
                 guesses = _guesses(placement, column, usual, _belief(knowledge, form, edges, smallest), ends=ends)
-                results.append(self._result(placement, column, victims, guesses, ends=ends))
+                owners = target.original.person_of
+                results.append(self._result(placement, column, victims, guesses, owners, ends=ends))
         return tuple(results) or (self._unplayed(),)
 
     def _edges(self, target: Target, form: Form, attribute: EncodedAttribute) -> Edges:
@@ -116,7 +119,14 @@ class Downcoding(Checked):
         return target.recoding.ends if form is Form.INTERVAL and roundable(attribute) else "tight"
 
     def _result(
-        self, placement: Placement, column: int, victims: NDArray[np.bool_], guesses: NDArray[np.int64], *, ends: bool
+        self,
+        placement: Placement,
+        column: int,
+        victims: NDArray[np.bool_],
+        guesses: NDArray[np.int64],
+        owners: NDArray[np.int64],
+        *,
+        ends: bool,
     ) -> AttackResult:
         name = placement.known[column].attribute.name
         people = np.flatnonzero(victims & (placement.told[:, column] != UNKNOWN))
@@ -139,7 +149,9 @@ class Downcoding(Checked):
             self.name,
             "how usual each value is in the population, and how cells are formed",
             f"whose generalized {name} was guessed exactly",
-            _rate(right[guessed] / covered[guessed], usual[guessed] / covered[guessed]) if count else Rate(0.0, 0, 0.0),
+            _rate(right[guessed] / covered[guessed], usual[guessed] / covered[guessed], owners[people[guessed]])
+            if count
+            else Rate(0.0, 0, 0.0),
             None,
             figures,
             notes,
@@ -181,20 +193,23 @@ def _hits(
     return found
 
 
-def _rate(right: NDArray[np.float64], usual: NDArray[np.float64]) -> Rate:
+def _rate(right: NDArray[np.float64], usual: NDArray[np.float64], owner: NDArray[np.int64]) -> Rate:
+    """Score guesses of records; of people with several, the share of them that is right counts."""
+    right, usual = by_person(right, owner), by_person(usual, owner)
     return Rate(float(right.sum()), len(right), float(usual.mean()))
 
 
 def _divided(target: Target) -> tuple[pl.DataFrame, NDArray[np.bool_], NDArray[np.bool_]]:
-    """Return people, those on whom guesses are scored, and those who show how frequent values are.
+    """Return records, those on which guesses are scored, and those that show how frequent values are.
 
-    The control group shows it. Without one, half of the people do, and guesses are scored on the other half:
-    frequencies that are counted among the victims themselves would disclose the rare values.
+    Those of the control group show it. Without one, those of half of the people do, and guesses are scored on the other
+    half: frequencies that are counted among the victims themselves would disclose the rare values.
     """
     original = _quasi(target.original)
     if target.control is None:
-        victims = np.ones(original.height, dtype=np.bool_)
-        victims[permutation(len(victims), target.seed)[: len(victims) // 2]] = False
+        person_of = target.original.person_of
+        order = permutation(int(person_of.max()) + 1, target.seed)
+        victims = ~np.isin(person_of, order[: len(order) // 2])
         return original, victims, ~victims
     people = pl.concat([original, _quasi(target.control)], how="vertical_relaxed")
     victims = np.arange(people.height) < original.height

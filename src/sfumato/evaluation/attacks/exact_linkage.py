@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from sfumato.evaluation.attacks.known_attributes import known_attributes, known_problems
+from sfumato.evaluation.attacks.known_records import known_records
 from sfumato.evaluation.attacks.links import Links, exact_links
 from sfumato.evaluation.attacks.protocol import AttackResult, Target
 from sfumato.evaluation.attacks.scored_links import RECORDS, outsiders, scored
@@ -41,6 +42,10 @@ class Linkage(Checked):
     Published records are shuffled, so nobody knows which one is whose. In a generalized or bucketized release, the true
     record is among those that fit, unless it was suppressed; an attacker who picks one of c records is right with a
     chance of 1 ÷ c.
+
+    *People with several records.* Where all rows of a person lie in one class, those rows fit whose class covers all
+    known records. Elsewhere a known record may be any row that fits it; these chances add up, and the attacker picks a
+    row of the class where the sum is largest. The guess is right if the row is any of the person's.
     """
 
     name: ClassVar[str] = "linkage"
@@ -60,12 +65,13 @@ class Linkage(Checked):
         keys = key_of(published, key_columns(published, target))
 
         def linked(some: Victims) -> Links:
-            return exact_links(published, some, names, keys, target.recoding)
+            return exact_links(published, some, names, keys, target.recoding, together=target.rows.together)
 
         links = linked(victims)
         figures: dict[str, Any] = outsiders(links, victims)
         if target.control is not None:
-            frame = target.control.frame
-            others = linked(Victims(frame, target.control.schema, victims.keys.clear(frame.height)))
+            known = known_records(target, target.control)
+            frame = target.control.frame[known.told]
+            others = linked(Victims.outside(frame, target.control.schema, known.owners))
             figures["control_who_fit_one_record"] = float(np.mean(others.candidates == 1))
-        return scored(target, links, victims.inside, names, attack=self.name, fit="fits", figures=figures)
+        return scored(target, links, victims, names, attack=self.name, fit="fits", figures=figures)

@@ -9,7 +9,7 @@ import polars as pl
 
 from sfumato.errors import PolicyError, raise_all
 from sfumato.evaluation.attacks.play import attack
-from sfumato.evaluation.attacks.protocol import Attack
+from sfumato.evaluation.attacks.protocol import Attack, RecordsKnown
 from sfumato.evaluation.attacks.results import Attacks
 from sfumato.evaluation.utility import splitting
 from sfumato.policy.policy import Policy
@@ -27,11 +27,12 @@ def attack_policy(
     hold_out: float = 0.2,
     attacks: str | Attack | Sequence[str | Attack] | None = None,
     register: pl.DataFrame | str | Path | None = None,
+    records_known: RecordsKnown = "all",
     seed: int | None = None,
     threads: int | None = None,
     progress: Progress = silent,
 ) -> Attacks:
-    """Hold some people out, publish the others as a policy says, and attack that release.
+    """Hold some people out with all their records, publish the others as a policy says, and attack that release.
 
     Nothing is written: the release is made for the attacks alone. People who were held out are the control group; what
     an attack also achieves on them is not the fault of the release.
@@ -44,7 +45,7 @@ def attack_policy(
         What the release would be made from.
     hold_out
         Share of the people, above 0 and below 1; 0 for no control group.
-    attacks, register, seed, threads, progress
+    attacks, register, records_known, seed, threads, progress
         As for :func:`sfumato.attack`. The seed also draws who is held out, and the release.
 
     Returns
@@ -83,6 +84,7 @@ def attack_policy(
         attacks=attacks,
         control=outside,
         register=register,
+        records_known=records_known,
         seed=seed,
         threads=threads or policy.threads,
         progress=progress,

@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-import polars as pl
 
-from sfumato.evaluation.attacks.claims import Claims, result_of, right_value
+from sfumato.evaluation.attacks.claims import Claims, result_of
 from sfumato.evaluation.attacks.options import SURE
 from sfumato.evaluation.attacks.posterior import TELLING, Posterior, sensitive_of
 from sfumato.evaluation.attacks.protocol import AttackResult, Target
+from sfumato.evaluation.attacks.record_groups import OwnValues
 from sfumato.options import Checked, Share
 
 
@@ -63,9 +63,9 @@ class Homogeneity(Checked):
             for name in sensitive_of(target.published)
         )
 
-    def _claims(self, known: Posterior, column: pl.Series) -> Claims:
-        truth = known.codes_of(column)
+    def _claims(self, known: Posterior, own: OwnValues) -> Claims:
+        truth = known.codes_of(own.column)
         likeliest = known.shares.argmax(axis=1)
         made = known.shares.max(axis=1) >= self.threshold - SURE
-        usual = np.full(len(truth), known.prior.argmax())
-        return Claims(made, right_value(truth, likeliest), right_value(truth, usual))
+        usual = np.full(own.people, known.prior.argmax())
+        return Claims(made, own.right(truth, likeliest), own.right(truth, usual))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -9,9 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.errors import InputError, PolicyError
+from sfumato.evaluation.attacks.known_records import KnownRecords, known_records
 from sfumato.evaluation.attacks.options import SURE
-from sfumato.evaluation.attacks.posterior import Posterior, posterior, sensitive_of, told_blocks
+from sfumato.evaluation.attacks.peoples_posterior import blocks_of_people, peoples_posterior
+from sfumato.evaluation.attacks.posterior import Posterior, posterior, sensitive_of, told_blocks, value_count
 from sfumato.evaluation.attacks.protocol import AttackResult, Target
+from sfumato.evaluation.attacks.record_groups import OwnValues
 from sfumato.numbers import counted
 from sfumato.options import Checked, Share
 from sfumato.published import Published
@@ -47,6 +51,9 @@ class Intersection(Checked):
     *Departure.* The paper counts values that are left; the beliefs among them are Bayes' rule on top of that. Any kinds
     of release that give a distribution of the sensitive value can be intersected, even two different ones. A person
     with no value left is assumed not to be in both releases.
+
+    *People with several records.* Both releases are asked about each known record; the record about which they are
+    surest counts, and a claim is right if any record of the person has the value.
 
     *Cost.* That of the posteriors of both releases.
     """
@@ -89,6 +96,7 @@ class Intersection(Checked):
                 "same people, under the schema that was given?"
             )
         absent = len(found) - int(found.sum())
+        missing = counted(absent, "record") if target.original.people is None else f"{absent:,} people"
         surely = "with certainty" if self.threshold == 1 else f"at least {100 * self.threshold:g} % sure"
         return AttackResult(
             self.name,
@@ -101,31 +109,64 @@ class Intersection(Checked):
                 "values_left": float(inside.left[found].mean()),
                 "values_left_by_one_release": float(inside.left_alone[found].mean()),
             },
-            (f"{counted(absent, 'record')} not found in both releases left out",) if absent else (),
+            (f"{missing} not found in both releases left out",) if absent else (),
             "one release for all purposes, or a later one made with regard to the earlier; no syntactic model bounds "
             "what two releases tell together",
         )
 
     def _tried(self, target: Target, earlier: Published, people: Table, name: str) -> _Tried:
-        parts = []
-        for rows, later in told_blocks(target, people, name):
-            some = people.take(rows)
-            other = _renumbered(posterior(earlier, some, sensitive=name, recoding=target.recoding), later.values)
-            parts.append(self._compared(later, other, later.codes_of(some.frame[name])))
+        known = known_records(target, people)
+        told = (
+            _of_records(target, earlier, people, name)
+            if known.alone
+            else _of_people(target, earlier, people, known, name)
+        )
+        parts = [self._compared(*some) for some in told]
         return _Tried(*(np.concatenate(part) for part in zip(*parts, strict=True)))
 
-    def _compared(
-        self, later: Posterior, earlier: NDArray[np.float64], truth: NDArray[np.int64]
-    ) -> tuple[NDArray[Any], ...]:
-        joint = later.shares * earlier / np.where(later.prior > 0, later.prior, 1.0)
+    def _compared(self, later: Posterior, earlier: NDArray[np.float64], own: OwnValues) -> tuple[NDArray[Any], ...]:
+        """Compare what both releases say of each known record; of several records of a person, the surest counts."""
+        owner = np.arange(own.people) if later.groups is None else later.groups.owners
+        alone = (later.of_records, earlier)
+        joint = alone[0] * earlier / np.where(later.prior > 0, later.prior, 1.0)
         total = joint.sum(axis=1, keepdims=True)
         joint /= np.where(total > 0, total, 1.0)
-        alone = (later.shares, earlier)
-        already = np.logical_or.reduce([each.max(axis=1) >= self.threshold - SURE for each in alone])
-        made = (joint.max(axis=1) >= self.threshold - SURE) & ~already
-        hits = [_hit(each, truth) for each in (joint, *alone)]
-        left = (joint > 0).sum(axis=1)
-        return made, left, np.minimum(*((each > 0).sum(axis=1) for each in alone)), *hits
+        has = own.matrix(later.codes_of(own.column), len(later.values))
+        surest = [_surest(each, owner) for each in (joint, *alone)]
+        already = np.logical_or.reduce([each.max(axis=1) >= self.threshold - SURE for each in surest[1:]])
+        made = (surest[0].max(axis=1) >= self.threshold - SURE) & ~already
+        left = [(each > 0).sum(axis=1) for each in surest]
+        return made, left[0], np.minimum(left[1], left[2]), *(_hit(each, has) for each in surest)
+
+
+_Both = Iterator[tuple[Posterior, NDArray[np.float64], OwnValues]]
+"""What one release says of some people, what the other says of the same records, and their true values."""
+
+
+def _of_records(target: Target, earlier: Published, people: Table, name: str) -> _Both:
+    for rows, later in told_blocks(target, people, name):
+        some = people.take(rows)
+        other = posterior(earlier, some, sensitive=name, recoding=target.recoding)
+        yield later, _renumbered(other, later.values), OwnValues.of_each(some.frame[name])
+
+
+def _of_people(target: Target, earlier: Published, people: Table, known: KnownRecords, name: str) -> _Both:
+    for some, places in blocks_of_people(known, value_count(target.published, name)):
+        part = people.take(places)
+        later, other = (
+            peoples_posterior(published, part, some, name, target.recoding, together=rows.together)
+            for published, rows in ((target.published, target.rows), (earlier, target.earlier_rows))
+        )
+        yield later, _renumbered(other, later.values), OwnValues(some.person_of, part.frame[name], some.people)
+
+
+def _surest(shares: NDArray[np.float64], owner: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Return the beliefs about that record of each person of which one value is most likely; float64 (m, v)."""
+    if len(owner) == int(owner.max(initial=-1)) + 1:
+        return shares
+    order = np.lexsort((-shares.max(axis=1), owner))
+    chosen: NDArray[np.float64] = shares[order[np.flatnonzero(np.append(True, np.diff(owner[order]) != 0))]]
+    return chosen
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -151,16 +192,15 @@ class _Tried:
         return Rate(float(self.right[self.made].sum()), int(self.made.sum()), float(better))
 
 
-def _hit(shares: NDArray[np.float64], truth: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Return the chance that the likeliest value is the true one; equally likely ones share it; float64 (m,)."""
+def _hit(shares: NDArray[np.float64], has: NDArray[np.bool_]) -> NDArray[np.float64]:
+    """Return the chance that the likeliest value is a true one; equally likely ones share it; float64 (m,)."""
     highest = shares >= shares.max(axis=1, keepdims=True) - SURE
-    own = np.where(truth >= 0, highest[np.arange(len(truth)), np.maximum(truth, 0)], False)
-    chance: NDArray[np.float64] = own / highest.sum(axis=1)
+    chance: NDArray[np.float64] = (highest & has).sum(axis=1) / highest.sum(axis=1)
     return chance
 
 
 def _renumbered(other: Posterior, values: tuple[str | None, ...]) -> NDArray[np.float64]:
-    """Return beliefs in the values of one release in the order of another, float64 (m, v); 0 if it lacks one."""
+    """Return beliefs in the values of one release in the order of another, float64 (r, v); 0 if it lacks one."""
     place_of = {value: place for place, value in enumerate(other.values)}
-    shares = np.column_stack([other.shares, np.zeros(len(other.shares))])
+    shares = np.column_stack([other.of_records, np.zeros(len(other.of_records))])
     return shares[:, [place_of.get(value, -1) for value in values]]

@@ -17,13 +17,17 @@ from sfumato.classes.grouping import group_records
 from sfumato.errors import InputError, PolicyError, raise_all
 from sfumato.evaluation.attacks.coverage import coverage_of
 from sfumato.evaluation.attacks.linkage_result import LinkageResult
+from sfumato.evaluation.attacks.linkage_truth import TruePeople, true_people
 from sfumato.evaluation.attacks.publication import PublishedClasses, read_publication
 from sfumato.evaluation.attacks.register import RegisterAttribute, read_register, shared_attributes
+from sfumato.evaluation.attacks.scattered_rows import likeliest_rows
+from sfumato.evaluation.attacks.victims import first_numbered
+from sfumato.evaluation.attacks.widening import widened
 from sfumato.kernels.grouping import first_records
 from sfumato.kernels.linking.linkage import ClassValues, count_candidates, covering_classes
 from sfumato.rates import Rate
 from sfumato.recoding.choice import Recoding
-from sfumato.table.kinds import text_of
+from sfumato.table.person_column import number_people
 from sfumato.table.schema import Schema
 
 
@@ -37,6 +41,7 @@ def linking_attack(
     identity: str | None = None,
     recoding: Recoding | None = None,
     threshold: float = 0.9,
+    together: bool = True,
 ) -> LinkageResult:
     """Link a published table with a register of names, and score what that discloses.
 
@@ -50,7 +55,8 @@ def linking_attack(
     published
         What was published: a generalized table, or an original one with the names removed.
     register
-        One row per person: a name, and quasi-identifying attributes with their original values.
+        A name, and quasi-identifying attributes with their original values. One row for each person; rows with one key,
+        if `schema` names a person column and the register has it, are one person of whom several records are known.
     schema
         Roles, kinds and hierarchies of the published table. Attributes that the register does not have are not used.
     sensitive
@@ -59,11 +65,16 @@ def linking_attack(
         For scoring alone, never for the attack: who is in the table, and their true sensitive value (the original table
         is enough). None: everybody who fits counts as being in the table, and every certain answer as right.
     identity
-        The column of names in `register` and `truth`; None takes the first identifying column of the schema.
+        The column of names in `register` and `truth`; None takes the person column of the schema if the register has
+        it, else the first identifying column.
     recoding
         How the table was published; None takes the defaults.
     threshold
         Share of the candidates from which on a sensitive value counts as likely, above 0 to 1.
+    together
+        For people with several known records: True if all rows of a person lie in one class, as in a release that was
+        made with a person column; then those rows fit whose class covers all of them. False if they may lie anywhere:
+        then each record fits by itself, and the attacker looks where the rows of a person are densest.
 
     Returns
     -------
@@ -79,6 +90,10 @@ def linking_attack(
 
     Notes
     -----
+    *People with several records.* What is learnt of a person counts if any record of theirs has the value: of the known
+    ones, if they are looked up by themselves, the one about which the attacker is surest. Someone is re-identified if
+    all rows that fit are theirs.
+
     *Reading the result.* Generalization keeps the true record among those that fit, so certainty is certainty as long
     as the register is right. After shuffling, nobody knows which of several equal records is whose: a person counts as
     re-identified when one record fits, the person is in the table, and the record has their sensitive value. For a
@@ -88,26 +103,39 @@ def linking_attack(
     c distinct published ones; memory at most 64 MiB besides.
     """
     sensitive = _chosen_sensitive(schema, sensitive, threshold)
-    identity = identity or next(iter(schema.identifying), None)
+    person = schema.person if schema.person is not None and schema.person in register.columns else None
+    identity = identity or person or next(iter(schema.identifying), None)
     shared = shared_attributes(published, register, schema)
     raise_all(InputError, _problems(published, register, schema, shared, sensitive))
-    raise_all(InputError, [] if truth is None else _truth_problems(register, truth, identity, sensitive))
+    several = identity is not None and identity == schema.person
+    raise_all(
+        InputError, [] if truth is None else _truth_problems(register, truth, identity, sensitive, several=several)
+    )
     known = read_register(register, schema, shared)
     publication = read_publication(published, sensitive, known, recoding or Recoding())
-    answers = _answers(publication, known)
-    told = (
-        None if truth is None or identity is None else _true_values(register, truth, identity, sensitive, publication)
-    )
+    owner = number_people(register[identity]).astype(np.int64) if several and identity else np.arange(register.height)
+    owner, _ = first_numbered(owner, owner[:0])
+    answers = _answers(publication, known, owner, together=together)
+    told = None if truth is None else true_people(register[str(identity)], owner, truth, sensitive, publication.values)
     return _scored(publication, answers, told, shared, sensitive, threshold)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class _Answers:
-    """Per person of the register: records that fit, likeliest sensitive value, and records that have it; (people,)."""
+    """Per person of the register: what the attacker finds; (people,).
+
+    candidates : records that fit, of which one is picked. sole : whether all of them are certainly the person's.
+    certainty : chance that it is the person's, as far as the attacker can tell.
+    likeliest : the likeliest sensitive value. share : of the records that were looked at for it, those that have it.
+    known : known records of each.
+    """
 
     candidates: NDArray[np.int64]
+    sole: NDArray[np.bool_]
+    certainty: NDArray[np.float64]
     likeliest: NDArray[np.int32]
-    agreeing: NDArray[np.int64]
+    share: NDArray[np.float64]
+    known: NDArray[np.int64]
 
 
 def _chosen_sensitive(schema: Schema, sensitive: str | None, threshold: float) -> str:
@@ -135,7 +163,9 @@ def _problems(
     return problems
 
 
-def _truth_problems(register: pl.DataFrame, truth: pl.DataFrame, identity: str | None, sensitive: str) -> list[str]:
+def _truth_problems(
+    register: pl.DataFrame, truth: pl.DataFrame, identity: str | None, sensitive: str, *, several: bool
+) -> list[str]:
     if identity is None:
         return ["identity: the schema has no identifying column; name the column that holds the names"]
     tables = (("register", register, (identity,)), ("truth", truth, (identity, sensitive)))
@@ -145,7 +175,7 @@ def _truth_problems(register: pl.DataFrame, truth: pl.DataFrame, identity: str |
         for name in names
         if name not in frame.columns
     ]
-    for what, frame, _ in tables:
+    for what, frame, _ in () if several else tables:
         names = frame[identity].drop_nulls() if identity in frame.columns else pl.Series([])
         repeated = len(names) - names.n_unique()
         if repeated:
@@ -155,8 +185,28 @@ def _truth_problems(register: pl.DataFrame, truth: pl.DataFrame, identity: str |
     return problems
 
 
-def _answers(publication: PublishedClasses, known: Sequence[RegisterAttribute]) -> _Answers:
+def _answers(
+    publication: PublishedClasses, known: Sequence[RegisterAttribute], owner: NDArray[np.int64], *, together: bool
+) -> _Answers:
     """Play the attack on the distinct vectors of the register, and give every person the answer for theirs."""
+    people = int(owner.max()) + 1
+    times = np.bincount(owner, minlength=people).astype(np.int64)
+    scattered = people < len(owner) and not together
+    told, classes = (known, publication) if scattered else widened(known, publication, owner, people)
+    candidates, likeliest, agreeing = _counted(classes, told)
+    share = agreeing / np.maximum(candidates, 1)
+    if not scattered:
+        certainty = np.minimum(times, candidates) / np.maximum(candidates, 1)
+        return _Answers(candidates, (candidates > 0) & (candidates <= times), certainty, likeliest, share, times)
+    order = np.lexsort((likeliest, candidates, -share, owner))
+    surest = order[np.searchsorted(owner[order], np.arange(people))]
+    rows = likeliest_rows(known, publication, owner, people)
+    return _Answers(rows.rows, rows.sole, rows.chance, likeliest[surest], share[surest], times)
+
+
+def _counted(
+    publication: PublishedClasses, known: Sequence[RegisterAttribute]
+) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int64]]:
     told = np.column_stack([each.codes for each in known])
     vector_of, count = group_records(told + 1)
     people = np.ascontiguousarray(told[first_records(vector_of, count)])
@@ -169,53 +219,43 @@ def _answers(publication: PublishedClasses, known: Sequence[RegisterAttribute]) 
         ClassValues(publication.starts, publication.value_of, publication.counts),
         len(publication.values),
     )
-    return _Answers(candidates[vector_of], likeliest[vector_of], agreeing[vector_of])
-
-
-def _true_values(
-    register: pl.DataFrame, truth: pl.DataFrame, identity: str, sensitive: str, publication: PublishedClasses
-) -> NDArray[np.int64]:
-    """Return everybody's sensitive code: −2 if not in the table, −1 if nobody there has the value."""
-    code_of = {value: code for code, value in enumerate(publication.values)}
-    codes = [code_of.get(text, -1) for text in text_of(truth[sensitive]).to_list()]
-    told = dict(zip(text_of(truth[identity]).to_list(), codes, strict=True))
-    told.pop(None, None)
-    return np.array([told.get(name, -2) for name in text_of(register[identity]).to_list()], dtype=np.int64)
+    return candidates[vector_of], likeliest[vector_of], agreeing[vector_of]
 
 
 def _scored(
     publication: PublishedClasses,
     answers: _Answers,
-    told: NDArray[np.int64] | None,
+    told: TruePeople | None,
     shared: tuple[str, ...],
     sensitive: str,
     threshold: float,
 ) -> LinkageResult:
-    candidates = answers.candidates
+    candidates, share = answers.candidates, answers.share
     matched = candidates > 0
-    harmed = matched if told is None else told >= -1
-    right = matched if told is None else matched & (told == answers.likeliest)
+    harmed = matched if told is None else told.inside
+    right = matched if told is None else matched & told.have(answers.likeliest)
     people = int(harmed.sum())
-    share = answers.agreeing / np.maximum(candidates, 1)
-    usual = int(publication.totals.argmax())
-    usually_right = publication.totals[usual] if told is None else np.count_nonzero(told == usual)
+    usual = np.full(len(candidates), publication.totals.argmax())
+    usually_right = publication.totals.max() if told is None else np.count_nonzero(told.have(usual))
     guessed = float(usually_right / (publication.records if told is None else max(1, people)))
-    picked = 1 / publication.records
+    records = answers.known if told is None else told.records
+    picked = int(records[harmed].sum()) / (people * publication.records) if people else 1 / publication.records
     return LinkageResult(
         attributes=shared,
         sensitive=sensitive,
         records=publication.records,
         people=len(candidates),
+        known=int(answers.known.sum()),
         matched=int(matched.sum()),
-        singled_out=int((candidates == 1).sum()),
+        singled_out=int(answers.sole.sum()),
         in_table=None if told is None else people,
         false_matches=None if told is None else int((matched & ~harmed).sum()),
         missed=None if told is None else int((harmed & ~matched).sum()),
-        reidentified=Rate(int((right & (candidates == 1)).sum()), people, picked),
+        reidentified=Rate(int((right & answers.sole).sum()), people, picked),
         learnt=Rate(int((right & (share == 1)).sum()), people, guessed),
         likely=Rate(int((right & (share >= threshold - 1e-12)).sum()), people, guessed),
         threshold=threshold,
-        certainty=Rate(float((1 / candidates[harmed & matched]).sum()), people, picked),
+        certainty=Rate(float(answers.certainty[harmed & matched].sum()), people, picked),
         notes=tuple(
             f"no published value of {name!r} fits anybody; check its kind, hierarchy and form"
             for name in publication.unmatched

@@ -1,4 +1,4 @@
-"""Records that fit people exactly, and records that are nearest to them: counts, and how many may be theirs."""
+"""Records that fit people: how many, and how many of them are theirs."""
 
 from __future__ import annotations
 
@@ -11,21 +11,16 @@ from numpy.typing import NDArray
 
 from sfumato.classes.grouping import group_records
 from sfumato.evaluation.attacks.coverage import coverage_of
-from sfumato.evaluation.attacks.near_blocks import blocks_of
+from sfumato.evaluation.attacks.known_records import rank_within
 from sfumato.evaluation.attacks.publication import PublishedClasses, read_publication
 from sfumato.evaluation.attacks.register import RegisterAttribute, read_register
+from sfumato.evaluation.attacks.scattered_rows import held_rows, likeliest_rows
 from sfumato.evaluation.attacks.victims import KEY, Victims
+from sfumato.evaluation.attacks.widening import widened
 from sfumato.kernels.grouping import first_records
 from sfumato.kernels.linking.linkage import ClassValues, count_own, covering_classes
-from sfumato.kernels.linking.nearest_classes import Blocks, Labels, nearest_classes
-from sfumato.parallel import each
 from sfumato.recoding.choice import Recoding
-from sfumato.recoding.parsing import midpoints
 from sfumato.table.exact_names import columns_of
-from sfumato.table.kinds import is_measured, text_of
-
-PEOPLE = 512
-"""Most people whose nearest records one thread finds at a time."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -35,11 +30,15 @@ class Links:
     Attributes
     ----------
     candidates : numpy.ndarray
-        int64 (m,): published records that fit, or that are nearest.
+        int64 (m,): published records that the attacker picks one of: they fit, or are nearest.
     own : numpy.ndarray
-        int64 (m,): those of them that agree with the person's record on everything that linking does not use.
+        int64 (m,): those of them that are the person's, judged by everything that linking does not use.
+    sole : numpy.ndarray
+        bool (m,): whether the attacker can tell that no candidate is anybody else's.
     prior : numpy.ndarray
-        float64 (m,): share of all published records that agree with it in this way.
+        float64 (m,): share of all published records that agree with one of theirs in this way, on average.
+    expected : numpy.ndarray
+        float64 (m,): candidates that would be judged the person's own by chance.
     records : int
         Published records.
     distances : numpy.ndarray or None
@@ -48,13 +47,21 @@ class Links:
 
     candidates: NDArray[np.int64]
     own: NDArray[np.int64]
+    sole: NDArray[np.bool_]
     prior: NDArray[np.float64]
+    expected: NDArray[np.float64]
     records: int
     distances: NDArray[np.float64] | None = None
 
 
 def exact_links(
-    published: pl.DataFrame, victims: Victims, names: Sequence[str], keys: pl.Series, recoding: Recoding
+    published: pl.DataFrame,
+    victims: Victims,
+    names: Sequence[str],
+    keys: pl.Series,
+    recoding: Recoding,
+    *,
+    together: bool = False,
 ) -> Links:
     """Count the records whose every value covers the person's.
 
@@ -64,14 +71,24 @@ def exact_links(
         n records with the columns `names`.
     victims
     names
-        What the attacker knows of each person.
+        What the attacker knows of each record.
     keys
         String (n,): as :func:`sfumato.evaluation.attacks.victims.key_of` makes them of the published records.
     recoding
         How the table was published.
+    together
+        Whether all rows of a person lie in one class; else each row lies in any class that covers it.
     """
-    known, publication, own = _read(published, victims, names, keys, recoding)
-    vectors, vector_of = _distinct([one.codes for one in known], own)
+    reading = read_links(published, victims, names, keys, recoding)
+    if not together and not victims.alone:
+        # Codes of what is known need not be those of what is in the data.
+        own = read_links(published, replace(victims, frame=victims.own.frame), names, keys, recoding)
+        rows = likeliest_rows(reading.known, reading.publication, victims.owner, victims.people)
+        held = held_rows(rows, own.publication, own.own, victims, own.known)
+        return reading.links(victims, rows.rows, held, rows.sole)
+    known, publication = widened(reading.known, reading.publication, victims.owner, victims.people)
+    asked = asked_of(victims, reading.own)
+    vectors, vector_of = distinct_vectors([one.codes[asked.person] for one in known], asked.key)
     coverage = coverage_of(publication, known)
     candidates, alike = count_own(
         np.ascontiguousarray(vectors[:, :-1]).astype(np.int32),
@@ -81,187 +98,101 @@ def exact_links(
         ClassValues(publication.starts, publication.value_of, publication.counts),
         vectors[:, -1].astype(np.int64),
     )
-    return _links(candidates[vector_of], alike[vector_of], own, publication)
-
-
-def nearest_links(
-    published: pl.DataFrame,
-    victims: Victims,
-    names: Sequence[str],
-    keys: pl.Series,
-    recoding: Recoding,
-    threads: int,
-) -> Links:
-    """Count the records that are nearest to each person; parameters are those of :func:`exact_links`."""
-    known, publication, own = _read(published, victims, names, keys, recoding)
-    vectors, vector_of = _distinct([one.codes for one in known], own)
-    search = _search(publication, known, published, vectors)
-    nobody = np.zeros((0, 1), dtype=np.int64)
-
-    def found(start: int) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
-        some = slice(start, start + PEOPLE)
-        return nearest_classes(
-            search.people[some], search.codes[some], vectors[some, -1].copy(), *search.classes, nobody
-        )
-
-    parts = each(found, range(0, len(vectors), PEOPLE), threads)
-    candidates, alike, distances = (np.concatenate(told)[vector_of] for told in zip(*parts, strict=True))
-    return replace(_links(candidates, alike, own, publication), distances=distances)
-
-
-def nearest_values(
-    publication: PublishedClasses, known: Sequence[RegisterAttribute], published: pl.DataFrame
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Count the values of the records that are nearest to each person.
-
-    Parameters
-    ----------
-    publication
-        With the v values that are counted.
-    known
-        What is known of m people.
-    published
-        The records that `publication` was read from.
-
-    Returns
-    -------
-    tallies : numpy.ndarray
-        int64 (m, v).
-    candidates : numpy.ndarray
-        int64 (m,).
-    """
-    vectors, vector_of = _distinct([one.codes for one in known], np.full(len(known[0].codes), -1))
-    search = _search(publication, known, published, vectors)
-    tallies = np.zeros((len(vectors), len(publication.values)), dtype=np.int64)
-    nobody = np.full(len(vectors), -1, dtype=np.int64)
-    candidates, _, _ = nearest_classes(search.people, search.codes, nobody, *search.classes, tallies)
-    return tallies[vector_of], candidates[vector_of]
+    found = candidates[vector_of][asked.first]
+    return reading.links(victims, found, asked.held(alike[vector_of]), as_many_known(found, victims))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class _LinkSearch:
-    """People and published classes in the form that the kernel reads."""
+class Reading:
+    """What is known of r records, the published classes, and the code of the key of each own record, int64 (o,)."""
 
-    people: NDArray[np.float64]
-    codes: NDArray[np.int32]
-    classes: tuple[Labels, Blocks, NDArray[np.int64], NDArray[np.int64], NDArray[np.int32], NDArray[np.int64]]
+    known: list[RegisterAttribute]
+    publication: PublishedClasses
+    own: NDArray[np.int64]
+
+    def links(
+        self, victims: Victims, candidates: NDArray[np.int64], held: NDArray[np.bool_], sole: NDArray[np.bool_]
+    ) -> Links:
+        """Put together what was found; held : bool (o,), whether each own record is among the candidates."""
+        person, people = victims.own.person, victims.people
+        shares = np.append(self.publication.totals / max(1, self.publication.records), 0.0)[self.own]
+        records = np.bincount(person, minlength=people)
+        again = rank_within(person * (len(self.publication.values) + 1) + self.own + 1, np.zeros(len(person)))
+        return Links(
+            candidates,
+            np.bincount(person, held, minlength=people).astype(np.int64),
+            sole & (candidates > 0),
+            np.bincount(person, shares, minlength=people).astype(np.float64) / np.maximum(records, 1),
+            np.bincount(person, at_least_so_many(candidates[person], shares, again + 1), minlength=people).astype(
+                np.float64
+            ),
+            self.publication.records,
+        )
 
 
-def _search(
-    publication: PublishedClasses,
-    known: Sequence[RegisterAttribute],
-    published: pl.DataFrame,
-    vectors: NDArray[np.int64],
-) -> _LinkSearch:
-    measured = [place for place, one in enumerate(known) if _is_point(one)]
-    others = [place for place in range(len(known)) if place not in measured]
-    points, people = _points(publication, known, measured, published, vectors)
-    codes = np.ascontiguousarray(vectors[:, others]).astype(np.int32)
-    order, blocks = blocks_of(points, publication.label_of[:, others])
-    labels = Labels(
-        _label_bounds(publication)[others], publication.runs, publication.low, publication.high, _inside(publication)
-    )
-    return _LinkSearch(people, codes, (labels, blocks, *_ordered(publication, order)))
+@dataclass(frozen=True, eq=False, repr=False)
+class Asked:
+    """Pairs of a person and a key that a record of theirs has, or no key; sorted by person.
+
+    person, key : int64 (pairs,). first : int64 (m,), the first pair of each person. pair_of : int64 (o,), the pair of
+    each own record.
+    """
+
+    person: NDArray[np.int64]
+    key: NDArray[np.int64]
+    first: NDArray[np.int64]
+    pair_of: NDArray[np.int64]
+
+    def held(self, alike: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Tell which own records are among the candidates, if so many of them have each key; bool (o,)."""
+        return rank_within(self.pair_of, np.zeros(len(self.pair_of))) < alike[self.pair_of]
 
 
-def _read(
+def asked_of(victims: Victims, own: NDArray[np.int64]) -> Asked:
+    """Pair people with the keys of their records, int64 (o,) of their own records."""
+    width = int(own.max(initial=-1)) + 2
+    absent = np.flatnonzero(~victims.inside)
+    cells = np.concatenate([victims.own.person * width + own + 1, absent * width])
+    pairs, pair_of = np.unique(cells, return_inverse=True)
+    person = pairs // width
+    first = np.searchsorted(person, np.arange(victims.people))
+    return Asked(person, pairs % width - 1, first, pair_of[: len(own)].astype(np.int64))
+
+
+def as_many_known(candidates: NDArray[np.int64], victims: Victims) -> NDArray[np.bool_]:
+    """Tell for whom no more records fit than are known of them: then all are theirs."""
+    return candidates <= np.bincount(victims.owner, minlength=victims.people)
+
+
+def at_least_so_many(
+    tries: NDArray[np.int64], chance: NDArray[np.float64], wanted: NDArray[np.int64]
+) -> NDArray[np.float64]:
+    """Return the chance that at least so many of some tries succeed (binomial); wanted : 1 or above."""
+    below = (1 - chance) ** tries
+    total, term = below.copy(), below.copy()
+    odds = np.divide(chance, 1 - chance, out=np.zeros(len(chance)), where=chance < 1)
+    for successes in range(1, int(wanted.max(initial=1))):
+        term = term * np.maximum(tries - successes + 1, 0) / successes * odds
+        total += np.where(wanted > successes, term, 0.0)
+    sure = (chance >= 1) & (tries >= wanted)
+    return np.where(sure, 1.0, np.clip(1 - total, 0.0, 1.0))
+
+
+def read_links(
     published: pl.DataFrame, victims: Victims, names: Sequence[str], keys: pl.Series, recoding: Recoding
-) -> tuple[list[RegisterAttribute], PublishedClasses, NDArray[np.int64]]:
-    """Return what is known of people, the published classes, and the code of each person's own key."""
+) -> Reading:
+    """Read what is known of the victims, and the published classes with keys instead of sensitive values."""
     known = read_register(victims.frame, victims.schema, names)
     publication = read_publication(columns_of(published, names).with_columns(keys.alias(KEY)), KEY, known, recoding)
     code_of = {value: code for code, value in enumerate(publication.values) if value is not None}
-    own = np.array([-1 if key is None else code_of.get(key, -1) for key in victims.keys.to_list()], dtype=np.int64)
-    return known, publication, own
+    own = np.array([-1 if key is None else code_of.get(key, -1) for key in victims.own.keys.to_list()], dtype=np.int64)
+    return Reading(known, publication, own)
 
 
-def _distinct(
+def distinct_vectors(
     codes: Sequence[NDArray[np.int32]], own: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
     """Return the distinct vectors of codes with the own key last, and which of them each person has."""
     told = np.column_stack([*codes, own]).astype(np.int64)
     vector_of, count = group_records((told + 1).astype(np.uint32))
     return told[first_records(vector_of, count)], vector_of
-
-
-def _links(
-    candidates: NDArray[np.int64], own: NDArray[np.int64], code: NDArray[np.int64], publication: PublishedClasses
-) -> Links:
-    shares = np.append(publication.totals / max(1, publication.records), 0.0)
-    return Links(candidates, own, shares[code], publication.records)
-
-
-def _is_point(known: RegisterAttribute) -> bool:
-    """Tell whether an attribute's values lie on a line: numbers and dates, under a hierarchy as well."""
-    return is_measured(known.attribute.kind)
-
-
-def _points(
-    publication: PublishedClasses,
-    known: Sequence[RegisterAttribute],
-    places: Sequence[int],
-    published: pl.DataFrame,
-    vectors: NDArray[np.int64],
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the points of classes and of people, each attribute divided by the width of its published values."""
-    classes = np.empty((len(publication.sizes), len(places)))
-    people = np.empty((len(vectors), len(places)))
-    firsts = first_records(publication.class_of, len(publication.sizes))
-    for axis, place in enumerate(places):
-        attribute = known[place].attribute
-        values = midpoints(text_of(attribute.labels), attribute.kind)
-        labels = text_of(published[attribute.name].gather(firsts))
-        middles = midpoints(labels, attribute.kind)
-        middles = _node_middles(publication, publication.label_of[:, place], values, middles)
-        width = _width(middles)
-        classes[:, axis] = np.where(np.isnan(middles), np.inf, middles / width)
-        people[:, axis] = np.append(values, np.nan)[vectors[:, place]] / width
-    return classes, people
-
-
-def _width(middles: NDArray[np.float64]) -> float:
-    finite = middles[np.isfinite(middles)]
-    width = float(np.ptp(finite)) if len(finite) else 0.0
-    return width if width > 0 else 1.0
-
-
-def _node_middles(
-    publication: PublishedClasses,
-    label_of: NDArray[np.int32],
-    values: NDArray[np.float64],
-    middles: NDArray[np.float64],
-) -> NDArray[np.float64]:
-    """Return the middle of the values under each class's label, if the label is not of numbers itself."""
-    covered = publication.runs[label_of + 1] > publication.runs[label_of]
-    if not covered.any() or not len(values):
-        return middles
-    run = np.minimum(publication.runs[label_of], len(publication.low) - 1)
-    # The missing value comes after all others, and has no middle.
-    covered &= publication.low[run] < len(values)
-    low = values[np.minimum(publication.low[run], len(values) - 1)]
-    high = values[np.minimum(publication.high[run], len(values) - 1)]
-    return np.where(np.isnan(middles) & covered, (low + high) / 2, middles)
-
-
-def _label_bounds(publication: PublishedClasses) -> NDArray[np.int64]:
-    """Return the lowest label of each attribute that a class has, and one above the highest, int64 (q, 2)."""
-    lowest, highest = publication.label_of.min(axis=0), publication.label_of.max(axis=0)
-    return np.column_stack([lowest, highest + 1]).astype(np.int64)
-
-
-def _inside(publication: PublishedClasses) -> NDArray[np.float64]:
-    """Return the distance of each label from a code that it covers: 1 − 1 ÷ codes covered."""
-    widths = np.concatenate([[0], np.cumsum(publication.high.astype(np.int64) - publication.low + 1)])
-    covered = widths[publication.runs[1:]] - widths[publication.runs[:-1]]
-    inside: NDArray[np.float64] = 1 - 1 / np.maximum(covered, 1)
-    return inside
-
-
-def _ordered(
-    publication: PublishedClasses, order: NDArray[np.int64]
-) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int32], NDArray[np.int64]]:
-    """Return sizes and compressed rows of keys with the classes in another order."""
-    lengths = np.diff(publication.starts)[order]
-    starts = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
-    entries = np.repeat(publication.starts[:-1][order] - starts[:-1], lengths) + np.arange(starts[-1])
-    return publication.sizes[order], starts, publication.value_of[entries], publication.counts[entries]

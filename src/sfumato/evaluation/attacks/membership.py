@@ -9,14 +9,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.errors import InputError
-from sfumato.evaluation.attacks.cohort import cohort_of
+from sfumato.evaluation.attacks.cohort import Cohort, cohort_of
 from sfumato.evaluation.attacks.discrimination import Discrimination, accepted
+from sfumato.evaluation.attacks.fitting_posterior import covered_by_one
 from sfumato.evaluation.attacks.lift import lift
 from sfumato.evaluation.attacks.nearness import nearness
 from sfumato.evaluation.attacks.pieces import unread_notes
 from sfumato.evaluation.attacks.protocol import AttackResult, Target
 from sfumato.options import Checked, Share
-from sfumato.published import RandomizedTable
+from sfumato.published import PublishedTable, RandomizedTable
 from sfumato.rates import Rate
 from sfumato.table.table import Table
 
@@ -43,6 +44,9 @@ class MembershipInference(Checked):
     published records that fit, divided by those expected by chance. In a randomized table, people whom no record fits
     are ranked below, by how near the nearest one is, :func:`sfumato.evaluation.attacks.nearness.nearness`. There are
     two results.
+
+    *People with several records* get the geometric mean of the scores of those that are known, and 0 if the release
+    lets no record be one of these, or if all rows of a person lie in one class and none covers them.
 
     *The pair test*: of a member and an outsider, the attacker names the one with the higher score as the member. The
     rate is the area under the ROC curve (AUC), by guessing ½. Wilson's interval is taken as if as many pairs had been
@@ -79,10 +83,26 @@ class MembershipInference(Checked):
                 "leave some records out of the release and give them as control"
             )
         cohort = cohort_of(target)
-        scores = self._scores(target, cohort.table)
-        members, outsiders = scores[: cohort.members], scores[cohort.members :]
+        members, outsiders = cohort.both(self._of_people(target, cohort))
         notes = unread_notes(target.published, cohort.frame)
         return self._pairs(members, outsiders, notes), self._sure(members, outsiders)
+
+    def _of_people(self, target: Target, cohort: Cohort) -> NDArray[np.float64]:
+        """Score people: the geometric mean over their known records, below 0 if no published record fits one."""
+        known = cohort.known
+        told = cohort.table if len(known.told) == cohort.table.height else cohort.table.take(known.told)
+        scores = self._scores(target, told)
+        if known.alone:
+            return scores
+        owner = known.owners
+        unfit = scores <= 0
+        logs = np.log(np.where(unfit, 1.0, scores))
+        found = np.exp(np.bincount(owner, logs, minlength=known.people) / known.counts)
+        below = np.bincount(owner, np.where(unfit, scores, 0.0), minlength=known.people) / known.counts
+        found = np.where(np.bincount(owner, unfit, minlength=known.people) > 0, below, found)
+        if target.rows.together and isinstance(target.published, PublishedTable):
+            return np.where(covered_by_one(target.published, told, owner, known.people, target.recoding), found, 0.0)
+        return found
 
     def _scores(self, target: Target, people: Table) -> NDArray[np.float64]:
         scores = lift(target.published, people, recoding=target.recoding, sensitive=self.knows_sensitive)

@@ -11,10 +11,10 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from sfumato.errors import InputError
+from sfumato.errors import InputError, PolicyError
 from sfumato.evaluation.attacks.options import SURE
 from sfumato.evaluation.attacks.placing import Placement, generalized, place
-from sfumato.evaluation.attacks.protocol import AttackResult, Target
+from sfumato.evaluation.attacks.protocol import AttackResult, Counted, Target
 from sfumato.evaluation.attacks.rerunning import RerunTask, Solver, models_of, rerun, solver_of
 from sfumato.evaluation.attacks.worlds import Tally, cells_of, every_world, random_worlds, survivors, world_count
 from sfumato.kernels import choice
@@ -79,11 +79,14 @@ class Minimality(Checked):
     reproduce the published classes even from the original is not run any further. If it does, the attacker is assumed
     to know everybody's class, though published values may fit several.
 
+    *Counted* are records, each taken for a person, where people have several.
+
     *Cost.* One run of the algorithm for each world.
     """
 
     name: ClassVar[str] = "minimality"
     kinds: ClassVar[frozenset[str]] = frozenset({"generalized-table"})
+    counts: ClassVar[Counted] = "records"
     needs: ClassVar[tuple[str, ...]] = ("sensitive", "anonymizer")
 
     worlds: Annotated[int, Limit(1)] | None = None
@@ -99,9 +102,14 @@ class Minimality(Checked):
         InputError
             When the release is not a generalized table, or shares no quasi-identifying attribute with the people.
         PolicyError
-            When the algorithm or the models are not given.
+            When the algorithm or the models are not given, or the promises are about people with several records.
         """
         published = generalized(target.published, self.name)
+        if target.rows.promised:
+            raise PolicyError(
+                "minimality: is not played on promises to people: the algorithm then solves a table with one record "
+                "for each person, and worlds that exchange the values of single records are not its inputs"
+            )
         solver = solver_of(target.anonymizer, self.name)
         models = models_of(target.models, self.name)
         names = tuple(name for name in target.original.schema.sensitive if name in published.data.columns)

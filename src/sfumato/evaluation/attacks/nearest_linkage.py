@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from sfumato.evaluation.attacks.known_attributes import known_attributes, known_problems
-from sfumato.evaluation.attacks.links import nearest_links
+from sfumato.evaluation.attacks.nearest_links import nearest_links
 from sfumato.evaluation.attacks.protocol import AttackResult, Target
 from sfumato.evaluation.attacks.scored_links import RECORDS, outsiders, scored
 from sfumato.evaluation.attacks.victims import key_columns, key_of, victims_of
@@ -43,6 +43,9 @@ class NearestLinkage(Checked):
     *Departure.* The papers standardize numbers by their deviation and take Euclidean distances; sums of normalized
     differences go together with categories.
 
+    *People with several records.* Where all rows of a person lie in one class, the distances of the known records, at
+    most sixteen, are added up. Elsewhere the attacker takes the known record that is nearest to a published one.
+
     Exact: no approximation is made. Ties are shared. Cost O(m · c · q) at most for m distinct people and c distinct
     published records.
     """
@@ -62,6 +65,7 @@ class NearestLinkage(Checked):
         victims = victims_of(target, published)
         names = known_attributes(self.name, self.known, target, published, victims)
         keys = key_of(published, key_columns(published, target))
-        links = nearest_links(published, victims, names, keys, target.recoding, target.threads)
+        together = target.rows.together
+        links = nearest_links(published, victims, names, keys, target.recoding, target.threads, together=together)
         figures = outsiders(links, victims) if target.register is not None else {}
-        return scored(target, links, victims.inside, names, attack=self.name, fit="is nearest", figures=figures)
+        return scored(target, links, victims, names, attack=self.name, fit="is nearest", figures=figures)

@@ -11,7 +11,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from sfumato.evaluation.attacks.cohort import nothing_shared
-from sfumato.evaluation.attacks.links import nearest_links
+from sfumato.evaluation.attacks.nearest_links import nearest_links
 from sfumato.evaluation.attacks.victims import KEY, Victims
 from sfumato.published import RandomizedTable
 from sfumato.recoding.choice import Recoding
@@ -50,7 +50,7 @@ def nearness(published: RandomizedTable, people: Table, *, sensitive: bool, thre
     names = [name for name in settings if name in published.data.columns and name in people.frame.columns]
     if not names:
         raise nothing_shared()
-    victims = Victims(people.frame, Schema(quasi_identifying=settings), _nothing(people.height))
+    victims = Victims.outside(people.frame, Schema(quasi_identifying=settings), np.arange(people.height))
     links = nearest_links(published.data, victims, names, _nothing(published.data.height), Recoding(), threads)
     assert links.distances is not None
     return -links.distances

@@ -12,7 +12,7 @@ from sfumato.errors import PolicyError, SfumatoError
 from sfumato.evaluation.attacks import ATTACKS, DEFAULT
 from sfumato.evaluation.attacks.fingerprint import UNPUBLISHED
 from sfumato.evaluation.attacks.posterior import sensitive_of
-from sfumato.evaluation.attacks.protocol import Attack, AttackResult, Target
+from sfumato.evaluation.attacks.protocol import Attack, AttackResult, Counted, RecordsKnown, Target
 from sfumato.evaluation.attacks.results import Attacks
 from sfumato.evaluation.attacks.target import target_of
 from sfumato.progress import Progress, silent
@@ -44,6 +44,7 @@ def attack(
     register: pl.DataFrame | str | Path | None = None,
     earlier: Release | Published | str | Path | None = None,
     recoding: Recoding | None = None,
+    records_known: RecordsKnown = "all",
     seed: int | None = None,
     threads: int | None = None,
     progress: Progress = silent,
@@ -73,6 +74,10 @@ def attack(
         Another release of (some of) the same people.
     recoding
         How a generalized table was published; None takes what a release says, else the defaults.
+    records_known
+        Where the schema names a person column: how many records an attacker who knows somebody knows of them,
+        ``"all"``, ``"one"`` or at most a number; which ones is drawn. A register's rows with one key are one person, of
+        whom all of them are known.
     seed
         For the attacks' own choices; None draws from the operating system.
     threads
@@ -110,6 +115,7 @@ def attack(
         register=register,
         earlier=earlier,
         recoding=recoding,
+        records_known=records_known,
         seed=seed,
         threads=threads,
         progress=progress,
@@ -171,13 +177,32 @@ def _played(target: Target, chosen: Sequence[Attack], *, by_name: bool) -> Attac
             continue
         try:
             # Only completed attacks are counted.
-            results.extend(one.play(replace(target, progress=silent)))
+            played = one.play(replace(target, progress=silent))
+            results += [replace(result, counts=_of_whom(one, target)) for result in played]
         except SfumatoError as error:
             if by_name:
                 raise
             unplayed[one.name] = "; ".join(problem.removeprefix(f"{one.name}: ") for problem in error.problems)
     target.progress("done", len(chosen), len(chosen))
-    control = None if target.control is None else target.control.height
-    people = target.original.people
-    owners = None if people is None else len(set(people.tolist()))
-    return Attacks(target.published.kind, target.original.height, control, tuple(results), unplayed, owners)
+    return Attacks(
+        target.published.kind,
+        _people_in(target.original),
+        None if target.control is None else _people_in(target.control),
+        tuple(results),
+        unplayed,
+        target.original.height,
+        target.records_known,
+        None if target.original.repeated is None else target.original.repeated.name,
+    )
+
+
+def _of_whom(one: Attack, target: Target) -> Counted:
+    """Say what an attack counts: people, unless it is about single rows and people have several."""
+    if target.original.repeated is not None:
+        return "records"
+    several = _people_in(target.original) < target.original.height
+    return getattr(one, "counts", "people") if several else "people"
+
+
+def _people_in(table: Table) -> int:
+    return int(table.person_of.max()) + 1

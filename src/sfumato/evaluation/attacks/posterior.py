@@ -17,6 +17,7 @@ from sfumato.errors import InputError, raise_all
 from sfumato.evaluation.attacks.exact_posterior import bucketized_tallies, marginal_tallies
 from sfumato.evaluation.attacks.fitting_posterior import generalized_tallies
 from sfumato.evaluation.attacks.protocol import Target
+from sfumato.evaluation.attacks.record_groups import RecordGroups, sums_under
 from sfumato.evaluation.attacks.sliced_posterior import sliced_tallies
 from sfumato.evaluation.attacks.tallies import Tallies
 from sfumato.published import BucketizedTables, MarginalTables, Published, PublishedTable, SlicedTable
@@ -48,12 +49,44 @@ class Posterior:
         float64 (m,): records that fit; an expected number if the release does not show more.
     prior : numpy.ndarray
         float64 (v,): share of each value in the whole release.
+    groups : RecordGroups or None
+        Where people have several records: what each of these says. `shares` is then the chance that a value is among a
+        person's, and need not add up to 1.
     """
 
     values: tuple[str | None, ...]
     shares: NDArray[np.float64]
     candidates: NDArray[np.float64]
     prior: NDArray[np.float64]
+    groups: RecordGroups | None = None
+
+    @property
+    def usual(self) -> NDArray[np.float64]:
+        """Return what would be believed without knowing which records fit, float64 (m, v)."""
+        if self.groups is None:
+            return np.broadcast_to(self.prior, self.shares.shape)
+        known = self.groups.known[:, None]
+        return np.where(known == 1, self.prior, 1 - (1 - self.prior) ** known)
+
+    @property
+    def rows(self) -> NDArray[np.float64]:
+        """Return the chance that one record of each person, drawn at random, has each value; float64 (m, v)."""
+        return self.shares if self.groups is None else self.groups.rows
+
+    @property
+    def of_records(self) -> NDArray[np.float64]:
+        """Return what is believed of each known record, float64 (r, v)."""
+        return self.shares if self.groups is None else self.groups.shares[self.groups.group_of]
+
+    def without(self, out: NDArray[np.bool_]) -> NDArray[np.float64]:
+        """Return the beliefs of somebody who knows that people do not have some values, bool (m, v); not scaled."""
+        return np.where(out, 0.0, self.shares) if self.groups is None else self.groups.believed(out)
+
+    def summed(self, node_of: NDArray[np.int64], nodes: int) -> NDArray[np.float64]:
+        """Return the beliefs that a value is under each of some nodes, float64 (m, nodes); node_of : int64 (v,)."""
+        if self.groups is not None:
+            return self.groups.under(node_of, nodes).believed()
+        return sums_under(self.shares, node_of, nodes)
 
     def codes_of(self, column: pl.Series) -> NDArray[np.int64]:
         """Return the code of each value of an original column, int64; −1 if no published record has it."""
@@ -105,7 +138,7 @@ def posterior(
 
     Memory is m · v numbers; :func:`posterior_blocks` takes people a block at a time.
     """
-    name = _checked(published, people, sensitive)
+    name = checked(published, people, sensitive)
     kind = next((kind for kind in _TALLIES if isinstance(published, kind)), None)
     if kind is None:
         raise InputError(f"a {published.kind} says nothing certain about single people; play another attack")
@@ -124,8 +157,8 @@ def posterior_blocks(
 
     Parameters, errors and rules are those of :func:`posterior`.
     """
-    name = _checked(published, people, sensitive)
-    values = _value_count(published, name)
+    name = checked(published, people, sensitive)
+    values = value_count(published, name)
     size = max(1, BLOCK // max(1, values))
     for start in range(0, people.height, size):
         rows = slice(start, min(start + size, people.height))
@@ -140,7 +173,7 @@ def told_blocks(target: Target, people: Table, sensitive: str) -> Iterator[tuple
     it; nobody may change it, therefore.
     """
     recoding, published = target.recoding, target.published
-    cells = people.height * _value_count(published, _checked(published, people, sensitive))
+    cells = people.height * value_count(published, checked(published, people, sensitive))
     known = people is target.original or people is target.control
     if not known or not 0 < cells <= BLOCK:
         yield from posterior_blocks(published, people, sensitive=sensitive, recoding=recoding)
@@ -160,7 +193,8 @@ _TALLIES: dict[type[Any], Callable[..., Tallies]] = {
 }
 
 
-def _checked(published: Published, people: Table, sensitive: str | None) -> str:
+def checked(published: Published, people: Table, sensitive: str | None) -> str:
+    """Return the sensitive attribute, or raise InputError if nothing can be learnt of it about these people."""
     known = sensitive_of(published)
     problems = []
     if not known:
@@ -183,5 +217,6 @@ def _attributes_of(published: Published) -> set[str]:
     return set(getattr(published, "quasi_identifying", ()))
 
 
-def _value_count(published: Published, sensitive: str) -> int:
+def value_count(published: Published, sensitive: str) -> int:
+    """Return how many values of an attribute a release has."""
     return max(frame[sensitive].n_unique() for frame in published.tables.values() if sensitive in frame.columns)

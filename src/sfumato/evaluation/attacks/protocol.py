@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Protocol, runtime_checkable
+from typing import Any, ClassVar, Literal, Protocol, runtime_checkable
 
 import polars as pl
 
@@ -16,6 +16,25 @@ from sfumato.recoding.choice import Recoding
 from sfumato.table.table import Table
 
 NOBODY = "there is nobody of whom the attacker could say so"
+RecordsKnown = Literal["all", "one"] | int
+"""How many records an attacker knows of each person: all, one, or at most a number; which ones is drawn."""
+Counted = Literal["people", "records"]
+
+
+@dataclass(frozen=True)
+class RowsOfPeople:
+    """What a release says of the rows of one person.
+
+    Attributes
+    ----------
+    promised : bool
+        Whether its promises are about people with several records.
+    together : bool
+        Whether all rows of a person lie in one class.
+    """
+
+    promised: bool = False
+    together: bool = False
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -41,6 +60,12 @@ class Target:
         Another release of (some of) the same people.
     models : tuple of mapping
         Name and parameters of every promise, as in ``release.json``; public.
+    rows : RowsOfPeople
+        How the rows of a person lie in the release, and whether the promises are about people; public.
+    earlier_rows : RowsOfPeople
+        The same of `earlier`.
+    records_known : "all", "one" or int
+        How many records of each victim the attacker knows, where people have several.
     anonymizer : object or None
         The algorithm with its options, for attackers who know it; public, as the release's report names it.
     recoding : Recoding
@@ -59,12 +84,25 @@ class Target:
     register: pl.DataFrame | None = None
     earlier: Published | None = None
     models: tuple[Mapping[str, Any], ...] = ()
+    rows: RowsOfPeople = field(default_factory=lambda: RowsOfPeople())
+    earlier_rows: RowsOfPeople = field(default_factory=lambda: RowsOfPeople())
+    records_known: RecordsKnown = "all"
     anonymizer: object | None = None
     recoding: Recoding = field(default_factory=Recoding)
     seed: int | None = None
     threads: int = 1
     progress: Progress = field(default=silent)
     remembered: ResultCache = field(default_factory=ResultCache)
+
+    @property
+    def models_of_victims(self) -> tuple[Mapping[str, Any], ...]:
+        """The promises that bound what is done to a person: none, if they are about records and people have several."""
+        people = self.original.people
+        several = people is not None and len(people) > int(self.original.person_of.max()) + 1
+        return () if several and not self.rows.promised else self.models
+
+
+_COUNTED: Mapping[Counted, str] = {"people": "people", "records": "records, each taken for a person,"}
 
 
 @dataclass(frozen=True)
@@ -103,6 +141,7 @@ class AttackResult:
     notes: tuple[str, ...] = ()
     helps: str = ""
     allowed: float | None = None
+    counts: Counted = "people"
 
     @property
     def is_allowed(self) -> bool:
@@ -133,6 +172,7 @@ class AttackResult:
             "notes": list(self.notes),
             "helps": self.helps,
             "allowed": self.allowed,
+            "counts": self.counts,
         }
 
     def __str__(self) -> str:
@@ -148,12 +188,11 @@ class AttackResult:
         lines = [
             f"{self.attack}: {verdict}",
             f"  the attacker knows {self.knows}",
-            f"  people {self.goal}: {self.success if self.success.people else NOBODY}",
+            f"  {_COUNTED[self.counts]} {self.goal}: {self.success if self.success.people else NOBODY}",
         ]
         if self.control is not None:
-            lines.append(
-                f"  the same for people who are not in the data: {self.control if self.control.people else NOBODY}"
-            )
+            told = self.control if self.control.people else NOBODY
+            lines.append(f"  the same for {_COUNTED[self.counts]} who are not in the data: {told}")
         lines.extend(f"  {name.replace('_', ' ')}: {value:.4g}" for name, value in self.figures.items())
         lines.extend(f"  note: {note}" for note in self.notes)
         if self.helps and self.succeeds:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from sfumato.errors import InputError
 from sfumato.evaluation.attacks.posterior import sensitive_of
-from sfumato.evaluation.attacks.protocol import AttackResult, Target
+from sfumato.evaluation.attacks.protocol import AttackResult, Counted, Target
 from sfumato.evaluation.attacks.row_classes import RowClasses, row_classes
 from sfumato.evaluation.attacks.scored_links import RECORDS
 from sfumato.evaluation.attacks.tallies import summed
@@ -46,6 +46,8 @@ class RecordOrder:
     order that happens as often as the class's values make it. Classes that do not hold as many people as records are
     left out.
 
+    *Counted* are records, each taken for a person, where people have several: rows are what has an order.
+
     *Sliced*: rows are read as records; a guess is right if the row with the person's values in all other columns has
     their sensitive value as well.
 
@@ -54,6 +56,7 @@ class RecordOrder:
 
     name: ClassVar[str] = "record-order"
     kinds: ClassVar[frozenset[str]] = frozenset({*RECORDS, "sliced-table"})
+    counts: ClassVar[Counted] = "records"
     needs: ClassVar[tuple[str, ...]] = ()
 
     def play(self, target: Target) -> tuple[AttackResult, ...]:

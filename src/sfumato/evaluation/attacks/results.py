@@ -7,8 +7,9 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any
 
+from sfumato.evaluation.attacks.known_records import in_words
 from sfumato.evaluation.attacks.pictures import draw_results
-from sfumato.evaluation.attacks.protocol import AttackResult
+from sfumato.evaluation.attacks.protocol import AttackResult, RecordsKnown
 from sfumato.numbers import counted
 
 
@@ -21,15 +22,20 @@ class Attacks:
     kind : str
         Kind of the release, as in ``release.json``.
     people : int
-        People in the data.
+        People in the data; records, if nothing says who they are about.
     control : int or None
         People who are not in the data; None without a control group.
     results : tuple of AttackResult
         In the order in which the attacks were played.
     unplayed : mapping of str to str
         Attacks of the default set that could not be played, and why.
-    owners : int or None
-        Where people have several records: how many people they are. `people` and every result then count records.
+    records : int
+        Records in the data; more than `people` where somebody has several.
+    records_known : "all", "one" or int
+        How many records an attacker who knows somebody knows of them.
+    repeated : str or None
+        A column that looks as if it said who a record is about, though the schema says nothing; every record was then
+        attacked as if it were a person of its own.
     """
 
     kind: str
@@ -37,7 +43,9 @@ class Attacks:
     control: int | None
     results: tuple[AttackResult, ...]
     unplayed: Mapping[str, str] = field(default_factory=dict)
-    owners: int | None = None
+    records: int = 0
+    records_known: RecordsKnown = "all"
+    repeated: str | None = None
 
     def __post_init__(self) -> None:
         """Freeze the mapping."""
@@ -67,7 +75,9 @@ class Attacks:
             "kind": self.kind,
             "people": self.people,
             "control": self.control,
-            **({} if self.owners is None else {"owners": self.owners}),
+            "records": self.records or self.people,
+            **({"records_known": self.records_known} if self.records > self.people else {}),
+            **({} if self.repeated is None else {"repeated": self.repeated}),
             "succeeding": len(self.succeeding),
             "unlicensed": len(self.unlicensed),
             "results": [result.to_dict() for result in self.results],
@@ -76,17 +86,21 @@ class Attacks:
 
     def __str__(self) -> str:
         """Write all results on one page."""
+        what = "people" if self.repeated is None else "records"
+        several = f" with {self.records:,} records" if self.records > self.people else ""
         control = "" if self.control is None else f"; {self.control:,} who are not in the data"
         head = (
-            f"{counted(len(self.results), 'result')} of attacks on a {self.kind} of {self.people:,} people{control}\n"
+            f"{counted(len(self.results), 'result')} of attacks on a {self.kind} of {self.people:,} {what}{several}"
+            f"{control}\n"
             f"{len(self.succeeding)} beat guessing, {len(self.unlicensed)} of them beyond what the release promises"
         )
-        if self.owners is not None:
-            but = ", but by fingerprint, which counts people" if self["fingerprint"] else ""
+        if several:
+            head += f"\nwho knows somebody knows {in_words(self.records_known)}"
+        if self.repeated is not None:
             head += (
-                f"\nevery record was attacked as if it were a person of its own{but}; these are records of "
-                f"{self.owners:,} people, and {'other ' if but else ''}promises to people were not held against the "
-                "results"
+                f"\ncolumn {self.repeated!r} repeats; every record was attacked as if it were a person of its own. If "
+                f"the column says who a record is about, have people attacked with person={self.repeated!r} (on the "
+                f"command line --person {self.repeated})"
             )
         unplayed = [f"not played: {name}, {reason}" for name, reason in self.unplayed.items()]
         return "\n\n".join([head, *map(str, self.results), *(["\n".join(unplayed)] if unplayed else [])])

@@ -13,6 +13,7 @@ from sfumato.evaluation.attacks.links import Links
 from sfumato.evaluation.attacks.protocol import AttackResult, Target
 from sfumato.evaluation.attacks.victims import Victims
 from sfumato.models import known_models
+from sfumato.models.k_anonymity import KAnonymity
 from sfumato.models.says import least_class_size
 from sfumato.rates import Rate
 
@@ -48,7 +49,7 @@ def outsiders(links: Links, victims: Victims) -> dict[str, float]:
 def scored(
     target: Target,
     links: Links,
-    inside: NDArray[np.bool_],
+    victims: Victims,
     names: Sequence[str],
     *,
     attack: str,
@@ -61,8 +62,8 @@ def scored(
     ----------
     links
         Of m people.
-    inside
-        bool (m,): who is in the data.
+    victims
+        These people.
     names
         What the attacker knows of them.
     attack, fit
@@ -70,17 +71,19 @@ def scored(
     figures
         Further figures.
     """
+    inside = victims.inside
     candidates, own, prior = links.candidates[inside], links.own[inside], links.prior[inside]
     people = len(candidates)
-    alone = candidates == 1
-    picked = np.where(own > 0, 1 / np.maximum(candidates, 1), 0.0)
+    alone = links.sole[inside]
+    found = np.maximum(candidates, 1)
     kind = target.published.kind
     # True records are among those that fit unless they are suppressed; unchanged values are always nearest.
     certain = kind == "bucketized-tables" or (attack == "linkage" and kind == "generalized-table")
-    chance = np.where(candidates > 0, (1 - (1 - prior) ** candidates) / np.maximum(candidates, 1), 0.0)
-    least = 1 / max(1, links.records)
+    chance = np.where(candidates > 0, links.expected[inside] / found, 0.0)
+    # Who has more records is found more often by picking any.
+    least = len(victims.own.person) / max(1, people * links.records)
     who = "of everybody in the data" if target.register is None else "of the people in a register"
-    k = None if kind != "generalized-table" else smallest_promised(target.models)
+    k = smallest_promised(target.models_of_victims) if kind == "generalized-table" else None
     common: dict[str, Any] = {
         "attack": attack,
         "knows": f"{_listed(names)} {who}",
@@ -89,16 +92,16 @@ def scored(
     }
     return (
         AttackResult(
-            goal=f"whose record is the only one that {fit}",
-            success=Rate(float((alone & (own > 0)).sum()), people, _mean(alone * prior, least, certain)),
+            goal=_only(victims, fit),
+            success=Rate(float((alone & (own == candidates)).sum()), people, _mean(alone * prior, least, certain)),
             figures=figures,
             allowed=None if k is None else float(k == 1),
             **common,
         ),
         AttackResult(
-            goal=f"whose record was found by picking one that {fit}",
-            success=Rate(float(picked.sum()), people, _mean(chance, least, certain)),
-            allowed=None if k is None else 1 / k,
+            goal=f"{'whose' if victims.alone else 'of whom a'} record was found by picking one that {fit}",
+            success=Rate(float((own / found).sum()), people, _mean(chance, least, certain)),
+            allowed=_allowed_share(target, k),
             **common,
         ),
     )
@@ -107,6 +110,22 @@ def scored(
 def smallest_promised(models: Sequence[Mapping[str, Any]]) -> int | None:
     """Return the size of the smallest class that the promises allow; None if none of them says so."""
     return least_class_size(known_models(models))
+
+
+def _only(victims: Victims, fit: str) -> str:
+    if victims.alone:
+        return f"whose record is the only one that {fit}"
+    return f"whose records are all that {'fit' if fit == 'fits' else 'are nearest'}"
+
+
+def _allowed_share(target: Target, k: int | None) -> float | None:
+    """Return the largest share of a person in the records that fit, as far as the promises bound it."""
+    if not target.rows.promised:
+        return None if k is None else 1 / k
+    # A class of k people may have most of its records from one of them, unless shares are bounded, too.
+    models = known_models(target.models)
+    bounds = [1 / model.k for model in models if isinstance(model, KAnonymity) and model.shares is not False]
+    return min(bounds, default=None)
 
 
 def _mean(chances: NDArray[np.float64], least: float, certain: bool) -> float:

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.errors import InputError
+from sfumato.evaluation.attacks.known_records import by_person
 from sfumato.evaluation.attacks.placing import Placement, fits, generalized, place
 from sfumato.evaluation.attacks.posterior import told_blocks
 from sfumato.evaluation.attacks.protocol import AttackResult, Target
@@ -54,6 +55,8 @@ class SeedGuessing(Checked):
     Equal records that two orders exchange do not distinguish the orders, so many orders fit a release of few classes.
     The attacker then falls back on what classes disclose.
 
+    Of people with several records, the share of them whose value is told counts.
+
     *Cost.* O(n) for each seed.
     """
 
@@ -95,17 +98,20 @@ class SeedGuessing(Checked):
             target.progress("seed-guessing: trying seeds", seed + 1, self.seeds)
             found += [seed] if slices.agree(partial(ranks_of, order, seed)) else []
         ranks = [ranks_of(order, found[0], column) for column in range(slices.columns)] if len(found) == 1 else None
-        people = len(slices.found()[0])
+        sure = slices.found()[0]
         notes = (
-            f"played on {counted(people, 'record')} whose known values of a column are unlike all others, so that "
+            f"played on {counted(len(sure), 'record')} whose known values of a column are unlike all others, so that "
             "their bucket is known",
             *(() if enough else ("too few of them, or of the records, are in the release to tell seeds apart",)),
         )
+        owner = target.original.person_of[sure]
         results = []
         for name in published.sensitive:
             usual = guessed_rightly(published, original, slices, name, None)
             right = usual & False if ranks is None else guessed_rightly(published, original, slices, name, ranks)
-            rate = Rate(float(right.sum()), people, float(usual.mean()) if people else 0.0)
+            found_right, found_usual = (by_person(each.astype(np.float64), owner) for each in (right, usual))
+            baseline = float(found_usual.mean()) if len(sure) else 0.0
+            rate = Rate(float(found_right.sum()), len(found_right), baseline)
             figures = {"orders_tried": float(self.seeds if enough else 0), "orders_that_fit": float(len(found))}
             results.append(self._told(name, rate, figures, notes))
         return tuple(results)
@@ -120,11 +126,12 @@ class SeedGuessing(Checked):
 
     def _result(self, target: Target, name: str, people: NDArray[np.int64] | None, fitting: int) -> AttackResult:
         frame = target.original.frame
-        right = 0
+        right = np.zeros(frame.height)
         if people is not None:
             published = text_of(target.published.tables["data"][name])
-            right = int(published.eq_missing(text_of(frame[name])[people]).sum())
-        rate = Rate(float(right), frame.height, _told_by_classes(target, name))
+            right[people] = published.eq_missing(text_of(frame[name])[people]).to_numpy()
+        owned = by_person(right, target.original.person_of)
+        rate = Rate(float(owned.sum()), len(owned), _told_by_classes(target, name))
         return self._told(name, rate, {"orders_tried": float(self.seeds + 1), "orders_that_fit": float(fitting)}, ())
 
     def _told(self, name: str, rate: Rate, figures: dict[str, float], notes: tuple[str, ...]) -> AttackResult:
@@ -142,10 +149,12 @@ class SeedGuessing(Checked):
 
 def _told_by_classes(target: Target, name: str) -> float:
     """Return the share of people whose value is the most frequent one of the records that fit them."""
-    original, right = target.original, 0
+    original = target.original
+    right = np.zeros(original.height)
     for rows, known in told_blocks(target, original, name):
-        right += int((known.shares.argmax(axis=1) == known.codes_of(original.frame[name][rows])).sum())
-    return right / original.height
+        right[rows] = known.shares.argmax(axis=1) == known.codes_of(original.frame[name][rows])
+    owned = by_person(right, original.person_of)
+    return float(owned.sum()) / len(owned)
 
 
 def _aligned(placement: Placement, order: NDArray[np.int64]) -> NDArray[np.int64] | None:

@@ -15,6 +15,7 @@ from sfumato.evaluation.attacks.claims import Claims, result_of
 from sfumato.evaluation.attacks.options import SURE
 from sfumato.evaluation.attacks.posterior import TELLING, Posterior, sensitive_of
 from sfumato.evaluation.attacks.protocol import AttackResult, Target
+from sfumato.evaluation.attacks.record_groups import OwnValues
 from sfumato.hierarchy.specification import HierarchySpecification
 from sfumato.options import Checked, Limit, Share
 from sfumato.table.kinds import is_measured, text_of
@@ -95,37 +96,50 @@ class Similarity(Checked):
         return {label: labels[node_of[self.level, leaf]] for leaf, label in enumerate(hierarchy.leaves)}
 
 
-def _in_one_node(nodes: dict[str | None, str], known: Posterior, column: pl.Series) -> Claims:
+def _in_one_node(nodes: dict[str | None, str], known: Posterior, own: OwnValues) -> Claims:
     """Claim the node that holds every value of those who fit; a value without a node is one of its own."""
     # A missing value has no node above it; the number of a value that was never published is none of these.
     numbers = {label: number for number, label in enumerate(dict.fromkeys(nodes.values()))}
     missing = len(numbers)
     node_of = np.array([numbers[nodes[value]] if value in nodes else missing for value in known.values])
-    truth = np.array([numbers[nodes[text]] if text in nodes else missing for text in text_of(column).to_list()])
-    shares = np.stack([known.shares[:, node_of == node].sum(axis=1) for node in range(missing + 1)], axis=1)
+    truth = np.array([numbers[nodes[text]] if text in nodes else missing for text in text_of(own.column).to_list()])
+    shares = known.summed(node_of, missing + 1)
     prior = np.array([known.prior[node_of == node].sum() for node in range(missing + 1)])
     made = shares.max(axis=1) >= 1 - SURE
-    usual = np.full(len(truth), prior.argmax())
-    return Claims(made, (truth == shares.argmax(axis=1)).astype(np.float64), (truth == usual).astype(np.float64))
+    usual = np.full(own.people, prior.argmax())
+    return Claims(made, own.right(truth, shares.argmax(axis=1)), own.right(truth, usual))
 
 
-def _in_one_range(width: float, known: Posterior, column: pl.Series) -> Claims:
+def _in_one_range(width: float, known: Posterior, own: OwnValues) -> Claims:
     """Claim the range of the values of those who fit, if it is narrow."""
-    numbers = _numbers(pl.Series(known.values, dtype=pl.String), column.dtype)
-    truth = _measured(column)
+    numbers = _numbers(pl.Series(known.values, dtype=pl.String), own.column.dtype)
+    truth = _measured(own.column)
     published = numbers[known.prior > 0]
     if not np.isfinite(published).any():
-        nobody = np.zeros(len(truth))
+        nobody = np.zeros(own.people)
         return Claims(nobody > 0, nobody, nobody)
     narrow = width * (np.nanmax(published) - np.nanmin(published))
-    held = known.shares > 0
+    made, low, high = _narrowest(known, numbers)
+    made &= high - low <= narrow + SURE
+    right = own.any((low[own.person] <= truth) & (truth <= high[own.person]))
+    start = _densest(numbers, known.prior, narrow)
+    return Claims(made, right, own.any((start <= truth) & (truth <= start + narrow + SURE)))
+
+
+def _narrowest(
+    known: Posterior, numbers: NDArray[np.float64]
+) -> tuple[NDArray[np.bool_], NDArray[np.float64], NDArray[np.float64]]:
+    """Return whether records fit each person, and both ends of their values; of several records, the narrowest."""
+    groups = known.groups
+    held = np.greater(known.shares if groups is None else groups.shares, 0)
     low = np.where(held, numbers, np.inf).min(axis=1)
     high = np.where(held, numbers, -np.inf).max(axis=1)
-    made = held.any(axis=1) & (high - low <= narrow + SURE)
-    right = (low <= truth) & (truth <= high)
-    start = _densest(numbers, known.prior, narrow)
-    guessed = (start <= truth) & (truth <= start + narrow + SURE)
-    return Claims(made, right.astype(np.float64), guessed.astype(np.float64))
+    found: NDArray[np.bool_] = np.logical_or.reduce(held, axis=1)
+    if groups is None:
+        return found, low, high
+    order = np.lexsort((np.where(found, high - low, np.inf), groups.person))
+    best = order[np.flatnonzero(np.append(True, np.diff(groups.person) != 0))]
+    return found[best], low[best], high[best]
 
 
 def _densest(numbers: NDArray[np.float64], prior: NDArray[np.float64], width: float) -> float:

@@ -39,7 +39,8 @@ class SinglingOut(Checked):
     is written down: the region of a class and one of its sensitive values, or values that share a row (see
     :func:`sfumato.evaluation.attacks.predicates.predicates_of`). If c > 1 records satisfy it according to the release,
     it is narrowed by a random condition of weight 1/c on the whole record, which isolates one of c with chance (1 −
-    1/c)^(c−1), never below 1/e. Success is a predicate that holds for exactly one of the original records.
+    1/c)^(c−1), never below 1/e. Success is a predicate that holds for exactly one of the original records;
+    where people have several, for records of exactly one person.
 
     *Baseline.* A predicate of weight w (the chance that it holds for somebody of the population) that is written down
     without the release isolates one of n records with chance n·w·(1−w)^(n−1), which is largest, about 37 %, for w =
@@ -75,7 +76,7 @@ class SinglingOut(Checked):
             target.published, cohort.table, count=self.predicates, recoding=target.recoding, generator=generator
         )
         inside, outside = _held(built, cohort, generator)
-        tried, members, outsiders = len(built.records), cohort.members, cohort.outsiders
+        tried, members, outsiders = len(built.records), cohort.insiders, cohort.outsiders
         weight = Rate(float(outside.sum()), tried * outsiders, 0.0)
         baseline = isolation_chance(members, weight.interval[1])
         return (
@@ -125,8 +126,12 @@ def _held(
     salts = generator.integers(0, 1 << 63, len(built.records), dtype=np.uint64)
     drawn = mixed(numbers[built.person], salts[built.predicate])
     holds = drawn * built.records[built.predicate] < 1
-    inside = built.person < cohort.members
-    counts = (np.bincount(built.predicate[holds & part], minlength=len(salts)) for part in (inside, ~inside))
+    person, predicate = cohort.known.person_of[built.person[holds]], built.predicate[holds]
+    # A predicate that holds for several records of a person holds for one person.
+    pairs = np.unique(person * len(salts) + predicate)
+    person, predicate = pairs // max(1, len(salts)), pairs % max(1, len(salts))
+    inside = person < cohort.insiders
+    counts = (np.bincount(predicate[part], minlength=len(salts)) for part in (inside, ~inside))
     members, outsiders = (count.astype(np.int64, copy=False) for count in counts)
     return members, outsiders
 

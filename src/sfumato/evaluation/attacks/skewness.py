@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
 import numpy as np
-import polars as pl
 
-from sfumato.evaluation.attacks.claims import Claims, result_of, right_value
+from sfumato.evaluation.attacks.claims import Claims, result_of
 from sfumato.evaluation.attacks.options import SURE
 from sfumato.evaluation.attacks.posterior import TELLING, Posterior, sensitive_of
 from sfumato.evaluation.attacks.protocol import AttackResult, Target
+from sfumato.evaluation.attacks.record_groups import OwnValues
 from sfumato.options import Checked, Limit
 
 
@@ -57,14 +57,17 @@ class Skewness(Checked):
             for name in sensitive_of(target.published)
         )
 
-    def _claims(self, known: Posterior, column: pl.Series) -> Claims:
-        truth = known.codes_of(column)
-        gains = known.shares / np.where(known.prior > 0, known.prior, 1)
+    def _claims(self, known: Posterior, own: OwnValues) -> Claims:
+        truth = known.codes_of(own.column)
+        usual = known.usual
+        gains = known.shares / np.where(usual > 0, usual, 1)
         claimed = gains.argmax(axis=1)
         highest = gains.max(axis=1)
-        apart = np.abs(known.shares - known.prior).sum(axis=1)[known.candidates > 0] / 2
+        apart = np.abs(known.rows - known.prior).sum(axis=1)[known.candidates > 0] / 2
         figures = {
             "highest_gain": float(highest.max()),
             "farthest_from_the_whole": float(apart.max(initial=0.0)),
         }
-        return Claims(highest >= self.gain - SURE, right_value(truth, claimed), known.prior[claimed], figures)
+        return Claims(
+            highest >= self.gain - SURE, own.right(truth, claimed), usual[np.arange(len(claimed)), claimed], figures
+        )

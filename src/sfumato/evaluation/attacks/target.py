@@ -11,16 +11,18 @@ import polars as pl
 
 from sfumato.anonymizers import ANONYMIZERS, PUBLISHERS
 from sfumato.errors import InputError, PolicyError, SfumatoError
+from sfumato.evaluation.attacks.known_records import is_number_known
 from sfumato.evaluation.attacks.posterior import sensitive_of
-from sfumato.evaluation.attacks.protocol import Target
+from sfumato.evaluation.attacks.protocol import RecordsKnown, RowsOfPeople, Target
 from sfumato.progress import Progress, thread_count
 from sfumato.published import Published
 from sfumato.randomness import seed_problems
 from sfumato.recoding import Recoding
-from sfumato.release.opening import open_release
+from sfumato.release.opening import OpenedRelease, open_release
 from sfumato.release.policy_text import PublishedPolicy
 from sfumato.table.csv_format import CsvFormat
 from sfumato.table.header import repeated
+from sfumato.table.person_column import number_people
 from sfumato.table.reading import open_source, read_table
 from sfumato.table.schema import Schema
 from sfumato.table.table import Table
@@ -39,6 +41,7 @@ def target_of(
     register: object,
     earlier: object,
     recoding: Recoding | None,
+    records_known: RecordsKnown,
     seed: int | None,
     threads: int | None,
     progress: Progress,
@@ -56,7 +59,7 @@ def target_of(
     names = _collected(errors, "register", read_frame, register)
     other = _collected(errors, "earlier", open_release, earlier)
     count = _collected(errors, "", thread_count, threads) if threads is not None else _threads(errors)
-    problems = _setting_problems(recoding, seed)
+    problems = _setting_problems(recoding, records_known, seed)
     if opened is not None and people is not None:
         problems += _unlike(opened.published, people, "original")
         problems += [] if others is None else _unlike(opened.published, others, "control")
@@ -71,12 +74,24 @@ def target_of(
         register=names,
         earlier=None if other is None else other.published,
         models=opened.description.models if opened.description else (),
+        rows=rows_of_people(opened),
+        earlier_rows=rows_of_people(other),
+        records_known=records_known,
         anonymizer=_anonymizer(opened.policy),
         recoding=recoding or opened.policy.recoding(),
         seed=seed,
         threads=count or 1,
         progress=progress,
     )
+
+
+def rows_of_people(opened: OpenedRelease | None) -> RowsOfPeople:
+    """Read off what a release says of itself how the rows of a person lie in it.
+
+    A release that promises people nothing says nothing of their rows, so that they may lie anywhere.
+    """
+    promised = opened is not None and opened.description is not None and opened.description.people is not None
+    return RowsOfPeople(promised, together=promised and opened is not None and opened.policy.rows_together())
 
 
 def read_frame(source: object) -> pl.DataFrame:
@@ -103,16 +118,23 @@ def _people(given: object, schema: Schema | None, what: str) -> Table:
     if schema is None:
         raise PolicyError("is not a table; read it with sfumato.read_table, or give its schema (schema=)")
     # Others may lack the columns that tell who they are.
-    known = schema if what == "original" else replace(schema, identifying=(), person=None)
+    known = schema if what == "original" else replace(schema, identifying=(), person=_key_in(given, schema))
+    keys = [] if known.person is None else [known.person]
     kept = Schema(
         quasi_identifying=schema.quasi_identifying,
         sensitive=schema.sensitive,
-        insensitive=(*schema.insensitive, *known.identifying),
+        insensitive=(*schema.insensitive, *known.identifying, *keys),
         others="drop" if schema.others == "error" and what == "control" else schema.others,
-        person=known.person,
     )
     table = read_table(given, kept)
-    return replace(table, schema=replace(schema, person=known.person), repeated=None)
+    # Names and keys stay in the frame, for a register to be compared with.
+    people = number_people(table.frame[known.person]) if known.person is not None else None
+    return replace(table, schema=replace(schema, person=known.person), people=people, repeated=None)
+
+
+def _key_in(given: object, schema: Schema) -> str | None:
+    """Return the column that says who people are, if there is one in a file or frame."""
+    return schema.person if schema.person in open_source(given, CsvFormat()).names else None
 
 
 def _unlike(published: Published, people: Table, what: str) -> list[str]:
@@ -134,8 +156,10 @@ def _unlike(published: Published, people: Table, what: str) -> list[str]:
     return problems
 
 
-def _setting_problems(recoding: object, seed: object) -> list[str]:
+def _setting_problems(recoding: object, records_known: object, seed: object) -> list[str]:
     problems = []
+    if not is_number_known(records_known):
+        problems.append("records_known: must be 'all', 'one' or a whole number of 1 or more")
     if recoding is not None and not isinstance(recoding, Recoding):
         problems.append("recoding: must be a Recoding")
     return problems + seed_problems(seed)

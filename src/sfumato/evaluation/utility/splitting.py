@@ -1,8 +1,9 @@
-"""Hold out original records, so that what is learnt from a release can be tested on people who are not in it."""
+"""Hold out people, so that what is learnt from a release can be tested on somebody who is not in it."""
 
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sfumato.errors import InputError, PolicyError, raise_all
 from sfumato.randomness import permutation, seed_problems
@@ -13,15 +14,16 @@ from sfumato.table.table import Table
 def hold_out(table: Table, share: float = 1 / 3, *, seed: int | None = None) -> tuple[Table, Table]:
     """Split a table into records to publish and records to test on.
 
-    The split is stratified: as far as whole records allow, each value of the first sensitive attribute has the same
-    share.
+    People are held out whole: all records of a person are on one side. The split is stratified: as far as whole people
+    allow, each value of the first sensitive attribute has the same share. Of people with several values, the most
+    frequent one counts.
 
     Parameters
     ----------
     table
         The original.
     share
-        Share of the records to hold out, above 0 and below 1.
+        Share of the people to hold out, above 0 and below 1; of the records, where each is another person.
     seed
         None draws from the operating system.
 
@@ -35,7 +37,7 @@ def hold_out(table: Table, share: float = 1 / 3, *, seed: int | None = None) -> 
     PolicyError
         When the share is invalid.
     InputError
-        When one of the two would have no records.
+        When one of the two would have no people.
 
     Examples
     --------
@@ -47,16 +49,33 @@ def hold_out(table: Table, share: float = 1 / 3, *, seed: int | None = None) -> 
     """
     is_share = isinstance(share, (int, float)) and not isinstance(share, bool) and 0 < share < 1
     raise_all(PolicyError, [*([] if is_share else ["share: must be above 0 and below 1"]), *seed_problems(seed)])
-    order = permutation(table.height, seed)
+    person_of = table.person_of
+    count = int(person_of.max()) + 1
+    order = permutation(count, seed)
     if table.schema.sensitive:
         distinct = distinct_of(table.frame[next(iter(table.schema.sensitive))])
-        # Sorted by value, each value's records in random order: every stretch then holds each value in its proportion.
-        order = order[np.argsort(distinct.rank_of[distinct.raw][order], kind="stable")]
-    places = np.arange(1, table.height + 1) * share + 1e-9
-    kept = np.zeros(table.height, dtype=np.bool_)
+        usual = most_frequent(person_of, distinct.rank_of[distinct.raw], count)
+        # Sorted by value, each value's people in random order: every stretch then holds each value in its proportion.
+        order = order[np.argsort(usual[order], kind="stable")]
+    places = np.arange(1, count + 1) * share + 1e-9
+    kept = np.zeros(count, dtype=np.bool_)
     kept[order] = np.floor(places) > np.floor(places - share)
     if kept.all() or not kept.any():
-        raise InputError("hold out: the table has too few records for this share; choose another")
-    parts = (np.flatnonzero(~kept), np.flatnonzero(kept))
+        what = "records" if table.people is None else "people"
+        raise InputError(f"hold out: the table has too few {what} for this share; choose another")
+    parts = (np.flatnonzero(~kept[person_of]), np.flatnonzero(kept[person_of]))
     published, held = (table.take(rows) for rows in parts)
     return published, held
+
+
+def most_frequent(owner: NDArray[np.integer], codes: NDArray[np.integer], count: int) -> NDArray[np.int64]:
+    """Return the code that most entries of each owner have, the lowest of equals; int64 (count,).
+
+    owner : integers (n,), 0 .. count-1, each at least once. codes : integers (n,), 0 or above.
+    """
+    width = int(codes.max()) + 1
+    cells, held = np.unique(owner.astype(np.int64) * width + codes, return_counts=True)
+    first = np.lexsort((cells, -held, cells // width))
+    _, starts = np.unique(cells[first] // width, return_index=True)
+    found: NDArray[np.int64] = cells[first][starts] % width
+    return found
