@@ -157,7 +157,7 @@ def test_where_rows_lie_together_values_are_those_of_classes_that_cover_all_reco
 
 
 def test_where_rows_lie_together_distances_of_records_add_up():
-    release = generalized(("0", "A", "z"), ("6", "A", "x"), ("6", "A", "x"), ("0", "A", "z"))
+    release = generalized(("0", "A", "z"), ("6", "A", "x"), ("6", "A", "x"), ("0", "A", "z"), ("20", "A", "z"))
     people = table(("a", 1, "A", "x"), ("a", 9, "A", "x"))
     found = [
         NearestLinkage().play(Target(release, people, rows=rows, seed=1))[1].success.successes
