@@ -180,3 +180,11 @@ def test_a_register_by_names_of_people():
     wrong = frame.with_columns(name=pl.lit("Ann"))
     with pytest.raises(sf.InputError, match=r"1 name\(s\) in column 'name' are of several people"):
         sf.attack(release, wrong, schema=schema, attacks="linkage", register=register)
+
+
+def test_values_that_a_person_has_are_never_excluded():
+    release = generalized(("1", "A", "u"), ("1", "A", "v"), ("1", "A", "u"), ("1", "A", "v"))
+    people = table(("a", 1, "A", "u"), ("a", 1, "A", "v"), ("b", 1, "A", "u"), ("c", 1, "A", "v"))
+    told = sf.attack(release, people, attacks="background-knowledge", seed=1)["background-knowledge"][0].success
+    # Who has one of two values is told by excluding the other; of who has both, none can be excluded.
+    assert (told.people, told.successes) == (2, 2)
