@@ -157,7 +157,7 @@ def test_where_rows_lie_together_values_are_those_of_classes_that_cover_all_reco
 
 
 def test_where_rows_lie_together_distances_of_records_add_up():
-    release = generalized(("0", "A", "z"), ("6", "A", "x"), ("6", "A", "x"), ("0", "A", "z"))
+    release = generalized(("0", "A", "z"), ("6", "A", "x"), ("6", "A", "x"), ("0", "A", "z"), ("20", "A", "z"))
     people = table(("a", 1, "A", "x"), ("a", 9, "A", "x"))
     found = [
         NearestLinkage().play(Target(release, people, rows=rows, seed=1))[1].success.successes
@@ -180,3 +180,11 @@ def test_a_register_by_names_of_people():
     wrong = frame.with_columns(name=pl.lit("Ann"))
     with pytest.raises(sf.InputError, match=r"1 name\(s\) in column 'name' are of several people"):
         sf.attack(release, wrong, schema=schema, attacks="linkage", register=register)
+
+
+def test_values_that_a_person_has_are_never_excluded():
+    release = generalized(("1", "A", "u"), ("1", "A", "v"), ("1", "A", "u"), ("1", "A", "v"))
+    people = table(("a", 1, "A", "u"), ("a", 1, "A", "v"), ("b", 1, "A", "u"), ("c", 1, "A", "v"))
+    told = sf.attack(release, people, attacks="background-knowledge", seed=1)["background-knowledge"][0].success
+    # Who has one of two values is told by excluding the other; of who has both, none can be excluded.
+    assert (told.people, told.successes) == (2, 2)
