@@ -63,7 +63,7 @@ def withdrawn(
     least: int,
     holds: Callable[[Sequence[Hashable]], bool],
 ) -> set[Hashable]:
-    """Who cannot stay: people in no part of their class that holds, fingerprints being had by `least` (tries all parts).
+    """Who cannot stay: people in no part of their class that holds, fingerprints being had by `least` (all are tried).
 
     `holds` tells it of the people of the records of a class.
     """
