@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tempfile
 from collections import Counter
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable
 from pathlib import Path
 from typing import Any
 
@@ -25,10 +25,6 @@ from naive import models as naive_models
 from sfumato.models import MODELS
 
 PUBLISHED = sf.People(pseudonyms="published")
-
-
-def is_starred(row: Sequence[Any]) -> bool:
-    return all(value == naive_models.STAR for value in row)
 
 
 def check_by_reader(folder: Path, table: PeoplesTable, wanted: list[Any], asked: sf.People) -> None:
@@ -58,11 +54,7 @@ def check_suppression(release: sf.Release, folder: Path, table: PeoplesTable, li
     assert report.suppressed <= limit * report.original + 1e-9
     header, rows = recount.read_csv(folder / "data.csv")
     columns = recount.columns_of(header, rows)
-    shown = Counter(
-        table.people[int(columns["note"][row])]
-        for row in range(len(rows))
-        if not is_starred([columns[name][row] for name in table.drawn.quasi])
-    )
+    shown = Counter(table.people[int(note)] for note in columns["note"])
     before = Counter(table.people)
     if report.published < report.original:
         gone = len(before) - len(shown)
