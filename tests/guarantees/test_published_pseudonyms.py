@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tempfile
 from collections import Counter
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable
 from pathlib import Path
 from typing import Any
 
@@ -25,10 +25,6 @@ from naive import models as naive_models
 from sfumato.models import MODELS
 
 PUBLISHED = sf.People(pseudonyms="published")
-
-
-def is_starred(row: Sequence[Any]) -> bool:
-    return all(value == naive_models.STAR for value in row)
 
 
 def check_by_reader(folder: Path, table: PeoplesTable, wanted: list[Any], asked: sf.People) -> None:
@@ -58,11 +54,7 @@ def check_suppression(release: sf.Release, folder: Path, table: PeoplesTable, li
     assert report.suppressed <= limit * report.original + 1e-9
     header, rows = recount.read_csv(folder / "data.csv")
     columns = recount.columns_of(header, rows)
-    shown = Counter(
-        table.people[int(columns["note"][row])]
-        for row in range(len(rows))
-        if not is_starred([columns[name][row] for name in table.drawn.quasi])
-    )
+    shown = Counter(table.people[int(note)] for note in columns["note"])
     before = Counter(table.people)
     if report.published < report.original:
         gone = len(before) - len(shown)
@@ -154,3 +146,28 @@ def test_without_a_seed_every_number_of_a_class_is_as_likely_as_another():
     assert len(drawn) == 6
     # Five degrees of freedom: 30 is passed once in 70,000 runs.
     assert sum((count - 50) ** 2 / 50 for count in drawn.values()) < 30
+
+
+def apart(table: sf.Table, **more: Any) -> sf.Release:
+    people = sf.People(rows="apart", pseudonyms="published", **more)
+    try:
+        return sf.anonymize(table, sf.KAnonymity(2, shares=False), people=people, threads=1)
+    except sf.PolicyError as error:
+        if "not there yet" in str(error):
+            pytest.skip("records of a person cannot lie apart in this version")
+        raise
+
+
+def test_the_numbers_of_a_person_in_two_classes_say_nothing_of_each_other():
+    """Three people are in both of two classes. Of 450 releases each of nine pairs of numbers is drawn in about 50."""
+    frame = pl.DataFrame({"id": [0, 1, 2] * 2, "age": [1] * 3 + [90] * 3, "ill": list("abcdef")})
+    table = sf.read_table(frame, sf.Schema(quasi_identifying=["age"], sensitive=["ill"], person="id"))
+    drawn: Counter[Any] = Counter()
+    for _ in range(450):
+        data = apart(table).data
+        assert data["age"].n_unique() == 2
+        own = dict(zip(data["ill"], data["person_in_class"], strict=True))
+        drawn[own["a"], own["d"]] += 1
+    assert len(drawn) == 9
+    # Eight degrees of freedom: 38 is passed once in 130,000 runs.
+    assert sum((count - 50) ** 2 / 50 for count in drawn.values()) < 38

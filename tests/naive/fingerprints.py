@@ -5,7 +5,7 @@ A class is given by its rows; everybody in it is a set of values.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import combinations
@@ -61,21 +61,20 @@ def withdrawn(
     columns: Sequence[Sequence[Any]],
     known: int,
     least: int,
-    fewest_people: int,
+    holds: Callable[[Sequence[Hashable]], bool],
 ) -> set[Hashable]:
-    """Who must go until in every class all fingerprints are had by `least`, and it has no one or so many people."""
-    gone: set[Hashable] = set()
-    while True:
-        left = [[row for row in rows if people[row] not in gone] for rows in classes]
-        below = {
-            person
-            for values in columns
-            for person, fit in fewest([rows for rows in left if rows], people, values, known).items()
-            if fit < least
-        }
-        for rows in left:
-            if 0 < len({people[row] for row in rows}) < fewest_people:
-                below |= {people[row] for row in rows}
-        if not below:
-            return gone
-        gone |= below
+    """Who cannot stay: people in no part of their class that holds, fingerprints being had by `least` (all are tried).
+
+    `holds` tells it of the people of the records of a class.
+    """
+    kept: set[Hashable] = set()
+    for rows in classes:
+        everybody = sorted({people[row] for row in rows}, key=repr)
+        for size in range(1, len(everybody) + 1):
+            for some in map(set, combinations(everybody, size)):
+                left = [row for row in rows if people[row] in some]
+                if holds([people[row] for row in left]) and all(
+                    min(fewest([left], people, values, known).values()) >= least for values in columns
+                ):
+                    kept |= some
+    return set(people) - kept

@@ -58,18 +58,25 @@ ROWS = st.lists(
 )
 
 
-@given(ROWS, st.integers(1, 3), st.integers(1, 3), st.integers(1, 3), st.sampled_from([0.2, 0.6, 0.9, 1.0]))
+SMALL = st.lists(
+    st.tuples(st.integers(0, 1), st.integers(0, 5), st.integers(0, 2), st.integers(0, 1)), min_size=4, max_size=40
+)
+
+
+@given(SMALL, st.integers(1, 3), st.integers(1, 3), st.integers(1, 3), st.booleans(), st.sampled_from([0.3, 0.6, 1.0]))
 @examples(200)
-def test_just_those_go_who_must(rows, known, least, k, limit):
+def test_just_those_go_who_must(rows, known, least, k, shares, limit):
     """Where what is left out is removed, and is as many people as a class has, or nobody."""
+
+    def holds(members):
+        most = max(members.count(person) for person in set(members))
+        return len(set(members)) >= k and (not shares or most * k <= len(members))
+
     classes = [[row for row, own in enumerate(rows) if own[0] == place] for place in sorted({own[0] for own in rows})]
     people = [own[:2] for own in rows]
     columns = [[own[place] for own in rows] for place in (2, 3)]
-    enough = [members for members in classes if len({people[row] for row in members}) >= k]
-    if len(enough) < len(classes):
-        return
-    must = naive.withdrawn(classes, people, columns, known, least, k)
-    task = task_of(rows, limit, [sf.KAnonymity(k, shares=False)], published(known, least), "remove")
+    must = naive.withdrawn(classes, people, columns, known, least, holds)
+    task = task_of(rows, limit, [sf.KAnonymity(k, shares=shares)], published(known, least), "remove")
     problem, partition = problem_of(task)
     may = math.floor(limit * len(set(people)) + 1e-9), math.floor(limit * len(rows) + 1e-9)
     gone_records = sum(person in must for person in people)

@@ -49,7 +49,7 @@ def generalized_release(task: Task, anonymizer: Anonymizer) -> Release:
     problem = problem_of(task, anonymizer, encoded)
     people, behind = task.table.people, PeopleBehind.of(task)
     partition = _solved_for(behind, problem, task, anonymizer)
-    if task.people.rows == "together":
+    if task.people.rows == "together" or behind is None:
         partition = within_fingerprint_limit(partition, problem, behind, task)
     task.step("recoding", 3)
     beside = worth_starting(problem.threads, encoded.height)

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from sfumato.anonymizers.protocol import Problem
 from sfumato.classes.partition import Partition
 from sfumato.classes.people import counted_people, largest_of
+from sfumato.classes.statistics import ClassStatistics, PeoplesRecords
 from sfumato.errors import UnsatisfiableError
 from sfumato.models.says import smallest_allowed
 from sfumato.numbers import counted
@@ -199,7 +200,11 @@ class _Withdrawal:
         return np.bincount(numbers[records], minlength=int(numbers.max()) + 1) > 0
 
     def _in_breaking(self, partition: Partition, *, stars: bool) -> NDArray[np.bool_]:
-        """Tell which records lie in classes that break a model; with `stars`, those of suppressed people as well."""
+        """Tell which records lie in classes that break a model; with `stars`, those of suppressed people as well.
+
+        Where a class breaks nothing but bounds on one person's share, those who have most of its records must go, and
+        the others may stay: no part of the class could hold with them.
+        """
         shown = self.starred and bool((partition.class_of < 0).any())
         class_of, count = partition.class_of + np.int32(shown), partition.count + shown
         if not count:
@@ -208,10 +213,34 @@ class _Withdrawal:
         statistics = counted_people(class_of, count, self.people.numbers, table.sensitive_codes, table.sensitive)
         if self.people.wishes is not None:
             statistics = replace(statistics, wished=largest_of(class_of, count, self.people.wishes))
-        holds = np.ones(count + 1, dtype=np.bool_)
-        for model in self.problem.models:
-            holds[:count] &= model.holds(statistics)
+        holds, otherwise = self._holding(statistics), self._holding(_with_equal_shares(statistics))
         if shown and not stars:
             holds[0] = True
-        failing: NDArray[np.bool_] = ~holds[class_of]
+        heavy = _records_beside(class_of, self.people.numbers) >= np.append(_most(statistics), 0)[class_of]
+        failing: NDArray[np.bool_] = ~holds[class_of] & (~otherwise[class_of] | heavy)
         return failing
+
+    def _holding(self, statistics: ClassStatistics) -> NDArray[np.bool_]:
+        """Tell which classes satisfy every model, bool (c + 1,); the last entry stands for those in no class."""
+        holds = np.ones(statistics.count + 1, dtype=np.bool_)
+        for model in self.problem.models:
+            holds[:-1] &= model.holds(statistics)
+        return holds
+
+
+def _with_equal_shares(statistics: ClassStatistics) -> ClassStatistics:
+    """Return the statistics as if everybody of a class had one record of it."""
+    return replace(statistics, people=PeoplesRecords(statistics.sizes, np.ones_like(statistics.sizes)))
+
+
+def _most(statistics: ClassStatistics) -> NDArray[np.int64]:
+    """Return how many records of each class the person has who has most, int64 (c,)."""
+    return statistics.sizes if statistics.people is None else statistics.people.most
+
+
+def _records_beside(class_of: NDArray[np.int32], people: NDArray[np.int32]) -> NDArray[np.int64]:
+    """Return for each record how many its person has in its class, int64 (n,)."""
+    pairs = class_of.astype(np.int64) * (int(people.max()) + 1) + people
+    _, place, counts = np.unique(pairs, return_inverse=True, return_counts=True)
+    found: NDArray[np.int64] = counts[place]
+    return found
