@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
 
 from sfumato.hierarchy.tree import Hierarchy
@@ -40,6 +41,10 @@ class SensitiveCounts:
         int32 (v,): leaf of each value in `hierarchy`, −1 for the missing value (a leaf right under the root).
     people : int or None
         People in the whole table, each of whom may have several values; None: every record has one.
+    labels : polars.Series or None
+        Texts that values are named by, the leaves where there is a hierarchy. None: not known.
+    code_of : numpy.ndarray or None
+        int64 (v,): place of each value among them; the missing value comes after the last.
     """
 
     name: str
@@ -51,6 +56,8 @@ class SensitiveCounts:
     hierarchy: Hierarchy | None = None
     leaf_of: NDArray[np.int32] | None = None
     people: int | None = None
+    labels: pl.Series | None = None
+    code_of: NDArray[np.int64] | None = None
 
     @property
     def height(self) -> int:
@@ -211,16 +218,11 @@ def _joined_counts(parts: Sequence[SensitiveCounts]) -> SensitiveCounts:
 def as_one_class(statistics: ClassStatistics) -> ClassStatistics:
     """Merge all classes into one, which holds every counted record. Cost O(c + v)."""
     merged = {
-        name: SensitiveCounts(
-            name,
-            counts.kind,
-            np.array([0, len(counts.totals)], dtype=np.int64),
-            np.arange(len(counts.totals), dtype=np.int32),
-            counts.totals,
-            counts.totals,
-            counts.hierarchy,
-            counts.leaf_of,
-            counts.people,
+        name: replace(
+            counts,
+            starts=np.array([0, len(counts.totals)], dtype=np.int64),
+            values=np.arange(len(counts.totals), dtype=np.int32),
+            counts=counts.totals,
         )
         for name, counts in statistics.sensitive.items()
     }
@@ -268,10 +270,25 @@ def _sensitive_counts(
     value_of, code_of = number_values(attribute, whole)
     totals = whole[code_of]
     starts, values, counts = count_values(class_of, count, codes, value_of, own[code_of])
+    return counts_of(attribute, code_of, starts, values, counts, totals)
+
+
+def counts_of(
+    attribute: EncodedAttribute,
+    code_of: NDArray[np.int64],
+    starts: NDArray[np.int64],
+    values: NDArray[np.int32],
+    counts: NDArray[np.int64],
+    totals: NDArray[np.int64],
+) -> SensitiveCounts:
+    """Return counts with what the attribute says of its values; `code_of`, int64 (v,), is the code of each."""
     leaf_of = None
     if attribute.hierarchy is not None:
         leaf_of = np.where(code_of < attribute.size, code_of, -1).astype(np.int32)
-    return SensitiveCounts(attribute.name, attribute.kind, starts, values, counts, totals, attribute.hierarchy, leaf_of)
+    return SensitiveCounts(
+        attribute.name, attribute.kind, starts, values, counts, totals, attribute.hierarchy, leaf_of,
+        labels=attribute.labels, code_of=code_of,
+    )  # fmt: skip
 
 
 def _rising_codes(attribute: EncodedAttribute) -> NDArray[np.int64]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import re
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -25,6 +26,8 @@ ROLES = {
 TOP = {"suppression-limit": "--suppression", "refine": "--refine", "threads": "--threads"}
 SEPARATORS = {"tab": "\t", "\\t": "\t"}
 ANY_MODEL = "privacy model (-k, -l, -t, --model)"
+_SETTING = re.compile(r'(?:"(?:[^"\\]|\\.)*"|\[(?:"(?:[^"\\]|\\.)*"|[^\]"])*\]|[^,])+')
+"""One setting of several: commas inside of a text or of a list part nothing."""
 ADVICE = {
     "--quasi: is missing": "name the columns that an attacker may know, e.g. --quasi age,sex,zip",
     f"{ANY_MODEL}: is missing": "ask for at least one, e.g. -k 5",
@@ -171,7 +174,7 @@ def model_words(
     for number, text in enumerate(others, 1):
         name, _, settings = text.partition(":")
         option = "--model" if len(others) == 1 else f"--model (number {number})"
-        found.append(ModelWord(option, name.strip(), settings_in(settings.split(","), option, problems)))
+        found.append(ModelWord(option, name.strip(), settings_in(_SETTING.findall(settings), option, problems)))
     return found, problems
 
 

@@ -69,6 +69,7 @@ def of_people(
         value_offsets=firsts,
         value_totals=value_totals,
         numbers=np.concatenate([column.numbers for column in counted]),
+        guards=np.pad(rules.guards, (0, len(value_totals) - len(rules.guards))) if len(rules.guards) else rules.guards,
         safe_size=_safe_size(rules, people),
     )
     largest = max(len(column) for column in totals)

@@ -15,6 +15,7 @@ from sfumato.kernels.predicates import (
     DELTA,
     DISTINCT,
     ENTROPY,
+    GUARDED,
     K_ANONYMITY,
     LARGEST_SHARE,
     PROBABILISTIC,
@@ -80,6 +81,7 @@ TRAITS: Mapping[int, Traits] = {
     DELTA: Traits(relative=True),
     LARGEST_SHARE: Traits(people=True),
     WISHED_K: Traits(wishes=True),
+    GUARDED: Traits(),
 }
 
 

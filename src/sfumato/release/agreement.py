@@ -196,6 +196,8 @@ def _model_in_words(model: Mapping[str, Any]) -> str:
 
 
 def _is_short(value: object) -> bool:
+    if isinstance(value, list):
+        return len(value) < 10 and all(map(_is_short, value))
     return isinstance(value, (int, float)) or (isinstance(value, str) and value.isprintable() and len(value) < 100)
 
 
