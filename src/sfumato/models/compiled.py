@@ -142,11 +142,10 @@ def _settled(rule: Rule, sensitive: Mapping[str, SensitiveCounts]) -> Rule:
     return replace(rule, code=rule.settle(sensitive[rule.attribute]))
 
 
-def _marked(
-    rules: Sequence[Rule], sensitive: Mapping[str, SensitiveCounts]
-) -> tuple[list[Rule], NDArray[np.int64]]:
+def _marked(rules: Sequence[Rule], sensitive: Mapping[str, SensitiveCounts]) -> tuple[list[Rule], NDArray[np.int64]]:
     """Give every rule on guarded values a bit, its `second`, and mark the values with it; int64 (v,), or empty."""
-    found, marking = [], sum(rule.marks is not None for rule in rules)
+    found: list[Rule] = []
+    marking = sum(rule.marks is not None for rule in rules)
     if marking > MOST_GUARDS:
         raise PolicyError(f"models: {marking} bounds on guarded values; at most {MOST_GUARDS} can be compiled")
     guards = {name: np.zeros(len(counts.totals), dtype=np.int64) for name, counts in sensitive.items()}

@@ -104,9 +104,10 @@ class GuardedValues(SensitiveModel):
             if is_measured(attribute.kind) and attribute.hierarchy is None:
                 yield _needs_hierarchy(attribute.name)
             elif unknown := len(set(self.values) - _labels_of(attribute)):
+                verb = "is" if unknown == 1 else "are"
                 yield (
-                    f"{self.name}: {counted(unknown, 'guarded value')} of {len(self.values)} "
-                    f"{'is' if unknown == 1 else 'are'} no label of {attribute.name!r}, where nothing would be guarded; "
+                    f"{self.name}: {counted(unknown, 'guarded value')} of {len(self.values)} {verb} "
+                    f"no label of {attribute.name!r}, where nothing would be guarded; "
                     "correct the spelling, or leave them out"
                 )
 
@@ -126,8 +127,8 @@ class GuardedValues(SensitiveModel):
 
 def _needs_hierarchy(name: str) -> str:
     return (
-        f"{GuardedValues.name}: {name!r} has numbers or dates, which have no labels; give it a hierarchy, or read it as "
-        "categorical"
+        f"{GuardedValues.name}: {name!r} has numbers or dates, which have no labels; give it a hierarchy, or read it "
+        "as categorical"
     )
 
 
