@@ -105,6 +105,8 @@ class ClassStatistics:
         Where people are counted: how many records they have. None: every record is a person of its own.
     wished : numpy.ndarray or None
         int64 (c,): the largest k that somebody in each class wishes for. None: nobody wishes.
+    wished_l : numpy.ndarray or None
+        The same for the l.
     """
 
     sizes: NDArray[np.int64]
@@ -112,6 +114,7 @@ class ClassStatistics:
     published: NDArray[np.int32] | None = None
     people: PeoplesRecords | None = None
     wished: NDArray[np.int64] | None = None
+    wished_l: NDArray[np.int64] | None = None
 
     @property
     def count(self) -> int:
@@ -190,7 +193,8 @@ def joined(parts: Sequence[ClassStatistics]) -> ClassStatistics:
         {name: _joined_counts([part.sensitive[name] for part in parts]) for name in names},
         np.concatenate(published) if len(published) == len(parts) else None,
         _joined_people([part.people for part in parts if part.people is not None]),
-        None if parts[0].wished is None else np.concatenate([part.wished for part in parts if part.wished is not None]),
+        _joined_wishes([part.wished for part in parts]),
+        _joined_wishes([part.wished_l for part in parts]),
     )
 
 
@@ -200,6 +204,11 @@ def _joined_people(parts: Sequence[PeoplesRecords]) -> PeoplesRecords | None:
     return PeoplesRecords(
         np.concatenate([part.records for part in parts]), np.concatenate([part.most for part in parts])
     )
+
+
+def _joined_wishes(parts: Sequence[NDArray[np.int64] | None]) -> NDArray[np.int64] | None:
+    known = [part for part in parts if part is not None]
+    return np.concatenate(known) if len(known) == len(parts) else None
 
 
 def _joined_counts(parts: Sequence[SensitiveCounts]) -> SensitiveCounts:
@@ -228,8 +237,11 @@ def as_one_class(statistics: ClassStatistics) -> ClassStatistics:
     }
     people = statistics.people
     together = people and PeoplesRecords(people.records.sum(keepdims=True), people.most.max(keepdims=True))
-    wished = None if statistics.wished is None else statistics.wished.max(keepdims=True)
-    return ClassStatistics(np.array([statistics.height], dtype=np.int64), merged, people=together, wished=wished)
+    wished, wished_l = (
+        None if each is None else each.max(keepdims=True) for each in (statistics.wished, statistics.wished_l)
+    )
+    size = np.array([statistics.height], dtype=np.int64)
+    return ClassStatistics(size, merged, people=together, wished=wished, wished_l=wished_l)
 
 
 def number_values(

@@ -91,11 +91,12 @@ def rules_of(models: Sequence[PrivacyModel], table: EncodedTable) -> list[Rule]:
     raise_all(PolicyError, problems)
     several = table.people is not None and bool(np.any(table.people.records > 1))
     wishing = table.people is not None and table.people.wishes is not None
+    wishing_l = table.people is not None and table.people.wished_l is not None
     traits = [TRAITS[rule.code] for rule in found]
     return [
         rule
         for rule, trait in zip(found, traits, strict=True)
-        if (several or not trait.people) and (wishing or not trait.wishes)
+        if (several or not trait.people) and (wishing or not trait.wishes) and (wishing_l or not trait.wished_l)
     ]
 
 

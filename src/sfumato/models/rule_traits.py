@@ -24,6 +24,7 @@ from sfumato.kernels.predicates import (
     T_EQUAL,
     T_HIERARCHICAL,
     T_ORDERED,
+    WISHED_DISTINCT,
     WISHED_K,
     RuleArrays,
 )
@@ -53,6 +54,8 @@ class Traits:
         It is about how many records people have; where everybody has one, it always holds.
     wishes : bool
         It is about the k that people wish for; where nobody does, it always holds.
+    wished_l : bool
+        The same for the l.
     """
 
     lasting: bool = False
@@ -63,6 +66,7 @@ class Traits:
     leading: bool = False
     people: bool = False
     wishes: bool = False
+    wished_l: bool = False
 
 
 TRAITS: Mapping[int, Traits] = {
@@ -82,6 +86,7 @@ TRAITS: Mapping[int, Traits] = {
     LARGEST_SHARE: Traits(people=True),
     WISHED_K: Traits(wishes=True),
     GUARDED: Traits(),
+    WISHED_DISTINCT: Traits(wished_l=True),
 }
 
 

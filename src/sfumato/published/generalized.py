@@ -24,6 +24,8 @@ class PublishedTable:
         Columns with these roles; every other column is insensitive.
     promised : str or None
         The column that says how many each class promises at least, where people wished for a k of their own.
+    promised_l : str or None
+        The same for the l.
     """
 
     kind: ClassVar[str] = "generalized-table"
@@ -40,10 +42,11 @@ class PublishedTable:
     quasi_identifying: tuple[str, ...]
     sensitive: tuple[str, ...]
     promised: str | None = None
+    promised_l: str | None = None
 
     def __post_init__(self) -> None:
         """Check that the table has the named columns, each in one role."""
-        named = (*self.quasi_identifying, *self.sensitive, *([] if self.promised is None else [self.promised]))
+        named = (*self.quasi_identifying, *self.sensitive, *self.promises.values())
         problems = column_problems("generalized table", self.data, named, alone=False)
         if not self.quasi_identifying:
             problems.append("generalized table: names no quasi-identifying column")
@@ -58,7 +61,13 @@ class PublishedTable:
     def structure(self) -> dict[str, Any]:
         """Return the roles of the columns."""
         roles = {"quasi_identifying": list(self.quasi_identifying), "sensitive": list(self.sensitive)}
-        return roles if self.promised is None else {**roles, "promised": self.promised}
+        return {**roles, **self.promises}
+
+    @property
+    def promises(self) -> dict[str, str]:
+        """The columns that say what classes promise to those who wish for a k or an l of their own."""
+        named = {"promised": self.promised, "promised_l": self.promised_l}
+        return {key: name for key, name in named.items() if name is not None}
 
     @classmethod
     def assemble(cls, tables: Mapping[str, pl.DataFrame], structure: Mapping[str, Any]) -> Self:
@@ -67,7 +76,7 @@ class PublishedTable:
             names = structure_names(structure, "quasi_identifying"), structure_names(structure, "sensitive")
         except ValueError as error:
             raise InputError(f"generalized table: {error}") from None
-        promised = structure.get("promised")
-        if not (promised is None or isinstance(promised, str)):
+        promises = [structure.get(key) for key in ("promised", "promised_l")]
+        if not all(name is None or isinstance(name, str) for name in promises):
             raise InputError("generalized table: promised must name a column")
-        return cls(tables["data"], *names, promised)
+        return cls(tables["data"], *names, *promises)

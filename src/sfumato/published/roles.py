@@ -53,7 +53,7 @@ def roles_of(published: Published) -> Roles:
         hidden = {*sensitive, *unprotected}
         return Roles(tuple(name for name in attributes if name not in hidden), sensitive, unprotected)
     quasi = tuple(structure["quasi_identifying"])
-    own = {*quasi, *sensitive, *published.whole_numbers, structure.get("promised")}
+    own = {*quasi, *sensitive, *published.whole_numbers, structure.get("promised"), structure.get("promised_l")}
     columns = dict.fromkeys(name for frame in published.tables.values() for name in frame.columns)
     return Roles(quasi, sensitive, tuple(name for name in columns if name not in own))
 

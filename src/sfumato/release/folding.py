@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -14,7 +14,9 @@ from sfumato.anonymizers.protocol import Anonymizer, Problem
 from sfumato.classes.partition import Partition
 from sfumato.errors import UnsatisfiableError
 from sfumato.models.compiled import rules_of
+from sfumato.models.distinct_l_diversity import DistinctLDiversity
 from sfumato.models.k_anonymity import KAnonymity
+from sfumato.models.protocol import PrivacyModel
 from sfumato.policy.people import People
 from sfumato.release.task import Task
 from sfumato.table.encoding import EncodedTable
@@ -22,17 +24,18 @@ from sfumato.table.folding import FoldedTable, fold
 from sfumato.table.row_order import content_hash
 from sfumato.table.table import Table
 
-PROMISED = "promised_k"
-"""The published column that says how many each class promises at least, where people wish for a k of their own."""
+PROMISED, PROMISED_L = "promised_k", "promised_l"
+"""The published columns of what each class promises at least, where people wish for a k, or an l, of their own."""
 Solve = Callable[[Problem], Partition]
 
 
 def folding_problems(task: Task) -> list[str]:
     """Name what cannot be done for people with several records, or with a k of their own."""
-    anonymizer, what = task.anonymizer, "wished k" if task.table.people is None else "person"
+    anonymizer, wishing = task.anonymizer, _wishing(task)
+    what = next(iter(wishing), "person") if task.table.people is None else "person"
     if task.table.people is None and task.people != People():
         return ["people: is about people with several records; name the column that says who they are (person)"]
-    if task.table.people is None and task.wishes is None:
+    if task.table.people is None and not wishing:
         return []
     if task.people.rows == "apart":
         return ["people: rows='apart' is not there yet; leave it out"]
@@ -48,11 +51,24 @@ def folding_problems(task: Task) -> list[str]:
         )
     if getattr(anonymizer, "blind", False):
         problems.append(f"{what}: blind cuts count records, not people; leave blind out")
-    if task.wishes is not None and not any(isinstance(model, KAnonymity) for model in task.models):
-        problems.append("wished k: belongs to k-anonymity; add that model, if only with k = 1")
-    if task.wishes is not None and PROMISED in task.table.frame.columns:
-        problems.append(f"wished k: the release has a column {PROMISED!r} of its own; rename that of the table")
-    return problems
+    return [*problems, *(problem for wish, own in wishing.items() for problem in _wish_problems(task, wish, *own))]
+
+
+def _wishing(task: Task) -> dict[str, tuple[str, type[PrivacyModel]]]:
+    """Return what is wished for: the column that says what classes promise, and the model that keeps it."""
+    found: dict[str, tuple[str, type[PrivacyModel]]] = {}
+    if task.wishes is not None:
+        found["wished k"] = PROMISED, KAnonymity
+    if task.wished_l is not None:
+        found["wished l"] = PROMISED_L, DistinctLDiversity
+    return found
+
+
+def _wish_problems(task: Task, wish: str, column: str, kept_by: type[PrivacyModel]) -> Iterator[str]:
+    if not any(isinstance(model, kept_by) for model in task.models):
+        yield f"{wish}: belongs to {kept_by.name}; add that model, if only with {wish[-1]} = 1"
+    if column in task.table.frame.columns:
+        yield f"{wish}: the release has a column {column!r} of its own; rename that of the table"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -65,25 +81,42 @@ class PeopleBehind:
         int32 (n,): the person of each record.
     wishes : numpy.ndarray or None
         int64 (n,): the k that each record's person wishes for.
+    wished_l : numpy.ndarray or None
+        The same for the l.
     """
 
     numbers: NDArray[np.int32]
-    wishes: NDArray[np.int64] | None
+    wishes: NDArray[np.int64] | None = None
+    wished_l: NDArray[np.int64] | None = None
 
     @classmethod
     def of(cls, task: Task) -> PeopleBehind | None:
         """Return the people of a task; None where every record is a person of its own, and nobody wishes anything."""
         numbers = task.table.people
         alone = numbers is None or int(np.bincount(numbers).max()) == 1
-        if alone and task.wishes is None:
+        if alone and task.wishes is None and task.wished_l is None:
             return None
-        return cls(np.arange(task.table.height, dtype=np.int32) if numbers is None else numbers, task.wishes)
+        everybody = np.arange(task.table.height, dtype=np.int32)
+        return cls(everybody if numbers is None else numbers, task.wishes, task.wished_l)
+
+    @property
+    def most(self) -> dict[str, int]:
+        """The largest k and the largest l that somebody wishes for, where there are such wishes."""
+        wished = {"k": self.wishes, "l": self.wished_l}
+        return {letter: int(wishes.max()) for letter, wishes in wished.items() if wishes is not None}
 
 
-def uniform_problem(problem: Problem, most: int) -> Problem:
-    """Return the problem in which everybody wishes for as many as those who wish for most."""
-    models = [KAnonymity(most, model.shares) if isinstance(model, KAnonymity) else model for model in problem.models]
-    return replace(problem, models=models)
+def uniform_problem(problem: Problem, most: Mapping[str, int]) -> Problem:
+    """Return the problem in which everybody wishes for as much as those who wish for most."""
+    return replace(problem, models=[_for_everybody(model, most) for model in problem.models])
+
+
+def _for_everybody(model: PrivacyModel, most: Mapping[str, int]) -> PrivacyModel:
+    if isinstance(model, KAnonymity) and "k" in most:
+        return replace(model, k=max(model.k, most["k"]))
+    if isinstance(model, DistinctLDiversity) and "l" in most:
+        return replace(model, l=max(model.l, most["l"]))
+    return model
 
 
 def solution_for_people(problem: Problem, people: PeopleBehind, task: Task, solve: Solve) -> Partition:
@@ -105,7 +138,13 @@ def solution_for_people(problem: Problem, people: PeopleBehind, task: Task, solv
     UnsatisfiableError
         When there is no solution, or none whose suppressed people have few enough records.
     """
-    folded = fold(_looked_at(problem), people.numbers, _carried(problem.table, task.table), people.wishes)
+    folded = fold(
+        _looked_at(problem),
+        people.numbers,
+        _carried(problem.table, task.table),
+        people.wishes,
+        people.wished_l,
+    )
     allowed = math.floor(task.policy.suppression_limit * folded.table.height + 1e-9)
     within = replace(problem, table=folded.table, suppression_limit=allowed)
     found = solve(within)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 
 import numpy as np
@@ -25,7 +26,7 @@ from sfumato.recoding import Recoding, recode_as_published
 from sfumato.recoding.notation import STAR
 from sfumato.release.audit import Audit
 from sfumato.release.describing import describe
-from sfumato.release.folding import PROMISED, PeopleBehind, solution_for_people, uniform_problem
+from sfumato.release.folding import PROMISED, PROMISED_L, PeopleBehind, solution_for_people, uniform_problem
 from sfumato.release.loss_report import Report
 from sfumato.release.problem import problem_of
 from sfumato.release.release import Release
@@ -43,7 +44,7 @@ def generalized_release(task: Task, anonymizer: Anonymizer) -> Release:
     task.step("encoding", 1)
     encoded = task.encoded()
     problem = problem_of(task, anonymizer, encoded)
-    people, wishes, behind = task.table.people, task.wishes, PeopleBehind.of(task)
+    people, behind = task.table.people, PeopleBehind.of(task)
     partition = _solved_for(behind, problem, task, anonymizer)
     task.step("recoding", 3)
     beside = worth_starting(problem.threads, encoded.height)
@@ -53,8 +54,8 @@ def generalized_release(task: Task, anonymizer: Anonymizer) -> Release:
         beside,
     )
     published = task.engine.write(generalized, task.table, order, threads=problem.threads)
-    if wishes is not None:
-        published = _with_promises(published, _as_read(generalized), wishes, order)
+    if behind is not None:
+        published = _with_promises(published, _as_read(generalized), behind, order)
     task.step("verifying", 4)
     verification, losses = both(
         lambda: verified(published, task.table, task.models, None if people is None else people[order]),
@@ -86,15 +87,23 @@ def _solved_for(behind: PeopleBehind | None, problem: Problem, task: Task, anony
 
 def _wish_notes(behind: PeopleBehind, problem: Problem, task: Task, anonymizer: Anonymizer) -> tuple[str, ...]:
     """Say what it would cost to give everybody what those get who wish for most."""
-    if behind.wishes is None or problem.table.height > MOST_SOLVED_TWICE:
+    most = behind.most
+    if not most or problem.table.height > MOST_SOLVED_TWICE:
         return ()
-    most = int(behind.wishes.max())
+    classes = {"k": "Classes of {:,}", "l": "An l of {:,}"}
+    what = " and ".join(classes[letter].format(number) for letter, number in most.items()).replace("and An", "and an")
+    told = f"{what} for everybody, as those want who wish for most,"
     try:
-        uniform = _solved_for(replace(behind, wishes=None), uniform_problem(problem, most), task, anonymizer)
+        alike = PeopleBehind(behind.numbers)
+        uniform = _solved_for(alike, uniform_problem(problem, most), task, anonymizer)
     except UnsatisfiableError:
-        return (f"Classes of {most:,} for everybody, as those want who wish for most, are not possible.",)
+        return (f"{told} {_verb(most, 'are', 'is')} not possible.",)
     lost = normalized_certainty_penalty(recode_as_published(problem.table, uniform, task.recoding))
-    return (f"Classes of {most:,} for everybody, as those want who wish for most, lose {percent(lost, 3)} (NCP).",)
+    return (f"{told} {_verb(most, 'lose', 'loses')} {percent(lost, 3)} (NCP).",)
+
+
+def _verb(most: Mapping[str, int], several: str, one: str) -> str:
+    return several if "k" in most else one
 
 
 def _solution(problem: Problem, task: Task, anonymizer: Anonymizer) -> Partition:
@@ -144,12 +153,18 @@ def _order(partition: Partition, recoding: Recoding, problem: Problem) -> NDArra
 
 
 def _with_promises(
-    published: PublishedTable, class_of: NDArray[np.int32], wishes: NDArray[np.int64], order: NDArray[np.integer]
+    published: PublishedTable, class_of: NDArray[np.int32], behind: PeopleBehind, order: NDArray[np.integer]
 ) -> PublishedTable:
-    """Add the column of what each class promises: the largest step that somebody in it wishes for."""
-    shown = class_of[order]
-    promised = largest_of(shown, int(shown.max()) + 1, wishes[order])[shown]
-    return replace(published, data=published.data.with_columns(pl.Series(PROMISED, promised)), promised=PROMISED)
+    """Add columns of what each class promises: the largest step that somebody in it wishes for."""
+    shown, data = class_of[order], published.data
+    for name, wishes in ((PROMISED, behind.wishes), (PROMISED_L, behind.wished_l)):
+        if wishes is not None:
+            largest = largest_of(shown, int(shown.max()) + 1, wishes[order])[shown]
+            data = data.with_columns(pl.Series(name, largest))
+    promised, promised_l = (
+        None if each is None else name for name, each in ((PROMISED, behind.wishes), (PROMISED_L, behind.wished_l))
+    )
+    return replace(published, data=data, promised=promised, promised_l=promised_l)
 
 
 def _as_read(generalized: GeneralizedTable) -> NDArray[np.int32]:

@@ -224,7 +224,8 @@ def _table(
 ) -> Table:
     assignment = assign_roles(header, schema)
     errors = list(assignment.errors)
-    frame, kinds, people, wishes, repeated = pl.DataFrame(), dict[str, Kind](), None, None, None
+    frame, kinds, people, repeated = pl.DataFrame(), dict[str, Kind](), None, None
+    wishes, wished_l = None, None
     try:
         keys = () if errors else keys
         columns = _read(source, assignment.kept, keys) if assignment.kept else []
@@ -235,10 +236,12 @@ def _table(
             people = number_people(with_missing(frame.drop_in_place(schema.person), reading))
         if schema.wished_k is not None and schema.wished_k in frame.columns:
             wishes = read_wishes(with_missing(frame.drop_in_place(schema.wished_k), reading))
+        if schema.wished_l is not None and schema.wished_l in frame.columns:
+            wished_l = read_wishes(with_missing(frame.drop_in_place(schema.wished_l), reading), "an l")
     except SfumatoError as error:
         errors.append(error)
     raise_together(errors)
-    return Table(frame, assignment.schema, kinds, label, people, repeated, wishes)
+    return Table(frame, assignment.schema, kinds, label, people, repeated, wishes, wished_l)
 
 
 def _read(source: TableSource, kept: Sequence[str], keys: Sequence[str]) -> list[pl.Series]:

@@ -60,7 +60,7 @@ def cohort_of(target: Target) -> Cohort:
     frame = pl.concat(parts, how="vertical_relaxed")
     kinds = {name: kind for name, kind in original.kinds.items() if name in names}
     # Who is who is not known across the two: every record counts as a person.
-    schema = replace(original.schema, person=None, wished_k=None)
+    schema = replace(original.schema, person=None, wished_k=None, wished_l=None)
     return Cohort(Table(frame, schema, kinds, original.source), original.height)
 
 

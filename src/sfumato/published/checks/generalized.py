@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 from typing import Any, Literal
 
 import numpy as np
@@ -123,7 +124,7 @@ def verify_table(
     sensitive: Mapping[str, Attribute],
     models: Sequence[PrivacyModel],
     people: NDArray[np.int32] | Attested | None = None,
-    promised: str | None = None,
+    promised: Mapping[str, str] = MappingProxyType({}),
 ) -> Verification:
     """Group equal published quasi-identifying values and recount every model.
 
@@ -141,7 +142,8 @@ def verify_table(
         int32 (n,): numbers of people, which tell apart those of one class, where the promises are about people; or
         ``"attested"`` where it is not known who is who. None: every record is another person.
     promised
-        The column that says how many each class promises at least, if there is one.
+        The columns that say which k (``"promised"``) and which l (``"promised_l"``) each class promises at least, where
+        there are such.
 
     Returns
     -------
@@ -171,12 +173,12 @@ def published_statistics(
     *,
     values: bool = False,
     people: NDArray[np.int32] | None = None,
-    promised: str | None = None,
+    promised: Mapping[str, str] = MappingProxyType({}),
 ) -> ClassStatistics:
     """Return class statistics of a published table from its values alone; with `values`, also those of each class.
 
-    Where `people` are numbered, int32 (n,), people count, not records. `promised` names the column of what classes
-    promise.
+    Where `people` are numbered, int32 (n,), people count, not records. `promised` names the columns of what
+    classes promise.
     """
     quasi, private = _parts(data, quasi_identifying, sensitive)
     class_of, count = group_rows(quasi)
@@ -184,12 +186,12 @@ def published_statistics(
     encoded = None if private is None else encode(private, order="name")
     attributes = () if encoded is None else encoded.attributes
     codes = np.empty((len(class_of), 0), dtype=np.uint8) if encoded is None else encoded.codes
-    wished = None if promised is None else largest_of(class_of, count, _promises(data, promised))
+    wished = {key: largest_of(class_of, count, _promises(data, name)) for key, name in promised.items()}
     if people is None:
         found = class_statistics(class_of, count, codes, attributes)
     else:
         found = counted_people(class_of, count, people, codes, attributes)
-    return replace(found, published=published, wished=wished)
+    return replace(found, published=published, wished=wished.get("promised"), wished_l=wished.get("promised_l"))
 
 
 def _promises(data: pl.DataFrame | str, name: str) -> NDArray[np.int64]:

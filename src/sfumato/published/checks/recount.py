@@ -64,7 +64,7 @@ def recount(
         recount their kind. Where nothing is promised that is said, and the outcome is never good.
     """
     if isinstance(published, PublishedTable):
-        found = verify_table(published.data, published.quasi_identifying, sensitive, models, people, published.promised)
+        found = verify_table(published.data, published.quasi_identifying, sensitive, models, people, published.promises)
     else:
         found = RECOUNTS.get(type(published), _nothing)(published, models, sensitive)
     checks = found.checks if models or published.promising else (*found.checks, UNPROTECTED)
