@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from pathlib import Path
 from typing import get_args
@@ -11,6 +12,8 @@ import polars as pl
 
 from sfumato.errors import PolicyError, raise_all
 from sfumato.policy.rating_policy import RatingPolicy
+from sfumato.published.checks.ratings.check import check_ratings
+from sfumato.published.checks.ratings.satisfaction import Satisfaction
 from sfumato.release.description import RATINGS, TableFacts
 from sfumato.release.folder import whole_folder
 from sfumato.release.formulas import Formulas, cells_like_formulas, frames_without_formulas
@@ -24,6 +27,7 @@ from sfumato.release.ratings.release import RatingRelease
 from sfumato.release.ratings.verify import decided, rating_verification
 from sfumato.release.text_files import write_texts
 from sfumato.table.ratings.ratings import Ratings
+from sfumato.table.ratings.scale import MOST_DECIMALS, Scale, found_scale
 from sfumato.table.writing import Format, write_data
 
 LIMITS = (
@@ -76,12 +80,14 @@ def save_ratings(
         When the folder cannot be written there.
     PolicyError
         When this is no release of ratings, the policy says something else than that of the release, the format or
-        what to do with formulas is unknown, or formulas are refused or cannot be escaped.
+        what to do with formulas is unknown, formulas are refused or cannot be escaped, or the scale has to be declared.
     """
     raise_all(PolicyError, _problems(release, policy, format, formulas))
     policy = policy or release.policy
-    shown = _without_formulas(release.ratings, formulas) if format == "csv" else release.ratings
-    target, report = Path(folder), rating_report(release, policy, shown).for_release()
+    answer = _decided_as_published(release)
+    shown = answer.question.ratings if format != "csv" else _without_formulas(answer.question.ratings, formulas)
+    verification = rating_verification(shown, [decided(answer)])
+    target, report = Path(folder), replace(rating_report(release, policy), verification=verification).for_release()
     frame = shown.to_frame()
     with whole_folder(target, overwrite=overwrite) as part:
         file = part / f"{TABLE}.{format}"
@@ -112,10 +118,32 @@ def _without_formulas(ratings: Ratings, formulas: Formulas) -> Ratings:
     return replace(ratings, names=tuple(names.tolist()), times=times)
 
 
-def rating_report(
-    release: RatingRelease, policy: RatingPolicy | None = None, shown: Ratings | None = None
-) -> KindReport:
-    """Return the report of a release of ratings, in the steward's edition; `shown`: the ratings as they are written."""
+def _decided_as_published(release: RatingRelease) -> Satisfaction:
+    """Decide on the ratings with a scale that tells of nothing but them.
+
+    Where nobody declared the scale it was found in all ratings, and one that nobody publishes may have an end of it.
+    """
+    ratings = release.ratings
+    if not ratings.scale_found:
+        return release.satisfaction
+    # Places on a scale, as floats, may be off by the last digits; no rating has more than six decimals.
+    values = np.round(ratings.scale.values()[ratings.codes], MOST_DECIMALS)
+    scale = found_scale(np.unique(values).tolist()) if len(values) else Scale(0, 1)
+    if scale == ratings.scale:
+        return release.satisfaction
+    places = scale.codes(values)
+    codes = places.astype(np.uint8) if scale.size <= 256 else places.astype(np.uint16)
+    answer = check_ratings(replace(ratings, scale=scale, codes=codes), release.model)
+    if not answer.holds:
+        raise PolicyError(
+            "scale: was found in the ratings, and without those that are not published the model does not hold on it; "
+            "declare it when the ratings are read, e.g. scale=(1, 5)"
+        )
+    return answer
+
+
+def rating_report(release: RatingRelease, policy: RatingPolicy | None = None) -> KindReport:
+    """Return the report of a release of ratings, in the steward's edition."""
     policy = policy or release.policy
     loss, limit = release.loss, None if policy is None else policy.suppression_limit
     return KindReport(
@@ -123,8 +151,8 @@ def rating_report(
         kind=RATINGS,
         original=loss.records,
         published=release.ratings.height,
-        suppression_limit=loss.left_out / loss.records if limit is None else limit,
-        verification=rating_verification(shown or release.ratings, [decided(release.satisfaction)]),
+        suppression_limit=math.ceil(100 * loss.left_out / loss.records) / 100 if limit is None else limit,
+        verification=rating_verification(release.ratings, [decided(release.satisfaction)]),
         limits=LIMITS,
         figures={
             "ratings": loss.ratings,
