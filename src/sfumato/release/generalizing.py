@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import polars as pl
@@ -28,6 +29,7 @@ from sfumato.release.audit import Audit
 from sfumato.release.describing import describe
 from sfumato.release.folding import PROMISED, PROMISED_L, PeopleBehind, solution_for_people, uniform_problem
 from sfumato.release.loss_report import Report
+from sfumato.release.own_types import counted_as_read, own_types
 from sfumato.release.problem import problem_of
 from sfumato.release.release import Release
 from sfumato.release.repeated_notes import repeated_notes
@@ -53,12 +55,16 @@ def generalized_release(task: Task, anonymizer: Anonymizer) -> Release:
         lambda: _order(partition, task.recoding, problem),
         beside,
     )
-    published = task.engine.write(generalized, task.table, order, threads=problem.threads)
+    types = own_types(task.engine.write(generalized, task.table, order, threads=problem.threads), task.table)
+    published = types.published
     if behind is not None:
         published = _with_promises(published, _as_read(generalized), behind, order)
     task.step("verifying", 4)
+    told = None if people is None else people[order]
     verification, losses = both(
-        lambda: verified(published, task.table, task.models, None if people is None else people[order]),
+        lambda: counted_as_read(
+            types, task.table, partial(verified, published, task.table, task.models, told, types.kinds)
+        ),
         lambda: measure_losses(generalized, k=smallest_allowed(task.models)),
         beside,
     )
@@ -70,7 +76,7 @@ def generalized_release(task: Task, anonymizer: Anonymizer) -> Release:
     report = replace(report, notes=notes, lower_bound=_least_loss(task, problem) if task.bound else None)
     task.step("done", STEPS)
     audit = None if people is None else Audit.of(_as_read(generalized)[order], people[order], problem.seed)
-    return Release(published, report, describe(published, task, encoded), task.policy.published(), audit)
+    return Release(published, report, describe(published, task, encoded, types.kinds), task.policy.published(), audit)
 
 
 def _least_loss(task: Task, problem: Problem) -> float | None:

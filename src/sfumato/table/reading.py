@@ -12,7 +12,7 @@ import polars as pl
 
 from sfumato.errors import InputError, PolicyError, SchemaError, SfumatoError, raise_all
 from sfumato.parallel import each, worth_starting
-from sfumato.table.columns import ValueReading, kept_column, typed_column, with_missing
+from sfumato.table.columns import ValueReading, is_text, kept_column, typed_column, with_missing
 from sfumato.table.csv_format import CsvFormat
 from sfumato.table.csv_source import csv_source
 from sfumato.table.frame_source import frame_source, parquet_source
@@ -225,11 +225,13 @@ def _table(
     assignment = assign_roles(header, schema)
     errors = list(assignment.errors)
     frame, kinds, people, repeated = pl.DataFrame(), dict[str, Kind](), None, None
-    wishes, wished_l = None, None
+    wishes, wished_l, from_text = None, None, frozenset[str]()
     try:
         keys = () if errors else keys
         columns = _read(source, assignment.kept, keys) if assignment.kept else []
         kept, others = columns[: len(assignment.kept)], columns[len(assignment.kept) :]
+        if reading.is_text:
+            from_text = frozenset(column.name for column in kept if is_text(column))
         frame, kinds = _typed(kept, {**schema.quasi_identifying, **schema.sensitive}, reading)
         repeated = repeated_key([with_missing(key, reading) for key in others], assignment.schema, frame)
         if schema.person is not None and schema.person in frame.columns:
@@ -241,7 +243,7 @@ def _table(
     except SfumatoError as error:
         errors.append(error)
     raise_together(errors)
-    return Table(frame, assignment.schema, kinds, label, people, repeated, wishes, wished_l)
+    return Table(frame, assignment.schema, kinds, label, people, repeated, wishes, wished_l, from_text & {*kinds})
 
 
 def _read(source: TableSource, kept: Sequence[str], keys: Sequence[str]) -> list[pl.Series]:

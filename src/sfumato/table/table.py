@@ -40,6 +40,8 @@ class Table:
         int64 (n,): the k that each record's person wishes for, 1 for none, where the schema names such a column.
     wished_l : numpy.ndarray or None
         The same for the l.
+    from_text : frozenset of str
+        Quasi-identifying and sensitive columns that the source has as text, so that values decided their types.
 
     Raises
     ------
@@ -57,6 +59,7 @@ class Table:
     repeated: RepeatedKey | None = None
     wishes: NDArray[np.int64] | None = None
     wished_l: NDArray[np.int64] | None = None
+    from_text: frozenset[str] = frozenset()
 
     def __post_init__(self) -> None:
         """Check frame, roles and kinds against each other."""

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -25,7 +26,7 @@ from sfumato.published import (
 )
 from sfumato.published.checks.generalized import Attested, Verification, verify_table
 from sfumato.published.roles import roles_of
-from sfumato.table.schema import Attribute
+from sfumato.table.schema import Attribute, Kind
 from sfumato.table.table import Table
 
 UNPROTECTED = Check(
@@ -72,9 +73,15 @@ def recount(
 
 
 def verified(
-    published: Published, table: Table, models: Sequence[PrivacyModel], people: NDArray[np.int32] | None = None
+    published: Published,
+    table: Table,
+    models: Sequence[PrivacyModel],
+    people: NDArray[np.int32] | None = None,
+    kinds: Mapping[str, Kind] = MappingProxyType({}),
 ) -> Verification:
     """Recount tables that were just made, and refuse any that break a promise or leave one undecided.
+
+    `kinds` are those of sensitive columns that a reader finds to be of another kind than in the original table.
 
     Raises
     ------
@@ -82,7 +89,7 @@ def verified(
         Naming every promise that does not hold.
     """
     sensitive = {
-        name: Attribute(kind=table.kinds[name], hierarchy=table.schema.sensitive[name].hierarchy)
+        name: Attribute(kind=kinds.get(name, table.kinds[name]), hierarchy=table.schema.sensitive[name].hierarchy)
         for name in sensitive_names(published)
     }
     verification = recount(published, models, sensitive, people)
