@@ -77,6 +77,7 @@ from sfumato.models import DeltaDisclosure as DeltaDisclosure
 from sfumato.models import DistinctLDiversity as DistinctLDiversity
 from sfumato.models import EnhancedBetaLikeness as EnhancedBetaLikeness
 from sfumato.models import EntropyLDiversity as EntropyLDiversity
+from sfumato.models import GuardedValues as GuardedValues
 from sfumato.models import KAnonymity as KAnonymity
 from sfumato.models import ProbabilisticLDiversity as ProbabilisticLDiversity
 from sfumato.models import RecursiveLDiversity as RecursiveLDiversity

@@ -56,6 +56,23 @@ def test_anonymize_verify(survey: Path, tmp_path: Path) -> None:
     assert not json.loads(text)["ok"]
 
 
+def test_issues_like_formulas(tmp_path: Path) -> None:
+    survey, out = tmp_path / "survey.csv", tmp_path / "out"
+    rows = [f"u{user},{issue},3" for user in range(6) for issue in ("=geheim", "b")]
+    survey.write_text("\n".join(["user,issue,rating", *rows]) + "\n")
+    words = ["ratings", "anonymize", survey, "-k", 2, "--epsilon", 1, *SCALE, "--out", out]
+    code, _, err = run(*words, "--formulas", "refuse")
+    assert code == 2
+    assert "6 cells" not in err
+    assert "column issue: 1 cell" in err
+    assert "geheim" not in err
+    code, _, err = run(*words, "--formulas", "escape")
+    assert code == 0
+    assert "column issue: 6 cells" in err
+    assert ",'=geheim," in (out / "ratings.csv").read_text()
+    assert run("verify", out)[0] == 0
+
+
 def test_json_and_quiet(survey: Path, tmp_path: Path) -> None:
     words = ["-k", 2, "--epsilon", 1, *SCALE]
     code, text, err = run("ratings", "anonymize", survey, *words, "--out", tmp_path / "one", "--json")

@@ -89,6 +89,7 @@ PARAMETERS: Mapping[str, Mapping[str, st.SearchStrategy[Any]]] = {
     "basic-beta-likeness": {"beta": BOUNDS},
     "enhanced-beta-likeness": {"beta": BOUNDS},
     "delta-disclosure": {"delta": BOUNDS},
+    "guarded-values": {"p": st.sampled_from([0.2, 0.34, 0.5, 0.75])},
     "subset-k-anonymity": {"k": SMALL, "m": SMALL},
     "wildcard-k-anonymity": {"k": SMALL},
 }
@@ -98,12 +99,24 @@ PARAMETERS: Mapping[str, Mapping[str, st.SearchStrategy[Any]]] = {
 def models(draw: st.DrawFn, name: str, sensitive: Mapping[str, Sensitive]) -> PrivacyModel:
     """One model with parameters, on all sensitive columns or on one of them."""
     parameters = {key: draw(values) for key, values in PARAMETERS[name].items()}
+    if name == "guarded-values":
+        return _guarded(draw, parameters["p"], sensitive)
     if "attribute" in {field.name for field in dataclasses.fields(MODELS[name])}:  # type: ignore[arg-type]
         parameters["attribute"] = draw(st.sampled_from([None, *sensitive]))
     if name == "t-closeness" and draw(st.booleans()):
         parameters["distance"] = draw(st.sampled_from(_distances(parameters["attribute"], sensitive)))
     model: PrivacyModel = MODELS[name](**parameters)
     return model
+
+
+def _guarded(draw: st.DrawFn, p: float, sensitive: Mapping[str, Sensitive]) -> PrivacyModel:
+    """Guard some labels of one column; where no column has any, ask for what always holds."""
+    named = [name for name, column in sensitive.items() if column.labels]
+    if not named:
+        return sf.DistinctLDiversity(1)
+    name = draw(st.sampled_from(named))
+    values = draw(st.lists(st.sampled_from(sensitive[name].labels), min_size=1, max_size=3, unique=True))
+    return sf.GuardedValues(values, p, name if len(sensitive) > 1 else draw(st.sampled_from([None, name])))
 
 
 def _distances(attribute: str | None, sensitive: Mapping[str, Sensitive]) -> list[str]:

@@ -22,6 +22,7 @@ TWIN_OF = {
     "basic-beta-likeness": "basic-beta",
     "enhanced-beta-likeness": "enhanced-beta",
     "delta-disclosure": "delta",
+    "guarded-values": "guarded",
     "subset-k-anonymity": "subset-k",
     "wildcard-k-anonymity": "wildcard-k",
 }
@@ -29,10 +30,11 @@ TWIN_OF = {
 
 @dataclass(frozen=True)
 class Sensitive:
-    """What a reader must know of a sensitive column: whether it has an order, and the tree over its texts."""
+    """What a reader must know of a sensitive column: its order, the tree over its texts, its labels."""
 
     ordered: bool = False
     tree: Mapping[str, Sequence[str]] | None = None
+    labels: Sequence[str] = ()
 
 
 def read_csv(path: Path) -> tuple[list[str], list[list[str | None]]]:
@@ -75,7 +77,7 @@ def achieved(
     twin = naive.MODELS[TWIN_OF[model["name"]]]
     found = []
     for values, parameters in cases(model, columns, sensitive):
-        shape = {name: parameters[name] for name in ("distance", "order", "tree") if name in parameters}
+        shape = {name: parameters[name] for name in ("distance", "order", "tree", "values") if name in parameters}
         if model["name"] == "recursive-l-diversity":
             shape["l"] = model["l"]
         found.append(
@@ -113,6 +115,8 @@ def cases(
     if model["name"] == "k-anonymity":
         return [(next(iter(columns.values())), parameters)]
     names = [model["attribute"]] if model.get("attribute") else list(sensitive)
+    if model["name"] == "guarded-values":
+        return [(columns[name], {**parameters, "tree": sensitive[name].tree}) for name in names]
     if model["name"] != "t-closeness":
         return [(columns[name], parameters) for name in names]
     return [(columns[name], parameters | _distance(model, columns[name], sensitive[name])) for name in names]

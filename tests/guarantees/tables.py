@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import date
 from typing import Any
 
@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 import sfumato as sf
 from guarantees.recount import Sensitive
+from naive.models import text
 
 ODD_TEXTS = ["a", "ä|b", "{x|y}", "*", "\\N", "[1..2]", 'q,"uo"te\nd', "日本語", "=1+1", "x\ry", "null", "0"]
 TREE = {
@@ -101,7 +102,16 @@ def tables(draw: st.DrawFn, *, sensitive: int | None = None) -> Drawn:
         }
     ).with_columns(note=pl.int_range(pl.len()) % 3, id=pl.lit("nobody"))
     schema, known = draw(_roles(chosen))
+    known = {name: replace(column, labels=_labels(column, frame[name])) for name, column in known.items()}
     return Drawn(frame, schema, tuple(name for name in chosen if name[0] == "q"), known)
+
+
+def _labels(column: Sensitive, values: pl.Series) -> list[str]:
+    """The labels that may be guarded: texts of what is no number or date, and what the tree has above them."""
+    texts = {str(text(value)) for value in values.to_list() if value is not None}
+    if column.tree is not None:
+        return sorted({label for own in texts for label in column.tree[own]})
+    return [] if column.ordered else sorted(texts)
 
 
 def _record(kinds: tuple[str, ...]) -> st.SearchStrategy[tuple[Any, ...]]:

@@ -18,6 +18,7 @@ import polars as pl
 import pytest
 
 import sfumato as sf
+from sfumato.release.ratings.folder import rating_report
 
 ROWS = 60
 
@@ -135,6 +136,38 @@ def told_apart(make: Callable[[dict[str, Any]], sf.Release], candidates: list[di
 def test_no_file_tells_two_originals_apart_that_publish_the_same_tables(name, tmp_path):
     setting = SETTINGS[name]
     told_apart(setting.release, setting.candidates, tmp_path)
+
+
+RARE: list[Any] = [1, 4, 5, 7, 2.5, None]
+"""What somebody may have given an issue that nobody else rated; its rating is never published."""
+
+
+def ratings_with(rare: float | None) -> sf.RatingRelease:
+    rows = [(f"u{user}", issue, 1.0 + (user + place) % 3) for user in range(9) for place, issue in enumerate("ab")]
+    rows += [] if rare is None else [("u0", "rare", float(rare))]
+    frame = pl.DataFrame(rows, schema=["user", "issue", "rating"], orient="row")
+    return sf.anonymize_ratings(sf.read_ratings(frame), sf.RatingAnonymity(3, 1), seed=1)
+
+
+def test_no_file_tells_two_ratings_apart_that_are_not_published(tmp_path):
+    found = defaultdict(list)
+    for number, rare in enumerate(RARE):
+        release = ratings_with(rare)
+        folder = sf.save_ratings(release, tmp_path / str(number))
+        assert sf.verify(folder).ok
+        found[str(sorted(release.to_frame().drop("record").rows()))].append(others_of(folder))
+    assert max(map(len, found.values())) > 1
+    for others in found.values():
+        assert len(set(others)) == 1
+
+
+def test_how_many_ratings_records_there_were_stays_with_the_steward(tmp_path):
+    release = ratings_with(4)
+    folder = sf.save_ratings(release, tmp_path / "out")
+    told = json.loads((folder / "report.json").read_text())["records"]
+    assert set(told) == {"published", "suppression_limit"}
+    assert "original" not in (folder / "report.txt").read_text()
+    assert "9 original" in str(rating_report(release))
 
 
 def test_the_steward_has_the_exact_losses(tmp_path):

@@ -64,6 +64,7 @@ def _bound(model: PrivacyModel, data: st.DataObject) -> PrivacyModel:
     if isinstance(model, models.KAnonymity):
         return model
     fitting = {"ordered": ["n"], "hierarchical": ["h"]}.get(getattr(model, "distance", "equal"), ["n", "h", None])
+    fitting = ["h"] if isinstance(model, models.GuardedValues) else fitting
     return type(model)(**{**model.parameters(), "attribute": data.draw(st.sampled_from(fitting))})  # type: ignore[call-arg]
 
 

@@ -109,6 +109,8 @@ class Case:
         whole = naive.published_only(classes, values)
         twin = naive.MODELS[self.twin]
         shape = {name: self.twin_parameters[name] for name in ("distance", "tree") if name in self.twin_parameters}
+        if self.twin == "guarded":
+            shape["values"] = self.twin_parameters["values"]
         if self.twin == "recursive":
             shape["l"] = self.twin_parameters["l"]
         return twin.worst(twin.achieves(own, whole, **shape) for own in naive.sensitive_by_class(classes, values))
@@ -135,6 +137,12 @@ def _t(t: float, distance: str, kind: Kind = Kind.CATEGORICAL, tree: bool = Fals
     return Case(models.TCloseness(t, distance), "t-closeness", {"t": t, **shape}, kind, tree)  # type: ignore[arg-type]
 
 
+def _guarded(values: tuple[str, ...], p: float) -> Case:
+    model = models.GuardedValues(values, p)
+    return Case(model, "guarded", {"values": values, "p": p, "tree": TREE}, tree=True)
+
+
+LABELS = st.lists(st.sampled_from(sorted({label for path in TREE.values() for label in path})), min_size=1, unique=True)
 SHARES = st.integers(1, 12).map(lambda twelfths: twelfths / 12)
 REALS = st.sampled_from([1.0, 1.5, 2.0, 2.5, 3.0, 4.0])
 WHOLE = st.integers(1, 4)
@@ -156,5 +164,6 @@ CASES: dict[str, st.SearchStrategy[Case]] = {
     "t-hierarchical": SHARES.map(lambda t: _t(t, "hierarchical", tree=True)),
     "basic-beta": BOUNDS.map(lambda b: Case(models.BasicBetaLikeness(b), "basic-beta", {"beta": b})),
     "enhanced-beta": BOUNDS.map(lambda b: Case(models.EnhancedBetaLikeness(b), "enhanced-beta", {"beta": b})),
+    "guarded": st.builds(_guarded, LABELS.map(tuple), st.sampled_from([1 / 12, 0.25, 1 / 3, 0.5, 0.75, 11 / 12])),
     "delta": BOUNDS.map(lambda d: Case(models.DeltaDisclosure(d), "delta", {"delta": d})),
 }

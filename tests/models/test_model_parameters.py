@@ -22,6 +22,7 @@ from sfumato.table.schema import Kind
 GOOD: list[PrivacyModel] = [
     models.KAnonymity(5),
     models.AlphaKAnonymity(0.5, 3),
+    models.GuardedValues(("HIV", "cancer"), 0.2),
     models.DistinctLDiversity(3),
     models.ProbabilisticLDiversity(2.5),
     models.EntropyLDiversity(2.5, attribute="s"),
@@ -49,7 +50,7 @@ def test_every_model_is_registered_under_its_name() -> None:
 def test_parameters_rebuild_the_model(model: PrivacyModel) -> None:
     parameters = model.parameters()
     assert type(model)(**parameters) == model
-    assert all(type(value) in (int, float, str) for value in parameters.values())
+    assert all(type(value) in (int, float, str, tuple) for value in parameters.values())
     assert isinstance(model, PrivacyModel)
     assert eval(repr(model), vars(models)) == model
 
@@ -79,6 +80,8 @@ BAD = [
     *[(models.AlphaKAnonymity, {"alpha": 0.5, "k": value}) for value in NOT_WHOLE],
     *[(models.TCloseness, {"t": value}) for value in [-0.1, 1.1, True, "0.1", None, math.nan]],
     *[(models.TCloseness, {"t": 0.1, "distance": value}) for value in ["euclid", 1, ""]],
+    *[(models.GuardedValues, {"values": ("a",), "p": value}) for value in [*NOT_POSITIVE, 1]],
+    *[(models.GuardedValues, {"values": value, "p": 0.1}) for value in [(), "HIV", ("a", "a"), (1,), None]],
     *[(models.BasicBetaLikeness, {"beta": value}) for value in NOT_POSITIVE],
     *[(models.EnhancedBetaLikeness, {"beta": value}) for value in NOT_POSITIVE],
     *[(models.DeltaDisclosure, {"delta": value}) for value in NOT_POSITIVE],
@@ -89,7 +92,7 @@ BAD = [
 @pytest.mark.parametrize(("model", "parameters"), BAD)
 def test_bad_parameters_are_refused_by_name(model: type[Any], parameters: dict[str, Any]) -> None:
     with pytest.raises(
-        PolicyError, match=rf"^{model.name}: (k|l|c|t|alpha|beta|delta|distance|attribute) must be "
+        PolicyError, match=rf"^{model.name}: (k|l|c|t|p|values|alpha|beta|delta|distance|attribute) must be "
     ) as error:
         model(**parameters)
     assert len(error.value.problems) == 1

@@ -77,6 +77,32 @@ def holds_alpha_k(values: Sequence[Value], whole: Sequence[Value], *, alpha: flo
     return len(values) >= k and at_most(achieves_alpha(values, whole), alpha)
 
 
+# --- guarded values ------------------------------------------------------------------------------------------------
+
+
+def text(value: Value) -> str | None:
+    return None if value is None else str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def is_guarded(value: Value, labels: Sequence[str], tree: Tree | None) -> bool:
+    if tree is None:
+        return text(value) in labels
+    return not set(tree_with_missing(tree, [None])[text(value)]).isdisjoint(labels)
+
+
+def achieves_guarded(
+    own: Sequence[Value], whole: Sequence[Value], *, values: Sequence[str], tree: Tree | None
+) -> float:
+    """Share of the values that are, or lie under, one of the labels `values`."""
+    return float(Fraction(sum(is_guarded(value, values, tree) for value in own), len(own)))
+
+
+def holds_guarded(
+    own: Sequence[Value], whole: Sequence[Value], *, values: Sequence[str], p: float, tree: Tree | None
+) -> bool:
+    return at_most(achieves_guarded(own, whole, values=values, tree=tree), p)
+
+
 # --- l-diversity (Machanavajjhala et al. 2006) ---------------------------------------------------------------------
 
 
@@ -301,6 +327,7 @@ MODELS: dict[str, Twin] = {
     "basic-beta": Twin(holds_basic_beta, achieves_basic_beta, max),
     "enhanced-beta": Twin(holds_enhanced_beta, achieves_enhanced_beta, max),
     "delta": Twin(holds_delta, achieves_delta, max),
+    "guarded": Twin(holds_guarded, achieves_guarded, max),
 }
 
 

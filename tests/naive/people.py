@@ -13,7 +13,7 @@ from fractions import Fraction
 from itertools import combinations
 from typing import Any
 
-from naive.models import MODELS, STAR, at_most, below
+from naive.models import MODELS, STAR, at_most, below, is_guarded
 
 Member = tuple[Hashable, Any]
 
@@ -63,6 +63,14 @@ def _gains(members: Sequence[Member], whole: Sequence[Member]) -> list[tuple[flo
     return [(float((q - table[v]) / table[v]), table[v]) for v, q in shares(members).items() if q > table[v]]
 
 
+def holds_guarded(
+    members: Sequence[Member], whole: Sequence[Member], *, values: Sequence[str], p: float, tree: Any
+) -> bool:
+    """Who has two guarded values counts twice."""
+    guarded = sum(is_guarded(value, values, tree) for value in values_once(members))
+    return at_most(float(Fraction(guarded, len(people_of(members)))), p)
+
+
 def holds_delta(members: Sequence[Member], whole: Sequence[Member], *, delta: float) -> bool:
     inside, table = shares(members), shares(whole)
     return set(inside) == set(table) and all(below(abs(math.log(inside[v] / p)), delta) for v, p in table.items())
@@ -84,16 +92,17 @@ HOLDS: Mapping[str, Callable[..., bool]] = {
     "basic-beta": holds_basic_beta,
     "enhanced-beta": holds_enhanced_beta,
     "delta": holds_delta,
+    "guarded": holds_guarded,
     **{name: _of_values_once(name) for name in ("distinct", "entropy", "recursive", "t-closeness")},
 }
 """Name of the twin → whether a class of members holds among all published members."""
 
 
 def holds_per_class(
-    name: str, classes: Sequence[Sequence[int]], people: Sequence[Hashable], values: Sequence[Any], **parameters: Any
+    name: str, classes: Sequence[Sequence[int]], people: Sequence[Hashable], own: Sequence[Any], /, **parameters: Any
 ) -> list[bool]:
     """Tell of each class, given by its rows; rows in no class are suppressed. A person in two classes is two people."""
-    told = [[((place, people[i]), values[i]) for i in rows] for place, rows in enumerate(classes)]
+    told = [[((place, people[i]), own[i]) for i in rows] for place, rows in enumerate(classes)]
     whole = [member for members in told for member in members]
     return [HOLDS[name](members, whole, **parameters) for members in told]
 

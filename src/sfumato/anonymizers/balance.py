@@ -7,7 +7,9 @@ from numpy.typing import NDArray
 
 from sfumato.anonymizers.problem import Problem
 from sfumato.classes.people import statistics_of
-from sfumato.models.compiled import rules_of
+from sfumato.kernels.predicates import GUARDED, RuleArrays
+from sfumato.models.compiled import compile_rules, rules_of
+from sfumato.models.protocol import TOLERANCE
 from sfumato.models.rule_traits import TRAITS
 from sfumato.randomness import permutation
 
@@ -29,7 +31,7 @@ def balanced_records(problem: Problem) -> tuple[NDArray[np.int64], ...]:
     Bisection over the cap: O(n log n) per sensitive attribute.
     """
     table = problem.table
-    kept = candidates = _without_most_records(problem)
+    kept = candidates = _without_guarded(problem, _without_most_records(problem))
     if not len(kept) or table.height - len(kept) > problem.suppression_limit:
         return ()
     ranks = np.zeros(len(kept), dtype=np.int64)
@@ -59,6 +61,30 @@ def _without_most_records(problem: Problem) -> NDArray[np.int64]:
     left = np.cumsum(records[::-1])[::-1]
     gone = int(np.argmax(np.append(records * max(bounds) <= left, True)))
     return np.sort(falling[gone:])
+
+
+def _without_guarded(problem: Problem, kept: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Leave out at random, of who has most guarded values, as few as make their share small enough."""
+    guarding = [rule for rule in rules_of(problem.models, problem.table) if rule.marks is not None]
+    if not guarding:
+        return kept
+    rules = compile_rules(problem.models, problem.table)
+    for code, attribute, bound, bit in zip(*rules.arrays[:4], strict=True):
+        if code == GUARDED:
+            places = rules.codes[:, attribute].astype(np.int64) + rules.arrays.offsets[attribute]
+            own = _guarded_values(rules.arrays, int(bit))[places[kept]]
+            drawn = permutation(len(kept), problem.seed)
+            falling = drawn[np.argsort(-own[drawn], kind="stable")]
+            left = np.append(np.cumsum(own[falling][::-1])[::-1], 0)
+            gone = int(np.argmax(left <= (bound + TOLERANCE) * np.arange(len(kept), -1, -1)))
+            kept = np.sort(kept[falling[gone:]])
+    return kept
+
+
+def _guarded_values(rules: RuleArrays, bit: int) -> NDArray[np.int64]:
+    """Count the guarded values that each place of a histogram stands for; int64 (v,)."""
+    guarded: NDArray[np.int64] = rules.guards >> bit & 1
+    return guarded if not len(rules.members) else np.add.reduceat(guarded[rules.members], rules.member_starts[:-1])
 
 
 def _largest_satisfying(problem: Problem, kept: NDArray[np.int64], ranks: NDArray[np.int64]) -> NDArray[np.int64]:

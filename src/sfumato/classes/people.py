@@ -42,9 +42,11 @@ def statistics_of(table: EncodedTable, class_of: NDArray[np.int32], count: int) 
         for place, attribute in enumerate(table.sensitive)
     }
     people = _records_in_classes(class_of, count, table.people.records)
-    wishes = table.people.wishes
-    wished = None if wishes is None else largest_of(class_of, count, wishes)
-    return replace(alone, sensitive=counted, people=people, wished=wished)
+    wished, wished_l = (
+        None if wishes is None else largest_of(class_of, count, wishes)
+        for wishes in (table.people.wishes, table.people.wished_l)
+    )
+    return replace(alone, sensitive=counted, people=people, wished=wished, wished_l=wished_l)
 
 
 def counted_people(

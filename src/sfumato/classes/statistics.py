@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
 
 from sfumato.hierarchy.tree import Hierarchy
@@ -40,6 +41,10 @@ class SensitiveCounts:
         int32 (v,): leaf of each value in `hierarchy`, −1 for the missing value (a leaf right under the root).
     people : int or None
         People in the whole table, each of whom may have several values; None: every record has one.
+    labels : polars.Series or None
+        Texts that values are named by, the leaves where there is a hierarchy. None: not known.
+    code_of : numpy.ndarray or None
+        int64 (v,): place of each value among them; the missing value comes after the last.
     """
 
     name: str
@@ -51,6 +56,8 @@ class SensitiveCounts:
     hierarchy: Hierarchy | None = None
     leaf_of: NDArray[np.int32] | None = None
     people: int | None = None
+    labels: pl.Series | None = None
+    code_of: NDArray[np.int64] | None = None
 
     @property
     def height(self) -> int:
@@ -98,6 +105,8 @@ class ClassStatistics:
         Where people are counted: how many records they have. None: every record is a person of its own.
     wished : numpy.ndarray or None
         int64 (c,): the largest k that somebody in each class wishes for. None: nobody wishes.
+    wished_l : numpy.ndarray or None
+        The same for the l.
     """
 
     sizes: NDArray[np.int64]
@@ -105,6 +114,7 @@ class ClassStatistics:
     published: NDArray[np.int32] | None = None
     people: PeoplesRecords | None = None
     wished: NDArray[np.int64] | None = None
+    wished_l: NDArray[np.int64] | None = None
 
     @property
     def count(self) -> int:
@@ -183,7 +193,8 @@ def joined(parts: Sequence[ClassStatistics]) -> ClassStatistics:
         {name: _joined_counts([part.sensitive[name] for part in parts]) for name in names},
         np.concatenate(published) if len(published) == len(parts) else None,
         _joined_people([part.people for part in parts if part.people is not None]),
-        None if parts[0].wished is None else np.concatenate([part.wished for part in parts if part.wished is not None]),
+        _joined_wishes([part.wished for part in parts]),
+        _joined_wishes([part.wished_l for part in parts]),
     )
 
 
@@ -193,6 +204,11 @@ def _joined_people(parts: Sequence[PeoplesRecords]) -> PeoplesRecords | None:
     return PeoplesRecords(
         np.concatenate([part.records for part in parts]), np.concatenate([part.most for part in parts])
     )
+
+
+def _joined_wishes(parts: Sequence[NDArray[np.int64] | None]) -> NDArray[np.int64] | None:
+    known = [part for part in parts if part is not None]
+    return np.concatenate(known) if len(known) == len(parts) else None
 
 
 def _joined_counts(parts: Sequence[SensitiveCounts]) -> SensitiveCounts:
@@ -211,23 +227,21 @@ def _joined_counts(parts: Sequence[SensitiveCounts]) -> SensitiveCounts:
 def as_one_class(statistics: ClassStatistics) -> ClassStatistics:
     """Merge all classes into one, which holds every counted record. Cost O(c + v)."""
     merged = {
-        name: SensitiveCounts(
-            name,
-            counts.kind,
-            np.array([0, len(counts.totals)], dtype=np.int64),
-            np.arange(len(counts.totals), dtype=np.int32),
-            counts.totals,
-            counts.totals,
-            counts.hierarchy,
-            counts.leaf_of,
-            counts.people,
+        name: replace(
+            counts,
+            starts=np.array([0, len(counts.totals)], dtype=np.int64),
+            values=np.arange(len(counts.totals), dtype=np.int32),
+            counts=counts.totals,
         )
         for name, counts in statistics.sensitive.items()
     }
     people = statistics.people
     together = people and PeoplesRecords(people.records.sum(keepdims=True), people.most.max(keepdims=True))
-    wished = None if statistics.wished is None else statistics.wished.max(keepdims=True)
-    return ClassStatistics(np.array([statistics.height], dtype=np.int64), merged, people=together, wished=wished)
+    wished, wished_l = (
+        None if each is None else each.max(keepdims=True) for each in (statistics.wished, statistics.wished_l)
+    )
+    size = np.array([statistics.height], dtype=np.int64)
+    return ClassStatistics(size, merged, people=together, wished=wished, wished_l=wished_l)
 
 
 def number_values(
@@ -268,10 +282,25 @@ def _sensitive_counts(
     value_of, code_of = number_values(attribute, whole)
     totals = whole[code_of]
     starts, values, counts = count_values(class_of, count, codes, value_of, own[code_of])
+    return counts_of(attribute, code_of, starts, values, counts, totals)
+
+
+def counts_of(
+    attribute: EncodedAttribute,
+    code_of: NDArray[np.int64],
+    starts: NDArray[np.int64],
+    values: NDArray[np.int32],
+    counts: NDArray[np.int64],
+    totals: NDArray[np.int64],
+) -> SensitiveCounts:
+    """Return counts with what the attribute says of its values; `code_of`, int64 (v,), is the code of each."""
     leaf_of = None
     if attribute.hierarchy is not None:
         leaf_of = np.where(code_of < attribute.size, code_of, -1).astype(np.int32)
-    return SensitiveCounts(attribute.name, attribute.kind, starts, values, counts, totals, attribute.hierarchy, leaf_of)
+    return SensitiveCounts(
+        attribute.name, attribute.kind, starts, values, counts, totals, attribute.hierarchy, leaf_of,
+        labels=attribute.labels, code_of=code_of,
+    )  # fmt: skip
 
 
 def _rising_codes(attribute: EncodedAttribute) -> NDArray[np.int64]:

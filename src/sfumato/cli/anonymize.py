@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal, get_args
 
@@ -172,7 +173,9 @@ def anonymize(
         release.save(out, format=meant.output.format, overwrite=overwrite, audit=audit, formulas=formulas)
         _report(release, out, audit, quiet=quiet, as_json=as_json)
         if meant.output.format == "csv":
-            _say_formulas(release, formulas)
+            from sfumato.release.formulas import formula_cells
+
+            say_formulas(formula_cells(release.published), formulas)
     if save_policy is not None:
         meant.to_file(save_policy)
 
@@ -213,11 +216,12 @@ def _release(table: Path, policy: Policy, seed: int | None, *, bound: bool, quie
         return make_release(read_table(table, policy), policy, bound=bound, seed=seed, progress=progress)
 
 
-def _say_formulas(release: Release, formulas: Formulas) -> None:
-    from sfumato.release.formulas import formula_cells, formula_lines
+def say_formulas(cells: Mapping[str, int], formulas: Formulas) -> None:
+    """Say of which columns how many cells begin like a formula, and what was done about them."""
+    from sfumato.release.formulas import formula_lines
 
     done = "escaped with '" if formulas == "escape" else "kept; see --formulas"
-    complain([f"{line}: {done}" for line in formula_lines(formula_cells(release.published))])
+    complain([f"{line}: {done}" for line in formula_lines(cells)])
 
 
 def _report(release: Release, out: Path, audit: Path | None, *, quiet: bool, as_json: bool) -> None:

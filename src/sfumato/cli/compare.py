@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from sfumato.policy.policy import Policy
 
 Diversity = Literal["entropy", "distinct", "probabilistic", "recursive"]
+People = Literal["asked", "both"]
 VARIED = {"k": "-k", "l": "-l", "t": "-t", "records": "--records", "attributes": "--attributes"}
 
 EXAMPLE = """\b
@@ -92,6 +93,14 @@ def compare(
             rich_help_panel=METHOD,
         ),
     ] = False,
+    people: Annotated[
+        People,
+        typer.Option(
+            metavar="asked|both",
+            help="With --person: both compares k of records with k of people, and with folding alone.",
+            rich_help_panel=PRIVACY,
+        ),
+    ] = "asked",
     threads: Annotated[
         int | None, typer.Option(help="Runs at a time; default all cores.", rich_help_panel=METHOD)
     ] = None,
@@ -145,7 +154,14 @@ def compare(
         meant,
         names,
         (vary, lists[vary]),
-        {"repetitions": repetitions, "queries": queries, "classifiers": classifiers, "folder": out, "seed": seed},
+        {
+            "repetitions": repetitions,
+            "queries": queries,
+            "classifiers": classifiers,
+            "people": people,
+            "folder": out,
+            "seed": seed,
+        },
         quiet=quiet or as_json,
     )
     if out is not None:

@@ -76,6 +76,14 @@ WishedK = Annotated[
         rich_help_panel=COLUMNS,
     ),
 ]
+WishedL = Annotated[
+    str | None,
+    typer.Option(
+        metavar="NAME",
+        help="Column that says which l (distinct) a record's person wishes for; removed, kept by classes.",
+        rich_help_panel=COLUMNS,
+    ),
+]
 Others = Annotated[
     str | None,
     typer.Option(metavar="drop|keep|error", help="What to do with all other columns.", rich_help_panel=COLUMNS),
@@ -170,6 +178,7 @@ class RoleOptions:
     others: Others = None
     person: Person = None
     wished_k: WishedK = None
+    wished_l: WishedL = None
     categorical: Categorical = None
     hierarchies: Hierarchies = None
 
@@ -183,6 +192,7 @@ class RoleOptions:
             "others": self.others,
             "person": self.person,
             "wished_k": self.wished_k,
+            "wished_l": self.wished_l,
             "categorical": self.categorical or (),
             "hierarchies": self.hierarchies,
         }

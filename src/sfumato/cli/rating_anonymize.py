@@ -87,6 +87,14 @@ def anonymize(
         Literal["csv", "parquet"] | None,
         typer.Option(help="Format of the ratings; default csv.", rich_help_panel=OUTPUT),
     ] = None,
+    formulas: Annotated[
+        Literal["keep", "escape", "refuse"],
+        typer.Option(
+            metavar="HOW",
+            help="Issues of CSV that a spreadsheet may run as formulas: keep, escape (a ' before them) or refuse.",
+            rich_help_panel=OUTPUT,
+        ),
+    ] = "keep",
     save_policy: Annotated[
         Path | None,
         typer.Option(metavar="FILE", help="Write the policy that these options mean.", rich_help_panel=OUTPUT),
@@ -100,10 +108,10 @@ def anonymize(
     Ratings are removed and moved, and invented only with --invent; those of sensitive issues stay unchanged. The result
     is verified before it is written. With --save-policy and without --out, only the policy is written.
     """
-    from sfumato.cli.anonymize import target_problems
+    from sfumato.cli.anonymize import say_formulas, target_problems
     from sfumato.cli.rating_words import rating_policy_of
     from sfumato.release.ratings.anonymize import anonymize_ratings
-    from sfumato.release.ratings.folder import rating_report, save_ratings
+    from sfumato.release.ratings.folder import formula_ratings, rating_report, save_ratings
     from sfumato.table.ratings.reading import read_ratings
 
     words = words_of(
@@ -118,7 +126,9 @@ def anonymize(
             release = anonymize_ratings(
                 read_ratings(ratings, **meant.reading(seed)), meant, seed=seed, progress=progress
             )
-        save_ratings(release, out, format=meant.output.format, overwrite=overwrite)
+        save_ratings(release, out, format=meant.output.format, overwrite=overwrite, formulas=formulas)
+        if meant.output.format == "csv":
+            say_formulas(formula_ratings(release), formulas)
         _report(release, rating_report(release), out, quiet=quiet, as_json=as_json)
     if save_policy is not None:
         meant.to_file(save_policy)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import re
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -25,6 +26,8 @@ ROLES = {
 TOP = {"suppression-limit": "--suppression", "refine": "--refine", "threads": "--threads"}
 SEPARATORS = {"tab": "\t", "\\t": "\t"}
 ANY_MODEL = "privacy model (-k, -l, -t, --model)"
+_SETTING = re.compile(r'(?:"(?:[^"\\]|\\.)*"|\[(?:"(?:[^"\\]|\\.)*"|[^\]"])*\]|[^,])+')
+"""One setting of several: commas inside of a text or of a list part nothing."""
 ADVICE = {
     "--quasi: is missing": "name the columns that an attacker may know, e.g. --quasi age,sex,zip",
     f"{ANY_MODEL}: is missing": "ask for at least one, e.g. -k 5",
@@ -60,7 +63,7 @@ class Words:
     roles : mapping
         For each role, the lists of names as they were typed.
     others : str or None
-    person, wished_k : str or None
+    person, wished_k, wished_l : str or None
     categorical : sequence of str
         Lists of names, as they were typed, of columns that are always categorical.
     hierarchies : Path or None
@@ -84,6 +87,7 @@ class Words:
     others: str | None = None
     person: str | None = None
     wished_k: str | None = None
+    wished_l: str | None = None
     categorical: Sequence[str] = ()
     hierarchies: Path | None = None
     models: Sequence[ModelWord] = ()
@@ -171,7 +175,7 @@ def model_words(
     for number, text in enumerate(others, 1):
         name, _, settings = text.partition(":")
         option = "--model" if len(others) == 1 else f"--model (number {number})"
-        found.append(ModelWord(option, name.strip(), settings_in(settings.split(","), option, problems)))
+        found.append(ModelWord(option, name.strip(), settings_in(_SETTING.findall(settings), option, problems)))
     return found, problems
 
 
@@ -218,20 +222,18 @@ def _say_columns(mapping: dict[str, Any], words: Words, names: dict[KeyPath, str
     given = mapping.get("columns", {})
     if not isinstance(given, Mapping):
         return
-    said_once = {"others": words.others, "person": words.person, "wished-k": words.wished_k}
-    columns = {**given, **{key: text for key, text in said_once.items() if text}}
+    people = {"person": words.person, "wished-k": words.wished_k, "wished-l": words.wished_l}
+    columns = {**given, **{key: text for key, text in {"others": words.others, **people}.items() if text}}
     for role, listed in said.items():
         problems.extend(f"{ROLES[role]}: names a column twice" for _ in range(len(listed) > len(set(listed))))
-    columns |= _moved_roles(columns, said, [name for name in (words.person, words.wished_k) if name])
+    columns |= _moved_roles(columns, said, [name for name in people.values() if name])
     problems.extend(_say_categorical(columns, all_names(words.categorical)))
     if words.hierarchies is not None:
         problems.extend(_say_hierarchies(columns, words.hierarchies))
     mapping["columns"] = columns
     if words.policy is None:
         names.update({("columns", role): option for role, option in ROLES.items()})
-        names[("columns", "others")] = "--others"
-        names[("columns", "person")] = "--person"
-        names[("columns", "wished-k")] = "--wished-k"
+        names.update({("columns", key): f"--{key}" for key in ("others", *people)})
 
 
 def _moved_roles(

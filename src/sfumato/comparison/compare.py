@@ -14,7 +14,7 @@ from typing import Any
 
 from sfumato.comparison.agenda import Agenda
 from sfumato.comparison.comparison import Comparison
-from sfumato.comparison.plan import ATTRIBUTES, RECORDS, Plan, Run, Value, Way, plan
+from sfumato.comparison.plan import ATTRIBUTES, RECORDS, People, Plan, Run, Value, Way, plan
 from sfumato.comparison.run_outcome import RunOutcome, outcome_of, released
 from sfumato.comparison.shared_work import PreparedTables, SharedWork, part_of
 from sfumato.comparison.store import RunStore, fingerprint
@@ -47,6 +47,7 @@ def compare(
     suppression_limit: float = 0.0,
     queries: int = 200,
     classifiers: bool = False,
+    people: People = "asked",
     folder: str | Path | None = None,
     seed: int | None = None,
     threads: int | None = None,
@@ -77,6 +78,10 @@ def compare(
     classifiers
         Hold out a third of the records, train classifiers on every release, and test them on those. Needs
         scikit-learn.
+    people
+        Where the table says who is who: ``"asked"`` promises what the models say. ``"both"`` makes four releases
+        instead of one, so that what it costs to promise something to people can be seen: classes of k records; all
+        records of a person in one class and nothing else; classes of k people; nobody above 1/k of the records.
     folder
         Where finished runs are written as they come; the same call continues with what it finds there. It is for the
         data steward alone.
@@ -102,10 +107,12 @@ def compare(
     """
     problems = _setting_problems(table, queries, seed, suppression_limit)
     try:
-        laid = plan(anonymizers, models, vary, values, repetitions)
+        laid = plan(anonymizers, models, vary, values, repetitions, people)
     except PolicyError as error:
         raise PolicyError(*problems, *error.problems) from None
     problems.extend(_size_problems(table, laid))
+    if laid.promises and isinstance(table, Table) and table.people is None:
+        problems.append("people: 'both' is about people; name the column that says who they are (person)")
     raise_all(PolicyError, problems)
     drawn = secrets.randbelow(2**31) if seed is None else seed
     kept = None
@@ -186,7 +193,7 @@ class _Worker:
         few = table.take(slice(WARM))
         # Errors with so few records do not matter: the run itself reports what is wrong with the table.
         with suppress(SfumatoError):
-            original = Original.of(part_of(few, self.plan.vary, run))
+            original = Original.of(part_of(few, self.plan, run))
             released(run, self.plan, self.ground, original, self._watch)
 
     def _watch(self, what: str, done: int, total: int) -> None:
@@ -234,4 +241,5 @@ def _identity(
         "queries": queries,
         "classifiers": classifiers,
         "seed": seed,
+        **({"people": "both"} if laid.promises else {}),
     }

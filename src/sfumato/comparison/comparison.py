@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import polars as pl
@@ -12,6 +12,7 @@ import polars as pl
 from sfumato.comparison.drawings import draw_comparison
 from sfumato.comparison.frontier import frontier_of
 from sfumato.comparison.plan import Plan
+from sfumato.comparison.promises import Promise, promise_lines
 from sfumato.comparison.recommendation import recommend
 from sfumato.comparison.run_outcome import DONE, RunOutcome
 from sfumato.errors import InputError
@@ -29,10 +30,13 @@ class Comparison:
         ``"impossible"``, ``"refused"``), ``reason``, then the figures; null where there is none.
     vary : str
         Name of the parameter's column.
+    promises : mapping of str to (str, Promise)
+        Where what is promised to people was compared: label → that of the anonymizer, and its promise.
     """
 
     frame: pl.DataFrame
     vary: str
+    promises: Mapping[str, tuple[str, Promise]] = field(default_factory=dict)
 
     @classmethod
     def of(cls, plan: Plan, outcomes: Sequence[RunOutcome]) -> Comparison:
@@ -51,7 +55,7 @@ class Comparison:
             )
             for name in names
         }
-        return cls(pl.DataFrame({**heads, **figures}), plan.vary)
+        return cls(pl.DataFrame({**heads, **figures}), plan.vary, plan.promises)
 
     @property
     def figures(self) -> tuple[str, ...]:
@@ -81,8 +85,12 @@ class Comparison:
 
     @property
     def recommendation(self) -> str:
-        """Recommend an anonymizer in one sentence, with reasons."""
-        return recommend(self.means(), self.vary)
+        """Recommend an anonymizer in one sentence, with reasons; where promises differ, for the strongest of them."""
+        means = self.means()
+        if self.promises:
+            strict = [label for label, (_, promise) in self.promises.items() if promise is Promise.SHARES]
+            means = means.filter(pl.col("anonymizer").is_in(strict))
+        return recommend(means, self.vary)
 
     def save(self, folder: str | Path, *, drawings: bool = True) -> Path:
         """Write ``comparison.csv``, ``comparison.parquet``, ``comparison.txt`` and drawings into a folder.
@@ -122,7 +130,8 @@ class Comparison:
     def __str__(self) -> str:
         """Write a table of the most important figure for each anonymizer and value, and the recommendation."""
         parts = [self._table(name) for name in ("loss", "count_error", "seconds") if name in self.figures]
-        return "\n".join([*parts, *self._failures(), self.recommendation])
+        people = promise_lines(self.means(), self.promises, self.vary)
+        return "\n".join([*parts, *self._failures(), *people, self.recommendation])
 
     def _failures(self) -> list[str]:
         """Say why some have no release; a reason that holds for several values is said once."""

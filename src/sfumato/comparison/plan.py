@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, field
+from typing import Any, Literal, get_args
 
 from sfumato.anonymizers import ANONYMIZERS, PUBLISHERS
 from sfumato.anonymizers.protocol import Anonymizer, Publisher
+from sfumato.comparison.promises import Promise, models_for, promises_of
 from sfumato.errors import PolicyError, raise_all
 from sfumato.models import KAnonymity
 from sfumato.models.protocol import PrivacyModel
@@ -18,6 +19,8 @@ RECORDS, ATTRIBUTES = "records", "attributes"
 
 Way = Anonymizer | Publisher
 Value = int | float
+People = Literal["asked", "both"]
+"""What is promised where people have several records: what the models say, or each of the :class:`Promise`."""
 
 
 @dataclass(frozen=True)
@@ -59,6 +62,8 @@ class Plan:
     values : tuple of number
         In rising order.
     repetitions : int
+    promises : mapping of str to (str, Promise)
+        Where what is promised to people is compared: label → that of the anonymizer, and its promise. Else empty.
     """
 
     anonymizers: Mapping[str, Way]
@@ -66,6 +71,7 @@ class Plan:
     vary: str
     values: tuple[Value, ...]
     repetitions: int = 1
+    promises: Mapping[str, tuple[str, Promise]] = field(default_factory=dict)
 
     def runs(self) -> Iterator[Run]:
         """Return the runs, one repetition after the other, so that an early end leaves whole curves."""
@@ -86,7 +92,13 @@ class Plan:
 
     def models_of(self, run: Run) -> tuple[PrivacyModel, ...]:
         """Return the models with the parameter that varies set for a run."""
-        return self.models if self.vary in (RECORDS, ATTRIBUTES) else _models_at(self.models, self.vary, run.value)
+        models = self.models if self.vary in (RECORDS, ATTRIBUTES) else _models_at(self.models, self.vary, run.value)
+        _, promise = self.promises.get(run.anonymizer, ("", None))
+        return models if promise is None else models_for(models, promise)
+
+    def counts_records(self, run: Run) -> bool:
+        """Tell whether a run takes every record for another person, though the table says who is who."""
+        return self.promises.get(run.anonymizer, ("", None))[1] is Promise.RECORDS
 
 
 def plan(
@@ -95,6 +107,7 @@ def plan(
     vary: str,
     values: Sequence[Value],
     repetitions: int,
+    people: People = "asked",
 ) -> Plan:
     """Check the settings, and list the runs.
 
@@ -109,8 +122,15 @@ def plan(
     if not isinstance(repetitions, int) or isinstance(repetitions, bool) or repetitions < 1:
         problems.append("repetitions: must be a whole number, 1 or above")
     given, chosen = _varied(given, vary, values, problems)
+    if people not in get_args(People):
+        problems.append(f"people: must be one of {', '.join(get_args(People))}")
     raise_all(PolicyError, problems)
-    return Plan(labelled, given, vary, chosen, repetitions)
+    if people == "asked":
+        return Plan(labelled, given, vary, chosen, repetitions)
+    models_for(given, Promise.SHARES)
+    promises = promises_of(list(labelled))
+    ways = {label: labelled[name] for label, (name, _) in promises.items()}
+    return Plan(ways, given, vary, chosen, repetitions, promises)
 
 
 def _labelled(anonymizers: Sequence[str | Way] | Mapping[str, Way], problems: list[str]) -> dict[str, Way]:

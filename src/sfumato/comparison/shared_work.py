@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from threading import Lock
 
 from sfumato.comparison.plan import ATTRIBUTES, RECORDS, Plan, Run
+from sfumato.comparison.promises import without_people
 from sfumato.evaluation.utility.answers import Questions
 from sfumato.evaluation.utility.classifiers import TrainedOnce
 from sfumato.evaluation.utility.original import Original
@@ -17,8 +18,8 @@ from sfumato.randomness import permutation
 from sfumato.recoding import Recoding
 from sfumato.table.table import Table
 
-Part = tuple[int | float, int]
-"""What distinguishes parts of a table: a number of records and a repetition, or a number of attributes."""
+Part = tuple[int | float, int, bool]
+"""What tells parts of a table apart: a number of records and a repetition, or of attributes; and who counts."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,8 +99,9 @@ class PreparedTables:
         SfumatoError
             When a column cannot be encoded, or nothing can be asked about it.
         """
-        table, vary = self._ground.table, self._plan.vary
-        return self._prepared.of(_part(self._plan, run), lambda: prepared(part_of(table, vary, run), self._ground))
+        table = self._ground.table
+        part = _part(self._plan, run)
+        return self._prepared.of(part, lambda: prepared(part_of(table, self._plan, run), self._ground))
 
     def ended(self, run: Run) -> None:
         """Drop the table of a run after the last run that used it."""
@@ -119,20 +121,23 @@ def prepared(table: Table, ground: SharedWork) -> PreparedTable:
     return PreparedTable(original, Questions.about(workload, original.domains))
 
 
-def part_of(table: Table, vary: str, run: Run) -> Table:
+def part_of(table: Table, plan: Plan, run: Run) -> Table:
     """Return the part of the table that a run uses: some records, some quasi-identifying attributes, or all."""
-    if vary == RECORDS:
+    if plan.counts_records(run):
+        table = without_people(table)
+    if plan.vary == RECORDS:
         rows = permutation(table.frame.height, run.repetition)[: int(run.value)]
         return table.take(rows)
-    if vary == ATTRIBUTES:
+    if plan.vary == ATTRIBUTES:
         return _with_attributes(table, int(run.value))
     return table
 
 
 def _part(plan: Plan, run: Run) -> Part:
+    by_record = plan.counts_records(run)
     if plan.vary == RECORDS:
-        return run.value, run.repetition
-    return (run.value if plan.vary == ATTRIBUTES else 0), 0
+        return run.value, run.repetition, by_record
+    return (run.value if plan.vary == ATTRIBUTES else 0), 0, by_record
 
 
 def _with_attributes(table: Table, count: int) -> Table:

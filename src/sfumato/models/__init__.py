@@ -12,6 +12,7 @@ from sfumato.models.delta_disclosure import DeltaDisclosure
 from sfumato.models.distinct_l_diversity import DistinctLDiversity
 from sfumato.models.enhanced_beta_likeness import EnhancedBetaLikeness
 from sfumato.models.entropy_l_diversity import EntropyLDiversity
+from sfumato.models.guarded_values import GuardedValues
 from sfumato.models.k_anonymity import KAnonymity
 from sfumato.models.probabilistic_l_diversity import ProbabilisticLDiversity
 from sfumato.models.protocol import PrivacyModel
@@ -32,6 +33,7 @@ MODELS: dict[str, type[PrivacyModel]] = {
     "basic-beta-likeness": BasicBetaLikeness,
     "enhanced-beta-likeness": EnhancedBetaLikeness,
     "delta-disclosure": DeltaDisclosure,
+    "guarded-values": GuardedValues,
     "subset-k-anonymity": SubsetKAnonymity,
     "wildcard-k-anonymity": WildcardKAnonymity,
 }
@@ -63,6 +65,7 @@ __all__ = [
     "DistinctLDiversity",
     "EnhancedBetaLikeness",
     "EntropyLDiversity",
+    "GuardedValues",
     "KAnonymity",
     "ProbabilisticLDiversity",
     "RecursiveLDiversity",

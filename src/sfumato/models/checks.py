@@ -61,5 +61,9 @@ class Check:
 
 def promise_words(model: Promised) -> str:
     """Name a model with its parameters, e.g. ``"k-anonymity (k=5)"``."""
-    parameters = ", ".join(f"{name}={value}" for name, value in model.parameters().items() if value is not None)
+    parameters = ", ".join(f"{name}={_word(value)}" for name, value in model.parameters().items() if value is not None)
     return f"{model.name} ({parameters})" if parameters else model.name
+
+
+def _word(value: object) -> str:
+    return f"[{', '.join(map(repr, value))}]" if isinstance(value, (list, tuple)) else str(value)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from sfumato.classes.people import statistics_of
 from sfumato.classes.statistics import ClassStatistics, SensitiveCounts, number_values
 from sfumato.errors import PolicyError, raise_all
-from sfumato.kernels.predicates import RuleArrays
+from sfumato.kernels.predicates import NO_NUMBERS, RuleArrays
 from sfumato.models.apart import of_people_apart
 from sfumato.models.of_people import of_people
 from sfumato.models.protocol import PrivacyModel, Rule
@@ -19,6 +19,9 @@ from sfumato.models.rule_traits import TRAITS
 from sfumato.models.says import says
 from sfumato.models.value_tree import flat_tree
 from sfumato.table.encoding import EncodedAttribute, EncodedTable
+
+MOST_GUARDS = 62
+"""Rules on guarded values, each of which takes a bit of an int64."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -85,6 +88,7 @@ def rules_of(models: Sequence[PrivacyModel], table: EncodedTable) -> list[Rule]:
     found: list[Rule] = []
     for model in models:
         rules = model.rules(names)
+        problems.extend(says(model).misfits(table.sensitive))
         if not rules:
             problems.append(f"{model.name}: has no rules for a search to use; give it rules that imply it")
         found.extend(rules)
@@ -92,11 +96,12 @@ def rules_of(models: Sequence[PrivacyModel], table: EncodedTable) -> list[Rule]:
     several = table.apart is not None or (table.people is not None and bool(np.any(table.people.records > 1)))
     behind = table.apart or table.people
     wishing = behind is not None and behind.wishes is not None
+    wishing_l = table.people is not None and table.people.wished_l is not None
     traits = [TRAITS[rule.code] for rule in found]
     return [
         rule
         for rule, trait in zip(found, traits, strict=True)
-        if (several or not trait.people) and (wishing or not trait.wishes)
+        if (several or not trait.people) and (wishing or not trait.wishes) and (wishing_l or not trait.wished_l)
     ]
 
 
@@ -113,7 +118,7 @@ def rule_arrays(rules: Sequence[Rule], sensitive: Mapping[str, SensitiveCounts],
         Records of the whole table.
     """
     names = list(sensitive)
-    settled = [_settled(rule, sensitive) for rule in rules]
+    settled, guards = _marked([_settled(rule, sensitive) for rule in rules], sensitive)
     trees = [
         flat_tree(counts) if any(TRAITS[rule.code].tree and rule.attribute == name for rule in settled) else ([], [])
         for name, counts in sensitive.items()
@@ -133,6 +138,7 @@ def rule_arrays(rules: Sequence[Rule], sensitive: Mapping[str, SensitiveCounts],
         parents=np.array([parent for parents, _ in trees for parent in parents], dtype=np.int64),
         weights=np.array([weight for _, weights in trees for weight in weights], dtype=np.float64),
         scratch_size=_scratch_size(settled, [len(part) for part in totals], [len(parents) for parents, _ in trees]),
+        guards=guards,
     )
 
 
@@ -140,6 +146,23 @@ def _settled(rule: Rule, sensitive: Mapping[str, SensitiveCounts]) -> Rule:
     if rule.attribute is None or rule.settle is None:
         return rule
     return replace(rule, code=rule.settle(sensitive[rule.attribute]))
+
+
+def _marked(rules: Sequence[Rule], sensitive: Mapping[str, SensitiveCounts]) -> tuple[list[Rule], NDArray[np.int64]]:
+    """Give every rule on guarded values a bit, its `second`, and mark the values with it; int64 (v,), or empty."""
+    found: list[Rule] = []
+    marking = sum(rule.marks is not None for rule in rules)
+    if marking > MOST_GUARDS:
+        raise PolicyError(f"models: {marking} bounds on guarded values; at most {MOST_GUARDS} can be compiled")
+    guards = {name: np.zeros(len(counts.totals), dtype=np.int64) for name, counts in sensitive.items()}
+    for rule in rules:
+        if rule.attribute is not None and rule.marks is not None:
+            bit = sum(each.marks is not None for each in found)
+            guards[rule.attribute] |= rule.marks(sensitive[rule.attribute]).astype(np.int64) << bit
+            found.append(replace(rule, second=float(bit)))
+        else:
+            found.append(rule)
+    return found, np.concatenate([NO_NUMBERS, *(guards.values() if marking else ())])
 
 
 def _offsets(lengths: Sequence[int]) -> NDArray[np.int64]:

@@ -44,7 +44,7 @@ def of_people(
     columns
         What people have of each attribute that some rule looks at.
     people
-        How many records people have, and which k they wish for: further columns, where some rule asks.
+        How many records people have, and which k and l they wish for: further columns, where some rule asks.
     """
     counted = [_counted(*column) for column in columns]
     attributes = rules.attributes.copy()
@@ -52,6 +52,11 @@ def of_people(
         if asks.any() and numbers is not None:
             attributes[asks] = len(counted)
             counted.append(_of_numbers(numbers))
+    asks, second = _about("wished_l", rules), rules.second
+    if asks.any() and people.wished_l is not None:
+        # Their attribute is the sensitive one; that of the wishes stands beside it.
+        second = np.where(asks, len(counted), second)
+        counted.append(_of_numbers(people.wished_l))
     if not counted:
         return rules, np.zeros((len(people.records), 0), dtype=np.uint8)
     totals = [np.bincount(column.codes, minlength=len(column.starts) - 1) for column in counted]
@@ -60,6 +65,7 @@ def of_people(
     more = len(counted) - len(columns)
     arrays = rules._replace(
         attributes=attributes,
+        second=second,
         offsets=_offsets([len(column) for column in totals]),
         totals=np.concatenate(totals),
         tree_offsets=np.pad(rules.tree_offsets, (0, more), mode="edge"),
@@ -69,6 +75,7 @@ def of_people(
         value_offsets=firsts,
         value_totals=value_totals,
         numbers=np.concatenate([column.numbers for column in counted]),
+        guards=np.pad(rules.guards, (0, len(value_totals) - len(rules.guards))) if len(rules.guards) else rules.guards,
         safe_size=_safe_size(rules, people),
     )
     largest = max(len(column) for column in totals)

@@ -31,6 +31,8 @@ class Rule:
         Parameters of the predicate.
     settle : callable, optional
         Returns the code for the attribute once its values are known, if the kind of the attribute decides.
+    marks : callable, optional
+        Tells which values of the attribute are guarded once they are known, bool (v,), if the predicate asks.
     """
 
     code: int
@@ -38,6 +40,7 @@ class Rule:
     first: float
     second: float = 0.0
     settle: Callable[[SensitiveCounts], int] | None = field(default=None, compare=False)
+    marks: Callable[[SensitiveCounts], NDArray[np.bool_]] | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True)

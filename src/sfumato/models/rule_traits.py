@@ -15,6 +15,7 @@ from sfumato.kernels.predicates import (
     DELTA,
     DISTINCT,
     ENTROPY,
+    GUARDED,
     K_ANONYMITY,
     LARGEST_SHARE,
     PROBABILISTIC,
@@ -23,6 +24,7 @@ from sfumato.kernels.predicates import (
     T_EQUAL,
     T_HIERARCHICAL,
     T_ORDERED,
+    WISHED_DISTINCT,
     WISHED_K,
     RuleArrays,
 )
@@ -54,6 +56,8 @@ class Traits:
         It is about the k that people wish for; where nobody does, it always holds.
     apart : bool
         Two classes that satisfy it still do when they are merged and have people in common.
+    wished_l : bool
+        The same for the l.
     """
 
     lasting: bool = False
@@ -65,6 +69,7 @@ class Traits:
     people: bool = False
     wishes: bool = False
     apart: bool = False
+    wished_l: bool = False
 
 
 TRAITS: Mapping[int, Traits] = {
@@ -83,6 +88,8 @@ TRAITS: Mapping[int, Traits] = {
     DELTA: Traits(relative=True),
     LARGEST_SHARE: Traits(people=True, apart=True),
     WISHED_K: Traits(wishes=True, apart=True),
+    GUARDED: Traits(),
+    WISHED_DISTINCT: Traits(wished_l=True),
 }
 
 

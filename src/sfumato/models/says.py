@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, ClassVar, Literal
 
 from sfumato.models.protocol import PrivacyModel
 from sfumato.numbers import figure
+from sfumato.table.encoding import EncodedAttribute
 
 Subject = Literal["classes", "sizes", "values", "buckets", "slices", "joins", "marginals"]
 """What a model may be about.
@@ -38,6 +39,10 @@ class Says:
     def parameters(self) -> Mapping[str, Any]:
         """Return the parameters as plain values, for policies and reports."""
         raise NotImplementedError
+
+    def misfits(self, attributes: Sequence[EncodedAttribute]) -> Iterable[str]:
+        """Say what else is wrong with it for sensitive attributes of which the values are known."""
+        return ()
 
     @property
     def survives_suppression(self) -> bool:

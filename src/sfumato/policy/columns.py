@@ -30,6 +30,7 @@ def columns_of(schema: Schema) -> Columns:
         "others": schema.others,
         "person": schema.person,
         "wished-k": schema.wished_k,
+        "wished-l": schema.wished_l,
     }
     with describing("columns"):
         return Columns.model_validate_json(as_json(columns))
@@ -51,7 +52,8 @@ def column_contradictions(said: Columns, schema: Schema) -> Iterator[str]:
             for name in named
             if name in found and not _alike(named[name], found[name])
         )
-    for role, here, there in (("person", said.person, read.person), ("wished_k", said.wished_k, read.wished_k)):
+    for role in ("person", "wished_k", "wished_l"):
+        here, there = getattr(said, role), getattr(read, role)
         if here != there:
             yield _other_names(role, *([name] if name else [] for name in (here, there)))
     known, kept = set(said.insensitive), set(read.insensitive)

@@ -90,6 +90,7 @@ class Columns(PolicyPart):
     others: Others = "error"
     person: str | None = None
     wished_k: str | None = None
+    wished_l: str | None = None
 
     def to_mapping(self) -> dict[str, Any]:
         """Return plain values, in the short form if columns have no settings."""
@@ -101,15 +102,24 @@ class Columns(PolicyPart):
             "others": self.others,
             "person": self.person,
             "wished-k": self.wished_k,
+            "wished-l": self.wished_l,
         }
 
 
 class Wish(PolicyPart):
-    """A k that everybody with some value of a column is given, as if they wished for it."""
+    """A k, an l or both that everybody with some value of a column is given, as if they wished for it."""
 
-    k: Annotated[int, Field(ge=1, lt=2**31)]
+    k: Annotated[int, Field(ge=1, lt=2**31)] | None = None
+    l: Annotated[int, Field(ge=1, lt=2**31)] | None = None  # noqa: E741 - the letter of the literature
     column: str
     value: str
+
+    @model_validator(mode="after")
+    def _wishes_something(self) -> Self:
+        with problems_reported(self.keys()):
+            if self.k is None and self.l is None:
+                raise PolicyError("k: is missing, or l; say what is wished")
+        return self
 
 
 class Output(PolicyPart):

@@ -80,7 +80,7 @@ class Policy(PolicyPart):
         None: all cores. It never changes the result.
     output : Output
     wishes : tuple of Wish
-        A larger k for everybody with some value of a column, beside what the column of wishes says.
+        A larger k, or l, for everybody with some value of a column, beside what the columns of wishes say.
     """
 
     purpose: str | None = None
@@ -233,6 +233,7 @@ class Policy(PolicyPart):
             others=self.columns.others,
             person=self.columns.person,
             wished_k=self.columns.wished_k,
+            wished_l=self.columns.wished_l,
         )
 
     def without_sensitive(self) -> Policy:
@@ -301,7 +302,7 @@ def _model_contradictions(mapping: Mapping[str, Any]) -> Iterator[Mistake]:
 def _named_twice(mapping: Mapping[str, Any]) -> Iterator[Mistake]:
     columns = mapping.get("columns")
     roles: dict[str, list[str]] = {}
-    for role in ("person", "wished-k", "identifying", "quasi-identifying", "sensitive", "insensitive"):
+    for role in ("person", "wished-k", "wished-l", "identifying", "quasi-identifying", "sensitive", "insensitive"):
         names = columns.get(role) if isinstance(columns, Mapping) else None
         for name in names if isinstance(names, (list, tuple, Mapping)) else (names,):
             if isinstance(name, str):

@@ -25,6 +25,8 @@ class PublishedTable:
         Columns with these roles; every other column is insensitive.
     promised : str or None
         The column that says how many each class promises at least, where people wished for a k of their own.
+    promised_l : str or None
+        The same for the l.
     pseudonyms : Pseudonyms or None
         The column that says which rows of a class are of one person, where that is published.
     """
@@ -43,6 +45,7 @@ class PublishedTable:
     quasi_identifying: tuple[str, ...]
     sensitive: tuple[str, ...]
     promised: str | None = None
+    promised_l: str | None = None
     pseudonyms: Pseudonyms | None = None
 
     def __post_init__(self) -> None:
@@ -57,7 +60,7 @@ class PublishedTable:
     def added(self) -> tuple[str, ...]:
         """Return the columns that are none of the original's."""
         numbered = None if self.pseudonyms is None else self.pseudonyms.column
-        return tuple(name for name in (self.promised, numbered) if name is not None)
+        return tuple(name for name in (*self.promises.values(), numbered) if name is not None)
 
     @property
     def tables(self) -> dict[str, pl.DataFrame]:
@@ -67,12 +70,15 @@ class PublishedTable:
     @property
     def structure(self) -> dict[str, Any]:
         """Return the roles of the columns."""
-        return {
-            "quasi_identifying": list(self.quasi_identifying),
-            "sensitive": list(self.sensitive),
-            **({} if self.promised is None else {"promised": self.promised}),
-            **({} if self.pseudonyms is None else {"pseudonyms": self.pseudonyms.to_dict()}),
-        }
+        roles = {"quasi_identifying": list(self.quasi_identifying), "sensitive": list(self.sensitive)}
+        numbered = {} if self.pseudonyms is None else {"pseudonyms": self.pseudonyms.to_dict()}
+        return {**roles, **self.promises, **numbered}
+
+    @property
+    def promises(self) -> dict[str, str]:
+        """The columns that say what classes promise to those who wish for a k or an l of their own."""
+        named = {"promised": self.promised, "promised_l": self.promised_l}
+        return {key: name for key, name in named.items() if name is not None}
 
     @classmethod
     def assemble(cls, tables: Mapping[str, pl.DataFrame], structure: Mapping[str, Any]) -> Self:
@@ -81,7 +87,7 @@ class PublishedTable:
             names = structure_names(structure, "quasi_identifying"), structure_names(structure, "sensitive")
         except ValueError as error:
             raise InputError(f"generalized table: {error}") from None
-        promised = structure.get("promised")
-        if not (promised is None or isinstance(promised, str)):
+        promised, promised_l = (structure.get(key) for key in ("promised", "promised_l"))
+        if not all(name is None or isinstance(name, str) for name in (promised, promised_l)):
             raise InputError("generalized table: promised must name a column")
-        return cls(tables["data"], *names, promised, Pseudonyms.read(structure.get("pseudonyms")))
+        return cls(tables["data"], *names, promised, promised_l, Pseudonyms.read(structure.get("pseudonyms")))

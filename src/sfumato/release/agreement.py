@@ -62,8 +62,9 @@ def table_differences(content: Mapping[str, Any], description: Description, role
     yield from _of_kinds(content["columns"].get("sensitive", {}), description)
     yield from _of_limits(content, description.suppression_limit)
     # The other way round a rule may have given the wishes, which stays out of the published policy.
-    if "wished-k" in content["columns"] and "promised" not in description.structure:
-        yield Difference("wishes", "that people have a k of their own", "nothing of what classes promise for that")
+    for role, own, told in (("wished-k", "a k", "promised"), ("wished-l", "an l", "promised_l")):
+        if role in content["columns"] and told not in description.structure:
+            yield Difference("wishes", f"that people have {own} of their own", "nothing of what classes promise for it")
 
 
 def rating_differences(content: Mapping[str, Any], description: RatingDescription) -> Iterator[Difference]:
@@ -211,6 +212,8 @@ def _model_in_words(model: Mapping[str, Any]) -> str:
 
 
 def _is_short(value: object) -> bool:
+    if isinstance(value, list):
+        return len(value) < 10 and all(map(_is_short, value))
     return isinstance(value, (int, float)) or (isinstance(value, str) and value.isprintable() and len(value) < 100)
 
 

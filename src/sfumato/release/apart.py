@@ -37,6 +37,8 @@ def apart_problems(task: Task) -> Iterator[str]:
         return
     if task.policy.refine:
         yield "rows='apart': refine counts records, not people; leave it out, or leave rows together"
+    if task.wished_l is not None:
+        yield "rows='apart': an l of one's own is not kept by it; leave wishes for l out, or leave rows together"
     merging = anonymizer.name != "mondrian"
     for model in task.models:
         traits = [TRAITS[rule.code] for rule in model.rules(tuple(task.table.schema.sensitive))]

@@ -2,20 +2,34 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import replace
+from types import MappingProxyType
+
 from sfumato.published import Published, sensitive_names
 from sfumato.release.description import Description, SensitiveDescription, describe_model, published_hierarchy
 from sfumato.release.task import Task
 from sfumato.table.encoding import EncodedAttribute, EncodedTable
 from sfumato.table.kinds import text_of
+from sfumato.table.schema import Kind
 
 
-def describe(published: Published, task: Task, encoded: EncodedTable) -> Description:
-    """Return the description of tables that are ready; of hierarchies it has what is published anyway."""
+def describe(
+    published: Published, task: Task, encoded: EncodedTable, kinds: Mapping[str, Kind] = MappingProxyType({})
+) -> Description:
+    """Return the description of tables that are ready; of hierarchies it has what is published anyway.
+
+    `kinds` are those of sensitive columns that are not of the kind that they have in the encoded table.
+    """
     shown = set(sensitive_names(published))
     return Description(
         published.kind,
         published.structure,
-        {each.name: _sensitive(each, published) for each in encoded.sensitive if each.name in shown},
+        {
+            each.name: replace(_sensitive(each, published), kind=kinds.get(each.name, each.kind))
+            for each in encoded.sensitive
+            if each.name in shown
+        },
         tuple(describe_model(model) for model in task.models),
         task.policy.suppression_limit,
         people=None if task.table.people is None else task.people.pseudonyms,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 
 import numpy as np
@@ -12,7 +12,9 @@ from sfumato.anonymizers.protocol import Anonymizer, Problem
 from sfumato.classes.partition import Partition
 from sfumato.errors import UnsatisfiableError
 from sfumato.models.compiled import rules_of
+from sfumato.models.distinct_l_diversity import DistinctLDiversity
 from sfumato.models.k_anonymity import KAnonymity
+from sfumato.models.protocol import PrivacyModel
 from sfumato.policy.people import People
 from sfumato.release.apart import apart_problems, solution_apart
 from sfumato.release.people_behind import PeopleBehind, carried
@@ -20,17 +22,18 @@ from sfumato.release.task import Task
 from sfumato.table.encoding import EncodedTable
 from sfumato.table.folding import FoldedTable, fold
 
-PROMISED = "promised_k"
-"""The published column that says how many each class promises at least, where people wish for a k of their own."""
+PROMISED, PROMISED_L = "promised_k", "promised_l"
+"""The published columns of what each class promises at least, where people wish for a k, or an l, of their own."""
 Solve = Callable[[Problem], Partition]
 
 
 def folding_problems(task: Task) -> list[str]:
     """Name what cannot be done for people with several records, or with a k of their own."""
-    anonymizer, what = task.anonymizer, "wished k" if task.table.people is None else "person"
+    anonymizer, wishing = task.anonymizer, _wishing(task)
+    what = next(iter(wishing), "person") if task.table.people is None else "person"
     if task.table.people is None and task.people != People():
         return ["people: is about people with several records; name the column that says who they are (person)"]
-    if task.table.people is None and task.wishes is None:
+    if task.table.people is None and not wishing:
         return []
     if not isinstance(anonymizer, Anonymizer):
         return [f"{what}: {anonymizer.name} counts records, not people; choose another anonymizer, such as mondrian"]
@@ -45,17 +48,37 @@ def folding_problems(task: Task) -> list[str]:
         )
     if getattr(anonymizer, "blind", False):
         problems.append(f"{what}: blind cuts count records, not people; leave blind out")
-    if task.wishes is not None and not any(isinstance(model, KAnonymity) for model in task.models):
-        problems.append("wished k: belongs to k-anonymity; add that model, if only with k = 1")
-    if task.wishes is not None and PROMISED in task.table.frame.columns:
-        problems.append(f"wished k: the release has a column {PROMISED!r} of its own; rename that of the table")
-    return problems
+    return [*problems, *(problem for wish, own in wishing.items() for problem in _wish_problems(task, wish, *own))]
 
 
-def uniform_problem(problem: Problem, most: int) -> Problem:
-    """Return the problem in which everybody wishes for as many as those who wish for most."""
-    models = [KAnonymity(most, model.shares) if isinstance(model, KAnonymity) else model for model in problem.models]
-    return replace(problem, models=models)
+def _wishing(task: Task) -> dict[str, tuple[str, type[PrivacyModel]]]:
+    """Return what is wished for: the column that says what classes promise, and the model that keeps it."""
+    found: dict[str, tuple[str, type[PrivacyModel]]] = {}
+    if task.wishes is not None:
+        found["wished k"] = PROMISED, KAnonymity
+    if task.wished_l is not None:
+        found["wished l"] = PROMISED_L, DistinctLDiversity
+    return found
+
+
+def _wish_problems(task: Task, wish: str, column: str, kept_by: type[PrivacyModel]) -> Iterator[str]:
+    if not any(isinstance(model, kept_by) for model in task.models):
+        yield f"{wish}: belongs to {kept_by.name}; add that model, if only with {wish[-1]} = 1"
+    if column in task.table.frame.columns:
+        yield f"{wish}: the release has a column {column!r} of its own; rename that of the table"
+
+
+def uniform_problem(problem: Problem, most: Mapping[str, int]) -> Problem:
+    """Return the problem in which everybody wishes for as much as those who wish for most."""
+    return replace(problem, models=[_for_everybody(model, most) for model in problem.models])
+
+
+def _for_everybody(model: PrivacyModel, most: Mapping[str, int]) -> PrivacyModel:
+    if isinstance(model, KAnonymity) and "k" in most:
+        return replace(model, k=max(model.k, most["k"]))
+    if isinstance(model, DistinctLDiversity) and "l" in most:
+        return replace(model, l=max(model.l, most["l"]))
+    return model
 
 
 def solution_for_people(problem: Problem, people: PeopleBehind, task: Task, solve: Solve) -> Partition:
@@ -77,7 +100,8 @@ def solution_for_people(problem: Problem, people: PeopleBehind, task: Task, solv
     UnsatisfiableError
         When there is no solution, or none whose suppressed people have few enough records.
     """
-    folded = fold(_looked_at(problem), people.numbers, carried(problem.table, task.table), people.wishes)
+    carry = carried(problem.table, task.table)
+    folded = fold(_looked_at(problem), people.numbers, carry, people.wishes, people.wished_l)
     if task.people.rows == "apart":
         return solution_apart(problem, people, folded.person_of, task, solve)
     allowed = math.floor(task.policy.suppression_limit * folded.table.height + 1e-9)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, Literal
 
 import polars as pl
@@ -21,12 +21,17 @@ _TEXTS = (pl.String, pl.Categorical, pl.Enum)
 
 
 def formula_cells(published: Published) -> dict[str, int]:
+    """Count the cells of all tables that begin like a formula; see :func:`cells_like_formulas`."""
+    return cells_like_formulas(published.tables.values())
+
+
+def cells_like_formulas(frames: Iterable[pl.DataFrame]) -> dict[str, int]:
     """Count the cells of text columns that begin like a formula and are no number; columns without any are left out.
 
     A column whose name does counts one more.
     """
     found: dict[str, int] = {}
-    for frame in published.tables.values():
+    for frame in frames:
         for column in frame:
             cells = int(_begins(column).sum()) if isinstance(column.dtype, _TEXTS) else 0
             if count := cells + int(_begins(pl.Series([column.name])).sum()):
@@ -51,23 +56,29 @@ def without_formulas(published: Published, formulas: Formulas) -> Published:
         When formulas are refused and there are some; when a column's name is like one, which cannot be escaped; or when
         an escaped value is one that the column has already.
     """
-    cells = {} if formulas == "keep" else formula_cells(published)
+    tables = frames_without_formulas(published.tables, formulas)
+    return published if tables is published.tables else type(published).assemble(tables, published.structure)
+
+
+def frames_without_formulas(tables: Mapping[str, pl.DataFrame], formulas: Formulas) -> Mapping[str, pl.DataFrame]:
+    """Return tables as :func:`without_formulas` does; the same mapping where nothing is like a formula, or is kept."""
+    cells = {} if formulas == "keep" else cells_like_formulas(tables.values())
     if not cells:
-        return published
+        return tables
     if formulas == "refuse":
         raise PolicyError(*(f"{line}; correct them, or escape them" for line in formula_lines(cells)))
-    tables = {name: pl.DataFrame([_escaped(column) for column in frame]) for name, frame in published.tables.items()}
+    escaped = {name: pl.DataFrame([_escaped(column) for column in frame]) for name, frame in tables.items()}
     raise_all(
         PolicyError,
         [
             f"column {named([column.name])}: its name begins like a formula, or an escaped value is there already; "
             "rename it, or correct its values"
-            for name, frame in published.tables.items()
-            for column, new in zip(frame, tables[name], strict=True)
+            for name, frame in tables.items()
+            for column, new in zip(frame, escaped[name], strict=True)
             if _begins(pl.Series([column.name])).any() or column.n_unique() != new.n_unique()
         ],
     )
-    return type(published).assemble(tables, published.structure)
+    return escaped
 
 
 def escaped_rows(rows: list[list[Any]]) -> list[list[Any]]:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import polars as pl
@@ -27,8 +29,9 @@ from sfumato.recoding.notation import STAR
 from sfumato.release.apart import all_records_note
 from sfumato.release.audit import Audit
 from sfumato.release.describing import describe
-from sfumato.release.folding import PROMISED, solution_for_people, uniform_problem
+from sfumato.release.folding import PROMISED, PROMISED_L, solution_for_people, uniform_problem
 from sfumato.release.loss_report import Report
+from sfumato.release.own_types import counted_as_read, own_types
 from sfumato.release.people_behind import PeopleBehind
 from sfumato.release.problem import problem_of
 from sfumato.release.pseudonyms import fingerprint_lines, with_pseudonyms, within_fingerprint_limit
@@ -58,30 +61,50 @@ def generalized_release(task: Task, anonymizer: Anonymizer) -> Release:
         lambda: _order(partition, task.recoding, problem),
         beside,
     )
-    published = task.engine.write(generalized, task.table, order, threads=problem.threads)
-    if behind is not None and behind.wishes is not None:
-        published = _with_promises(published, _as_read(generalized), behind.wishes, order)
-    if people is not None and task.people.pseudonyms == "published":
-        published = with_pseudonyms(published, _as_read(generalized), problem, order, task)
+    types = own_types(task.engine.write(generalized, task.table, order, threads=problem.threads), task.table)
+    published = _with_added(types.published, _as_read(generalized), order, problem, task)
     # What a recipient can recount is recounted as by one.
-    attested = None if published.pseudonyms is not None else people
+    attested = None if people is None or published.pseudonyms is not None else people[order]
     task.step("verifying", 4)
     verification, losses = both(
-        lambda: verified(published, task.table, task.models, None if attested is None else attested[order]),
+        lambda: counted_as_read(
+            types, task.table, partial(verified, published, task.table, task.models, attested, types.kinds)
+        ),
         lambda: measure_losses(generalized, k=smallest_allowed(task.models)),
         beside,
     )
     task.step("measuring", 5)
     report = replace(_report(generalized, losses, verification, task), fingerprints=fingerprint_lines(published, task))
-    notes = (*partition.notes, *repeated_notes(task.table, partition, smallest_allowed(task.models)))
-    if behind is not None and task.people.rows == "apart":
-        notes += (all_records_note(partition.class_of, behind.numbers, smallest_allowed(task.models)),)
-    if behind is not None:
-        notes += _wish_notes(behind, problem, task, anonymizer)
-    report = replace(report, notes=notes, lower_bound=_least_loss(task, problem) if task.bound else None)
+    bound = _least_loss(task, problem) if task.bound else None
+    report = replace(report, notes=tuple(_notes(partition, behind, problem, task, anonymizer)), lower_bound=bound)
     task.step("done", STEPS)
-    audit = None if attested is None else Audit.of(_as_read(generalized)[order], attested[order], problem.seed)
-    return Release(published, report, describe(published, task, encoded), task.policy.published(), audit)
+    audit = None if attested is None else Audit.of(_as_read(generalized)[order], attested, problem.seed)
+    return Release(published, report, describe(published, task, encoded, types.kinds), task.policy.published(), audit)
+
+
+def _with_added(
+    published: PublishedTable, class_of: NDArray[np.int32], order: NDArray[np.integer], problem: Problem, task: Task
+) -> PublishedTable:
+    """Add the columns that the original does not have: what classes promise, and who is who inside of them."""
+    behind = PeopleBehind.of(task)
+    if behind is not None:
+        published = _with_promises(published, class_of, behind, order)
+    if task.table.people is not None and task.people.pseudonyms == "published":
+        published = with_pseudonyms(published, class_of, problem, order, task)
+    return published
+
+
+def _notes(
+    partition: Partition, behind: PeopleBehind | None, problem: Problem, task: Task, anonymizer: Anonymizer
+) -> Iterator[str]:
+    least = smallest_allowed(task.models)
+    yield from partition.notes
+    yield from repeated_notes(task.table, partition, least)
+    if behind is None:
+        return
+    if task.people.rows == "apart":
+        yield all_records_note(partition.class_of, behind.numbers, least)
+    yield from _wish_notes(behind, problem, task, anonymizer)
 
 
 def _least_loss(task: Task, problem: Problem) -> float | None:
@@ -98,15 +121,23 @@ def _solved_for(behind: PeopleBehind | None, problem: Problem, task: Task, anony
 
 def _wish_notes(behind: PeopleBehind, problem: Problem, task: Task, anonymizer: Anonymizer) -> tuple[str, ...]:
     """Say what it would cost to give everybody what those get who wish for most."""
-    if behind.wishes is None or problem.table.height > MOST_SOLVED_TWICE:
+    most = behind.most
+    if not most or problem.table.height > MOST_SOLVED_TWICE:
         return ()
-    most = int(behind.wishes.max())
+    classes = {"k": "Classes of {:,}", "l": "An l of {:,}"}
+    what = " and ".join(classes[letter].format(number) for letter, number in most.items()).replace("and An", "and an")
+    told = f"{what} for everybody, as those want who wish for most,"
     try:
-        uniform = _solved_for(replace(behind, wishes=None), uniform_problem(problem, most), task, anonymizer)
+        alike = PeopleBehind(behind.numbers)
+        uniform = _solved_for(alike, uniform_problem(problem, most), task, anonymizer)
     except UnsatisfiableError:
-        return (f"Classes of {most:,} for everybody, as those want who wish for most, are not possible.",)
+        return (f"{told} {_verb(most, 'are', 'is')} not possible.",)
     lost = normalized_certainty_penalty(recode_as_published(problem.table, uniform, task.recoding))
-    return (f"Classes of {most:,} for everybody, as those want who wish for most, lose {percent(lost, 3)} (NCP).",)
+    return (f"{told} {_verb(most, 'lose', 'loses')} {percent(lost, 3)} (NCP).",)
+
+
+def _verb(most: Mapping[str, int], several: str, one: str) -> str:
+    return several if "k" in most else one
 
 
 def _solution(problem: Problem, task: Task, anonymizer: Anonymizer) -> Partition:
@@ -156,12 +187,18 @@ def _order(partition: Partition, recoding: Recoding, problem: Problem) -> NDArra
 
 
 def _with_promises(
-    published: PublishedTable, class_of: NDArray[np.int32], wishes: NDArray[np.int64], order: NDArray[np.integer]
+    published: PublishedTable, class_of: NDArray[np.int32], behind: PeopleBehind, order: NDArray[np.integer]
 ) -> PublishedTable:
-    """Add the column of what each class promises: the largest step that somebody in it wishes for."""
-    shown = class_of[order]
-    promised = largest_of(shown, int(shown.max()) + 1, wishes[order])[shown]
-    return replace(published, data=published.data.with_columns(pl.Series(PROMISED, promised)), promised=PROMISED)
+    """Add columns of what each class promises: the largest step that somebody in it wishes for."""
+    shown, data = class_of[order], published.data
+    for name, wishes in ((PROMISED, behind.wishes), (PROMISED_L, behind.wished_l)):
+        if wishes is not None:
+            largest = largest_of(shown, int(shown.max()) + 1, wishes[order])[shown]
+            data = data.with_columns(pl.Series(name, largest))
+    promised, promised_l = (
+        None if each is None else name for name, each in ((PROMISED, behind.wishes), (PROMISED_L, behind.wished_l))
+    )
+    return replace(published, data=data, promised=promised, promised_l=promised_l)
 
 
 def _as_read(generalized: GeneralizedTable) -> NDArray[np.int32]:

@@ -9,6 +9,7 @@ from typing import Any
 
 from sfumato.numbers import figure
 from sfumato.published.checks.generalized import Verification
+from sfumato.release.description import RATINGS
 from sfumato.release.report_lines import occasion_lines, promise_lines, record_line, section
 
 DIGITS = 6
@@ -24,8 +25,10 @@ class KindReport:
         Name and options.
     kind : str
         As ``release.json`` says it.
-    original, published : int
-        Records before and after.
+    original : int or None
+        Records before; None where it is not told.
+    published : int
+        Records after.
     suppression_limit : float
         Allowed fraction of the original records.
     verification : Verification
@@ -44,7 +47,7 @@ class KindReport:
 
     anonymizer: str
     kind: str
-    original: int
+    original: int | None
     published: int
     suppression_limit: float
     verification: Verification
@@ -58,7 +61,7 @@ class KindReport:
     @property
     def suppressed(self) -> int:
         """Records that were left out."""
-        return 0 if self.sampled else max(self.original - self.published, 0)
+        return 0 if self.sampled or self.original is None else max(self.original - self.published, 0)
 
     def for_release(self) -> KindReport:
         """Return the edition that goes into a release: without figures and notes.
@@ -66,8 +69,10 @@ class KindReport:
         Either may have been counted on the original, and an attacker who knows all records but one could try every
         value for that one and see which gives the same figures. What can be worked out from the published tables a
         reader works out.
+        How many records of ratings were left out hangs on what each of them rated; that they were so many is not told.
         """
-        return dataclasses.replace(self, figures={}, notes=())
+        original = None if self.kind == RATINGS else self.original
+        return dataclasses.replace(self, original=original, figures={}, notes=())
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values, for ``report.json``."""
@@ -76,17 +81,21 @@ class KindReport:
             **{name: text for name, text in occasion.items() if text is not None},
             "kind": self.kind,
             "anonymizer": self.anonymizer,
-            "records": {
-                "original": self.original,
-                "published": self.published,
-                "suppressed": self.suppressed,
-                "suppression_limit": self.suppression_limit,
-            },
+            "records": self._records(),
             **({"figures": {name: _plain(value) for name, value in self.figures.items()}} if self.figures else {}),
             "verification": self.verification.to_dict(),
             "limits": list(self.limits),
             "notes": list(self.notes),
         }
+
+    def _records(self) -> dict[str, float]:
+        told = {
+            "original": self.original,
+            "published": self.published,
+            "suppressed": None if self.original is None else self.suppressed,
+            "suppression_limit": self.suppression_limit,
+        }
+        return {name: count for name, count in told.items() if count is not None}
 
     def __str__(self) -> str:
         """Return the report as a short page of text."""

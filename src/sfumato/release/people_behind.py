@@ -25,21 +25,34 @@ class PeopleBehind:
         int32 (n,): the person of each record.
     wishes : numpy.ndarray or None
         int64 (n,): the k that each record's person wishes for, in whichever record it stands.
+    wished_l : numpy.ndarray or None
+        The same for the l.
     """
 
     numbers: NDArray[np.int32]
-    wishes: NDArray[np.int64] | None
+    wishes: NDArray[np.int64] | None = None
+    wished_l: NDArray[np.int64] | None = None
 
     @classmethod
     def of(cls, task: Task) -> PeopleBehind | None:
         """Return the people of a task; None where each has one record and nothing is asked of them."""
         numbers = task.table.people
         alone = numbers is None or int(np.bincount(numbers).max()) == 1
-        if alone and task.wishes is None and task.people.all_records_k is None:
+        if alone and task.wishes is None and task.wished_l is None and task.people.all_records_k is None:
             return None
-        numbers = np.arange(task.table.height, dtype=np.int32) if numbers is None else numbers
-        wishes = task.wishes
-        return cls(numbers, None if wishes is None else largest_of(numbers, int(numbers.max()) + 1, wishes)[numbers])
+        everybody = np.arange(task.table.height, dtype=np.int32) if numbers is None else numbers
+        return cls(everybody, _largest(task.wishes, everybody), _largest(task.wished_l, everybody))
+
+    @property
+    def most(self) -> dict[str, int]:
+        """The largest k and the largest l that somebody wishes for, where there are such wishes."""
+        wished = {"k": self.wishes, "l": self.wished_l}
+        return {letter: int(wishes.max()) for letter, wishes in wished.items() if wishes is not None}
+
+
+def _largest(wishes: NDArray[np.int64] | None, people: NDArray[np.int32]) -> NDArray[np.int64] | None:
+    """Give every record what its person wishes for in any of them."""
+    return None if wishes is None else largest_of(people, int(people.max()) + 1, wishes)[people]
 
 
 def carried(encoded: EncodedTable, table: Table) -> NDArray[np.uint64]:

@@ -20,8 +20,10 @@ def occasion_lines(purpose: str | None, recipient: str | None) -> list[str]:
     ]
 
 
-def record_line(original: int, published: int, suppressed: int, limit: float) -> str:
-    """Count the records."""
+def record_line(original: int | None, published: int, suppressed: int, limit: float) -> str:
+    """Count the records; where it is not told how many there were, those that are published."""
+    if original is None:
+        return f"Records      {published:,} published, at most {percent(limit)} suppressed"
     share = percent(suppressed / original, 3)
     return (
         f"Records      {original:,} original, {published:,} published, "

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -13,6 +14,7 @@ from sfumato.anonymizers.protocol import Anonymizer, Problem, Progress, Publishe
 from sfumato.engines import Engine, LocalEngine
 from sfumato.errors import PolicyError, raise_all
 from sfumato.models.protocol import PrivacyModel
+from sfumato.policy.parts import Wish
 from sfumato.policy.people import People
 from sfumato.policy.policy import Policy
 from sfumato.progress import thread_count
@@ -21,7 +23,8 @@ from sfumato.recoding import Recoding
 from sfumato.release.arguments import setting_problems, table_problems
 from sfumato.table.encoding import EncodedTable
 from sfumato.table.kinds import text_of
-from sfumato.table.person_column import steps_of
+from sfumato.table.person_column import STEPS as K_STEPS
+from sfumato.table.person_column import STEPS_OF_L, steps_of
 from sfumato.table.table import Table
 
 STEPS = 6
@@ -99,14 +102,23 @@ class Task:
 
     @cached_property
     def wishes(self) -> NDArray[np.int64] | None:
-        """What classes have to promise for the sake of each record, int64 (n,), in steps; None: nobody wishes.
+        """The k that classes have to promise for the sake of each record, int64 (n,), in steps; None: nobody wishes.
 
         Raises
         ------
         PolicyError
             When a wish of the policy names a column that the table does not have.
         """
-        said, own = self.policy.wishes, self.table.wishes
+        return self._wished(self.table.wishes, {wish: wish.k for wish in self.policy.wishes if wish.k}, K_STEPS)
+
+    @cached_property
+    def wished_l(self) -> NDArray[np.int64] | None:
+        """The same for the l."""
+        return self._wished(self.table.wished_l, {wish: wish.l for wish in self.policy.wishes if wish.l}, STEPS_OF_L)
+
+    def _wished(
+        self, own: NDArray[np.int64] | None, said: Mapping[Wish, int], steps: Sequence[int]
+    ) -> NDArray[np.int64] | None:
         if not said and own is None:
             return None
         names = set(self.table.frame.columns)
@@ -115,10 +127,10 @@ class Task:
             [f"wishes: there is no column {w.column!r} in the table" for w in said if w.column not in names],
         )
         wishes = np.ones(self.table.height, dtype=np.int64) if own is None else own
-        for wish in said:
+        for wish, least in said.items():
             meant = (text_of(self.table.frame[wish.column]) == wish.value).fill_null(False).to_numpy()
-            wishes = np.where(meant, np.maximum(wishes, wish.k), wishes)
-        return steps_of(wishes)
+            wishes = np.where(meant, np.maximum(wishes, least), wishes)
+        return steps_of(wishes, steps)
 
     def problem(self, encoded: EncodedTable) -> Problem:
         """Return the problem that the algorithm is handed."""

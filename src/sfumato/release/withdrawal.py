@@ -211,8 +211,11 @@ class _Withdrawal:
             return np.zeros(len(class_of), dtype=np.bool_)
         table = self.problem.table
         statistics = counted_people(class_of, count, self.people.numbers, table.sensitive_codes, table.sensitive)
-        if self.people.wishes is not None:
-            statistics = replace(statistics, wished=largest_of(class_of, count, self.people.wishes))
+        wished, wished_l = (
+            None if wishes is None else largest_of(class_of, count, wishes)
+            for wishes in (self.people.wishes, self.people.wished_l)
+        )
+        statistics = replace(statistics, wished=wished, wished_l=wished_l)
         holds, otherwise = self._holding(statistics), self._holding(_with_equal_shares(statistics))
         if shown and not stars:
             holds[0] = True

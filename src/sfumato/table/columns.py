@@ -58,7 +58,7 @@ def with_missing(column: pl.Series, reading: ValueReading) -> pl.Series:
     """Return a column that was kept as it is without the texts, and the NaN, that stand for a missing value."""
     if column.dtype.is_float():
         return column.fill_nan(None)
-    if not _is_text(column):
+    if not is_text(column):
         return column
     texts = column.cast(pl.String)
     return texts.set(texts.is_in(list(reading.missing)).fill_null(True), None)
@@ -92,7 +92,7 @@ def _canonical(values: pl.Series) -> pl.Series:
 
 def _typed(column: pl.Series, kind: Kind | None, reading: ValueReading) -> tuple[pl.Series, Kind]:
     _refuse_nested(column)
-    if _is_text(column):
+    if is_text(column):
         column = column.cast(pl.String) if isinstance(column.dtype, pl.Enum) else column
         wanted = kind or (None if reading.is_text else Kind.CATEGORICAL)
         return _parsed(column, wanted, reading)
@@ -123,7 +123,8 @@ def _parsed(column: pl.Series, kind: Kind | None, reading: ValueReading) -> tupl
     return parsed.values, parsed.kind
 
 
-def _is_text(column: pl.Series) -> bool:
+def is_text(column: pl.Series) -> bool:
+    """Tell whether a column holds text, or categories."""
     return column.dtype == pl.String or isinstance(column.dtype, (pl.Categorical, pl.Enum))
 
 

@@ -116,16 +116,19 @@ class PeopleOfTable:
         For each sensitive attribute: the codes that each of its set numbers stands for.
     wishes : numpy.ndarray or None
         int64 (n,): the k that each person wishes for, 1 for who wishes nothing. None: nobody wishes.
+    wished_l : numpy.ndarray or None
+        The same for the l.
     """
 
     records: NDArray[np.int64]
     sets: tuple[ValueSets, ...]
     wishes: NDArray[np.int64] | None = None
+    wished_l: NDArray[np.int64] | None = None
 
     def take(self, rows: NDArray[np.integer]) -> PeopleOfTable:
         """Return some of the people, in that order."""
-        wishes = None if self.wishes is None else self.wishes[rows]
-        return replace(self, records=self.records[rows], wishes=wishes)
+        wishes, wished_l = (None if each is None else each[rows] for each in (self.wishes, self.wished_l))
+        return replace(self, records=self.records[rows], wishes=wishes, wished_l=wished_l)
 
 
 @dataclass(frozen=True, eq=False, repr=False)

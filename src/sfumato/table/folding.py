@@ -5,7 +5,7 @@ Letters: n records, p people, q quasi-identifying attributes, s sensitive attrib
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -40,6 +40,7 @@ def fold(
     people: NDArray[np.int32],
     also: NDArray[np.uint64] | None = None,
     wishes: NDArray[np.int64] | None = None,
+    wished_l: NDArray[np.int64] | None = None,
 ) -> FoldedTable:
     """Make one record of all records of a person.
 
@@ -59,6 +60,8 @@ def fold(
         uint64 (n,): a hash of what else records hold, by which people are ordered who are alike in their codes.
     wishes
         int64 (n,): the k that each record's person wishes for; the largest of them is the person's.
+    wished_l
+        The same for the l.
 
     Notes
     -----
@@ -77,8 +80,11 @@ def fold(
     codes = np.column_stack([codes for _, codes in columns]).astype(table.codes.dtype)
     sets, set_of = _sets(table, order, owner)
     # Equal records are interchangeable, and so are people who have the same ones.
-    by_content = np.argsort(_content_of(table, also, wishes, order, starts))
-    own = None if wishes is None else np.maximum.reduceat(wishes[order], starts)[by_content]
+    more = [each.astype(np.uint64) for each in (also, wishes, wished_l) if each is not None]
+    by_content = np.argsort(_content_of(table, more, order, starts))
+    own, own_l = (
+        None if each is None else np.maximum.reduceat(each[order], starts)[by_content] for each in (wishes, wished_l)
+    )
     place_of = np.empty(len(starts), dtype=np.int32)
     place_of[by_content] = np.arange(len(starts), dtype=np.int32)
     person_of = np.empty(table.height, dtype=np.int32)
@@ -88,7 +94,7 @@ def fold(
         attributes=tuple(attribute for attribute, _ in columns),
         codes=codes[by_content],
         sensitive_codes=set_of[by_content],
-        people=PeopleOfTable(records[by_content], sets, own),
+        people=PeopleOfTable(records[by_content], sets, own, own_l),
     )
     return FoldedTable(folded, person_of)
 
@@ -198,8 +204,7 @@ def _value_by_value(
 
 def _content_of(
     table: EncodedTable,
-    also: NDArray[np.uint64] | None,
-    wishes: NDArray[np.int64] | None,
+    more: Sequence[NDArray[np.uint64]],
     order: NDArray[np.int64],
     starts: NDArray[np.int64],
 ) -> NDArray[np.uint64]:
@@ -207,7 +212,7 @@ def _content_of(
     columns = [table.codes]
     if table.sensitive:
         columns.append(table.sensitive_codes)
-    columns.extend(more.astype(np.uint64)[:, None] for more in (also, wishes) if more is not None)
+    columns.extend(each[:, None] for each in more)
     wide = columns if len(columns) == 1 else [column.astype(np.uint64, copy=False) for column in columns]
     # Sums of 64 bits run over, which makes them no worse.
     contents: NDArray[np.uint64] = np.add.reduceat(content_hash(np.concatenate(wide, axis=1))[order], starts)

@@ -1,6 +1,8 @@
-"""Columns about the person behind a record: who it is, which is forgotten but for who is the same, and the wished k."""
+"""Columns about the person behind a record: who it is, which is forgotten but for who is the same, and wishes."""
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 import numpy as np
 import polars as pl
@@ -11,6 +13,8 @@ from sfumato.table.distinct import distinct_of
 
 STEPS = (1, 2, 3, 5, 10, 20, 50, 100)
 """What classes promise to those who wish for a k of their own; above the last one, multiples of it."""
+STEPS_OF_L = (1, 2, 3, 4, 5, 6, 8, 10, 15, 20)
+"""The same for an l, of which there are fewer: so as not to ask for more values than an attribute has."""
 _NUMBERS = (pl.Int8, pl.Int16, pl.Int32, pl.Int64, pl.UInt8, pl.UInt16, pl.UInt32, pl.Float32, pl.Float64)
 """Types that are compared as numbers; everything else, longer numbers too, as text."""
 
@@ -26,8 +30,8 @@ def number_people(column: pl.Series) -> NDArray[np.int32]:
     return people
 
 
-def read_wishes(column: pl.Series) -> NDArray[np.int64]:
-    """Return the k that each record's person wishes for, int64 (n,); 1 where nothing is wished.
+def read_wishes(column: pl.Series, what: str = "a k") -> NDArray[np.int64]:
+    """Return the k, or l, that each record's person wishes for, int64 (n,); 1 where nothing is wished.
 
     Raises
     ------
@@ -40,14 +44,13 @@ def read_wishes(column: pl.Series) -> NDArray[np.int64]:
     )
     if strange.any():
         raise InputError(
-            f"column {column.name!r}: {strange.sum():,} record(s) wish for a k that is no whole number of 1 or more, "
-            f"first in row {int(strange.arg_max() or 0) + 1}; correct them, or leave them empty"
+            f"column {column.name!r}: {strange.sum():,} record(s) wish for {what} that is no whole number of 1 or "
+            f"more, first in row {int(strange.arg_max() or 0) + 1}; correct them, or leave them empty"
         )
     return numbers.fill_null(1.0).cast(pl.Int64).to_numpy()
 
 
-def steps_of(wishes: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Round wishes up to a step of :data:`STEPS`, so that what a class promises tells little of what was wished."""
-    steps = np.array(STEPS, dtype=np.int64)
+def steps_of(wishes: NDArray[np.int64], steps: Sequence[int] = STEPS) -> NDArray[np.int64]:
+    """Round wishes up to a step of `steps`, so that what a class promises tells little of what was wished."""
     places = np.minimum(np.searchsorted(steps, wishes), len(steps) - 1)
-    return np.where(wishes > STEPS[-1], -(-wishes // STEPS[-1]) * STEPS[-1], steps[places])
+    return np.where(wishes > steps[-1], -(-wishes // steps[-1]) * steps[-1], np.array(steps, dtype=np.int64)[places])

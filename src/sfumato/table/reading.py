@@ -12,7 +12,7 @@ import polars as pl
 
 from sfumato.errors import InputError, PolicyError, SchemaError, SfumatoError, raise_all
 from sfumato.parallel import each, worth_starting
-from sfumato.table.columns import ValueReading, kept_column, typed_column, with_missing
+from sfumato.table.columns import ValueReading, is_text, kept_column, typed_column, with_missing
 from sfumato.table.csv_format import CsvFormat
 from sfumato.table.csv_source import csv_source
 from sfumato.table.frame_source import frame_source, parquet_source
@@ -224,21 +224,26 @@ def _table(
 ) -> Table:
     assignment = assign_roles(header, schema)
     errors = list(assignment.errors)
-    frame, kinds, people, wishes, repeated = pl.DataFrame(), dict[str, Kind](), None, None, None
+    frame, kinds, people, repeated = pl.DataFrame(), dict[str, Kind](), None, None
+    wishes, wished_l, from_text = None, None, frozenset[str]()
     try:
         keys = () if errors else keys
         columns = _read(source, assignment.kept, keys) if assignment.kept else []
         kept, others = columns[: len(assignment.kept)], columns[len(assignment.kept) :]
+        if reading.is_text:
+            from_text = frozenset(column.name for column in kept if is_text(column))
         frame, kinds = _typed(kept, {**schema.quasi_identifying, **schema.sensitive}, reading)
         repeated = repeated_key([with_missing(key, reading) for key in others], assignment.schema, frame)
         if schema.person is not None and schema.person in frame.columns:
             people = number_people(with_missing(frame.drop_in_place(schema.person), reading))
         if schema.wished_k is not None and schema.wished_k in frame.columns:
             wishes = read_wishes(with_missing(frame.drop_in_place(schema.wished_k), reading))
+        if schema.wished_l is not None and schema.wished_l in frame.columns:
+            wished_l = read_wishes(with_missing(frame.drop_in_place(schema.wished_l), reading), "an l")
     except SfumatoError as error:
         errors.append(error)
     raise_together(errors)
-    return Table(frame, assignment.schema, kinds, label, people, repeated, wishes)
+    return Table(frame, assignment.schema, kinds, label, people, repeated, wishes, wished_l, from_text & {*kinds})
 
 
 def _read(source: TableSource, kept: Sequence[str], keys: Sequence[str]) -> list[pl.Series]:

@@ -8,6 +8,9 @@ from sfumato.errors import SchemaError, SfumatoError
 from sfumato.table.header import Header
 from sfumato.table.schema import Role, Schema
 
+OF_PEOPLE = (Role.PERSON, Role.WISHED_K, Role.WISHED_L)
+"""Roles of columns that are read and not published."""
+
 
 @dataclass(frozen=True)
 class RoleAssignment:
@@ -49,7 +52,7 @@ def assign_roles(header: Header, schema: Schema) -> RoleAssignment:
     # After an error, only the schema's own columns are checked, because messages about them name the column.
     if schema.others == "keep" and not errors:
         schema = replace(schema, insensitive=(*schema.insensitive, *(header.names[index] for index in others)))
-    removed = (Role.IDENTIFYING, Role.PERSON, Role.WISHED_K)
+    removed = (Role.IDENTIFYING, *OF_PEOPLE)
     kept = tuple(name for name in header.names if schema.roles.get(name, Role.IDENTIFYING) not in removed)
-    people = tuple(name for name in header.names if name in (schema.person, schema.wished_k))
+    people = tuple(name for name in header.names if schema.roles.get(name) in OF_PEOPLE)
     return RoleAssignment(schema, (*kept, *people), tuple(errors))

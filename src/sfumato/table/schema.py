@@ -19,6 +19,7 @@ class Role(StrEnum):
 
     PERSON = "person"
     WISHED_K = "wished k"
+    WISHED_L = "wished l"
     IDENTIFYING = "identifying"
     QUASI_IDENTIFYING = "quasi-identifying"
     SENSITIVE = "sensitive"
@@ -132,6 +133,8 @@ class Schema:
     wished_k
         The column that says which k a record's person wishes for, a whole number from 1 or nothing; always removed.
         k-anonymity then gives everybody a class of at least that many.
+    wished_l
+        The same for the l of distinct l-diversity.
 
     Raises
     ------
@@ -146,6 +149,7 @@ class Schema:
     others: Others = "error"
     person: str | None = None
     wished_k: str | None = None
+    wished_l: str | None = None
 
     def __init__(
         self,
@@ -157,6 +161,7 @@ class Schema:
         others: Others = "error",
         person: str | None = None,
         wished_k: str | None = None,
+        wished_l: str | None = None,
     ) -> None:
         problems: list[str] = []
         quasi = _attributes(quasi_identifying, "quasi_identifying", problems)
@@ -171,11 +176,12 @@ class Schema:
             ("others", others),
             ("person", person),
             ("wished_k", wished_k),
+            ("wished_l", wished_l),
         ):
             object.__setattr__(self, name, value)
         if others not in ("error", "drop", "keep"):
             problems.append("others must be 'error', 'drop' or 'keep'")
-        for name, column in (("person", person), ("wished_k", wished_k)):
+        for name, column in (("person", person), ("wished_k", wished_k), ("wished_l", wished_l)):
             if column is not None and not isinstance(column, str):
                 problems.append(f"{name} must be the name of a column")
                 object.__setattr__(self, name, None)
@@ -188,6 +194,7 @@ class Schema:
             (
                 self.person,
                 self.wished_k,
+                self.wished_l,
                 self.identifying,
                 tuple(self.quasi_identifying.items()),
                 tuple(self.sensitive.items()),
@@ -198,19 +205,20 @@ class Schema:
     def roles(self) -> dict[str, Role]:
         """Role of every named column: of people first, then identifying, quasi-identifying, sensitive, insensitive."""
         return {
-            **dict.fromkeys([self.person] if self.person is not None else [], Role.PERSON),
-            **dict.fromkeys([self.wished_k] if self.wished_k is not None else [], Role.WISHED_K),
+            **{name: role for name, role in self._of_people() if name is not None},
             **dict.fromkeys(self.identifying, Role.IDENTIFYING),
             **dict.fromkeys(self.quasi_identifying, Role.QUASI_IDENTIFYING),
             **dict.fromkeys(self.sensitive, Role.SENSITIVE),
             **dict.fromkeys(self.insensitive, Role.INSENSITIVE),
         }
 
+    def _of_people(self) -> tuple[tuple[str | None, Role], ...]:
+        return (self.person, Role.PERSON), (self.wished_k, Role.WISHED_K), (self.wished_l, Role.WISHED_L)
+
     def _double_roles(self) -> list[str]:
         named: dict[str, list[str]] = {}
         for role, names in (
-            ("person", () if self.person is None else (self.person,)),
-            ("wished k", () if self.wished_k is None else (self.wished_k,)),
+            *((str(role), (name,)) for name, role in self._of_people() if name is not None),
             ("identifying", self.identifying),
             ("quasi-identifying", self.quasi_identifying),
             ("sensitive", self.sensitive),

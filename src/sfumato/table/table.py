@@ -39,6 +39,10 @@ class Table:
         Where it names none: a column that seems to be one.
     wishes : numpy.ndarray or None
         int64 (n,): the k that each record's person wishes for, 1 for none, where the schema names such a column.
+    wished_l : numpy.ndarray or None
+        The same for the l.
+    from_text : frozenset of str
+        Quasi-identifying and sensitive columns that the source has as text, so that values decided their types.
 
     Raises
     ------
@@ -55,6 +59,8 @@ class Table:
     people: NDArray[np.int32] | None = None
     repeated: RepeatedKey | None = None
     wishes: NDArray[np.int64] | None = None
+    wished_l: NDArray[np.int64] | None = None
+    from_text: frozenset[str] = frozenset()
 
     def __post_init__(self) -> None:
         """Check frame, roles and kinds against each other."""
@@ -77,8 +83,8 @@ class Table:
         """Return the table of some records, in that order."""
         people = None if self.people is None else self.people[rows]
         repeated = self.repeated and replace(self.repeated, people=self.repeated.people[rows])
-        wishes = None if self.wishes is None else self.wishes[rows]
-        return replace(self, frame=self.frame[rows], people=people, repeated=repeated, wishes=wishes)
+        wishes, wished_l = (None if each is None else each[rows] for each in (self.wishes, self.wished_l))
+        return replace(self, frame=self.frame[rows], people=people, repeated=repeated, wishes=wishes, wished_l=wished_l)
 
     @cached_property
     def person_of(self) -> NDArray[np.int64]:

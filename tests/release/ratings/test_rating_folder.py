@@ -312,3 +312,57 @@ def test_what_takes_tables_says_so(folder: Path) -> None:
     table = sf.read_table(pl.DataFrame({"a": [1]}), sf.Schema(quasi_identifying=["a"]))
     with pytest.raises(sf.VerificationError, match="is of a release of ratings"):
         sf.attack(folder, table)
+
+
+FORMULA = "=HYPERLINK(geheim)"
+
+
+def with_formulas(*more: str) -> sf.RatingRelease:
+    names = [FORMULA, "-3", "+x", "plain", *more]
+    rows = [(user, name, 1 + user % 2) for user in range(6) for name in names] + [(0, "@rare", 1)]
+    frame = pl.DataFrame(rows, schema=["u", "i", "r"], orient="row")
+    given = sf.read_ratings(frame, scale=(1, 5), sensitive=[FORMULA])
+    return sf.anonymize_ratings(given, sf.RatingAnonymity(3, 1, 0.2), seed=1)
+
+
+def issues_of(folder: Path) -> set[str]:
+    return set(pl.read_csv(folder / "ratings.csv", infer_schema=False)["issue"])
+
+
+def test_issues_like_formulas_are_kept_unless_something_else_is_asked_for(tmp_path: Path) -> None:
+    folder = sf.save_ratings(with_formulas(), tmp_path / "kept")
+    assert {FORMULA, "-3", "+x", "plain"} <= issues_of(folder)
+    assert sf.verify(folder).ok
+
+
+def test_escaped_issues_are_verified_as_they_stand(tmp_path: Path) -> None:
+    folder = sf.save_ratings(with_formulas(), tmp_path / "escaped", formulas="escape")
+    assert {f"'{FORMULA}", "-3", "'+x", "plain"} == issues_of(folder)
+    verification = sf.verify(folder)
+    assert verification.ok, str(verification)
+    assert described(folder)["sensitive"] == [f"'{FORMULA}"]
+    assert [check.detail for check in verification.checks][1:2] == [
+        check.detail for check in sf.verify(sf.save_ratings(with_formulas(), tmp_path / "kept")).checks
+    ][1:2]
+    parquet = sf.save_ratings(with_formulas(), tmp_path / "parquet", format="parquet", formulas="escape")
+    assert FORMULA in set(pl.read_parquet(parquet / "ratings.parquet")["issue"])
+
+
+def test_refused_issues_are_counted_and_not_shown(tmp_path: Path) -> None:
+    with pytest.raises(sf.PolicyError, match="column issue: 2 cells beginning with") as caught:
+        sf.save_ratings(with_formulas(), tmp_path / "out", formulas="refuse")
+    assert "geheim" not in str(caught.value)
+    with pytest.raises(sf.PolicyError, match="an escaped value is there already"):
+        sf.save_ratings(with_formulas("'+x"), tmp_path / "out", formulas="escape")
+    with pytest.raises(sf.PolicyError, match="formulas must be"):
+        sf.save_ratings(with_formulas(), tmp_path / "out", formulas="run")  # type: ignore[arg-type]
+    assert not (tmp_path / "out").exists()
+
+
+def test_text_times_are_escaped_too(tmp_path: Path) -> None:
+    frame = pl.DataFrame({"u": [1, 2, 3], "i": ["a"] * 3, "r": [1, 2, 2], "when": ["=1", "b", "c"]})
+    given = sf.read_ratings(frame, time="when", scale=(1, 5))
+    release = sf.anonymize_ratings(given, sf.RatingAnonymity(2, 1), times=True, seed=1)
+    folder = sf.save_ratings(release, tmp_path / "timed", formulas="escape")
+    assert set(pl.read_csv(folder / "ratings.csv", infer_schema=False)["time"]) == {"'=1", "b", "c"}
+    assert sf.verify(folder).ok

@@ -220,4 +220,5 @@ def _restricted(counts: SensitiveCounts, totals: NDArray[np.int64]) -> Sensitive
         counts=nothing,
         totals=totals[here],
         leaf_of=None if leaf_of is None else np.asarray(leaf_of, dtype=np.int32)[here],
+        code_of=None if counts.code_of is None else counts.code_of[here],
     )

@@ -72,7 +72,7 @@ def cohort_of(target: Target) -> Cohort:
     )
     frame = pl.concat(parts, how="vertical_relaxed")
     kinds = {name: kind for name, kind in original.kinds.items() if name in names}
-    schema = replace(original.schema, person=None, wished_k=None)
+    schema = replace(original.schema, person=None, wished_k=None, wished_l=None)
     known = known_records(target, original)
     members, insiders = original.height, known.people
     if control is not None:

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.classes.statistics import ClassStatistics, SensitiveCounts, number_values
+from sfumato.classes.statistics import ClassStatistics, SensitiveCounts, counts_of, number_values
 from sfumato.models.checks import Check, Outcome, promise_words
 from sfumato.models.protocol import PrivacyModel
 from sfumato.models.says import says
@@ -73,19 +73,7 @@ def _pairs(buckets: IntArray, codes: IntArray, counts: IntArray) -> tuple[IntArr
 def _sensitive(attribute: EncodedAttribute, starts: IntArray, codes: IntArray, counts: IntArray) -> SensitiveCounts:
     occurrences = np.bincount(codes, weights=counts, minlength=attribute.cardinality).astype(np.int64)
     value_of, code_of = number_values(attribute, occurrences)
-    leaf_of = None
-    if attribute.hierarchy is not None:
-        leaf_of = np.where(code_of < attribute.size, code_of, -1).astype(np.int32)
-    return SensitiveCounts(
-        attribute.name,
-        attribute.kind,
-        starts,
-        value_of[codes],
-        counts,
-        occurrences[code_of],
-        attribute.hierarchy,
-        leaf_of,
-    )
+    return counts_of(attribute, code_of, starts, value_of[codes], counts, occurrences[code_of])
 
 
 def _check(model: PrivacyModel, statistics: ClassStatistics) -> Check:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 from typing import Any, Literal
 
 import numpy as np
@@ -123,7 +124,7 @@ def verify_table(
     sensitive: Mapping[str, Attribute],
     models: Sequence[PrivacyModel],
     people: NDArray[np.int32] | Attested | None = None,
-    promised: str | None = None,
+    promised: Mapping[str, str] = MappingProxyType({}),
 ) -> Verification:
     """Group equal published quasi-identifying values and recount every model.
 
@@ -141,7 +142,8 @@ def verify_table(
         int32 (n,): numbers of people, which tell apart those of one class, where the promises are about people; or
         ``"attested"`` where it is not known who is who. None: every record is another person.
     promised
-        The column that says how many each class promises at least, if there is one.
+        The columns that say which k (``"promised"``) and which l (``"promised_l"``) each class promises at least, where
+        there are such.
 
     Returns
     -------
@@ -171,21 +173,21 @@ def published_statistics(
     *,
     values: bool = False,
     people: NDArray[np.int32] | None = None,
-    promised: str | None = None,
+    promised: Mapping[str, str] = MappingProxyType({}),
 ) -> ClassStatistics:
     """Return class statistics of a published table from its values alone; with `values`, also those of each class.
 
-    Where `people` are numbered, int32 (n,), people count, not records. `promised` names the column of what classes
-    promise.
+    Where `people` are numbered, int32 (n,), people count, not records. `promised` names the columns of what
+    classes promise.
     """
     rows = RowsOfClasses.of(data, quasi_identifying, sensitive)
     published = numbered_values(rows.labels, rows.class_of, rows.count) if values else None
-    wished = None if promised is None else largest_of(rows.class_of, rows.count, _promises(data, promised))
+    wished = {key: largest_of(rows.class_of, rows.count, _promises(data, name)) for key, name in promised.items()}
     if people is None:
         found = class_statistics(rows.class_of, rows.count, rows.codes, rows.sensitive)
     else:
         found = counted_people(rows.class_of, rows.count, people, rows.codes, rows.sensitive)
-    return replace(found, published=published, wished=wished)
+    return replace(found, published=published, wished=wished.get("promised"), wished_l=wished.get("promised_l"))
 
 
 @dataclass(frozen=True, eq=False, repr=False)

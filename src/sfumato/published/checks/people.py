@@ -10,6 +10,7 @@ import numpy as np
 
 from sfumato.classes.statistics import ClassStatistics
 from sfumato.models.checks import Check, Outcome, promise_words
+from sfumato.models.distinct_l_diversity import DistinctLDiversity
 from sfumato.models.k_anonymity import KAnonymity
 from sfumato.models.protocol import PrivacyModel
 from sfumato.models.says import says
@@ -75,8 +76,9 @@ def attested_checks(models: Iterable[PrivacyModel], records: ClassStatistics) ->
         Class statistics that count records.
     """
     fewest = int(records.sizes.min()) if records.count else 0
-    short = records.wished is not None and bool(np.any(records.sizes < records.wished))
-    return tuple(_attested(model, fewest, short) for model in models)
+    wished = {KAnonymity.name: records.wished, DistinctLDiversity.name: records.wished_l}
+    short = {name for name, own in wished.items() if own is not None and bool(np.any(records.sizes < own))}
+    return tuple(_attested(model, fewest, model.name in short) for model in models)
 
 
 def _attested(model: PrivacyModel, fewest: int, short: bool) -> Check:
@@ -84,6 +86,8 @@ def _attested(model: PrivacyModel, fewest: int, short: bool) -> Check:
     if fewest < least:
         detail = f"a class has {counted(fewest, 'record')}, so it cannot have {least:,} people"
         return Check(promise_words(model), Outcome.BROKEN, detail=detail)
-    if short and model.name == KAnonymity.name:
-        return Check(promise_words(model), Outcome.BROKEN, detail="a class has fewer records than it promises people")
+    if short:
+        what = "people" if model.name == KAnonymity.name else "values"
+        detail = f"a class has fewer records than it promises {what}"
+        return Check(promise_words(model), Outcome.BROKEN, detail=detail)
     return Check(promise_words(model), Outcome.UNDECIDABLE, detail=ATTESTED, required=False)

@@ -38,9 +38,9 @@ def recount_pseudonyms(
     numbers = numbers_of(data[pseudonyms.column])
     wrong = _wrongly_numbered(rows, numbers)
     if numbers is None or wrong:
-        found = verify_table(data, quasi, sensitive, models, "attested", published.promised)
+        found = verify_table(data, quasi, sensitive, models, "attested", published.promises)
         return replace(found, checks=(*found.checks, _damage(pseudonyms, wrong, rows.count)))
-    found = verify_table(data, quasi, sensitive, models, numbers, published.promised)
+    found = verify_table(data, quasi, sensitive, models, numbers, published.promises)
     return replace(found, checks=(*found.checks, *_fingerprint_checks(rows, numbers, pseudonyms)))
 
 

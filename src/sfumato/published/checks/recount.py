@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -26,7 +27,7 @@ from sfumato.published import (
 from sfumato.published.checks.generalized import Attested, Verification, verify_table
 from sfumato.published.checks.pseudonyms import recount_pseudonyms
 from sfumato.published.roles import roles_of
-from sfumato.table.schema import Attribute
+from sfumato.table.schema import Attribute, Kind
 from sfumato.table.table import Table
 
 UNPROTECTED = Check(
@@ -67,7 +68,7 @@ def recount(
     if isinstance(published, PublishedTable) and published.pseudonyms is not None and people is None:
         found = recount_pseudonyms(published, published.pseudonyms, models, sensitive)
     elif isinstance(published, PublishedTable):
-        found = verify_table(published.data, published.quasi_identifying, sensitive, models, people, published.promised)
+        found = verify_table(published.data, published.quasi_identifying, sensitive, models, people, published.promises)
     else:
         found = RECOUNTS.get(type(published), _nothing)(published, models, sensitive)
     checks = found.checks if models or published.promising else (*found.checks, UNPROTECTED)
@@ -75,9 +76,15 @@ def recount(
 
 
 def verified(
-    published: Published, table: Table, models: Sequence[PrivacyModel], people: NDArray[np.int32] | None = None
+    published: Published,
+    table: Table,
+    models: Sequence[PrivacyModel],
+    people: NDArray[np.int32] | None = None,
+    kinds: Mapping[str, Kind] = MappingProxyType({}),
 ) -> Verification:
     """Recount tables that were just made, and refuse any that break a promise or leave one undecided.
+
+    `kinds` are those of sensitive columns that a reader finds to be of another kind than in the original table.
 
     Raises
     ------
@@ -85,7 +92,7 @@ def verified(
         Naming every promise that does not hold.
     """
     sensitive = {
-        name: Attribute(kind=table.kinds[name], hierarchy=table.schema.sensitive[name].hierarchy)
+        name: Attribute(kind=kinds.get(name, table.kinds[name]), hierarchy=table.schema.sensitive[name].hierarchy)
         for name in sensitive_names(published)
     }
     verification = recount(published, models, sensitive, people)

@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+import math
+from dataclasses import replace
 from pathlib import Path
+from typing import get_args
 
 import numpy as np
+import polars as pl
 
 from sfumato.errors import PolicyError, raise_all
 from sfumato.policy.rating_policy import RatingPolicy
+from sfumato.published.checks.ratings.check import check_ratings
+from sfumato.published.checks.ratings.satisfaction import Satisfaction
 from sfumato.release.description import RATINGS, TableFacts
 from sfumato.release.folder import whole_folder
+from sfumato.release.formulas import Formulas, cells_like_formulas, frames_without_formulas
 from sfumato.release.kind_report import KindReport
 from sfumato.release.ratings.description import (
     TABLE,
@@ -19,6 +26,8 @@ from sfumato.release.ratings.description import (
 from sfumato.release.ratings.release import RatingRelease
 from sfumato.release.ratings.verify import decided, rating_verification
 from sfumato.release.text_files import write_texts
+from sfumato.table.ratings.ratings import Ratings
+from sfumato.table.ratings.scale import MOST_DECIMALS, Scale, found_scale
 from sfumato.table.writing import Format, write_data
 
 LIMITS = (
@@ -36,6 +45,7 @@ def save_ratings(
     policy: RatingPolicy | None = None,
     format: Format = "csv",
     overwrite: bool = False,
+    formulas: Formulas = "keep",
 ) -> Path:
     """Write a release folder of anonymous ratings, which :func:`sfumato.verify` recounts.
 
@@ -55,6 +65,9 @@ def save_ratings(
         Of the file that holds the ratings.
     overwrite
         Replace a release that is already there. Anything else is never replaced.
+    formulas
+        Of issues, and times, of CSV that begin like a formula, which a spreadsheet may run: ``"keep"`` them as they
+        are, ``"escape"`` them by a ``'`` before, or ``"refuse"`` to write.
 
     Returns
     -------
@@ -66,19 +79,67 @@ def save_ratings(
     InputError
         When the folder cannot be written there.
     PolicyError
-        When this is no release of ratings, the policy says something else than that of the release, or the format is
-        unknown.
+        When this is no release of ratings, the policy says something else than that of the release, the format or
+        what to do with formulas is unknown, formulas are refused or cannot be escaped, or the scale has to be declared.
     """
-    raise_all(PolicyError, _problems(release, policy, format))
+    raise_all(PolicyError, _problems(release, policy, format, formulas))
     policy = policy or release.policy
-    target, report = Path(folder), rating_report(release, policy).for_release()
-    frame = release.to_frame()
+    answer = _decided_as_published(release)
+    shown = answer.question.ratings if format != "csv" else _without_formulas(answer.question.ratings, formulas)
+    verification = rating_verification(shown, [decided(answer)])
+    target, report = Path(folder), replace(rating_report(release, policy), verification=verification).for_release()
+    frame = shown.to_frame()
     with whole_folder(target, overwrite=overwrite) as part:
         file = part / f"{TABLE}.{format}"
         facts = TableFacts(file.name, write_data(frame, file, format), frame.height, tuple(frame.columns))
-        content = _description(release, report.suppression_limit).to_dict(facts)
+        content = _description(release, shown, report.suppression_limit).to_dict(facts)
         write_texts(part, content, report, None if policy is None else policy.published())
     return target
+
+
+def formula_ratings(release: RatingRelease) -> dict[str, int]:
+    """Count the published ratings whose issue, or time, begins like a formula, by column."""
+    return cells_like_formulas([release.to_frame()])
+
+
+def _without_formulas(ratings: Ratings, formulas: Formulas) -> Ratings:
+    """Return the ratings with issues and times as they are to be written."""
+    tables = {"issues": pl.DataFrame({"issue": pl.Series(ratings.names, dtype=pl.String)})}
+    # Issues without a published rating are not written.
+    tables["issues"] = tables["issues"].filter(pl.Series(ratings.raters > 0))
+    if ratings.times is not None:
+        tables["times"] = pl.DataFrame({"time": ratings.times})
+    escaped = frames_without_formulas(tables, formulas)
+    if escaped is tables:
+        return ratings
+    names = np.array(ratings.names, dtype=object)
+    names[ratings.raters > 0] = escaped["issues"]["issue"].to_list()
+    times = escaped["times"]["time"] if "times" in escaped else None
+    return replace(ratings, names=tuple(names.tolist()), times=times)
+
+
+def _decided_as_published(release: RatingRelease) -> Satisfaction:
+    """Decide on the ratings with a scale that tells of nothing but them.
+
+    Where nobody declared the scale it was found in all ratings, and one that nobody publishes may have an end of it.
+    """
+    ratings = release.ratings
+    if not ratings.scale_found:
+        return release.satisfaction
+    # Places on a scale, as floats, may be off by the last digits; no rating has more than six decimals.
+    values = np.round(ratings.scale.values()[ratings.codes], MOST_DECIMALS)
+    scale = found_scale(np.unique(values).tolist()) if len(values) else Scale(0, 1)
+    if scale == ratings.scale:
+        return release.satisfaction
+    places = scale.codes(values)
+    codes = places.astype(np.uint8) if scale.size <= 256 else places.astype(np.uint16)
+    answer = check_ratings(replace(ratings, scale=scale, codes=codes), release.model)
+    if not answer.holds:
+        raise PolicyError(
+            "scale: was found in the ratings, and without those that are not published the model does not hold on it; "
+            "declare it when the ratings are read, e.g. scale=(1, 5)"
+        )
+    return answer
 
 
 def rating_report(release: RatingRelease, policy: RatingPolicy | None = None) -> KindReport:
@@ -90,7 +151,7 @@ def rating_report(release: RatingRelease, policy: RatingPolicy | None = None) ->
         kind=RATINGS,
         original=loss.records,
         published=release.ratings.height,
-        suppression_limit=loss.left_out / loss.records if limit is None else limit,
+        suppression_limit=math.ceil(100 * loss.left_out / loss.records) / 100 if limit is None else limit,
         verification=rating_verification(release.ratings, [decided(release.satisfaction)]),
         limits=LIMITS,
         figures={
@@ -114,8 +175,7 @@ def _way(release: RatingRelease, policy: RatingPolicy | None) -> str:
     return f"{release.method} ({', '.join(told)})" if told else release.method
 
 
-def _description(release: RatingRelease, limit: float) -> RatingDescription:
-    ratings = release.ratings
+def _description(release: RatingRelease, ratings: Ratings, limit: float) -> RatingDescription:
     # An issue without a published rating is not named: that it is there would tell that somebody had rated it.
     told = (ratings.raters > 0) & ratings.sensitive
     return RatingDescription(
@@ -127,7 +187,7 @@ def _description(release: RatingRelease, limit: float) -> RatingDescription:
     )
 
 
-def _problems(release: object, policy: object, format: object) -> list[str]:
+def _problems(release: object, policy: object, format: object, formulas: object) -> list[str]:
     problems = []
     if not isinstance(release, RatingRelease):
         problems.append("release is not a RatingRelease; make one with sfumato.anonymize_ratings(...)")
@@ -135,6 +195,8 @@ def _problems(release: object, policy: object, format: object) -> list[str]:
         problems.append("policy is not a RatingPolicy; read one with sfumato.RatingPolicy.from_file(...)")
     if format not in ("csv", "parquet"):
         problems.append("format must be 'csv' or 'parquet'")
+    if formulas not in get_args(Formulas):
+        problems.append("formulas must be 'keep', 'escape' or 'refuse'")
     if isinstance(release, RatingRelease) and isinstance(policy, RatingPolicy):
         problems += _broken_policy(release, policy)
     return problems

@@ -70,7 +70,7 @@ def assembled(entries: Entries, scale: Scale | None, choice: SensitiveIssues, la
     sensitive = _sensitive(choice, entries, errors)
     raise_together(errors)
     times = None if entries.times is None else entries.times.gather(order)
-    return Ratings(starts, issues, codes[order], entries.names, sensitive, used, times, label)
+    return Ratings(starts, issues, codes[order], entries.names, sensitive, used, times, label, scale is None)
 
 
 def _fitting_scale(entries: Entries, scale: Scale | None, errors: list[SfumatoError]) -> Scale:

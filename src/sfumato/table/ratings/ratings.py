@@ -42,6 +42,8 @@ class Ratings:
         an attacker learns from times.
     source : str
         What messages call the ratings: the file's name, or ``"table"``.
+    scale_found : bool
+        Whether the scale is the one that these ratings, or those that they were made of, need, and nobody declared it.
 
     Raises
     ------
@@ -58,6 +60,7 @@ class Ratings:
     scale: Scale
     times: pl.Series | None = None
     source: str = "table"
+    scale_found: bool = False
 
     def __post_init__(self) -> None:
         """Check the arrays against each other."""

@@ -19,7 +19,7 @@ LARGEST = 4096
 """Most values of a scale, so that sums of squares over very many records stay exact in 64 bits."""
 
 _CLOSE = 1e-9  # of a step: what decimal fractions lose as floats
-_MOST_DECIMALS = 6
+MOST_DECIMALS = 6
 
 
 @dataclass(frozen=True)
@@ -134,8 +134,8 @@ def found_scale(ratings: Sequence[float]) -> Scale:
         raise InputError("some ratings are not finite; correct them or list them as missing")
     decimals = [Decimal(repr(float(rating))) for rating in ratings]
     places = max(0, *(-int(number.as_tuple().exponent) for number in decimals))
-    if places > _MOST_DECIMALS:
-        raise InputError(f"ratings have more than {_MOST_DECIMALS} decimals; round them, or give the scale")
+    if places > MOST_DECIMALS:
+        raise InputError(f"ratings have more than {MOST_DECIMALS} decimals; round them, or give the scale")
     whole = sorted({int(number.scaleb(places)) for number in decimals})
     step = reduce(math.gcd, (high - low for low, high in pairwise(whole)), 0) or 10**places
     unit = Decimal(1).scaleb(-places)

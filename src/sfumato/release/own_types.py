@@ -1,0 +1,93 @@
+"""Types of the published records: those that were left out leave no trace in them.
+
+A column of a text file gets its type and its kind from all of its values. One that is left out may be the only one that
+has a fraction, or is no number; the others would then be published as 5.0 instead of 5, or as categories.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+
+import polars as pl
+
+from sfumato.errors import PolicyError, VerificationError, raise_all
+from sfumato.published import PublishedTable
+from sfumato.published.checks.generalized import Verification
+from sfumato.table.kinds import text_of
+from sfumato.table.schema import Kind
+from sfumato.table.table import Table
+from sfumato.table.texts import parse
+
+
+@dataclass(frozen=True, eq=False)
+class OwnTypes:
+    """A published table with the types that reading it alone gives, and the kinds of sensitive columns that differ."""
+
+    published: PublishedTable
+    kinds: Mapping[str, Kind]
+
+
+def own_types(published: PublishedTable, table: Table) -> OwnTypes:
+    """Give columns that were read from text the types of what is published, where somebody was left out.
+
+    Labels of generalized values stay, and kinds that were declared, or that a hierarchy over texts rests on.
+
+    Parameters
+    ----------
+    published
+        As it would be published.
+    table
+        The original table.
+
+    Notes
+    -----
+    Cost O(n) for each column whose type changes, else that of its distinct values.
+    """
+    if published.data.height == table.height:
+        return OwnTypes(published, {})
+    kinds: dict[str, Kind] = {}
+    columns = []
+    for column in published.data:
+        is_label = column.name in published.quasi_identifying and isinstance(column.dtype, pl.Enum)
+        if column.name in table.from_text and not is_label:
+            column, kind = _own(column, table)
+            if kind is not table.kinds[column.name]:
+                kinds[column.name] = kind
+        columns.append(column)
+    return OwnTypes(replace(published, data=pl.DataFrame(columns)), kinds)
+
+
+def counted_as_read(types: OwnTypes, table: Table, count: Callable[[], Verification]) -> Verification:
+    """Recount with the kinds that a reader finds; ask for a kind where a promise hangs on one that is no more there.
+
+    Raises
+    ------
+    PolicyError
+        Naming the columns whose kind has to be declared.
+    VerificationError
+        Where the promise is broken for another reason: never expected.
+    """
+    try:
+        return count()
+    except (PolicyError, VerificationError):
+        raise_all(
+            PolicyError,
+            [
+                f"column {name!r}: is {table.kinds[name]} only by records that are left out, and a promise hangs on "
+                "that; declare its kind"
+                for name in types.kinds
+            ],
+        )
+        raise
+
+
+def _own(column: pl.Series, table: Table) -> tuple[pl.Series, Kind]:
+    """Return a column as reading its published values alone gives it, and its kind."""
+    kind, attribute = table.kinds[column.name], table.schema.sensitive.get(column.name)
+    settled = kind if attribute is None or attribute.hierarchy is not None else attribute.kind
+    found = parse(text_of(column.unique()), settled, (), strip=False)
+    if found.kind is kind and (kind is Kind.CATEGORICAL or found.values.dtype == column.dtype):
+        return column, kind
+    values = parse(text_of(column), settled, (), strip=False).values
+    return (values.cast(pl.String) if found.kind is Kind.CATEGORICAL else values).alias(column.name), found.kind
