@@ -89,7 +89,7 @@ TRAITS: Mapping[int, Traits] = {
     LARGEST_SHARE: Traits(people=True, apart=True),
     WISHED_K: Traits(wishes=True, apart=True),
     GUARDED: Traits(),
-    WISHED_DISTINCT: Traits(wished_l=True),
+    WISHED_DISTINCT: Traits(wished_l=True, apart=True),
 }
 
 

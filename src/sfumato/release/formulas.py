@@ -56,8 +56,9 @@ def without_formulas(published: Published, formulas: Formulas) -> Published:
         When formulas are refused and there are some; when a column's name is like one, which cannot be escaped; or when
         an escaped value is one that the column has already.
     """
-    tables = frames_without_formulas(published.tables, formulas)
-    return published if tables is published.tables else type(published).assemble(tables, published.structure)
+    tables = published.tables
+    without = frames_without_formulas(tables, formulas)
+    return published if without is tables else type(published).assemble(without, published.structure)
 
 
 def frames_without_formulas(tables: Mapping[str, pl.DataFrame], formulas: Formulas) -> Mapping[str, pl.DataFrame]:
