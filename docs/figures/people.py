@@ -61,7 +61,7 @@ SOURCES = {
 
 
 def figures(source: Source, frame: pl.DataFrame) -> tuple[float, ...]:
-    """Return the records a person has, and the losses of four promises."""
+    """Return the records a person has, and the losses of five promises."""
     schema = sf.Schema(quasi_identifying=source.quasi, person=source.person, others="drop")
     table = sf.read_table(frame, schema)
     found = sf.compare(table, anonymizers=["mondrian"], values=[K], queries=0, people="both")
@@ -71,8 +71,8 @@ def figures(source: Source, frame: pl.DataFrame) -> tuple[float, ...]:
 def main() -> None:
     """Print the table of the page."""
     data = Path(os.environ["SFUMATO_DATA"])
-    print("| table | records a person | k records | everybody's records together | k people | nobody above 1/k |")
-    print("|---|---|---|---|---|---|")
+    print("| table | records a person | k records | everybody's records together | k people | nobody above 1/k | the same, rows apart |")
+    print("|---|---|---|---|---|---|---|")
     for name, source in SOURCES.items():
         rows = [figures(source, frame) for frame in source.samples(data)]
         many, *losses = (median(column) for column in zip(*rows, strict=True))

@@ -33,8 +33,8 @@ def of(visits: pl.DataFrame, *, people: bool = True) -> sf.Table:
     return sf.read_table(visits, sf.Schema(**SCHEMA, person="patient" if people else None))
 
 
-def loss(table: sf.Table, *models: Any) -> float:
-    return sf.anonymize(table, list(models), seed=5).report.losses.normalized_ncp
+def loss(table: sf.Table, *models: Any, **settings: Any) -> float:
+    return sf.anonymize(table, list(models), seed=5, **settings).report.losses.normalized_ncp
 
 
 def test_each_release_is_the_one_that_anonymize_makes(visits: pl.DataFrame) -> None:
@@ -55,15 +55,16 @@ def test_each_release_is_the_one_that_anonymize_makes(visits: pl.DataFrame) -> N
             "together": loss(of(visits), sf.KAnonymity(1)),
             "k people": loss(of(visits), sf.KAnonymity(k, shares=False), diverse),
             "nobody above 1/k": loss(of(visits), sf.KAnonymity(k), diverse),
+            "rows apart": loss(of(visits), sf.KAnonymity(k), diverse, people=sf.People(rows="apart")),
         }
         assert {name: losses[f"mondrian, {name}", k] for name in expected} == expected
         assert expected["k records"] < expected["k people"] <= expected["nobody above 1/k"]
-    records, together, people, shares = (
+    records, together, people, shares, apart = (
         np.mean([losses[f"mondrian, {name}", k] for k in (3, 4)])
-        for name in ("k records", "together", "k people", "nobody above 1/k")
+        for name in ("k records", "together", "k people", "nobody above 1/k", "rows apart")
     )
     (line,) = [line for line in str(found).splitlines() if line.startswith("People, mondrian")]
-    for mean in (records, together, people, shares):
+    for mean in (records, together, people, shares, apart):
         assert f"{100 * mean:.3g}%" in line
     assert f"{shares / people:.3g} times that of k people" in line
     # The cheapest promises nothing to people, and is no recommendation.
@@ -75,7 +76,8 @@ def test_records_may_vary_and_who_counts_records_gets_other_tables(visits: pl.Da
         of(visits), sf.KAnonymity(2), anonymizers=["mondrian", "mdav"], vary="records", values=[80, 160], queries=20,
         seed=5, people="both",
     )  # fmt: skip
-    assert found.frame.height == 16
+    # Only one of them can leave rows apart.
+    assert found.frame.height == 18
     assert set(found.frame["status"]) == {"done"}
     assert str(found).count("\nPeople, ") == 2
 
@@ -86,8 +88,21 @@ def test_what_counts_records_alone_has_no_line(visits: pl.DataFrame) -> None:
     )
     assert set(found.frame["status"]) == {"refused"}
     both = sf.compare(of(visits), sf.KAnonymity(2), anonymizers=["datafly"], values=[2], queries=0, people="both")
-    assert both.frame["status"].to_list() == ["done", "refused", "refused", "refused"]
+    assert both.frame["status"].to_list() == ["done", "refused", "refused", "refused", "done"]
     assert "People, " not in str(both)
+
+
+def test_what_is_done_about_people_is_done_in_every_run(visits: pl.DataFrame, tmp_path: Path) -> None:
+    apart = sf.People(rows="apart")
+    found = sf.compare(
+        of(visits), anonymizers=["mondrian", "mdav"], values=[3], queries=0, seed=5, people=apart, folder=tmp_path
+    )
+    rows = {row["anonymizer"]: row for row in found.frame.to_dicts()}
+    assert rows["mondrian"]["loss"] == loss(of(visits), sf.KAnonymity(3), people=apart)
+    assert rows["mdav"]["status"] == "refused"
+    assert "rows='apart'" in rows["mdav"]["reason"]
+    with pytest.raises(sf.InputError):
+        sf.compare(of(visits), anonymizers=["mondrian"], values=[3], queries=0, seed=5, folder=tmp_path)
 
 
 def test_what_cannot_be_compared(visits: pl.DataFrame) -> None:

@@ -97,7 +97,7 @@ def compare(
         People,
         typer.Option(
             metavar="asked|both",
-            help="With --person: both compares k of records with k of people, and with folding alone.",
+            help="With --person: both compares k of records with k of people, rows together and apart.",
             rich_help_panel=PRIVACY,
         ),
     ] = "asked",
@@ -158,7 +158,7 @@ def compare(
             "repetitions": repetitions,
             "queries": queries,
             "classifiers": classifiers,
-            "people": people,
+            "people": "both" if people == "both" else meant.to_people(),
             "folder": out,
             "seed": seed,
         },

@@ -14,7 +14,7 @@ from typing import Any
 
 from sfumato.comparison.agenda import Agenda
 from sfumato.comparison.comparison import Comparison
-from sfumato.comparison.plan import ATTRIBUTES, RECORDS, People, Plan, Run, Value, Way, plan
+from sfumato.comparison.plan import ATTRIBUTES, RECORDS, Compared, Plan, Run, Value, Way, plan
 from sfumato.comparison.run_outcome import RunOutcome, outcome_of, released
 from sfumato.comparison.shared_work import PreparedTables, SharedWork, part_of
 from sfumato.comparison.store import RunStore, fingerprint
@@ -23,6 +23,7 @@ from sfumato.evaluation.utility.original import Original
 from sfumato.evaluation.utility.splitting import hold_out
 from sfumato.models.protocol import PrivacyModel
 from sfumato.parallel import Once
+from sfumato.policy.people import People
 from sfumato.progress import Progress, silent, thread_count
 from sfumato.randomness import seed_problems
 from sfumato.recoding import Recoding
@@ -47,7 +48,7 @@ def compare(
     suppression_limit: float = 0.0,
     queries: int = 200,
     classifiers: bool = False,
-    people: People = "asked",
+    people: Compared | People = "asked",
     folder: str | Path | None = None,
     seed: int | None = None,
     threads: int | None = None,
@@ -79,9 +80,11 @@ def compare(
         Hold out a third of the records, train classifiers on every release, and test them on those. Needs
         scikit-learn.
     people
-        Where the table says who is who: ``"asked"`` promises what the models say. ``"both"`` makes four releases
-        instead of one, so that what it costs to promise something to people can be seen: classes of k records; all
-        records of a person in one class and nothing else; classes of k people; nobody above 1/k of the records.
+        Where the table says who is who: ``"asked"`` promises what the models say, and a
+        :class:`~sfumato.People` says what is done besides. ``"both"`` makes several releases instead of one, so that
+        what it costs to promise something to people can be seen: classes of k records; all records of a person in one
+        class and nothing else; classes of k people; nobody above 1/k of the records; and the last with rows apart,
+        where the anonymizer can do so.
     folder
         Where finished runs are written as they come; the same call continues with what it finds there. It is for the
         data steward alone.
@@ -241,5 +244,5 @@ def _identity(
         "queries": queries,
         "classifiers": classifiers,
         "seed": seed,
-        **({"people": "both"} if laid.promises else {}),
+        **({"people": "both"} if laid.promises else {} if laid.people == People() else {"people": repr(laid.people)}),
     }

@@ -13,13 +13,14 @@ from sfumato.comparison.promises import Promise, models_for, promises_of
 from sfumato.errors import PolicyError, raise_all
 from sfumato.models import KAnonymity
 from sfumato.models.protocol import PrivacyModel
+from sfumato.policy.people import People
 
 RECORDS, ATTRIBUTES = "records", "attributes"
 """What may vary besides parameters of models: how much of the table is used."""
 
 Way = Anonymizer | Publisher
 Value = int | float
-People = Literal["asked", "both"]
+Compared = Literal["asked", "both"]
 """What is promised where people have several records: what the models say, or each of the :class:`Promise`."""
 
 
@@ -64,6 +65,8 @@ class Plan:
     repetitions : int
     promises : mapping of str to (str, Promise)
         Where what is promised to people is compared: label → that of the anonymizer, and its promise. Else empty.
+    people : People
+        What is done about people who have several records, where that is not compared.
     """
 
     anonymizers: Mapping[str, Way]
@@ -72,6 +75,7 @@ class Plan:
     values: tuple[Value, ...]
     repetitions: int = 1
     promises: Mapping[str, tuple[str, Promise]] = field(default_factory=dict)
+    people: People = field(default_factory=People)
 
     def runs(self) -> Iterator[Run]:
         """Return the runs, one repetition after the other, so that an early end leaves whole curves."""
@@ -96,6 +100,11 @@ class Plan:
         _, promise = self.promises.get(run.anonymizer, ("", None))
         return models if promise is None else models_for(models, promise)
 
+    def people_of(self, run: Run) -> People:
+        """Return what is done about people in a run."""
+        apart = self.promises.get(run.anonymizer, ("", None))[1] is Promise.APART
+        return People(rows="apart") if apart else self.people
+
     def counts_records(self, run: Run) -> bool:
         """Tell whether a run takes every record for another person, though the table says who is who."""
         return self.promises.get(run.anonymizer, ("", None))[1] is Promise.RECORDS
@@ -107,7 +116,7 @@ def plan(
     vary: str,
     values: Sequence[Value],
     repetitions: int,
-    people: People = "asked",
+    people: Compared | People = "asked",
 ) -> Plan:
     """Check the settings, and list the runs.
 
@@ -122,13 +131,14 @@ def plan(
     if not isinstance(repetitions, int) or isinstance(repetitions, bool) or repetitions < 1:
         problems.append("repetitions: must be a whole number, 1 or above")
     given, chosen = _varied(given, vary, values, problems)
-    if people not in get_args(People):
-        problems.append(f"people: must be one of {', '.join(get_args(People))}")
+    if not isinstance(people, People) and people not in get_args(Compared):
+        problems.append(f"people: must be one of {', '.join(get_args(Compared))}, or a People")
     raise_all(PolicyError, problems)
-    if people == "asked":
-        return Plan(labelled, given, vary, chosen, repetitions)
+    if people != "both":
+        asked = people if isinstance(people, People) else People()
+        return Plan(labelled, given, vary, chosen, repetitions, people=asked)
     models_for(given, Promise.SHARES)
-    promises = promises_of(list(labelled))
+    promises = promises_of(labelled)
     ways = {label: labelled[name] for label, (name, _) in promises.items()}
     return Plan(ways, given, vary, chosen, repetitions, promises)
 

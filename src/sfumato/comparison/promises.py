@@ -16,7 +16,7 @@ from sfumato.table.table import Table
 
 
 class Promise(StrEnum):
-    """One of four releases that a comparison of promises makes of everything that it compares."""
+    """One of the releases that a comparison of promises makes of everything that it compares."""
 
     RECORDS = "k records"
     """Counts records, and promises nothing to people."""
@@ -26,11 +26,18 @@ class Promise(StrEnum):
     """Classes of k people."""
     SHARES = "nobody above 1/k"
     """Classes in which nobody has more than 1/k of the records, either: the default."""
+    APART = "rows apart"
+    """The same where records of a person may lie in different classes; made where an anonymizer can do so."""
 
 
-def promises_of(labels: Sequence[str]) -> dict[str, tuple[str, Promise]]:
+def promises_of(anonymizers: Mapping[str, object]) -> dict[str, tuple[str, Promise]]:
     """Return the labels of what is compared: for each anonymizer and promise one, with what it stands for."""
-    return {f"{label}, {promise}": (label, promise) for label in labels for promise in Promise}
+    return {
+        f"{label}, {promise}": (label, promise)
+        for label, anonymizer in anonymizers.items()
+        for promise in Promise
+        if promise is not Promise.APART or getattr(anonymizer, "people_apart", False)
+    }
 
 
 def models_for(models: Sequence[PrivacyModel], promise: Promise) -> tuple[PrivacyModel, ...]:
@@ -64,7 +71,7 @@ def promise_lines(means: pl.DataFrame, promises: Mapping[str, tuple[str, Promise
     promises
         What the labels stand for.
     vary
-        Name of the column of values. An average is over those that all four reached.
+        Name of the column of values. An average is over those that all of an anonymizer's reached.
     """
     lines = []
     for name in dict.fromkeys(name for name, _ in promises.values()):
@@ -80,11 +87,13 @@ def promise_lines(means: pl.DataFrame, promises: Mapping[str, tuple[str, Promise
 
 
 def _line(name: str, vary: str, loss: Mapping[Promise, float]) -> str:
-    records, together, people, shares = (loss[promise] for promise in Promise)
+    four = (Promise.RECORDS, Promise.TOGETHER, Promise.PEOPLE, Promise.SHARES)
+    records, together, people, shares = (loss[promise] for promise in four)
+    apart = f"; the same with rows apart {percent(loss[Promise.APART], 3)}" if Promise.APART in loss else ""
     times = f", {figure(shares / people, 3)} times that of k people" if people else ""
     return (
         f"People, {name}, information loss on average over {vary}: k records {percent(records, 3)}, which promises "
-        f"nothing to people; k people {percent(people, 3)}; nobody above 1/k {percent(shares, 3)}{times}. To put "
-        f"all records of a person into one class loses {percent(together, 3)} by itself, without any k: the class "
-        "covers all that the person's records say, so that nobody learns more by knowing several of them."
+        f"nothing to people; k people {percent(people, 3)}; nobody above 1/k {percent(shares, 3)}{times}{apart}. "
+        f"To put all records of a person into one class loses {percent(together, 3)} by itself, without any k: the "
+        "class covers all that the person's records say, so that nobody learns more by knowing several of them."
     )

@@ -89,7 +89,10 @@ def released(run: Run, plan: Plan, ground: SharedWork, original: Original, progr
         When the anonymizer cannot promise them.
     """
     table, seed = original.table, ground.seed_of(run)
-    said = Arguments(plan.models_of(run), plan.anonymizers[run.anonymizer], ground.recoding, ground.suppression_limit)
+    people = plan.people_of(run)
+    said = Arguments(
+        plan.models_of(run), plan.anonymizers[run.anonymizer], ground.recoding, ground.suppression_limit, people=people
+    )
     task = Task(table, said.policy(table, seed), seed=seed, threads=1, progress=progress, read=original.encoded)
     return made(task)
 
