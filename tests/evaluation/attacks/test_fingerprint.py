@@ -83,7 +83,7 @@ def test_without_pseudonyms_it_is_not_played(table):
 
 def test_damaged_numbers_and_too_many_sets_are_said(table, release, monkeypatch):
     broken = release.data.with_columns(pl.lit("x").alias(PERSON))
-    published = PublishedTable(broken, ("age", "city"), ("ill", "cost"), None, Pseudonyms())
+    published = PublishedTable(broken, ("age", "city"), ("ill", "cost"), pseudonyms=Pseudonyms())
     with pytest.raises(sf.PolicyError, match="damaged"):
         sf.attack(published, table, attacks="fingerprint")
     monkeypatch.setattr("sfumato.classes.fingerprints.MOST_SUBSETS", 1)
@@ -100,7 +100,7 @@ def test_wrong_options(options):
 def test_all_others_go_by_the_column_of_numbers(table, release):
     """What they find is what they find without it, whatever the numbers are."""
     bare = PublishedTable(release.data.drop(PERSON), ("age", "city"), ("ill", "cost"))
-    numbered = PublishedTable(release.data, ("age", "city"), ("ill", "cost"), None, Pseudonyms())
+    numbered = PublishedTable(release.data, ("age", "city"), ("ill", "cost"), pseudonyms=Pseudonyms())
     with_it, without = (sf.attack(each, table, seed=1) for each in (numbered, bare))
     assert "beat guessing" in str(with_it)
     assert [one for one in with_it.results if one.attack != "fingerprint"] == list(without.results)
@@ -124,4 +124,4 @@ def test_the_page_to_sign_says_what_is_promised(table, tmp_path):
     made = sf.anonymize(table, sf.KAnonymity(3), people=asked, suppression_limit=0.6, seed=1)
     page = sf.report(made.save(tmp_path / "release"), table, attacks=True, seed=1).html("internal")
     assert "any 2 values of one attribute that somebody has are had by 2 people of the class" in page
-    assert "but by fingerprint, which counts people" in page
+    assert "Counted are people" in page
