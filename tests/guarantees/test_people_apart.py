@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import tempfile
 from collections import Counter
 from collections.abc import Hashable, Sequence
@@ -234,3 +235,33 @@ def test_somebody_with_most_records_is_suppressed_whole():
         sf.anonymize(table, sf.KAnonymity(3), people=people)
     release = sf.anonymize(table, sf.KAnonymity(3), people=people, suppression_limit=0.6)
     assert release.report.suppressed >= 60
+
+
+@pytest.mark.parametrize("seed", [853, 120, 197, 211])
+def test_classes_that_are_published_alike_are_judged_as_the_one_that_a_reader_sees(seed: int):
+    # Relaxed cuts put equal records on both sides. Each of two classes may satisfy the model, and both together not,
+    # as they have people in common.
+    draw = random.Random(seed)
+    rows, people = draw.randint(12, 60), draw.randint(3, 6)
+    weights = [draw.random() + 0.1 for _ in range(people)]
+    columns = {
+        "id": draw.choices([f"p{person}" for person in range(people)], weights, k=rows),
+        "age": draw.choices([0, 1, 2], [3, 2, 1], k=rows),
+        "sex": draw.choices("abc", [3, 2, 1], k=rows),
+        "ill": draw.choices("xy", k=rows),
+    }
+    table = sf.read_table(
+        pl.DataFrame({**columns, "row": range(rows)}),
+        sf.Schema(person="id", quasi_identifying=["age", "sex"], sensitive=["ill"], others="drop"),
+    )
+    model, relaxed = sf.RecursiveLDiversity(c=3, l=2), sf.Mondrian(mode="relaxed")
+    release = sf.anonymize(table, model, people=sf.People(rows="apart"), anonymizer=relaxed, seed=1)
+    assert release.report.suppressed == 0
+    assert release.audit is not None
+    numbered = zip(release.data.rows(), release.audit.pseudonyms.tolist(), strict=True)
+    by_class: dict[Any, set[Any]] = {}
+    for (age, sex, ill), person in numbered:
+        by_class.setdefault((age, sex), set()).add((person, ill))
+    for owned in by_class.values():
+        most, *fewer = sorted(Counter(ill for _, ill in owned).values(), reverse=True)
+        assert most < 3 * sum(fewer)

@@ -138,6 +138,14 @@ FingerprintK = Annotated[
         rich_help_panel=PRIVACY,
     ),
 ]
+Keyless = Annotated[
+    str | None,
+    typer.Option(
+        metavar="alone|refuse",
+        help="With --person: what records without a key are, a person each or an error; default alone.",
+        rich_help_panel=PRIVACY,
+    ),
+]
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for machines.", rich_help_panel=OUTPUT)]
 Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace what is there.", rich_help_panel=OUTPUT)]
@@ -207,6 +215,7 @@ class PeopleOptions:
     all_records_k: AllRecordsK = None
     known_values: KnownValues = None
     fingerprint_k: FingerprintK = None
+    keyless: Keyless = None
 
     @property
     def people(self) -> dict[str, Any]:

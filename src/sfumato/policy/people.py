@@ -32,6 +32,9 @@ class People(Checked):
     fingerprint_k
         With published pseudonyms: how many people of a class must have, at least, any `known_values` values of one
         attribute that somebody in it has. Who would be among fewer is suppressed.
+    keyless
+        What happens to records without a value in the person column. ``"alone"``: each is a person of its own, and the
+        report counts them. ``"refuse"``: there is no release.
 
     Raises
     ------
@@ -46,9 +49,11 @@ class People(Checked):
     all_records_k: Annotated[int, Limit(1)] | None = None
     known_values: Annotated[int, Limit(1, 3)] = 1
     fingerprint_k: Annotated[int, Limit(1)] | None = None
+    keyless: Literal["alone", "refuse"] = "alone"
 
     def _mistakes(self) -> Iterator[str]:
         if self.all_records_k is not None and self.rows != "apart":
             yield "people: all_records_k says something of rows='apart' alone; together they share one class"
-        if self.pseudonyms != "published" and (self.fingerprint_k is not None or self.known_values != 1):
-            yield "people: known_values and fingerprint_k say something of pseudonyms='published' alone"
+        for name, default in (("known_values", 1), ("fingerprint_k", None)):
+            if self.pseudonyms != "published" and getattr(self, name) != default:
+                yield f"people: {name} says something of pseudonyms='published' alone"

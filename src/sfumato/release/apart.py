@@ -16,6 +16,7 @@ from sfumato.models.compiled import rules_of
 from sfumato.models.protocol import PrivacyModel
 from sfumato.models.rule_traits import TRAITS
 from sfumato.numbers import counted
+from sfumato.release.alike import may_break, read_as_one
 from sfumato.release.people_behind import PeopleBehind
 from sfumato.release.pseudonyms import fingerprint_limit
 from sfumato.release.task import Task
@@ -91,11 +92,26 @@ def solution_apart(
     for allowed in dict.fromkeys((room, room // 2, room // 4, 0)):
         try:
             found = _solved_among(replace(among, suppression_limit=allowed), kept, solve)
-            return _told(withdrawn(problem, found, people, limit, task), found, allowed)
+            return _told(_settled(among, found, people, limit, task), found, allowed)
         except UnsatisfiableError as error:
             refused = refused or error
     assert refused is not None
     raise refused
+
+
+def _settled(among: Problem, found: Partition, people: PeopleBehind, limit: PeoplesLimit, task: Task) -> Partition:
+    """Leave people out until everything holds in the classes that a reader will see.
+
+    Whoever is left out may make classes alike that were not; every round has fewer classes.
+    """
+    # The limit of fingerprints is on what somebody has in one class, and that may grow when classes are merged.
+    merging = may_break(among) or task.people.fingerprint_k is not None
+    while True:
+        read = read_as_one(among, found, task.recoding) if merging else found
+        settled = withdrawn(among, read, people, limit, task)
+        if not merging or read_as_one(among, settled, task.recoding).count == settled.count:
+            return settled
+        found = settled
 
 
 def _told(settled: Partition, found: Partition, allowed: int) -> Partition:

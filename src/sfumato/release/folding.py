@@ -15,6 +15,7 @@ from sfumato.models.compiled import rules_of
 from sfumato.models.distinct_l_diversity import DistinctLDiversity
 from sfumato.models.k_anonymity import KAnonymity
 from sfumato.models.protocol import PrivacyModel
+from sfumato.numbers import counted
 from sfumato.policy.people import People
 from sfumato.release.apart import apart_problems, solution_apart
 from sfumato.release.people_behind import PeopleBehind, carried
@@ -37,7 +38,7 @@ def folding_problems(task: Task) -> list[str]:
         return []
     if not isinstance(anonymizer, Anonymizer):
         return [f"{what}: {anonymizer.name} counts records, not people; choose another anonymizer, such as mondrian"]
-    problems: list[str] = []
+    problems = list(_keyless_problems(task))
     if task.people.rows == "apart":
         problems.extend(apart_problems(task))
     elif anonymizer.decides_regions:
@@ -49,6 +50,16 @@ def folding_problems(task: Task) -> list[str]:
     if getattr(anonymizer, "blind", False):
         problems.append(f"{what}: blind cuts count records, not people; leave blind out")
     return [*problems, *(problem for wish, own in wishing.items() for problem in _wish_problems(task, wish, *own))]
+
+
+def _keyless_problems(task: Task) -> Iterator[str]:
+    keyless = task.table.keyless
+    if task.people.keyless == "refuse" and keyless is not None and keyless.any():
+        yield (
+            f"people: {counted(int(keyless.sum()), 'record')} of {len(keyless):,} without a value in column "
+            f"{task.table.schema.person!r}, first in row {int(keyless.argmax()) + 1:,}; fill the keys in, leave such "
+            "records out, or let each be a person of its own (keyless='alone')"
+        )
 
 
 def _wishing(task: Task) -> dict[str, tuple[str, type[PrivacyModel]]]:

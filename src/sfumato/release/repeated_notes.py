@@ -28,7 +28,7 @@ def repeated_notes(table: Table, partition: Partition | None, k: int) -> tuple[s
         The class size that was promised.
     """
     if table.repeated is None:
-        return _linking_notes(table)
+        return _notes_on_keys(table)
     note = table.repeated.sentence()
     if partition is None:
         return (note,)
@@ -41,11 +41,12 @@ def repeated_notes(table: Table, partition: Partition | None, k: int) -> tuple[s
     )
 
 
-def _linking_notes(table: Table) -> tuple[str, ...]:
-    """Name the insensitive columns whose values link the records of a person, as a key does."""
+def _notes_on_keys(table: Table) -> tuple[str, ...]:
+    """Tell of records without a key, and of insensitive columns whose values link a person's records as a key does."""
     if table.people is None:
         return ()
-    return tuple(
+    without_key = () if table.keyless_note is None else (table.keyless_note,)
+    return without_key + tuple(
         f"Column {name!r} is published unchanged, and nearly every value of it that repeats is one person's: it links "
         "the records of a person to each other. Leave it out unless the study needs that."
         for name in table.schema.insensitive

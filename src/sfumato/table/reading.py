@@ -225,7 +225,7 @@ def _table(
     assignment = assign_roles(header, schema)
     errors = list(assignment.errors)
     frame, kinds, people, repeated = pl.DataFrame(), dict[str, Kind](), None, None
-    wishes, wished_l, from_text = None, None, frozenset[str]()
+    wishes, wished_l, keyless, from_text = None, None, None, frozenset[str]()
     try:
         keys = () if errors else keys
         columns = _read(source, assignment.kept, keys) if assignment.kept else []
@@ -235,7 +235,8 @@ def _table(
         frame, kinds = _typed(kept, {**schema.quasi_identifying, **schema.sensitive}, reading)
         repeated = repeated_key([with_missing(key, reading) for key in others], assignment.schema, frame)
         if schema.person is not None and schema.person in frame.columns:
-            people = number_people(with_missing(frame.drop_in_place(schema.person), reading))
+            key = with_missing(frame.drop_in_place(schema.person), reading)
+            people, keyless = number_people(key), key.is_null().to_numpy()
         if schema.wished_k is not None and schema.wished_k in frame.columns:
             wishes = read_wishes(with_missing(frame.drop_in_place(schema.wished_k), reading))
         if schema.wished_l is not None and schema.wished_l in frame.columns:
@@ -243,7 +244,9 @@ def _table(
     except SfumatoError as error:
         errors.append(error)
     raise_together(errors)
-    return Table(frame, assignment.schema, kinds, label, people, repeated, wishes, wished_l, from_text & {*kinds})
+    return Table(
+        frame, assignment.schema, kinds, label, people, repeated, wishes, wished_l, from_text & {*kinds}, keyless
+    )
 
 
 def _read(source: TableSource, kept: Sequence[str], keys: Sequence[str]) -> list[pl.Series]:

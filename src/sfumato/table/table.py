@@ -10,6 +10,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from sfumato.errors import InputError, SchemaError, raise_all
+from sfumato.numbers import counted
 from sfumato.table.kinds import is_measured
 from sfumato.table.repeated_keys import RepeatedKey
 from sfumato.table.schema import Kind, Schema
@@ -41,6 +42,8 @@ class Table:
         int64 (n,): the k that each record's person wishes for, 1 for none, where the schema names such a column.
     wished_l : numpy.ndarray or None
         The same for the l.
+    keyless : numpy.ndarray or None
+        bool (n,): whether a record has no value in the person column, so that it counts as a person of its own.
     from_text : frozenset of str
         Quasi-identifying and sensitive columns that the source has as text, so that values decided their types.
 
@@ -61,6 +64,7 @@ class Table:
     wishes: NDArray[np.int64] | None = None
     wished_l: NDArray[np.int64] | None = None
     from_text: frozenset[str] = frozenset()
+    keyless: NDArray[np.bool_] | None = None
 
     def __post_init__(self) -> None:
         """Check frame, roles and kinds against each other."""
@@ -81,10 +85,28 @@ class Table:
 
     def take(self, rows: NDArray[np.integer] | slice) -> Table:
         """Return the table of some records, in that order."""
-        people = None if self.people is None else self.people[rows]
-        repeated = self.repeated and replace(self.repeated, people=self.repeated.people[rows])
         wishes, wished_l = (None if each is None else each[rows] for each in (self.wishes, self.wished_l))
-        return replace(self, frame=self.frame[rows], people=people, repeated=repeated, wishes=wishes, wished_l=wished_l)
+        return replace(
+            self,
+            frame=self.frame[rows],
+            people=None if self.people is None else self.people[rows],
+            repeated=self.repeated and replace(self.repeated, people=self.repeated.people[rows]),
+            wishes=wishes,
+            wished_l=wished_l,
+            keyless=None if self.keyless is None else self.keyless[rows],
+        )
+
+    @property
+    def keyless_note(self) -> str | None:
+        """Say how many records have no value in the person column, if any; no value is shown."""
+        missing = 0 if self.keyless is None else int(np.count_nonzero(self.keyless))
+        if not missing:
+            return None
+        return (
+            f"{counted(missing, 'record')} of {self.height:,} {'has' if missing == 1 else 'have'} no value in column "
+            f"{self.schema.person!r}; each counts as a person of its own. Where several are of one person, there are "
+            "fewer people than counted: fill the keys in, or leave such records out."
+        )
 
     @cached_property
     def person_of(self) -> NDArray[np.int64]:

@@ -87,7 +87,7 @@ def _narrowed(table: Table, quasi_identifying: Any, sensitive: Any) -> Table:
     raise_all(SchemaError, [f"column {name!r} was read as insensitive; read it as sensitive" for name in unread])
     columns = pl.DataFrame([table.frame.get_column(name) for name in wanted])
     kinds = {name: kind for name, kind in table.kinds.items() if name in wanted}
-    return Table(columns, schema, kinds, table.source, table.people, table.repeated)
+    return Table(columns, schema, kinds, table.source, table.people, table.repeated, keyless=table.keyless)
 
 
 def _settled(given: Any, known: Mapping[str, Attribute]) -> Any:

@@ -34,6 +34,8 @@ class PeopleAtRisk:
     highest, average : float
         Chance that a record which fits a person is that person's: the largest share of one person in a class, and the
         mean over all people of each class.
+    without_key : int
+        Records without a value in the column, each of which counts as a person of its own.
     """
 
     column: str
@@ -43,6 +45,7 @@ class PeopleAtRisk:
     alone: int
     highest: float
     average: float
+    without_key: int = 0
 
     @classmethod
     def of(cls, table: Table, keys: Keys) -> PeopleAtRisk | None:
@@ -61,6 +64,7 @@ class PeopleAtRisk:
             alone=int(np.count_nonzero(found.sizes == 1)),
             highest=_highest(found),
             average=found.count / found.height,
+            without_key=0 if table.keyless is None else int(np.count_nonzero(table.keyless)),
         )
 
     def lines(self, classes: int) -> list[str]:
@@ -71,9 +75,15 @@ class PeopleAtRisk:
             f"chance of {percent(self.highest, DIGITS)} at most, {percent(self.average, DIGITS)} on average"
         )
         if self.declared:
-            return [found]
+            return [found, *self._without_key()]
         advice = f"If {self.column!r} says who a record is about, declare it (--person {self.column})."
         return [found, f"The risks above count records, not people. {advice}"]
+
+    def _without_key(self) -> list[str]:
+        if not self.without_key:
+            return []
+        several = f"{counted(self.without_key, 'record')} without {self.column!r}"
+        return [f"{several}, each counted as a person of its own: there are fewer people if some are of the same one"]
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values, for JSON."""
