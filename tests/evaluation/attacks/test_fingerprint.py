@@ -83,12 +83,12 @@ def test_without_pseudonyms_it_is_not_played(table):
 
 def test_damaged_numbers_and_too_many_sets_are_said(table, release, monkeypatch):
     broken = release.data.with_columns(pl.lit("x").alias(PERSON))
-    published = PublishedTable(broken, ("age", "city"), ("ill", "cost"), None, Pseudonyms())
+    published = PublishedTable(broken, ("age", "city"), ("ill", "cost"), pseudonyms=Pseudonyms())
     with pytest.raises(sf.PolicyError, match="damaged"):
         sf.attack(published, table, attacks="fingerprint")
     monkeypatch.setattr("sfumato.classes.fingerprints.MOST_SUBSETS", 1)
     told = str(sf.attack(release, table, attacks="fingerprint"))
-    assert told.count("note: not played; more than") == 3
+    assert told.count("fingerprint: not played, because more than") == 3
 
 
 @pytest.mark.parametrize("options", [{"known": 0}, {"known": 4}, {"choice": "best"}])

@@ -83,11 +83,12 @@ def verdict_of(success: Rate, control: Rate | None = None, certainty: Certainty 
     Over guessing: the high end of the interval lies at most so far above. Over the control group: that of Newcombe's
     (1998, method 10) interval of the difference does.
 
-    *Errors*. Either verdict takes one end of a 95 % interval, so that of many people an attack that is as good as
-    guessing succeeds in 2.5 of 100 cases, and one whose excess is five of a hundred does no better in as many. Of few
-    people Wilson's interval is not exact. Counted over all outcomes, from 5 to 800 people: the first error is at most 6
-    of 100 where guessing is right for a fifth of the people or more, and up to 15 where it is right for fewer than one
-    in twenty; the second is at most 5, and 9 where guessing is right for nine in ten. A control group makes both rarer.
+    *Errors*. The first: an attack that is as good as guessing succeeds; the second: one that is five of a hundred
+    better does no better. Each takes one end of a 95 % interval: of many people the first happens in 2.5 of 100 cases,
+    and the second never, as so many tell five of a hundred from nothing. Of few people Wilson's interval is not exact.
+    Counted over all outcomes, from 5 to 800 people: the first is at most 6 of 100 where guessing is right for a fifth
+    of the people or more, and up to 15 where for fewer than one in twenty; the second is at most 5, and 9 where
+    guessing is right for nine in ten. Where a control group decides, the first is below 1.
 
     Examples
     --------
