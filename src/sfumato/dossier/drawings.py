@@ -109,7 +109,7 @@ def _attacks(attacks: Mapping[str, Any] | None) -> str:
         axes.plot(
             success["baseline"], place, "|", color="#000000", markersize=13, label="guessing" if not place else None
         )
-        if control:
+        if control and control["people"]:
             axes.plot(control["share"], place, "D", color=COLOURS[4], markersize=5, markerfacecolor="none")
     axes.set_yticks(range(len(results)), [_named(result, results) for result in results])
     axes.invert_yaxis()

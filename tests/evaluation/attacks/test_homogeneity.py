@@ -51,7 +51,7 @@ class TestWhereItMustWork:
         assert (result.success.successes, result.success.people, result.success.baseline) == (2, 2, 1)
         assert result.certainty == Certainty(2)
         assert result.succeeds
-        assert "certain: 2, whom the release leaves one answer and guessing several" in str(result)
+        assert "certain: 2, about whom one answer is left; guessing leaves several" in str(result)
 
     def test_what_is_wrong_for_somebody_was_not_certain(self) -> None:
         """The record of somebody with a cough was left out; those who are alike have the flu, or so it seems."""

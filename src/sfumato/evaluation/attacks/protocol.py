@@ -234,7 +234,7 @@ class AttackResult:
         """Say what the verdict rests on, where the rates do not show it."""
         found = []
         if self.certainty is not None and self.certainty.told and self.certainty.holds:
-            found.append(f"  certain: {self.certainty.told:,}, whom the release leaves one answer and guessing several")
+            found.append(f"  certain: {self.certainty.told:,}, about whom one answer is left; guessing leaves several")
         if self.certainty is not None and not self.certainty.holds:
             found.append(f"  what seemed certain was wrong for {self.certainty.wrong:,}, so it counts like a guess")
         if self.is_undecided:
