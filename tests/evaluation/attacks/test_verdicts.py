@@ -17,7 +17,8 @@ from sfumato.evaluation.attacks.results import Attacks
 from sfumato.evaluation.attacks.verdicts import RELEVANT, Certainty, needed_in_words, people_needed, verdict_of
 from sfumato.rates import Rate
 
-SIZES = (5, 8, 10, 14, 22, 30, 50, 75, 100, 150, 200, 300, 400, 600, 800)
+SIZES = (*range(5, 48), 72, 84, 105, 129, 176, 258, 400, 800)
+"""With the numbers of people at which Wilson's interval errs most."""
 
 
 def result(success: Rate, control: Rate | None = None, certainty: Certainty | None = None) -> AttackResult:
@@ -164,12 +165,14 @@ class TestErrors:
     @pytest.mark.parametrize(
         ("guessed", "first", "second"),
         [
-            (0.001, 0.15, 0.03),
-            (0.02, 0.15, 0.03),
+            (0.001, 0.17, 0.03),
+            (0.03, 0.17, 0.03),
+            (0.05, 0.11, 0.03),
             (0.1, 0.09, 0.03),
-            (0.2, 0.06, 0.03),
+            (0.2, 0.06, 0.04),
             (0.5, 0.04, 0.05),
-            (0.9, 0.03, 0.09),
+            (0.8, 0.03, 0.08),
+            (0.94, 0.03, 0.16),
         ],
     )
     def test_over_all_outcomes(self, guessed: float, first: float, second: float) -> None:

@@ -86,9 +86,9 @@ def verdict_of(success: Rate, control: Rate | None = None, certainty: Certainty 
     *Errors*. The first: an attack that is as good as guessing succeeds; the second: one that is five of a hundred
     better does no better. Each takes one end of a 95 % interval: of many people the first happens in 2.5 of 100 cases,
     and the second never, as so many tell five of a hundred from nothing. Of few people Wilson's interval is not exact.
-    Counted over all outcomes, from 5 to 800 people: the first is at most 6 of 100 where guessing is right for a fifth
-    of the people or more, and up to 15 where for fewer than one in twenty; the second is at most 5, and 9 where
-    guessing is right for nine in ten. Where a control group decides, the first is below 1.
+    Counted over all outcomes, for 5 to 800 people: the first is at most 9 of 100 where guessing is right for a tenth of
+    the people or more, and up to 17 where for fewer; the second is at most 8 where guessing is right for eight in ten
+    or fewer, and up to 16 where for more. Where a control group decides, the first is below 1.
 
     Examples
     --------
