@@ -307,7 +307,7 @@ def _by_weight(results: Sequence[AttackResult]) -> list[AttackResult]:
 
 
 def _result(result: AttackResult) -> dict[str, Any]:
-    return {**result.to_dict(), "is_allowed": bool(result.is_allowed)}
+    return {**result.to_dict(), "is_allowed": bool(result.is_allowed), "needed": result.needed}
 
 
 def _suppression(subject: ReportedRelease) -> dict[str, Any] | None:

@@ -180,6 +180,11 @@ class AttackResult:
         """Return about how many people would decide; None unless the attack was played and is undecided."""
         return people_needed(self.success, self.control) if self.is_undecided else None
 
+    @property
+    def needed(self) -> str | None:
+        """Say so in words; None likewise."""
+        return needed_in_words(self.success, self.control, self.counts) if self.is_undecided else None
+
     def to_dict(self) -> dict[str, Any]:
         """Return plain values, for JSON."""
         return {
@@ -237,8 +242,8 @@ class AttackResult:
             found.append(f"  certain: {self.certainty.told:,}, about whom one answer is left; guessing leaves several")
         if self.certainty is not None and not self.certainty.holds:
             found.append(f"  what seemed certain was wrong for {self.certainty.wrong:,}, so it counts like a guess")
-        if self.is_undecided:
-            found.append(f"  {needed_in_words(self.success, self.control, self.counts)}")
+        if self.needed is not None:
+            found.append(f"  {self.needed}")
         return found
 
     def _notes(self) -> list[str]:
