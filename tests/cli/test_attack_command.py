@@ -105,6 +105,24 @@ def test_success_is_an_error_only_where_asked(folder: Path) -> None:
     assert run(*words, "linkage", "--fail-if-succeeds")[0] == 0
 
 
+def test_undecided_is_an_error_unless_it_passes(folder: Path) -> None:
+    """Of a hundred pairs of records half are in order: neither better than guessing nor surely not."""
+    release = folder / "seeded"
+    words = ["anonymize", folder / "patients.csv", "--policy", folder / "policy.toml", "--out", release, "--seed", 2]
+    assert CliRunner().invoke(app, [str(word) for word in words], prog_name="sfumato").exit_code == 0
+    words = [release, "--original", folder / "patients.csv", "--attack", "record-order", "--json"]
+    code, out, _ = run(*words)
+    assert code == 0
+    told = json.loads(out)
+    assert [result["verdict"] for result in told["results"]] == ["undecided"] * told["undecided"]
+    assert all(result["people_needed"] > result["success"]["people"] for result in told["results"])
+    assert run(*words, "--fail-if-succeeds")[0] == 1
+    assert run(*words, "--fail-if-succeeds", "--undecided-passes")[0] == 0
+    code, _, err = run(*words, "--undecided-passes")
+    assert code == 2
+    assert "--undecided-passes: says what --fail-if-succeeds lets pass; give both" in err
+
+
 class TestBadInput:
     def test_everything_at_once_on_a_release(self, folder: Path) -> None:
         code, out, err = run(

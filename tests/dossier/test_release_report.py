@@ -17,6 +17,7 @@ import sfumato as sf
 from sfumato import drawing
 from sfumato.dossier import page
 from sfumato.dossier.subgroups import starred_shares, suppressed_subgroups
+from sfumato.dossier.summary import doubts_of, summary_of
 from sfumato.dossier.words import KINDS, promise_in_words
 from sfumato.models import MODELS as KNOWN
 from sfumato.published import KINDS as KNOWN_KINDS
@@ -182,6 +183,57 @@ def test_a_table_without_any_value_has_a_report():
     made = sf.report(sf.anonymize(nothing, sf.KAnonymity(2), seed=1), nothing, attacks=False, seed=1)
     assert made.to_dict()["utility"] is None
     assert made.html()
+
+
+def test_verdicts_are_three_and_stand_on_the_page(release, table):
+    """Thirty people who are not in the data are too few to judge some attacks by."""
+    report = sf.report(release, table, control=sf.read_table(people(30, 9), SCHEMA), seed=1)
+    results = report.to_dict()["attacks"]["results"]
+    ranks = {"succeeds": 0, "undecided": 1, "no better": 2}
+    order = [ranks[result["verdict"]] for result in results if result["unplayed"] is None]
+    assert order == sorted(order)
+    assert {0, 1, 2} == set(order)
+    for edition in ("internal", "public"):
+        page = report.html(edition)
+        for words in (">beats guessing<", ">undecided<", ">no better than guessing<"):
+            assert words in page
+    internal = report.html("internal")
+    assert "would decide it" in internal
+    legend = internal.split("<h2>Attacks that were played</h2>")[1].split("</figure>")[0]
+    for words in ("succeeds", "does no better than guessing", "undecided"):
+        assert f">{words}</text>" in legend
+    assert "would decide it" not in report.html("public")
+    assert "people_needed" not in json.dumps(report.to_dict("public")["attacks"])
+
+
+@pytest.mark.parametrize(
+    ("results", "said", "doubts"),
+    [
+        ([], "None of 0 attacks does better than guessing.", False),
+        (["no better"], "None of 1 attack does better than guessing.", False),
+        (["undecided"], "None of 1 attack is known to do better than guessing; too few people to tell: one.", True),
+        (
+            ["succeeds", "undecided"],
+            "1 of 2 attacks do better than guessing; not within any promise: one; too few people to tell: two.",
+            True,
+        ),
+        (["unplayed", "no better"], "None of 1 attack does better than guessing.", False),
+    ],
+)
+def test_the_summary_says_what_is_undecided(results, said, doubts):
+    told = [
+        {
+            "attack": name,
+            "verdict": "undecided" if verdict == "unplayed" else verdict,
+            "succeeds": verdict == "succeeds",
+            "is_allowed": False,
+            "unplayed": "of time" if verdict == "unplayed" else None,
+        }
+        for name, verdict in zip(("one", "two"), results, strict=False)
+    ]
+    content = {"attacks": {"results": told}, "promises": [], "earlier": [], "risk": None, "losses": None}
+    assert said in summary_of(content)
+    assert doubts_of(content) == doubts
 
 
 def test_earlier_releases_are_intersected(release, table):

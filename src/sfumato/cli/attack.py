@@ -107,7 +107,15 @@ def attack(
         bool,
         typer.Option(
             "--fail-if-succeeds",
-            help="Exit with 1 when an attack succeeds beyond what the release promises.",
+            help="Exit with 1 when an attack succeeds beyond what the release promises, or is undecided.",
+            rich_help_panel=OUTPUT,
+        ),
+    ] = False,
+    undecided_passes: Annotated[
+        bool,
+        typer.Option(
+            "--undecided-passes",
+            help="With --fail-if-succeeds: do not fail for an attack that is undecided.",
             rich_help_panel=OUTPUT,
         ),
     ] = False,
@@ -117,7 +125,7 @@ def attack(
 
     For the data steward: success is judged by the original. Without --policy it is read as the release's own policy
     says, which withholds hierarchies that list original values. Lists are separated by commas. An attack that succeeds
-    is not an error unless --fail-if-succeeds is given.
+    is not an error unless --fail-if-succeeds is given; then an undecided one is, too, unless --undecided-passes is.
     """
     from sfumato.cli.words import Words
 
@@ -128,6 +136,8 @@ def attack(
     )
     problems = _usage_problems(target, policy, original, hold_out, control, earlier)
     chosen = _chosen(attacks, settings or (), problems)
+    if undecided_passes and not fail_if_succeeds:
+        problems.append("--undecided-passes: says what --fail-if-succeeds lets pass; give both")
     raise_all(PolicyError, problems)
     with progress_bar(quiet=as_json) as progress:
         common: dict[str, Any] = {
@@ -143,7 +153,7 @@ def attack(
         else:
             played = _on_policy(target, words, hold_out or 0.0, register, common)
     say_result(played.to_dict(), str(played), as_json=as_json)
-    if fail_if_succeeds and played.unlicensed:
+    if fail_if_succeeds and (played.unlicensed or (played.unsettled and not undecided_passes)):
         raise typer.Exit(1)
 
 

@@ -302,12 +302,12 @@ def _attacks(subject: ReportedRelease, wishes: ReportOptions) -> dict[str, Any] 
 
 
 def _by_weight(results: Sequence[AttackResult]) -> list[AttackResult]:
-    """Sort attacks that succeed first, and among them those that no promise allows."""
-    return sorted(results, key=lambda result: (not result.succeeds, result.is_allowed))
+    """Sort attacks that succeed first, then those that are undecided; of each, those that no promise allows."""
+    return sorted(results, key=lambda result: (not result.succeeds, not result.is_undecided, result.is_allowed))
 
 
 def _result(result: AttackResult) -> dict[str, Any]:
-    return {**result.to_dict(), "is_allowed": bool(result.is_allowed)}
+    return {**result.to_dict(), "is_allowed": bool(result.is_allowed), "needed": result.needed}
 
 
 def _suppression(subject: ReportedRelease) -> dict[str, Any] | None:

@@ -7,8 +7,14 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from sfumato.drawing import COLOURS, canvas, svg_of
+from sfumato.evaluation.attacks.verdicts import IN_WORDS, Verdict
 
 BEFORE, AFTER = "#999999", COLOURS[0]
+MARKS: dict[Verdict, dict[str, Any]] = {
+    "succeeds": {"marker": "o", "color": COLOURS[1]},
+    "no better": {"marker": "o", "color": COLOURS[0]},
+    "undecided": {"marker": "o", "color": COLOURS[0], "markerfacecolor": "white"},
+}
 _HEAD = re.compile(r"^.*?(?=<svg)", re.DOTALL)
 _NAMES = re.compile(r'(\bid="|url\(#|xlink:href="#)')
 
@@ -90,25 +96,28 @@ def _risk(risk: Mapping[str, Any] | None) -> str:
 
 
 def _attacks(attacks: Mapping[str, Any] | None) -> str:
-    """Draw every attack's success with its interval, beside guessing and the control group."""
-    results = [result for result in attacks["results"] if result["success"]["people"]] if attacks else []
+    """Draw every attack's success with its interval and its verdict, beside guessing and the control group."""
+    played = [result for result in attacks["results"] if result["unplayed"] is None] if attacks else []
+    results = [result for result in played if result["success"]["people"]]
     if not results:
         return ""
     figure, axes = canvas("share of the people", "", height=1.0 + 0.34 * len(results))
     for place, result in enumerate(results):
-        success, control = result["success"], result.get("control")
-        axes.plot([success["low"], success["high"]], [place, place], color=AFTER, linewidth=2.2)
-        axes.plot(success["share"], place, "o", color=AFTER, label="success, 95 % interval" if not place else None)
+        success, control, mark = result["success"], result.get("control"), MARKS[result["verdict"]]
+        axes.plot([success["low"], success["high"]], [place, place], color=mark["color"], linewidth=2.2)
+        axes.plot(success["share"], place, **mark, zorder=3)
         axes.plot(
             success["baseline"], place, "|", color="#000000", markersize=13, label="guessing" if not place else None
         )
-        if control:
-            axes.plot(control["share"], place, "D", color=COLOURS[1], markersize=5, markerfacecolor="none")
+        if control and control["people"]:
+            axes.plot(control["share"], place, "D", color=COLOURS[4], markersize=5, markerfacecolor="none")
     axes.set_yticks(range(len(results)), [_named(result, results) for result in results])
     axes.invert_yaxis()
     axes.set_xlim(-0.02, 1.02)
     if any(result.get("control") for result in results):
-        axes.plot([], [], "D", color=COLOURS[1], markersize=5, markerfacecolor="none", label="people not in the data")
+        axes.plot([], [], "D", color=COLOURS[4], markersize=5, markerfacecolor="none", label="people not in the data")
+    for verdict in dict.fromkeys(result["verdict"] for result in results):
+        axes.plot([], [], **MARKS[verdict], linestyle="-", label=IN_WORDS[verdict])
     axes.legend(frameon=False, fontsize="small", loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=3)
     return _inline(figure, "attacks")
 

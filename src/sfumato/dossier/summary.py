@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from sfumato.numbers import counted, percent
@@ -22,13 +22,24 @@ def summary_of(content: Mapping[str, Any]) -> list[str]:
 def doubts_of(content: Mapping[str, Any]) -> bool:
     """Tell whether something in the report should keep a steward from signing at once."""
     attacks = content["attacks"] or {"results": []}
-    beyond = any(result["succeeds"] and not result["is_allowed"] for result in attacks["results"])
+    beyond = any(not _settled(result) for result in attacks["results"])
     undecided = any(promise["outcome"] != "holds" for promise in content["promises"] if promise["meaning"])
     return beyond or undecided or any(_beats(one) for one in content["earlier"])
 
 
 def _beats(earlier: Mapping[str, Any]) -> bool:
-    return not earlier["holds"] or any(result["succeeds"] for result in earlier.get("attacks", ()))
+    return not earlier["holds"] or any(
+        result["succeeds"] or _undecided(result) for result in earlier.get("attacks", ())
+    )
+
+
+def _settled(result: Mapping[str, Any]) -> bool:
+    """Tell whether an attack does no better than guessing, is within what is promised, or was not played."""
+    return result["is_allowed"] or not (result["succeeds"] or _undecided(result))
+
+
+def _undecided(result: Mapping[str, Any]) -> bool:
+    return result["verdict"] == "undecided" and result["unplayed"] is None
 
 
 def _promises(content: Mapping[str, Any]) -> list[str]:
@@ -75,14 +86,24 @@ def _risk_of_people(people: Mapping[str, Any] | None) -> list[str]:
 def _attacks(attacks: Mapping[str, Any] | None) -> list[str]:
     if not attacks:
         return ["No attack was played."]
-    results = attacks["results"]
+    results = [result for result in attacks["results"] if result["unplayed"] is None]
+    told = counted(len(results), "attack")
+    undecided = [result for result in results if _undecided(result)]
+    doubt = f"; too few people to tell: {_names(undecided)}" if undecided else ""
     beating = [result for result in results if result["succeeds"]]
     if not beating:
-        return [f"None of {counted(len(results), 'attack')} does better than guessing."]
+        return [
+            f"None of {told} is known to do better than guessing{doubt}."
+            if undecided
+            else f"None of {told} does better than guessing."
+        ]
     beyond = [result for result in beating if not result["is_allowed"]]
-    names = ", ".join(dict.fromkeys(result["attack"] for result in beyond))
-    more = f"; not within any promise: {names}" if beyond else ", all within what is promised"
-    return [f"{len(beating)} of {counted(len(results), 'attack')} do better than guessing{more}."]
+    more = f"; not within any promise: {_names(beyond)}" if beyond else ", all within what is promised"
+    return [f"{len(beating)} of {told} do better than guessing{more}{doubt}."]
+
+
+def _names(results: Sequence[Mapping[str, Any]]) -> str:
+    return ", ".join(dict.fromkeys(result["attack"] for result in results))
 
 
 def _loss(losses: Mapping[str, Any] | None) -> list[str]:

@@ -88,7 +88,7 @@ def test_damaged_numbers_and_too_many_sets_are_said(table, release, monkeypatch)
         sf.attack(published, table, attacks="fingerprint")
     monkeypatch.setattr("sfumato.classes.fingerprints.MOST_SUBSETS", 1)
     told = str(sf.attack(release, table, attacks="fingerprint"))
-    assert told.count("note: not played; more than") == 3
+    assert told.count("fingerprint: not played, because more than") == 3
 
 
 @pytest.mark.parametrize("options", [{"known": 0}, {"known": 4}, {"choice": "best"}])

@@ -10,6 +10,7 @@ from evaluation.attacks.attacked_tables import SCHEMA, bucketized, people, slice
 from sfumato.errors import PolicyError
 from sfumato.evaluation.attacks.homogeneity import Homogeneity
 from sfumato.evaluation.attacks.protocol import Target
+from sfumato.evaluation.attacks.verdicts import Certainty
 from sfumato.published import PublishedTable
 from sfumato.table.reading import read_table
 
@@ -28,14 +29,40 @@ class TestWhereItMustWork:
         assert result.success.people > 100
         assert result.figures["claimed"] == result.success.people / 600
 
-    def test_a_control_group_tells_what_is_no_fault_of_the_release(self) -> None:
+    def test_certainty_needs_no_control_group_but_one_is_shown(self) -> None:
         """The disease follows from the age, so that whoever is not in the data is told theirs as well."""
         table, control = table_of(people(600, 1, linked=True)), table_of(people(600, 2, linked=True))
         release = sf.anonymize(table, sf.KAnonymity(5))
         (result,) = sf.attack(release, table, attacks=Homogeneity(), control=control).results
         assert result.control is not None
         assert result.control.share > 0.95
-        assert not result.succeeds
+        assert result.succeeds
+        assert "the same for people who are not in the data" in str(result)
+        # Somebody who is not certain is compared with the control group.
+        (nearly,) = sf.attack(release, table, attacks=Homogeneity(threshold=0.99), control=control).results
+        assert nearly.certainty is None
+        assert nearly.verdict == "no better"
+
+    def test_the_usual_disease_told_for_certain_is_more_than_a_guess(self) -> None:
+        """By guessing flu, somebody is right about these two, and certain about nobody."""
+        frame = pl.DataFrame({"age": [30, 30, 40, 40, 40], "disease": ["flu", "flu", "cold", "cough", "flu"]})
+        table = read_table(frame, sf.Schema(quasi_identifying=["age"], sensitive=["disease"]))
+        (result,) = Homogeneity().play(Target(PublishedTable(frame, ("age",), ("disease",)), table))
+        assert (result.success.successes, result.success.people, result.success.baseline) == (2, 2, 1)
+        assert result.certainty == Certainty(2)
+        assert result.succeeds
+        assert "certain: 2, about whom one answer is left; guessing leaves several" in str(result)
+
+    def test_what_is_wrong_for_somebody_was_not_certain(self) -> None:
+        """The record of somebody with a cough was left out; those who are alike have the flu, or so it seems."""
+        published = pl.DataFrame({"age": [30, 30, 40, 40], "disease": ["flu", "flu", "cold", "cough"]})
+        frame = pl.concat([published, pl.DataFrame({"age": [30], "disease": ["cough"]})])
+        table = read_table(frame, sf.Schema(quasi_identifying=["age"], sensitive=["disease"]))
+        (result,) = Homogeneity().play(Target(PublishedTable(published, ("age",), ("disease",)), table))
+        assert (result.success.successes, result.success.people) == (2, 3)
+        assert result.certainty == Certainty(2, wrong=1)
+        assert result.verdict == "undecided"
+        assert "what seemed certain was wrong for 1, so it counts like a guess" in str(result)
 
     def test_ids_left_in_tell_everybody_s_disease_and_nobody_s_outside(self) -> None:
         table, control = table_of(people(600, 1)), table_of(people(600, 2))
@@ -53,7 +80,7 @@ class TestWhereItCannot:
         table = table_of(people(600, 1))
         release = sf.anonymize(table, [sf.KAnonymity(5), sf.DistinctLDiversity(3)])
         (result,) = sf.attack(release, table, attacks="homogeneity").results
-        assert not result.succeeds
+        assert result.verdict == "no better"
         assert (result.success.people, result.figures["claimed"]) == (0, 0)
         low, high = result.success.interval
         assert low <= result.success.baseline <= high
@@ -69,7 +96,8 @@ class TestWhereItCannot:
         table = table_of(people(100, 1).with_columns(disease=pl.lit("flu")))
         (result,) = sf.attack(sf.anonymize(table, sf.KAnonymity(5)), table, attacks="homogeneity").results
         assert result.success.share == result.success.baseline == 1
-        assert not result.succeeds
+        assert result.certainty == Certainty(0)
+        assert result.verdict == "no better"
 
 
 def test_half_sure_is_enough_where_asked() -> None:

@@ -17,6 +17,7 @@ from sfumato.evaluation.attacks import Linkage, NearestLinkage
 from sfumato.evaluation.attacks.links import exact_links
 from sfumato.evaluation.attacks.nearest_links import nearest_links
 from sfumato.evaluation.attacks.protocol import Target
+from sfumato.evaluation.attacks.verdicts import Certainty
 from sfumato.evaluation.attacks.victims import OwnRecords, Victims
 from sfumato.published import PublishedTable, RandomizedTable
 from sfumato.recoding import Recoding
@@ -100,6 +101,30 @@ class TestWhereItMustWorkAndWhereItCannot:
             unique = frame.filter(pl.struct(QUASI).is_unique()).height
             assert only.success.successes == unique
             assert only.allowed is None
+
+    def test_a_row_that_alone_fits_is_certain(self) -> None:
+        """One of eight: significant by no means, but certain; nobody else is found."""
+        frame = pl.DataFrame({"x": [1, 1, 1, 2, 2, 3, 3, 9], "s": list("abcdefgh")})
+        table = sf.read_table(frame, sf.Schema(quasi_identifying=["x"], sensitive=["s"]))
+        only, picked = sf.attack(PublishedTable(frame, ("x",), ("s",)), table, attacks="linkage").results
+        assert (only.success.successes, only.success.people) == (1, 8)
+        assert only.success.interval[0] < only.success.baseline
+        assert only.certainty == Certainty(1)
+        assert only.succeeds
+        assert picked.certainty is None
+        others = frame.filter(pl.col("x") < 9)
+        only, _ = sf.attack(PublishedTable(others, ("x",), ("s",)), table.take(np.arange(7)), attacks="linkage").results
+        assert only.certainty == Certainty(0)
+        assert only.verdict == "no better"
+
+    def test_a_row_that_is_somebody_else_s_is_not_certain(self) -> None:
+        """The record of c was left out, and another one fits."""
+        frame = pl.DataFrame({"x": [1, 1, 2, 2], "s": ["a", "b", "c", "d"]})
+        table = sf.read_table(frame, sf.Schema(quasi_identifying=["x"], sensitive=["s"]))
+        published = PublishedTable(frame.filter(pl.col("s") != "c"), ("x",), ("s",))
+        only, _ = sf.attack(published, table, attacks="linkage").results
+        assert only.certainty == Certainty(1, wrong=1)
+        assert only.verdict == "undecided"
 
     def test_k_anonymity_allows_one_in_k(self) -> None:
         frame = people(400, 4)

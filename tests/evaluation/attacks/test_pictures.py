@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 from sfumato.evaluation.attacks.protocol import AttackResult
 from sfumato.evaluation.attacks.results import Attacks
 from sfumato.rates import Rate
@@ -17,6 +19,7 @@ def test_shares_stand_where_they_belong():
     start = len("third") + 2
     assert lines[0][start] == "|"
     assert lines[0][start + 100] == "●"
+    assert lines[0].endswith("  succeeds")
     assert lines[1].index("●") == start + 50
     assert lines[1].index("|") == start + 25
     low, high = results[2].success.interval
@@ -27,6 +30,12 @@ def test_shares_stand_where_they_belong():
 def test_the_control_group_is_drawn():
     one = result("one", 90, 100, 0.5, Rate(10, 100, 0.5))
     assert Attacks("generalized-table", 100, 100, (one,)).draw(11).splitlines()[0].index("◇") == len("one") + 2 + 1
+
+
+def test_every_line_ends_with_the_verdict():
+    one, some = result("one", 0, 10, 0.0), result("some", 0, 100, 0.0)
+    lines = Attacks("x", 100, None, (one, some, replace(one, unplayed="of time"))).draw(11).splitlines()
+    assert [line.split("  ")[-1].strip() for line in lines[:3]] == ["undecided", "no better", "not played"]
 
 
 def test_nothing_to_draw_is_said():

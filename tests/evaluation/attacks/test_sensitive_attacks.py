@@ -13,6 +13,7 @@ from evaluation.attacks.attacked_tables import SCHEMA, bucketized, generalized, 
 from sfumato.errors import PolicyError
 from sfumato.evaluation.attacks import BackgroundKnowledge, Homogeneity, Similarity, Skewness
 from sfumato.evaluation.attacks.protocol import Target
+from sfumato.evaluation.attacks.verdicts import Certainty
 from sfumato.published import PublishedTable
 
 
@@ -41,7 +42,8 @@ class TestBackgroundKnowledge:
         """Two values in all: whoever excludes one knows the other without any release."""
         (result,) = BackgroundKnowledge().play(one_class_tables([["a", "b", "b"], ["a", "a", "b"]]))
         assert result.success.share == result.success.baseline == 1
-        assert not result.succeeds
+        assert result.certainty == Certainty(0)
+        assert result.verdict == "no better"
 
     def test_random_values_help_less_than_the_worst(self) -> None:
         target = one_class_tables([["a", "b"], ["c", "d"], ["e", "f"], ["g", "h"]] * 20)
@@ -143,9 +145,13 @@ class TestSimilarity:
         assert (salary.success.successes, salary.success.people) == (12, 12)
         assert (disease.success.successes, disease.success.people) == (12, 12)
         assert salary.succeeds
-        # Five of nine diseases are of the stomach: whoever guesses says so of everybody, and is right about these.
+        # Five of nine diseases are of the stomach: whoever guesses says so of everybody, and is right about these, but
+        # certain of nobody.
         assert disease.success.baseline == 1
-        assert not disease.succeeds
+        assert disease.certainty == Certainty(12)
+        assert disease.succeeds
+        # Whoever knows that all salaries lie in the range is told nothing.
+        assert Similarity(width=1).play(self.target())[0].verdict == "no better"
 
     def test_a_narrower_range_tells_nobody(self) -> None:
         salary, _ = Similarity(width=0.2).play(self.target())
@@ -163,7 +169,8 @@ class TestSimilarity:
         assert salary.control is not None
         assert disease.control is not None
         assert salary.control.share == disease.control.share == 1
-        assert not salary.succeeds
+        # What the release is certain of needs no control group.
+        assert salary.succeeds
 
     def test_dates_are_near_by_days(self) -> None:
         first = date(2024, 1, 1)

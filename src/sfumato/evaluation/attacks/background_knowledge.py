@@ -77,7 +77,8 @@ class BackgroundKnowledge(Checked):
         total = left.sum(axis=1) if known.groups is None else (left.sum(axis=1) > 0).astype(np.float64)
         made = (total > 0) & (left.max(axis=1) >= (self.threshold - SURE) * total)
         usual = np.where(out, -1.0, known.prior).argmax(axis=1)
-        return Claims(made, own.right(truth, left.argmax(axis=1)), own.right(truth, usual))
+        several = ((known.prior > 0) & ~out).sum(axis=1) > 1 if self.threshold == 1 else None
+        return Claims(made, own.right(truth, left.argmax(axis=1)), own.right(truth, usual), several=several)
 
     def _excluded(self, generator: np.random.Generator, known: Posterior, has: NDArray[np.bool_]) -> NDArray[np.bool_]:
         """Choose the wrong values that the attacker excludes for each person, bool (people, values)."""

@@ -16,6 +16,7 @@ from sfumato.evaluation.attacks.peoples_posterior import told_people
 from sfumato.evaluation.attacks.posterior import Posterior
 from sfumato.evaluation.attacks.protocol import AttackResult, Target
 from sfumato.evaluation.attacks.record_groups import OwnValues
+from sfumato.evaluation.attacks.verdicts import Certainty
 from sfumato.rates import Rate
 from sfumato.table.table import Table
 
@@ -34,12 +35,20 @@ class Claims:
         float64 (m,): chance that a claim of the same kind is right if it is the best one without the release.
     highest : mapping of str to float
         Further figures; the highest over all people counts.
+    several : numpy.ndarray or None
+        bool (m,): whether guessing leaves several answers, of claims that leave no doubt; None if a claim may be wrong.
     """
 
     made: NDArray[np.bool_]
     right: NDArray[np.float64]
     guessed: NDArray[np.float64]
     highest: Mapping[str, float] = field(default_factory=dict)
+    several: NDArray[np.bool_] | None = None
+
+    @property
+    def certainty(self) -> Certainty | None:
+        """Count the claims that leave no doubt; None if others are made."""
+        return None if self.several is None else Certainty.of(self.made, self.right, self.several)
 
     def rate(self) -> Rate:
         """Score the claims that were made."""
@@ -54,7 +63,8 @@ class Claims:
             np.concatenate([getattr(part, name) for part in parts]) for name in ("made", "right", "guessed")
         )
         highest = {name: max(part.highest[name] for part in parts) for name in parts[0].highest}
-        return cls(made, right, guessed, highest)
+        several = [part.several for part in parts if part.several is not None]
+        return cls(made, right, guessed, highest, np.concatenate(several) if several else None)
 
 
 Claim = Callable[[Posterior, OwnValues], Claims]
@@ -80,4 +90,4 @@ def result_of(
         outside = claimed(target, target.control, sensitive, claim)
         control = outside.rate()
         figures["claimed_of_control"] = float(outside.made.mean())
-    return AttackResult(attack, knows, goal, inside.rate(), control, figures, (), helps)
+    return AttackResult(attack, knows, goal, inside.rate(), control, figures, (), helps, certainty=inside.certainty)

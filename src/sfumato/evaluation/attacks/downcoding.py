@@ -160,12 +160,14 @@ class Downcoding(Checked):
         )
 
     def _unplayed(self) -> AttackResult:
+        why = "no attribute is published as intervals or nodes of a hierarchy"
         return AttackResult(
             self.name,
             "how usual each value is in the population, and how cells are formed",
             "whose generalized values were guessed exactly",
             Rate(0.0, 0, 0.0),
-            notes=("no attribute is published as intervals or nodes of a hierarchy",),
+            notes=(why,),
+            unplayed=why,
         )
 
 

@@ -9,7 +9,9 @@ import numpy as np
 
 from sfumato.classes.fingerprints import Fingerprints
 from sfumato.errors import PolicyError
+from sfumato.evaluation.attacks.options import SURE
 from sfumato.evaluation.attacks.protocol import AttackResult, Target
+from sfumato.evaluation.attacks.verdicts import Certainty
 from sfumato.numbers import counted
 from sfumato.options import Checked, Limit
 from sfumato.published import PublishedTable
@@ -91,11 +93,19 @@ class Fingerprint(Checked):
             Rate(0, 0, 0.0) if found is None else self._rate(found),
             None,
             {} if found is None else _figures(found, known),
-            (f"not played; {TOO_MANY}",) if found is None else (),
+            () if found is not None else (TOO_MANY,),
             "a limit of fingerprints (fingerprint_k), larger classes, coarser sensitive values, or no pseudonyms in "
             "the release",
             None if least is None else 1 / least,
+            certainty=None if found is None else self._certainty(found),
+            unplayed=TOO_MANY if found is None else None,
         )
+
+    def _certainty(self, found: Fingerprints) -> Certainty | None:
+        """Count the people whom the attacker finds for certain; None without one, as the others are picked."""
+        alone = found.fewest == 1 if self.choice == "worst" else found.chance >= 1 - SURE
+        told = int((alone & (found.company > 1)).sum())
+        return Certainty(told) if told else None
 
     def _rate(self, found: Fingerprints) -> Rate:
         """Score picking one of those who fit, beside picking anybody of the class."""

@@ -68,4 +68,5 @@ class Homogeneity(Checked):
         likeliest = known.shares.argmax(axis=1)
         made = known.shares.max(axis=1) >= self.threshold - SURE
         usual = np.full(own.people, known.prior.argmax())
-        return Claims(made, own.right(truth, likeliest), own.right(truth, usual))
+        several = np.full(own.people, known.prior.max() < 1 - SURE) if self.threshold == 1 else None
+        return Claims(made, own.right(truth, likeliest), own.right(truth, usual), several=several)

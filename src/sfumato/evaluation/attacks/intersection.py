@@ -16,6 +16,7 @@ from sfumato.evaluation.attacks.peoples_posterior import blocks_of_people, peopl
 from sfumato.evaluation.attacks.posterior import Posterior, posterior, sensitive_of, told_blocks, value_count
 from sfumato.evaluation.attacks.protocol import AttackResult, Target
 from sfumato.evaluation.attacks.record_groups import OwnValues
+from sfumato.evaluation.attacks.verdicts import Certainty
 from sfumato.numbers import counted
 from sfumato.options import Checked, Share
 from sfumato.published import Published
@@ -112,6 +113,7 @@ class Intersection(Checked):
             (f"{missing} not found in both releases left out",) if absent else (),
             "one release for all purposes, or a later one made with regard to the earlier; no syntactic model bounds "
             "what two releases tell together",
+            certainty=inside.certainty() if self.threshold == 1 else None,
         )
 
     def _tried(self, target: Target, earlier: Published, people: Table, name: str) -> _Tried:
@@ -184,6 +186,10 @@ class _Tried:
     right: NDArray[np.float64]
     later_right: NDArray[np.float64]
     earlier_right: NDArray[np.float64]
+
+    def certainty(self) -> Certainty:
+        """Count the claims, all of which are about people whom neither release tells alone."""
+        return Certainty.of(self.made, self.right, np.ones_like(self.made))
 
     def rate(self) -> Rate:
         """Score the claims beside the guesses of the better release on the same people, or on all without a claim."""

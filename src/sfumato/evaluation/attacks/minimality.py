@@ -203,7 +203,8 @@ class Minimality(Checked):
         return self._result(name, Rate(float(right.sum()), int(made.sum()), float(baseline)), figures, game.notes)
 
     def _unplayed(self, name: str, notes: tuple[str, ...]) -> AttackResult:
-        return self._result(name, Rate(0.0, 0, 0.0), {"claimed": 0.0}, notes)
+        unplayed = self._result(name, Rate(0.0, 0, 0.0), {"claimed": 0.0}, notes)
+        return replace(unplayed, unplayed=notes[-1])
 
     def _result(self, name: str, rate: Rate, figures: dict[str, float], notes: tuple[str, ...]) -> AttackResult:
         return AttackResult(

@@ -10,15 +10,22 @@ SUCCESS, GUESSING, CONTROL, INTERVAL = "●", "|", "◇", "─"
 
 
 def draw_results(results: Sequence[AttackResult], width: int) -> str:
-    """Draw one line for each result with at least one person, on a scale from 0 to 1 of `width` letters."""
+    """Draw one line for each result with at least one person, on a scale from 0 to 1 of `width` letters.
+
+    The verdict stands at its end.
+    """
     tried = [result for result in results if result.success.people]
     if not tried:
         return "nothing to draw: no attack had anybody to try it on"
     longest = max(len(result.attack) for result in tried)
-    lines = [f"{result.attack:<{longest}}  {_line(result, width)}".rstrip() for result in tried]
+    lines = [f"{result.attack:<{longest}}  {_line(result, width)}  {_word(result)}" for result in tried]
     scale = f"{'':<{longest}}  0{'1':>{width - 1}}"
     legend = f"{SUCCESS} success with its interval, {GUESSING} guessing, {CONTROL} people who are not in the data"
     return "\n".join([*lines, scale, legend])
+
+
+def _word(result: AttackResult) -> str:
+    return result.verdict if result.unplayed is None else "not played"
 
 
 def _line(result: AttackResult, width: int) -> str:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any, ClassVar, Literal, Protocol, runtime_checkable
 
 import polars as pl
 
 from sfumato.evaluation.attacks.result_cache import ResultCache
+from sfumato.evaluation.attacks.verdicts import IN_WORDS, Certainty, Verdict, needed_in_words, people_needed, verdict_of
 from sfumato.progress import Progress, silent
 from sfumato.published import Published
 from sfumato.rates import Rate
@@ -130,6 +131,10 @@ class AttackResult:
     allowed : float or None
         Rate of success up to which a promise of the release lets the attack go, such as 1/k for picking the right
         record of a k-anonymous table; None if no promise is about it.
+    certainty : Certainty or None
+        What came of claims that leave no doubt; None if the attack makes none.
+    unplayed : str or None
+        Why the attack was not played after all, in words that finish "not played, because ..."; a note says so, too.
     """
 
     attack: str
@@ -142,6 +147,8 @@ class AttackResult:
     helps: str = ""
     allowed: float | None = None
     counts: Counted = "people"
+    certainty: Certainty | None = None
+    unplayed: str | None = None
 
     @property
     def is_allowed(self) -> bool:
@@ -149,15 +156,34 @@ class AttackResult:
         return self.allowed is not None and self.success.interval[0] <= self.allowed + 1e-12
 
     @property
-    def succeeds(self) -> bool:
-        """Tell whether the attack does better than guessing, and than on people who are not in the data.
+    def verdict(self) -> Verdict:
+        """Say what the figures say, see :func:`~sfumato.evaluation.attacks.verdicts.verdict_of`.
 
-        The low end of the interval lies above the baseline and, if there is a control group, above the high end of
-        its interval.
+        ``"undecided"`` if the attack was not played.
         """
-        low = self.success.interval[0]
-        beyond_guessing = low > self.success.baseline
-        return beyond_guessing and (self.control is None or low > self.control.interval[1])
+        if self.unplayed is not None:
+            return "undecided"
+        return verdict_of(self.success, self.control, self.certainty)
+
+    @property
+    def succeeds(self) -> bool:
+        """Tell whether the attack does better than guessing, and than on people who are not in the data."""
+        return self.verdict == "succeeds"
+
+    @property
+    def is_undecided(self) -> bool:
+        """Tell whether the attack was played on too few people to say."""
+        return self.verdict == "undecided" and self.unplayed is None
+
+    @property
+    def people_needed(self) -> int | None:
+        """Return about how many people would decide; None unless the attack was played and is undecided."""
+        return people_needed(self.success, self.control) if self.is_undecided else None
+
+    @property
+    def needed(self) -> str | None:
+        """Say so in words; None likewise."""
+        return needed_in_words(self.success, self.control, self.counts) if self.is_undecided else None
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values, for JSON."""
@@ -165,7 +191,9 @@ class AttackResult:
             "attack": self.attack,
             "knows": self.knows,
             "goal": self.goal,
+            "verdict": self.verdict,
             "succeeds": bool(self.succeeds),
+            "people_needed": self.people_needed,
             "success": self.success.to_dict(),
             **({} if self.control is None else {"control": self.control.to_dict()}),
             "figures": {name: float(value) for name, value in self.figures.items()},
@@ -173,31 +201,53 @@ class AttackResult:
             "helps": self.helps,
             "allowed": self.allowed,
             "counts": self.counts,
+            "certainty": None if self.certainty is None else asdict(self.certainty),
+            "unplayed": self.unplayed,
         }
 
     def __str__(self) -> str:
         """Return a short paragraph."""
-        verdict = "succeeds" if self.succeeds else "does no better than guessing"
-        if self.succeeds and self.allowed is not None:
-            share = f"{100 * self.allowed:.3g} %"
-            verdict += (
-                f", within the {share} that the release's promises allow"
-                if self.is_allowed
-                else f", beyond the {share} that the release's promises allow"
-            )
+        if self.unplayed is not None:
+            wanted = f"  it would be about {_COUNTED[self.counts]} {self.goal}"
+            return "\n".join([f"{self.attack}: not played, because {self.unplayed}", wanted, *self._notes()])
         lines = [
-            f"{self.attack}: {verdict}",
+            f"{self.attack}: {self._judged()}",
             f"  the attacker knows {self.knows}",
             f"  {_COUNTED[self.counts]} {self.goal}: {self.success if self.success.people else NOBODY}",
         ]
         if self.control is not None:
             told = self.control if self.control.people else NOBODY
             lines.append(f"  the same for {_COUNTED[self.counts]} who are not in the data: {told}")
+        lines.extend(self._reasons())
         lines.extend(f"  {name.replace('_', ' ')}: {value:.4g}" for name, value in self.figures.items())
-        lines.extend(f"  note: {note}" for note in self.notes)
+        lines.extend(self._notes())
         if self.helps and self.succeeds:
             lines.append(f"  what helps: {self.helps}")
         return "\n".join(lines)
+
+    def _judged(self) -> str:
+        """Return the verdict, with what the promises allow."""
+        words = IN_WORDS[self.verdict]
+        if self.allowed is None or self.verdict == "no better":
+            return words
+        share = f"{100 * self.allowed:.3g} %"
+        if self.is_undecided:
+            return f"{words}; the release's promises allow {share}"
+        return f"{words}, {'within' if self.is_allowed else 'beyond'} the {share} that the release's promises allow"
+
+    def _reasons(self) -> list[str]:
+        """Say what the verdict rests on, where the rates do not show it."""
+        found = []
+        if self.certainty is not None and self.certainty.told and self.certainty.holds:
+            found.append(f"  certain: {self.certainty.told:,}, about whom one answer is left; guessing leaves several")
+        if self.certainty is not None and not self.certainty.holds:
+            found.append(f"  what seemed certain was wrong for {self.certainty.wrong:,}, so it counts like a guess")
+        if self.needed is not None:
+            found.append(f"  {self.needed}")
+        return found
+
+    def _notes(self) -> list[str]:
+        return [f"  note: {note}" for note in self.notes if note != self.unplayed]
 
 
 @runtime_checkable

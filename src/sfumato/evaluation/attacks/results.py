@@ -65,6 +65,16 @@ class Attacks:
         """Return those of them that go beyond what a promise of the release allows, or that no promise is about."""
         return tuple(result for result in self.succeeding if not result.is_allowed)
 
+    @property
+    def undecided(self) -> tuple[AttackResult, ...]:
+        """Return the results that say neither, because too few people were tried."""
+        return tuple(result for result in self.results if result.is_undecided)
+
+    @property
+    def unsettled(self) -> tuple[AttackResult, ...]:
+        """Return those of them that go beyond what a promise of the release allows, or that no promise is about."""
+        return tuple(result for result in self.undecided if not result.is_allowed)
+
     def draw(self, width: int = 50) -> str:
         """Draw every result as text: success with its interval, guessing, and the control group, on one scale."""
         return draw_results(self.results, width)
@@ -80,6 +90,7 @@ class Attacks:
             **({} if self.repeated is None else {"repeated": self.repeated}),
             "succeeding": len(self.succeeding),
             "unlicensed": len(self.unlicensed),
+            "undecided": len(self.undecided),
             "results": [result.to_dict() for result in self.results],
             "unplayed": dict(self.unplayed),
         }
@@ -94,6 +105,8 @@ class Attacks:
             f"{control}\n"
             f"{len(self.succeeding)} beat guessing, {len(self.unlicensed)} of them beyond what the release promises"
         )
+        if self.undecided:
+            head += f"; {len(self.undecided)} undecided"
         if several:
             head += f"\nwho knows somebody knows {in_words(self.records_known)}"
         if self.repeated is not None:

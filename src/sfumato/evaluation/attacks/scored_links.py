@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from sfumato.evaluation.attacks.links import Links
 from sfumato.evaluation.attacks.protocol import AttackResult, Target
+from sfumato.evaluation.attacks.verdicts import Certainty
 from sfumato.evaluation.attacks.victims import Victims
 from sfumato.models import known_models
 from sfumato.models.k_anonymity import KAnonymity
@@ -96,6 +97,10 @@ def scored(
             success=Rate(float((alone & (own == candidates)).sum()), people, _mean(alone * prior, least, certain)),
             figures=figures,
             allowed=None if k is None else float(k == 1),
+            # Who holds a register does not know who of it is in the data.
+            certainty=Certainty.of(alone, (own == candidates).astype(np.float64), np.full(people, links.records > 1))
+            if certain and target.register is None
+            else None,
             **common,
         ),
         AttackResult(

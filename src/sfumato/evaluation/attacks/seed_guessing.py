@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Annotated, ClassVar
 
@@ -113,7 +113,8 @@ class SeedGuessing(Checked):
             baseline = float(found_usual.mean()) if len(sure) else 0.0
             rate = Rate(float(found_right.sum()), len(found_right), baseline)
             figures = {"orders_tried": float(self.seeds if enough else 0), "orders_that_fit": float(len(found))}
-            results.append(self._told(name, rate, figures, notes))
+            told = self._told(name, rate, figures, notes)
+            results.append(told if enough else replace(told, unplayed=notes[-1]))
         return tuple(results)
 
     def _orders(self, target: Target, placement: Placement) -> Iterator[NDArray[np.int64]]:

@@ -107,7 +107,8 @@ def _in_one_node(nodes: dict[str | None, str], known: Posterior, own: OwnValues)
     prior = np.array([known.prior[node_of == node].sum() for node in range(missing + 1)])
     made = shares.max(axis=1) >= 1 - SURE
     usual = np.full(own.people, prior.argmax())
-    return Claims(made, own.right(truth, shares.argmax(axis=1)), own.right(truth, usual))
+    several = np.full(own.people, prior.max() < 1 - SURE)
+    return Claims(made, own.right(truth, shares.argmax(axis=1)), own.right(truth, usual), several=several)
 
 
 def _in_one_range(width: float, known: Posterior, own: OwnValues) -> Claims:
@@ -117,13 +118,16 @@ def _in_one_range(width: float, known: Posterior, own: OwnValues) -> Claims:
     published = numbers[known.prior > 0]
     if not np.isfinite(published).any():
         nobody = np.zeros(own.people)
-        return Claims(nobody > 0, nobody, nobody)
+        return Claims(nobody > 0, nobody, nobody, several=nobody > 0)
     narrow = width * (np.nanmax(published) - np.nanmin(published))
     made, low, high = _narrowest(known, numbers)
     made &= high - low <= narrow + SURE
     right = own.any((low[own.person] <= truth) & (truth <= high[own.person]))
     start = _densest(numbers, known.prior, narrow)
-    return Claims(made, right, own.any((start <= truth) & (truth <= start + narrow + SURE)))
+    # A missing value is in no range; without one, the whole release may be a narrow range itself.
+    spread = np.ptp(published) if np.isfinite(published).all() else np.inf
+    several = np.full(own.people, spread > narrow + SURE)
+    return Claims(made, right, own.any((start <= truth) & (truth <= start + narrow + SURE)), several=several)
 
 
 def _narrowest(
