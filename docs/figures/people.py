@@ -71,7 +71,8 @@ def figures(source: Source, frame: pl.DataFrame) -> tuple[float, ...]:
 def main() -> None:
     """Print the table of the page."""
     data = Path(os.environ["SFUMATO_DATA"])
-    print("| table | records a person | k records | everybody's records together | k people | nobody above 1/k | the same, rows apart |")
+    heads = ("table", "records a person", "k records", "everybody's records together", "k people", "nobody above 1/k")
+    print(f"| {' | '.join(heads)} | the same, rows apart |")
     print("|---|---|---|---|---|---|---|")
     for name, source in SOURCES.items():
         rows = [figures(source, frame) for frame in source.samples(data)]
