@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import tempfile
 from collections import Counter
 from collections.abc import Hashable
@@ -23,6 +24,7 @@ from guarantees.test_people_guarantees import EACH, LIMITS, SETTING, alike, peop
 from naive import fingerprints as naive
 from naive import models as naive_models
 from sfumato.models import MODELS
+from sfumato.numbers import percent
 
 PUBLISHED = sf.People(pseudonyms="published")
 
@@ -171,3 +173,20 @@ def test_the_numbers_of_a_person_in_two_classes_say_nothing_of_each_other():
     assert len(drawn) == 9
     # Eight degrees of freedom: 38 is passed once in 130,000 runs.
     assert sum((count - 50) ** 2 / 50 for count in drawn.values()) < 38
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_the_report_says_whom_the_number_of_records_gives_away(seed: int):
+    drawn = random.Random(seed)
+    people = [person for person in range(12) for _ in range(drawn.randint(1, 4))]
+    frame = pl.DataFrame({"id": people, "age": [20 + person // 4 for person in people]})
+    schema = sf.Schema(person="id", quasi_identifying=["age"])
+    numbered = sf.People(pseudonyms="published")
+    release = sf.anonymize(sf.read_table(frame, schema), sf.KAnonymity(2), people=numbered)
+    rows = Counter(release.data.select("age", "person_in_class").iter_rows())
+    as_many = Counter((age, records) for (age, _), records in rows.items())
+    fitting = [as_many[age, records] for (age, _), records in rows.items()]
+    alone = fitting.count(1)
+    (line,) = map(str, release.report.fingerprints)
+    assert line.startswith(f"the number of records instead: {alone} of 12 people ({percent(alone / 12, 3)}) have one")
+    assert f"for {percent(sum(1 / each for each in fitting) / 12, 3)} on average" in line

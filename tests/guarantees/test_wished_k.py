@@ -121,8 +121,26 @@ def test_wishes_of_the_policy() -> None:
     assert 1 in set(release.data["promised_k"])
     assert "psychiatry" not in release.policy
     other = policy.model_copy(update={"wishes": (policy.wishes[0].model_copy(update={"column": "wing"}),)})
-    with pytest.raises(sf.PolicyError, match="there is no column 'wing'"):
+    with pytest.raises(sf.PolicyError, match="column 'wing' is not in the table, or has no role"):
         sf.anonymize(sf.read_table(frame, policy), other)
+
+
+def test_a_rule_that_is_about_nobody_is_refused_without_naming_the_value() -> None:
+    frame = pl.DataFrame({"age": [1, 2, 3, 4], "ward": ["psychiatry", "a", "a", "a"]})
+    columns = {"quasi-identifying": ["age", "ward"]}
+    models = [{"name": "k-anonymity", "k": 2}]
+    rules = [{"k": 3, "column": "ward", "value": value} for value in ("psychiatry", "Psychiatry")]
+    for rule in rules:
+        policy = sf.Policy.from_mapping({"columns": columns, "models": models, "wishes": [rule]})
+        table = sf.read_table(frame, policy.to_schema())
+        if rule["value"] == "psychiatry":
+            assert sf.anonymize(table, policy).data["promised_k"].max() == 3
+            continue
+        with pytest.raises(
+            sf.PolicyError, match="no record has the value of column 'ward' that a rule is about"
+        ) as told:
+            sf.anonymize(table, policy)
+        assert "sychiatry" not in str(told.value)
 
 
 def test_what_cannot_keep_wishes() -> None:

@@ -58,6 +58,7 @@ def table_differences(content: Mapping[str, Any], description: Description, role
     yield from _of_models(said, (_known_model(entry) for entry in promised))
     yield from _of_people(content["columns"].get("person"), description.people)
     yield from _of_pseudonyms(content.get("people", {}), description.structure.get("pseudonyms"))
+    yield from _of_rows(content.get("people", {}), description)
     yield from _of_roles(content["columns"], roles, chosen=KINDS[description.kind].publishes_chosen)
     yield from _of_kinds(content["columns"].get("sensitive", {}), description)
     yield from _of_limits(content, description.suppression_limit)
@@ -133,6 +134,16 @@ def _of_pseudonyms(people: Mapping[str, Any], found: Mapping[str, Any] | None) -
     if published != told:
         shown = ([] if each is None else [_as_text({"name": "published", **each})] for each in (published, told))
         yield Difference("pseudonyms", *map(_in_words, shown))
+
+
+def _of_rows(people: Mapping[str, Any], description: Description) -> Iterator[Difference]:
+    """Compare whether records of a person may lie in different classes, and what is promised of all of them."""
+    settings = _settings(people)
+    said = settings.get("rows", "together"), settings.get("all_records_k")
+    told = description.rows, description.all_records_k
+    if said != told:
+        shown = ([_as_text({"name": rows, "all_records_k": least or 1})] for rows, least in (said, told))
+        yield Difference("rows of people", *map(_in_words, shown))
 
 
 def _of_roles(columns: Mapping[str, Any], roles: Roles, *, chosen: bool) -> Iterator[Difference]:

@@ -33,6 +33,8 @@ def describe(
         tuple(describe_model(model) for model in task.models),
         task.policy.suppression_limit,
         people=None if task.table.people is None else task.people.pseudonyms,
+        rows=task.people.rows,
+        all_records_k=task.people.all_records_k,
     )
 
 

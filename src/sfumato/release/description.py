@@ -73,6 +73,10 @@ class Description:
         Whom the promises are about: None where every record is a person of its own. ``"audit"``: people may have
         several records, and only the steward's audit file says who is who inside of a class. ``"published"``: a column
         of the table says it.
+    rows : str
+        ``"apart"`` where the records of a person may lie in different classes.
+    all_records_k : int or None
+        How many people are then left, at least, to whoever knows all records of somebody, if that is promised.
     """
 
     kind: str
@@ -81,6 +85,8 @@ class Description:
     models: tuple[Mapping[str, Any], ...]
     suppression_limit: float
     people: Literal["audit", "published"] | None = None
+    rows: Literal["together", "apart"] = "together"
+    all_records_k: int | None = None
 
     def attributes(self) -> dict[str, Attribute]:
         """Return the schema entries of the sensitive columns."""
@@ -104,6 +110,8 @@ class Description:
             "models": [dict(model) for model in self.models],
             "suppression_limit": self.suppression_limit,
             **({} if self.people is None else {"people": self.people}),
+            **({} if self.rows == "together" else {"rows": self.rows}),
+            **({} if self.all_records_k is None else {"all_records_k": self.all_records_k}),
             "versions": versions(),
         }
 
@@ -262,6 +270,7 @@ def _description(content: Mapping[str, Any]) -> Description:
         tuple({**model, "name": _text(model["name"])} for model in models),
         _fraction(content["suppression_limit"]),
         _people(content.get("people"), content["kind"], content["structure"]),
+        *_rows_of_people(content),
     )
 
 
@@ -274,6 +283,15 @@ def _people(given: Any, kind: str, structure: Mapping[str, Any]) -> Literal["aud
     if given not in ("audit", "published") or kind != PublishedTable.kind:
         raise ValueError
     return "audit" if given == "audit" else "published"
+
+
+def _rows_of_people(content: Mapping[str, Any]) -> tuple[Literal["together", "apart"], int | None]:
+    rows, least = content.get("rows"), content.get("all_records_k")
+    if rows is None and least is None:
+        return "together", None
+    if rows != "apart" or content.get("people") is None or (least is not None and _count(least) < 1):
+        raise ValueError
+    return "apart", least
 
 
 def _entries(given: Any) -> list[Any]:

@@ -12,7 +12,7 @@ from sfumato.numbers import percent
 from sfumato.published import PublishedTable
 from sfumato.published.checks.generalized import Verification
 from sfumato.published.checks.people import PeopleFound
-from sfumato.published.checks.pseudonyms import FingerprintsFound
+from sfumato.published.checks.pseudonyms import FingerprintsFound, NumbersOfRecordsFound
 from sfumato.release.report_lines import occasion_lines, promise_lines, record_line, section
 
 WITHHELD = "Other losses are left out, as they depend on values that the classes hide: the data steward has them."
@@ -76,7 +76,7 @@ class Report:
     publishes_means: bool = False
     counts: Literal["records", "people"] = "records"
     pseudonyms: Literal["audit", "published"] = "audit"
-    fingerprints: tuple[FingerprintsFound | str, ...] = ()
+    fingerprints: tuple[FingerprintsFound | NumbersOfRecordsFound | str, ...] = ()
     peoples_ncp: float | None = None
     lower_bound: float | None = None
     published_only: bool = False
@@ -196,8 +196,11 @@ class Report:
         return {"risk": {"of": self.counts, **{name: round(risk, 6) for name, risk in risks.items()}}}
 
     def _fingerprints(self) -> dict[str, Any]:
-        found = [each if isinstance(each, str) else each.to_dict() for each in self.fingerprints]
-        return {"fingerprints": found} if found else {}
+        by_values = [each for each in self.fingerprints if not isinstance(each, NumbersOfRecordsFound)]
+        found = [each if isinstance(each, str) else each.to_dict() for each in by_values]
+        by_numbers = [each.to_dict() for each in self.fingerprints if isinstance(each, NumbersOfRecordsFound)]
+        told = {"fingerprints": found} if found else {}
+        return told | ({"numbers_of_records": by_numbers[0]} if by_numbers else {})
 
     def _risk_line(self) -> str:
         if self.highest_risk is None or self.average_risk is None:

@@ -15,7 +15,13 @@ from sfumato.classes.partition import Partition
 from sfumato.errors import PolicyError
 from sfumato.numbers import counted
 from sfumato.published import PublishedTable
-from sfumato.published.checks.pseudonyms import TOO_MANY, FingerprintsFound, fingerprints_of, promised_least
+from sfumato.published.checks.pseudonyms import (
+    TOO_MANY,
+    FingerprintsFound,
+    NumbersOfRecordsFound,
+    fingerprints_of,
+    promised_least,
+)
 from sfumato.published.pseudonyms import PERSON, Pseudonyms
 from sfumato.release.audit import Audit
 from sfumato.release.people_behind import PeopleBehind, carried
@@ -121,16 +127,20 @@ def _numbered_by_content(people: NDArray[np.int32], problem: Problem, task: Task
     return numbers[people]
 
 
-def fingerprint_lines(published: PublishedTable, task: Task) -> tuple[FingerprintsFound | str, ...]:
-    """Say what somebody finds who knows as many values of a person as the policy takes for known."""
+def fingerprint_lines(
+    published: PublishedTable, task: Task
+) -> tuple[FingerprintsFound | NumbersOfRecordsFound | str, ...]:
+    """Say what somebody finds who knows as many values of a person as the policy says, or how many records."""
     known = task.people.known_values
     sensitive = {
         name: Attribute(kind=task.table.kinds[name], hierarchy=entry.hierarchy)
         for name, entry in task.table.schema.sensitive.items()
     }
-    return tuple(
+    lines: tuple[FingerprintsFound | str, ...] = tuple(
         f"{counted(known, 'value')} of {name or 'any sensitive attribute'}: not counted; {TOO_MANY}"
         if found is None
         else FingerprintsFound.of(name, known, found, promised_least(published, name, known))
         for name, found in fingerprints_of(published, sensitive, known).items()
     )
+    of_records = NumbersOfRecordsFound.of(published)
+    return lines if of_records is None else (*lines, of_records)

@@ -107,7 +107,7 @@ class Task:
         Raises
         ------
         PolicyError
-            When a wish of the policy names a column that the table does not have.
+            When a wish of the policy names a column that the table does not have, or a value that nobody has.
         """
         return self._wished(self.table.wishes, {wish: wish.k for wish in self.policy.wishes if wish.k}, K_STEPS)
 
@@ -124,12 +124,28 @@ class Task:
         names = set(self.table.frame.columns)
         raise_all(
             PolicyError,
-            [f"wishes: there is no column {w.column!r} in the table" for w in said if w.column not in names],
+            [
+                f"wishes: column {wish.column!r} is not in the table, or has no role; correct it, or give it one"
+                for wish in said
+                if wish.column not in names
+            ],
         )
         wishes = np.ones(self.table.height, dtype=np.int64) if own is None else own
+        idle = []
         for wish, least in said.items():
             meant = (text_of(self.table.frame[wish.column]) == wish.value).fill_null(False).to_numpy()
             wishes = np.where(meant, np.maximum(wishes, least), wishes)
+            if not meant.any():
+                idle.append(wish.column)
+        # A value that is spelled otherwise would protect nobody, and nobody would hear of it.
+        raise_all(
+            PolicyError,
+            [
+                f"wishes: no record has the value of column {column!r} that a rule is about; "
+                "correct the spelling, or leave the rule out"
+                for column in idle
+            ],
+        )
         return steps_of(wishes, steps)
 
     def problem(self, encoded: EncodedTable) -> Problem:

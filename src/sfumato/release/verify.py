@@ -126,7 +126,17 @@ def _recount(
     )
     differences = partial(table_differences, description=description, roles=roles_of(published))
     agreement = policy_checks(policy, differences)
-    limit = suppression_check(description.suppression_limit)
+    attested = *_of_all_records(description), suppression_check(description.suppression_limit)
     # The report of a release counts no people whom it does not show, whoever holds the audit file.
     files = beside(counted.without_people() if description.people == "audit" else counted, unknown=len(unknown))
-    return replace(counted, checks=(*first, *counted.checks, *unknown, *agreement, *files, limit))
+    return replace(counted, checks=(*first, *counted.checks, *unknown, *agreement, *files, *attested))
+
+
+def _of_all_records(description: Description) -> tuple[Check, ...]:
+    """Say that nobody can recount what is left to who knows all records of a person, where these lie apart."""
+    if description.rows == "together":
+        return ()
+    least = description.all_records_k
+    promise = "all-records k (not promised)" if least is None else f"all-records k ({least:,})"
+    detail = "records of a person may lie in different classes, and which of them do is not published"
+    return (Check(promise, Outcome.UNDECIDABLE, detail=detail, required=False),)

@@ -173,6 +173,50 @@ def fingerprints_of(
     return {name: fingerprints(rows.class_of, numbers, rows.codes[:, own], known) for name, own in places.items()}
 
 
+@dataclass(frozen=True)
+class NumbersOfRecordsFound:
+    """What somebody finds who knows a person's class, and how many records the person has in it.
+
+    Attributes
+    ----------
+    people : int
+        Looked for, in their classes; somebody who is in two classes counts twice.
+    alone : int
+        Those of them who have a number of records that nobody else in their class has.
+    chance : float
+        Chance to pick the right person among those who have as many, on average.
+    """
+
+    people: int
+    alone: int
+    chance: float
+
+    @classmethod
+    def of(cls, published: PublishedTable) -> NumbersOfRecordsFound | None:
+        """Count them; None where the people of classes are not numbered. Cost O(n log n) for n rows."""
+        numbers = None if published.pseudonyms is None else numbers_of(published.data[published.pseudonyms.column])
+        if numbers is None:
+            return None
+        class_of = RowsOfClasses.of(published.data, published.quasi_identifying, {}).class_of
+        pairs, records = np.unique(np.column_stack([class_of, numbers]), axis=0, return_counts=True)
+        groups = np.column_stack([pairs[:, 0], records])
+        _, group, members = np.unique(groups, axis=0, return_inverse=True, return_counts=True)
+        fitting = members[group.ravel()]
+        return cls(len(fitting), int(np.count_nonzero(fitting < 2)), float((1.0 / fitting).mean()))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values, for JSON."""
+        return {"people": self.people, "alone": self.alone, "chance": round(self.chance, 6)}
+
+    def __str__(self) -> str:
+        """Write it as one line."""
+        return (
+            f"the number of records instead: {self.alone:,} of {counted(self.people, 'person')} "
+            f"({percent(self.alone / self.people, 3)}) have one that nobody else in the class has; picking one who has "
+            f"as many is right for {percent(self.chance, 3)} on average; no limit is set on it"
+        )
+
+
 def promised_least(published: PublishedTable, attribute: str | None, known: int) -> int | None:
     """Return how many people, at least, are promised to have such values; the promise is about one attribute."""
     promised = published.pseudonyms
