@@ -133,6 +133,16 @@ def test_a_damaged_one_convinces_nobody(folder, what):
         sf.verify(folder, audit=audit)
 
 
+def test_one_that_numbers_people_twice_convinces_nobody(folder):
+    # The last of two equal keys would win.
+    audit = audit_of(folder)
+    rows = len(json.loads(audit.read_text())["pseudonyms"])
+    second = json.dumps({"pseudonyms": [*range(1, rows + 1)]})
+    audit.write_text(f"{audit.read_text().rstrip()[:-1]}, {second[1:]}")
+    with pytest.raises(sf.VerificationError, match="damaged"):
+        sf.verify(folder, audit=audit)
+
+
 @pytest.mark.parametrize("content", [b"", b"{", b"\xff\xfe", b"[" * 100_000, b"null"])
 def test_nor_does_anything_else(folder, content):
     audit_of(folder).write_bytes(content)

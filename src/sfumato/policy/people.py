@@ -16,8 +16,8 @@ class People(Checked):
     Parameters
     ----------
     rows
-        ``"together"``: all records of a person share one class, so that knowing several of them tells no more than
-        knowing one. ``"apart"``: they may lie in different classes, which loses less; whoever knows several records of
+        ``"together"``: all records of a person share one class, so that knowing several of them finds no more than
+        that class. ``"apart"``: they may lie in different classes, which loses less; whoever knows several records of
         somebody can intersect their classes, and the report says how few people are left then.
     pseudonyms
         Where it stands which records of a class are of one person. ``"audit"``: only in the steward's audit file.

@@ -92,7 +92,7 @@ class Audit:
         except (OSError, UnicodeDecodeError):
             raise InputError(f"{path.name}: the audit file cannot be read; check the path") from None
         try:
-            content = json.loads(text)
+            content = json.loads(text, object_pairs_hook=_with_each_key_once)
             sha256, numbers = content["sha256"], _pseudonyms(content)
         except (ValueError, KeyError, TypeError, OverflowError, RecursionError):
             raise VerificationError(f"{path.name}: is no audit file, or is damaged") from None
@@ -171,3 +171,9 @@ def _pseudonyms(content: Any) -> NDArray[np.int32]:
     if content["format"] != FORMAT or not all(type(number) is int and number > 0 for number in listed):
         raise ValueError
     return np.array(listed, dtype=np.int32)
+
+
+def _with_each_key_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    if len(dict(pairs)) < len(pairs):
+        raise ValueError
+    return dict(pairs)

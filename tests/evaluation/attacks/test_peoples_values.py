@@ -239,3 +239,15 @@ def test_a_bucket_whose_records_are_all_of_one_person_tells_them():
     release = BucketizedTables(quasi, counts, ("age", "ward"), "ill")
     told = sf.attack(release, sf.read_table(frame, PEOPLE), attacks="homogeneity")["homogeneity"][0].success
     assert (told.people, told.successes) == (1, 1)
+
+
+def test_who_knows_how_many_records_somebody_has_may_be_certain_though_few_people_have_the_value():
+    # The page on several records says so: of six rows four say flu, and A has three of them.
+    rows = [("A", "flu"), ("A", "flu"), ("A", "x"), ("B", "flu"), ("B", "flu"), ("C", "y")]
+    frame = pl.DataFrame([(who, 30, value) for who, value in rows], schema=["who", "age", "ill"], orient="row")
+    table = sf.read_table(frame, sf.Schema(person="who", quasi_identifying=["age"], sensitive=["ill"]))
+    release = sf.anonymize(table, [sf.KAnonymity(2), sf.ProbabilisticLDiversity(1.5)])
+    (told,) = sf.attack(release, table, attacks=["homogeneity"])["homogeneity"]
+    assert "told with certainty: 1 of 1" in str(told)
+    (told,) = sf.attack(release, table, attacks=["homogeneity"], records_known="one")["homogeneity"]
+    assert "told with certainty: 1 of 1" not in str(told)
