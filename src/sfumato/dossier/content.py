@@ -29,7 +29,8 @@ from sfumato.policy.policy import Policy
 from sfumato.progress import Progress
 from sfumato.published import Published, PublishedTable
 from sfumato.published.checks.generalized import Verification
-from sfumato.release.description import Description, versions
+from sfumato.published.checks.people import limits_of_people
+from sfumato.release.description import Description, build_model, versions
 from sfumato.release.loss_report import loss_figures
 from sfumato.release.policy_text import PublishedPolicy
 from sfumato.release.release import Release
@@ -124,12 +125,20 @@ def content_of(subject: ReportedRelease, wishes: ReportOptions) -> dict[str, Any
         "utility": kept,
         "suppression": _suppression(subject),
         "earlier": _earlier(subject, wishes),
-        "limits": [*subject.published.limits, *LIMITS],
+        "limits": [*subject.published.limits, *_limits(subject), *LIMITS],
         "files": dict(subject.files),
         "versions": versions(),
         "policy": subject.full_policy.to_toml() if subject.full_policy else subject.policy.text or "",
         "published_policy": subject.policy.text or "",
     }
+
+
+def _limits(subject: ReportedRelease) -> tuple[str, ...]:
+    description = subject.description
+    if description.people is None:
+        return ()
+    models = filter(None, map(build_model, description.models))
+    return limits_of_people(models, tuple(description.sensitive))
 
 
 def refuse_broken(verification: Verification) -> None:

@@ -22,6 +22,7 @@ from sfumato.numbers import percent
 from sfumato.parallel import both, worth_starting
 from sfumato.published import PublishedTable
 from sfumato.published.checks.generalized import Verification
+from sfumato.published.checks.people import limits_of_people
 from sfumato.published.checks.recount import verified
 from sfumato.randomness import permutation
 from sfumato.recoding import Recoding, recode_as_published
@@ -213,6 +214,11 @@ def _as_read(generalized: GeneralizedTable) -> NDArray[np.int32]:
     return np.where(generalized.class_of < 0, np.int32(stars), generalized.class_of)
 
 
+def _limits(task: Task) -> tuple[str, ...]:
+    people = task.table.people is not None
+    return limits_of_people(task.models, tuple(task.table.schema.sensitive)) if people else ()
+
+
 def _report(
     generalized: GeneralizedTable,
     losses: Losses,
@@ -238,5 +244,6 @@ def _report(
         peoples_ncp=None if task.table.people is None else peoples_penalty(generalized, task.table.people),
         publishes_means=any(column.form is Form.MEAN for column in generalized.columns),
         counts="records" if task.table.people is None else "people",
+        limits=(*PublishedTable.limits, *_limits(task)),
         pseudonyms=task.people.pseudonyms,
     )

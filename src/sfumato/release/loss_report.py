@@ -54,6 +54,8 @@ class Report:
         With published pseudonyms, what somebody finds who knows some sensitive values of a person; for the steward.
     peoples_ncp : float or None
         Normalized NCP over people, each the mean of its records; None where records are counted.
+    limits : tuple of str
+        What no promise of this release keeps.
     lower_bound : float or None
         Normalized NCP that no release of this table with this k can stay below, where it was asked for.
     published_only : bool
@@ -78,6 +80,7 @@ class Report:
     pseudonyms: Literal["audit", "published"] = "audit"
     fingerprints: tuple[FingerprintsFound | NumbersOfRecordsFound | str, ...] = ()
     peoples_ncp: float | None = None
+    limits: tuple[str, ...] = PublishedTable.limits
     lower_bound: float | None = None
     published_only: bool = False
 
@@ -185,7 +188,7 @@ class Report:
                 *self._of_people(),
                 *self._distance_from_best(),
                 *section("Notes", self.notes),
-                *section("Limits", PublishedTable.limits),
+                *section("Limits", self.limits),
             ]
         )
 

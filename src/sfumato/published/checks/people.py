@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,6 +17,11 @@ from sfumato.models.says import says
 from sfumato.numbers import counted, percent
 
 ATTESTED = "people: attested, not recountable from the release"
+OF_VALUES = (
+    "What classes tell of sensitive values is counted in people. Somebody who also knows how many records a person has "
+    "may conclude more: of six records four say flu, and who has three of them has flu."
+)
+"""What promises about the sensitive values of people do not bound."""
 
 
 @dataclass(frozen=True)
@@ -60,6 +65,12 @@ class PeopleFound:
             f"{counted(self.people, 'person')}, counted class by class; fewest in a class {self.smallest_class:,}; "
             f"nobody has more than {percent(self.largest_share, 3)} of the records of a class"
         )
+
+
+def limits_of_people(models: Iterable[PrivacyModel], sensitive: Sequence[str]) -> tuple[str, ...]:
+    """Return what promises to people who have several records leave open: something, where they are about values."""
+    of_values = any(rule.attribute is not None for model in models for rule in model.rules(sensitive))
+    return (OF_VALUES,) if of_values else ()
 
 
 def attested_checks(models: Iterable[PrivacyModel], records: ClassStatistics) -> tuple[Check, ...]:

@@ -1,0 +1,48 @@
+"""What a report says that promises about the values of people leave open."""
+
+from __future__ import annotations
+
+import polars as pl
+import pytest
+
+import sfumato as sf
+from sfumato.published.checks.people import OF_VALUES
+
+VISITS = pl.DataFrame(
+    {
+        "who": ["A", "A", "A", "B", "B", "C"],
+        "age": [30] * 6,
+        "ill": ["flu", "flu", "cold", "flu", "flu", "gout"],
+    }
+)
+DIVERSE = [sf.KAnonymity(2), sf.ProbabilisticLDiversity(1.5)]
+
+
+def table(**who) -> sf.Table:
+    return sf.read_table(VISITS, sf.Schema(quasi_identifying=["age"], sensitive=["ill"], others="drop", **who))
+
+
+def test_the_smallest_case_is_real():
+    """Both models hold, and whoever knows that A came three times knows of the flu."""
+    people = table(person="who")
+    release = sf.anonymize(people, DIVERSE)
+    assert sf.verify(release).ok
+    told = sf.attack(release, people, attacks="homogeneity", seed=1)["homogeneity"][0]
+    assert told.success.successes >= 1
+
+
+@pytest.mark.parametrize("models", [DIVERSE, [sf.AlphaKAnonymity(0.7, 2)]])
+def test_reports_say_so_of_promises_about_values(models, tmp_path):
+    people = table(person="who")
+    release = sf.anonymize(people, models)
+    assert OF_VALUES in str(release.report)
+    folder = release.save(tmp_path / "out")
+    assert OF_VALUES in (folder / "report.txt").read_text()
+    assert OF_VALUES in sf.report(folder, people, seed=1).content["limits"]
+
+
+def test_they_do_not_where_nothing_is_promised_about_values():
+    of_k = sf.anonymize(table(person="who"), sf.KAnonymity(2))
+    assert OF_VALUES not in str(of_k.report)
+    of_records = sf.anonymize(table(), DIVERSE)
+    assert OF_VALUES not in str(of_records.report)
