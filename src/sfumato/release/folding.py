@@ -44,8 +44,8 @@ def folding_problems(task: Task) -> list[str]:
     elif anonymizer.decides_regions:
         apart = ", or let rows lie apart (rows='apart')" if getattr(anonymizer, "people_apart", False) else ""
         problems.append(
-            f"{what}: {anonymizer.name} decides with these options what classes publish, which need not cover all "
-            f"records of a person; choose another anonymizer, such as mondrian{apart}"
+            f"{what}: {anonymizer.name} decides itself what classes publish, which need not cover all records of a "
+            f"person; take one that leaves it to the recoding, such as mondrian with extent='tight'{apart}"
         )
     if getattr(anonymizer, "blind", False):
         problems.append(f"{what}: blind cuts count records, not people; leave blind out")
