@@ -46,3 +46,12 @@ def test_they_do_not_where_nothing_is_promised_about_values():
     assert OF_VALUES not in str(of_k.report)
     of_records = sf.anonymize(table(), DIVERSE)
     assert OF_VALUES not in str(of_records.report)
+
+
+def test_the_page_to_sign_says_what_people_were_recounted_from(tmp_path):
+    people = table(person="who")
+    release = sf.anonymize(people, DIVERSE)
+    in_memory = sf.report(release, people, seed=1)
+    assert "recounted from the published data and the steward&#39;s audit file: " in in_memory.html("public")
+    folder = sf.report(release.save(tmp_path / "out"), people, seed=1)
+    assert "audit file" not in folder.html("internal")

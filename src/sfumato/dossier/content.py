@@ -117,6 +117,7 @@ def content_of(subject: ReportedRelease, wishes: ReportOptions) -> dict[str, Any
         "records": _records(subject),
         "columns": _columns(subject),
         "promises": _promises(subject),
+        "recounted_from": _recounted_from(subject),
         "risk": risks,
         **_people(subject),
         "attacks": attacks,
@@ -229,6 +230,11 @@ def _risks(subject: ReportedRelease) -> dict[str, Any] | None:
         quasi = subject.published.quasi_identifying
         found["after"] = _risk_figures(risk(subject.published.data, quasi_identifying=quasi, combinations=1))
     return found or None
+
+
+def _recounted_from(subject: ReportedRelease) -> str:
+    with_audit = subject.description.people == "audit" and subject.verification.people is not None
+    return "the published data and the steward's audit file" if with_audit else "the published data"
 
 
 def _people(subject: ReportedRelease) -> dict[str, Any]:

@@ -46,11 +46,11 @@ def _promises(content: Mapping[str, Any]) -> list[str]:
     models = [promise for promise in content["promises"] if promise["meaning"]]
     if not models:
         return ["This release promises no privacy model."]
-    holding = [promise for promise in models if promise["outcome"] == "holds"]
+    holding, source = [promise for promise in models if promise["outcome"] == "holds"], content["recounted_from"]
     if len(holding) == len(models):
-        return [f"Every promise holds, recounted from the published data: {_listed(holding)}."]
+        return [f"Every promise holds, recounted from {source}: {_listed(holding)}."]
     return [
-        f"{len(holding)} of {counted(len(models), 'promise')} hold, recounted from the published data; the others "
+        f"{len(holding)} of {counted(len(models), 'promise')} hold, recounted from {source}; the others "
         "cannot be decided from it."
     ]
 
