@@ -82,6 +82,19 @@ def test_the_release_does_not_hold_the_wishes(tmp_path: Path) -> None:
     assert "broken: k-anonymity (k=2)" in outcome
 
 
+@pytest.mark.parametrize("promised", ["4", "-5", "0", "1.5", "", "many"])
+def test_a_promise_that_is_no_step_is_broken(tmp_path: Path, promised: str) -> None:
+    _, table = table_of(1, people=False)
+    folder = sf.anonymize(table, sf.KAnonymity(2)).save(tmp_path / "release")
+    head, *rows = (folder / "data.csv").read_text(encoding="utf-8").splitlines()
+    place = head.split(",").index("promised_k")
+    cells = [row.split(",") for row in rows]
+    for cell in cells:
+        cell[place] = promised if cell == cells[0] else cell[place]
+    (folder / "data.csv").write_text("\n".join([head, *map(",".join, cells)]) + "\n", encoding="utf-8")
+    assert "broken: k-anonymity (k=2)" in str(sf.verify(folder))
+
+
 def test_wishes_are_rounded_up_to_steps() -> None:
     wishes = np.array([1, 2, 3, 4, 6, 11, 21, 51, 99, 100, 101, 250])
     assert steps_of(wishes).tolist() == [1, 2, 3, 5, 10, 20, 50, 100, 100, 100, 200, 300]

@@ -26,6 +26,7 @@ from sfumato.published.checks.values import numbered_values
 from sfumato.published.roles import Roles
 from sfumato.table.distinct import as_categories, texts_of
 from sfumato.table.encoding import EncodedAttribute, encode
+from sfumato.table.person_column import STEPS, STEPS_OF_L, steps_of
 from sfumato.table.reading import read_written
 from sfumato.table.schema import Attribute, Kind, Schema
 from sfumato.table.table import Table
@@ -182,7 +183,10 @@ def published_statistics(
     """
     rows = RowsOfClasses.of(data, quasi_identifying, sensitive)
     published = numbered_values(rows.labels, rows.class_of, rows.count) if values else None
-    wished = {key: largest_of(rows.class_of, rows.count, _promises(data, name)) for key, name in promised.items()}
+    steps = {"promised": STEPS, "promised_l": STEPS_OF_L}
+    wished = {
+        key: largest_of(rows.class_of, rows.count, _promises(data, name, steps[key])) for key, name in promised.items()
+    }
     if people is None:
         found = class_statistics(rows.class_of, rows.count, rows.codes, rows.sensitive)
     else:
@@ -226,11 +230,11 @@ class RowsOfClasses:
         return cls(labels, class_of, count, encoded.attributes, encoded.codes)
 
 
-def _promises(data: pl.DataFrame | str, name: str) -> NDArray[np.int64]:
-    """Return what the class of each row promises; a cell that is no number promises more than can be."""
+def _promises(data: pl.DataFrame | str, name: str, steps: Sequence[int]) -> NDArray[np.int64]:
+    """Return what the class of each row promises; a cell that is none of the steps promises more than can be."""
     column = data[name] if isinstance(data, pl.DataFrame) else read_published(data, [name], {}).frame[name]
-    numbers = column.cast(pl.String).cast(pl.Int64, strict=False).fill_null(2**62)
-    return numbers.to_numpy()
+    numbers = column.cast(pl.String).cast(pl.Int64, strict=False).fill_null(-1).to_numpy()
+    return np.where(steps_of(numbers, steps) == numbers, numbers, 2**62)
 
 
 def read_published(
