@@ -152,12 +152,7 @@ def test_without_a_seed_every_number_of_a_class_is_as_likely_as_another():
 
 def apart(table: sf.Table, **more: Any) -> sf.Release:
     people = sf.People(rows="apart", pseudonyms="published", **more)
-    try:
-        return sf.anonymize(table, sf.KAnonymity(2, shares=False), people=people, threads=1)
-    except sf.PolicyError as error:
-        if "not there yet" in str(error):
-            pytest.skip("records of a person cannot lie apart in this version")
-        raise
+    return sf.anonymize(table, sf.KAnonymity(2, shares=False), people=people, threads=1)
 
 
 def test_the_numbers_of_a_person_in_two_classes_say_nothing_of_each_other():

@@ -170,3 +170,20 @@ def test_the_refusal_counts_and_shows_no_value():
     assert "the limit allows 1 person with 1 record" in told
     assert "fingerprint_k" in told
     assert "v0" not in told
+
+
+def test_the_limit_counts_the_people_who_are_in_the_table():
+    """Two of ten people may go, three would have to; that a larger table had a hundred people changes nothing."""
+    many = [(person, "a") for person in range(7) for _ in range(10)]
+    alone = [(97, "b"), (98, "c"), (99, "d")]
+    others = [(person, "a") for person in range(7, 97)]
+    frame = pl.DataFrame(
+        {"id": [who for who, _ in many + alone + others], "age": 1, "ill": [ill for _, ill in many + alone + others]}
+    )
+    whole = sf.read_table(frame, sf.Schema(quasi_identifying=["age"], sensitive=["ill"], person="id"))
+    some = whole.take(slice(len(many) + len(alone)))
+    people = sf.People(pseudonyms="published", fingerprint_k=2)
+    model = sf.KAnonymity(1, shares=False)
+    with pytest.raises(sf.UnsatisfiableError, match=r"3 people with 3 records .* the limit allows 2 people"):
+        sf.anonymize(some, model, people=people, suppression_limit=0.2)
+    assert sf.anonymize(some, model, people=people, suppression_limit=0.3).report.suppressed == 3

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import ClassVar, Protocol, runtime_checkable
+from typing import ClassVar, Literal, Protocol, runtime_checkable
 
 from sfumato.anonymizers.feasibility import FeasibleProblem
 from sfumato.anonymizers.problem import Problem as Problem
@@ -17,6 +17,10 @@ from sfumato.published import Published
 from sfumato.table.encoding import EncodedTable
 from sfumato.table.table import Table
 
+ModelsApart = Literal["any model", "merging models"]
+"""Which models an anonymizer takes where records of a person lie in different classes: any that does not compare with
+the whole table, or those alone that two classes with people in common keep when they are merged."""
+
 
 @runtime_checkable
 class Anonymizer(Protocol):
@@ -27,6 +31,8 @@ class Anonymizer(Protocol):
     The order of the input decides nothing: records are handed in the order of
     :func:`sfumato.table.row_order.canonical_order`. That takes a moment, which one whose solutions do not depend on
     the order anyway, as long as no record may be suppressed, spares itself with a class variable ``order_free = True``.
+
+    One that can judge classes by people whose records lie in several says so with a class variable ``people_apart``.
     """
 
     name: ClassVar[str]

@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.anonymizers import ANONYMIZERS
 from sfumato.anonymizers.protocol import Problem
 from sfumato.classes.all_records import people_left
 from sfumato.classes.partition import Partition
@@ -29,23 +30,23 @@ Solve = Callable[[Problem], Partition]
 def apart_problems(task: Task) -> Iterator[str]:
     """Name what cannot be done where the records of a person may lie in different classes."""
     anonymizer = task.anonymizer
-    if not getattr(anonymizer, "people_apart", False):
+    takes = getattr(anonymizer, "people_apart", None)
+    if takes is None:
+        others = ", ".join(name for name, each in ANONYMIZERS.items() if getattr(each, "people_apart", None))
         yield (
-            f"rows='apart': {anonymizer.name} cannot judge classes by people whose records lie in several; choose "
-            "mondrian, optimal, datafly, incognito, samarati, global-mondrian or value-generalization, or leave rows "
-            "together"
+            f"rows='apart': {anonymizer.name} cannot judge classes by people whose records lie in several; choose one "
+            f"of {others}, or leave rows together"
         )
         return
     if task.policy.refine:
         yield "rows='apart': refine counts records, not people; leave it out, or leave rows together"
     if task.wished_l is not None:
         yield "rows='apart': an l of one's own is not kept by it; leave wishes for l out, or leave rows together"
-    merging = anonymizer.name != "mondrian"
     for model in task.models:
         traits = [TRAITS[rule.code] for rule in model.rules(tuple(task.table.schema.sensitive))]
         if any(trait.relative for trait in traits):
             yield _not_with(model, "it compares with the whole table, in which nobody can recount these people")
-        elif merging and not all(trait.apart for trait in traits):
+        elif takes == "merging models" and not all(trait.apart for trait in traits):
             yield _not_with(
                 model, f"classes that have people in common may break it together, which {anonymizer.name} does not try"
             )

@@ -21,7 +21,7 @@ from sfumato.release.apart import apart_problems, solution_apart
 from sfumato.release.people_behind import PeopleBehind, carried
 from sfumato.release.task import Task
 from sfumato.table.encoding import EncodedTable
-from sfumato.table.folding import FoldedTable, fold
+from sfumato.table.folding import FoldedTable, fold, numbered_by_content
 
 PROMISED, PROMISED_L = "promised_k", "promised_l"
 """The published columns of what each class promises at least, where people wish for a k, or an l, of their own."""
@@ -112,9 +112,11 @@ def solution_for_people(problem: Problem, people: PeopleBehind, task: Task, solv
         When there is no solution, or none whose suppressed people have few enough records.
     """
     carry = carried(problem.table, task.table)
-    folded = fold(_looked_at(problem), people.numbers, carry, people.wishes, people.wished_l)
+    table = _looked_at(problem)
     if task.people.rows == "apart":
-        return solution_apart(problem, people, folded.person_of, task, solve)
+        numbers = numbered_by_content(table, people.numbers, (carry, people.wishes))
+        return solution_apart(problem, people, numbers, task, solve)
+    folded = fold(table, people.numbers, carry, people.wishes, people.wished_l)
     allowed = math.floor(task.policy.suppression_limit * folded.table.height + 1e-9)
     within = replace(problem, table=folded.table, suppression_limit=allowed)
     found = solve(within)

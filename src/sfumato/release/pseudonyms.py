@@ -27,7 +27,7 @@ from sfumato.release.audit import Audit
 from sfumato.release.people_behind import PeopleBehind, carried
 from sfumato.release.task import Task
 from sfumato.release.withdrawal import PeoplesLimit, withdrawn
-from sfumato.table.row_order import content_hash
+from sfumato.table.folding import numbered_by_content
 from sfumato.table.schema import Attribute
 
 
@@ -110,21 +110,10 @@ def with_pseudonyms(
     people = task.table.people
     if problem.seed is not None:
         # What is drawn under a seed must not follow the order of the input.
-        people = _numbered_by_content(people, problem, task)
+        people = numbered_by_content(problem.table, people, (carried(problem.table, task.table),))
     column = pl.Series(PERSON, Audit.of(class_of[order], people[order], problem.seed).pseudonyms)
     settings = Pseudonyms(PERSON, task.people.known_values, task.people.fingerprint_k)
     return replace(published, data=published.data.with_columns(column), pseudonyms=settings)
-
-
-def _numbered_by_content(people: NDArray[np.int32], problem: Problem, task: Task) -> NDArray[np.int32]:
-    """Return numbers of people that depend on what their records hold; who is alike is interchangeable."""
-    codes = problem.table.codes.astype(np.uint64, copy=False)
-    hashes = content_hash(np.column_stack([codes, carried(problem.table, task.table)]))
-    sums = np.zeros(int(people.max()) + 1, dtype=np.uint64)
-    np.add.at(sums, people, hashes)
-    numbers = np.empty(len(sums), dtype=np.int32)
-    numbers[np.argsort(sums, kind="stable")] = np.arange(len(sums), dtype=np.int32)
-    return numbers[people]
 
 
 def fingerprint_lines(

@@ -93,7 +93,8 @@ def withdrawn(
     *Cost.* That of judging all classes, for each round; people go in rounds, and few rounds find anybody.
     """
     share = task.policy.suppression_limit
-    allowed = math.floor(share * (int(people.numbers.max()) + 1) + 1e-9)
+    # A table of some of the records has numbers that are nobody's.
+    allowed = math.floor(share * np.count_nonzero(np.bincount(people.numbers)) + 1e-9)
     withdrawal = _Withdrawal(problem, partition, people, limit, allowed, task.recoding.suppressed == "star")
     least = withdrawal.without(withdrawal.gone)
     if found := _settled(withdrawal, least):

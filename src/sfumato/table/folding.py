@@ -67,8 +67,9 @@ def fold(
     -----
     People stand in an order that depends on their records alone. Cost O((q + s) n log n).
     """
-    order = rising_order(people)
-    starts = np.flatnonzero(np.diff(people[order], prepend=-1))
+    person_of = numbered_by_content(table, people, (also, wishes, wished_l))
+    order = rising_order(person_of)
+    starts = np.flatnonzero(np.diff(person_of[order], prepend=-1))
     records = np.diff(np.append(starts, len(order)))
     owner = np.repeat(np.arange(len(starts)), records)
     several = _Several.of(owner, records)
@@ -79,24 +80,43 @@ def fold(
     ]
     codes = np.column_stack([codes for _, codes in columns]).astype(table.codes.dtype)
     sets, set_of = _sets(table, order, owner)
-    # Equal records are interchangeable, and so are people who have the same ones.
-    more = [each.astype(np.uint64) for each in (also, wishes, wished_l) if each is not None]
-    by_content = np.argsort(_content_of(table, more, order, starts))
-    own, own_l = (
-        None if each is None else np.maximum.reduceat(each[order], starts)[by_content] for each in (wishes, wished_l)
-    )
-    place_of = np.empty(len(starts), dtype=np.int32)
-    place_of[by_content] = np.arange(len(starts), dtype=np.int32)
-    person_of = np.empty(table.height, dtype=np.int32)
-    person_of[order] = place_of[owner]
+    own, own_l = (None if each is None else np.maximum.reduceat(each[order], starts) for each in (wishes, wished_l))
     folded = replace(
         table,
         attributes=tuple(attribute for attribute, _ in columns),
-        codes=codes[by_content],
-        sensitive_codes=set_of[by_content],
-        people=PeopleOfTable(records[by_content], sets, own, own_l),
+        codes=codes,
+        sensitive_codes=set_of,
+        people=PeopleOfTable(records, sets, own, own_l),
     )
     return FoldedTable(folded, person_of)
+
+
+def numbered_by_content(
+    table: EncodedTable, people: NDArray[np.int32], more: Sequence[NDArray[np.generic] | None]
+) -> NDArray[np.int32]:
+    """Give people numbers from 0 by what their records hold, whatever their keys and the input's order; int32 (n,).
+
+    Parameters
+    ----------
+    table
+        The records.
+    people
+        int32 (n,): a number for each record's person.
+    more
+        Whole numbers (n,) that records hold beside their codes.
+
+    Notes
+    -----
+    People who have the same records are interchangeable. Cost O(n log n).
+    """
+    order = rising_order(people)
+    starts = np.flatnonzero(np.diff(people[order], prepend=-1))
+    by_content = np.argsort(_content_of(table, more, order, starts))
+    place_of = np.empty(len(starts), dtype=np.int32)
+    place_of[by_content] = np.arange(len(starts), dtype=np.int32)
+    numbers = np.empty(table.height, dtype=np.int32)
+    numbers[order] = np.repeat(place_of, np.diff(np.append(starts, len(order))))
+    return numbers
 
 
 def distinct_numbers(numbers: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -204,7 +224,7 @@ def _value_by_value(
 
 def _content_of(
     table: EncodedTable,
-    more: Sequence[NDArray[np.uint64]],
+    more: Sequence[NDArray[np.generic] | None],
     order: NDArray[np.int64],
     starts: NDArray[np.int64],
 ) -> NDArray[np.uint64]:
@@ -212,7 +232,7 @@ def _content_of(
     columns = [table.codes]
     if table.sensitive:
         columns.append(table.sensitive_codes)
-    columns.extend(each[:, None] for each in more)
+    columns.extend(each.astype(np.uint64)[:, None] for each in more if each is not None)
     wide = columns if len(columns) == 1 else [column.astype(np.uint64, copy=False) for column in columns]
     # Sums of 64 bits run over, which makes them no worse.
     contents: NDArray[np.uint64] = np.add.reduceat(content_hash(np.concatenate(wide, axis=1))[order], starts)

@@ -13,7 +13,7 @@ from sfumato.anonymizers.feasibility import FeasibleProblem, feasible
 from sfumato.anonymizers.full_domain.frequency_sets import Counts, FrequencySet
 from sfumato.anonymizers.full_domain.level_losses import LOSS_NAME, LevelLosses
 from sfumato.anonymizers.full_domain.search_outcome import Outcome, best_outcome, levels_in_words, room_of, settled
-from sfumato.anonymizers.protocol import Problem
+from sfumato.anonymizers.protocol import ModelsApart, Problem
 from sfumato.classes.partition import Partition
 from sfumato.hierarchy.lattice import Levels
 from sfumato.hierarchy.lattice_search import LatticeSearch, NodeState, blank_states
@@ -60,7 +60,7 @@ class Datafly(Checked):
 
     name: ClassVar[str] = "datafly"
     decides_regions: ClassVar[bool] = True
-    people_apart: ClassVar[bool] = True
+    people_apart: ClassVar[ModelsApart] = "merging models"
     order_free: ClassVar[bool] = True
 
     allowance: Allowance = "limit"

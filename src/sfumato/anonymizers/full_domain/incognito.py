@@ -13,7 +13,7 @@ from sfumato.anonymizers.full_domain.apriori import NodeStates, search_subsets
 from sfumato.anonymizers.full_domain.frequency_sets import Counts, FrequencySet
 from sfumato.anonymizers.full_domain.level_losses import LOSS_NAME, LevelLosses
 from sfumato.anonymizers.full_domain.search_outcome import Outcome, best_outcome, levels_in_words, room_of, settled
-from sfumato.anonymizers.protocol import Problem
+from sfumato.anonymizers.protocol import ModelsApart, Problem
 from sfumato.classes.partition import Partition
 from sfumato.errors import PolicyError, raise_all
 from sfumato.hierarchy.lattice import Lattice, Levels
@@ -71,7 +71,7 @@ class Incognito(Checked):
 
     name: ClassVar[str] = "incognito"
     decides_regions: ClassVar[bool] = True
-    people_apart: ClassVar[bool] = True
+    people_apart: ClassVar[ModelsApart] = "merging models"
     order_free: ClassVar[bool] = True
 
     selection: Selection = "height"

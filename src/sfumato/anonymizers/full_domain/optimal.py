@@ -25,7 +25,7 @@ from sfumato.anonymizers.full_domain.node_loss import node_loss
 from sfumato.anonymizers.full_domain.node_suppression import suppression_rule
 from sfumato.anonymizers.full_domain.objective import Mean, ObjectiveName
 from sfumato.anonymizers.full_domain.weighted_records import Numbers, grouped, level_tables, weighted_records
-from sfumato.anonymizers.protocol import Problem
+from sfumato.anonymizers.protocol import ModelsApart, Problem
 from sfumato.classes.partition import Partition
 from sfumato.errors import UnsatisfiableError
 from sfumato.hierarchy.lattice import Lattice, Levels
@@ -96,7 +96,7 @@ class Optimal(Checked):
 
     name: ClassVar[str] = "optimal"
     decides_regions: ClassVar[bool] = True
-    people_apart: ClassVar[bool] = True
+    people_apart: ClassVar[ModelsApart] = "merging models"
     order_free: ClassVar[bool] = True
 
     objective: ObjectiveName = "loss"

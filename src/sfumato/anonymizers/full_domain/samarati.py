@@ -11,7 +11,7 @@ from sfumato.anonymizers.feasibility import FeasibleProblem, feasible
 from sfumato.anonymizers.full_domain.frequency_sets import Counts
 from sfumato.anonymizers.full_domain.level_losses import LOSS_NAME, LevelLosses
 from sfumato.anonymizers.full_domain.search_outcome import Outcome, best_outcome, levels_in_words, room_of, settled
-from sfumato.anonymizers.protocol import Problem
+from sfumato.anonymizers.protocol import ModelsApart, Problem
 from sfumato.classes.partition import Partition
 from sfumato.errors import PolicyError, raise_all
 from sfumato.hierarchy.lattice import Lattice, Levels
@@ -67,7 +67,7 @@ class Samarati(Checked):
 
     name: ClassVar[str] = "samarati"
     decides_regions: ClassVar[bool] = True
-    people_apart: ClassVar[bool] = True
+    people_apart: ClassVar[ModelsApart] = "merging models"
     order_free: ClassVar[bool] = True
 
     selection: Selection = "relative"

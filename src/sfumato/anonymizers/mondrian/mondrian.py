@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from sfumato.anonymizers.feasibility import FeasibleProblem, feasible
 from sfumato.anonymizers.mondrian.blind_blocks import block_size, cut_blocks
 from sfumato.anonymizers.mondrian.cut_regions import regions_of
-from sfumato.anonymizers.protocol import Problem
+from sfumato.anonymizers.protocol import ModelsApart, Problem
 from sfumato.anonymizers.records import Records, records_of
 from sfumato.anonymizers.selection import least_loss
 from sfumato.anonymizers.space import space_of
@@ -104,7 +104,7 @@ class Mondrian(Checked):
     """
 
     name: ClassVar[str] = "mondrian"
-    people_apart: ClassVar[bool] = True
+    people_apart: ClassVar[ModelsApart] = "any model"
 
     mode: Mode = "strict"
     split_rule: SplitRule = "median+fallback"

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 from sfumato.anonymizers.feasibility import FeasibleProblem, feasible
-from sfumato.anonymizers.protocol import Problem
+from sfumato.anonymizers.protocol import ModelsApart, Problem
 from sfumato.anonymizers.single_dimensional.search import CutGrid, best_of, grid_of, partition_of, with_suppression
 from sfumato.classes.partition import Partition
 from sfumato.kernels.global_cuts.global_cuts import BEST, FALLBACK, MEDIAN
@@ -68,7 +68,7 @@ class GlobalMondrian(Checked):
 
     name: ClassVar[str] = "global-mondrian"
     decides_regions: ClassVar[bool] = True
-    people_apart: ClassVar[bool] = True
+    people_apart: ClassVar[ModelsApart] = "merging models"
     order_free: ClassVar[bool] = True
 
     split_rule: SplitRule = "median+fallback"

@@ -8,7 +8,7 @@ from typing import ClassVar, Literal
 
 from sfumato.anonymizers.domain_levels import two_level_notes
 from sfumato.anonymizers.feasibility import FeasibleProblem, feasible
-from sfumato.anonymizers.protocol import Problem
+from sfumato.anonymizers.protocol import ModelsApart, Problem
 from sfumato.anonymizers.single_dimensional.search import (
     CutGrid,
     TableCut,
@@ -76,7 +76,7 @@ class ValueGeneralization(Checked):
 
     name: ClassVar[str] = "value-generalization"
     decides_regions: ClassVar[bool] = True
-    people_apart: ClassVar[bool] = True
+    people_apart: ClassVar[ModelsApart] = "merging models"
     order_free: ClassVar[bool] = True
 
     direction: Direction = "top-down"
