@@ -53,11 +53,11 @@ def frame_of(seed: int, *, people: bool) -> pl.DataFrame:
     )
 
 
-def table_of(frame: pl.DataFrame, *, people: bool = False, sizes: bool = False) -> sf.Table:
+def table_of(frame: pl.DataFrame, *, people: bool = False, sizes: bool = False, quasi: Any = QUASI) -> sf.Table:
     roles: dict[str, Any] = {"person": "who"} if people else {}
     roles |= {"wished_k": "size"} if sizes else {}
     schema = sf.Schema(
-        quasi_identifying=QUASI, sensitive=["ill"], insensitive=["row"], wished_l="own", others="drop", **roles
+        quasi_identifying=quasi, sensitive=["ill"], insensitive=["row"], wished_l="own", others="drop", **roles
     )
     return sf.read_table(frame, schema)
 
@@ -81,6 +81,50 @@ def test_classes_have_as_many_values_as_anybody_in_them_wishes(way: str, people:
         released += 1
         check_by_hand(release, frame, sizes=seed % 2 == 0)
     assert released
+
+
+CUTTING = [each for each in EACH if isinstance(SETTINGS[str(each.values[0])], sf.Mondrian)]
+
+
+@pytest.mark.parametrize("people", [False, True])
+@pytest.mark.parametrize("way", CUTTING)
+@pytest.mark.parametrize(
+    ("quasi", "rounds"), [(QUASI, None), (QUASI, 20), ({"age": sf.Attribute(), "city": sf.flat()}, None)],
+    ids=["plain", "refined", "published-alike"],
+)  # fmt: skip
+def test_nobody_has_a_larger_share_than_anybody_in_the_class_wishes(
+    way: str, quasi: Any, rounds: int | None, people: bool
+) -> None:
+    released = wished = 0
+    models = [sf.KAnonymity(2), sf.ProbabilisticLDiversity(1.2)]
+    for seed in range(8):
+        # More than all of them together reach cannot be wished for.
+        frame = frame_of(seed, people=people).with_columns(pl.col("own").clip(1, 2 if people else 3))
+        table = table_of(frame, people=people, quasi=quasi)
+        try:
+            release = sf.anonymize(table, models, anonymizer=SETTINGS[way], suppression_limit=0.2, refine=rounds)
+        except sf.UnsatisfiableError:
+            continue
+        released += 1
+        wished += max(check_shares_by_hand(release, frame)) > 1
+    assert released > 2
+    assert wished > 1
+
+
+def check_shares_by_hand(release: sf.Release, frame: pl.DataFrame) -> set[int]:
+    classes = defaultdict(list)
+    for row in release.data.iter_rows(named=True):
+        classes[tuple(str(row[name]) for name in QUASI)].append(row)
+    for rows in classes.values():
+        mine = frame[[row["row"] for row in rows]]
+        (promised,) = {row["promised_l"] for row in rows}
+        assert promised in STEPS_OF_L
+        assert promised >= mine["own"].fill_null(1).max()
+        for ill in {row["ill"] for row in rows}:
+            having = mine.filter(pl.col("ill") == ill)["who"].n_unique()
+            assert having * promised <= mine["who"].n_unique()
+    assert sf.verify(release).ok
+    return {*release.data["promised_l"]}
 
 
 def check_by_hand(release: sf.Release, frame: pl.DataFrame, *, sizes: bool) -> None:
@@ -111,13 +155,20 @@ def test_compiled_rules_are_the_model_and_the_plain_count(drawn: Any, own: int, 
     found = fold(table, np.array(people, dtype=np.int32), wished_l=np.array(wishes))
     owners = np.empty(found.table.height, dtype=np.int32)
     owners[found.person_of] = class_of
-    model = sf.DistinctLDiversity(data.draw(st.integers(1, 3)))
+    form = data.draw(st.sampled_from([sf.DistinctLDiversity, sf.ProbabilisticLDiversity]))
+    model = form(data.draw(st.integers(1, 3)))
 
     compiled = judged(compile_rules([sf.KAnonymity(1), model], found.table), owners.tolist())
 
     assert compiled == model.holds(statistics_of(found.table, owners, max(class_of) + 1)).tolist()
     for rows, held in zip(members(class_of), compiled, strict=True):
-        assert held == (len({picks[i] for i in rows}) >= max(model.l, *(wishes[i] for i in rows)))
+        least = max(model.l, *(wishes[i] for i in rows))
+        having = defaultdict(set)
+        for i in rows:
+            having[picks[i]].add(people[i])
+        everybody = len({people[i] for i in rows})
+        shares = all(len(who) * least <= everybody for who in having.values())
+        assert held == (len(having) >= least if form is sf.DistinctLDiversity else shares)
 
 
 @given(memberships(), st.data())
@@ -131,7 +182,7 @@ def test_merging_keeps_wishes_for_values_but_would_not_for_shares(drawn: Any, da
     assert not together or len({picks[i] for i in together}) >= max(wishes[i] for i in together)
 
 
-def test_why_shares_have_no_wishes() -> None:
+def test_why_wishes_for_shares_need_searches_that_only_cut() -> None:
     """By hand: half and half for who wishes for 2; five alike who wish nothing; together 6 of 7 are alike."""
     one, two = ["a", "b"], ["a"] * 5
     assert max(map(one.count, one)) * 2 <= len(one)
@@ -174,12 +225,16 @@ def test_without_the_audit_file_too_few_records_break_the_promise() -> None:
 
 def test_what_cannot_be_wished() -> None:
     frame = frame_of(3, people=False)
-    with pytest.raises(sf.PolicyError, match="wished l: belongs to distinct-l-diversity"):
-        sf.anonymize(table_of(frame), [sf.KAnonymity(2), sf.ProbabilisticLDiversity(2)])
+    with pytest.raises(sf.PolicyError, match="wished l: belongs to distinct-l-diversity or probabilistic-l-diversity"):
+        sf.anonymize(table_of(frame), [sf.KAnonymity(2), sf.EntropyLDiversity(2)])
+    with pytest.raises(sf.PolicyError, match=r"wished l: k-member merges classes.* choose mondrian, which only cuts"):
+        sf.anonymize(table_of(frame), [sf.KAnonymity(2), sf.ProbabilisticLDiversity(2)], anonymizer=sf.KMember())
+    with pytest.raises(sf.UnsatisfiableError, match=r"'ill': somebody wishes for more than l = \d\.\d+, which all"):
+        sf.anonymize(table_of(frame.with_columns(own=pl.lit(5))), [sf.KAnonymity(2), sf.ProbabilisticLDiversity(1)])
     with pytest.raises(sf.PolicyError, match="wished l: bucketization"):
         sf.anonymize(table_of(frame), sf.DistinctLDiversity(2), anonymizer=sf.Bucketization())
     many = frame.with_columns(own=pl.when(pl.col("row") == 1).then(7).otherwise(None))
-    with pytest.raises(sf.UnsatisfiableError, match="'ill': somebody wishes for more values than the 5 there are"):
+    with pytest.raises(sf.UnsatisfiableError, match="'ill': somebody wishes for more than l = 5, which all"):
         sf.anonymize(table_of(many), MODELS)
     with pytest.raises(sf.InputError, match=r"column 'own': 1 record\(s\) wish for an l that is no whole number"):
         table_of(frame.with_columns(own=pl.when(pl.col("row") == 1).then(1.5).otherwise(None)))

@@ -33,6 +33,8 @@ class Anonymizer(Protocol):
     the order anyway, as long as no record may be suppressed, spares itself with a class variable ``order_free = True``.
 
     One that can judge classes by people whose records lie in several says so with a class variable ``people_apart``.
+    One whose classes are only ever made by cutting classes that satisfy the models says so with ``only_cuts = True``:
+    it keeps what merging may break.
     """
 
     name: ClassVar[str]

@@ -47,6 +47,7 @@ LARGEST_SHARE = 12  # first = k; over how many records each person has, as `numb
 WISHED_K = 13  # over the k that each person wishes for, as `numbers` says
 GUARDED = 14  # first = largest share of the values that `guards` marks with bit `second`
 WISHED_DISTINCT = 15  # second = attribute that says which l each person wishes for, as `numbers` says
+WISHED_SHARE = 16  # likewise; no value has a share above 1 over the largest of them
 
 
 NO_NUMBERS = np.zeros(0, dtype=np.int64)
@@ -217,11 +218,11 @@ def _holds_one(rule: int, size: int, counts: Int64s, rules: RuleArrays, scratch:
     if code == GUARDED:
         guarded = _guarded(own, rules.guards[start:stop], int64(rules.second[rule]))
         return bool(guarded <= (rules.first[rule] + SLACK) * size)
-    if code == WISHED_DISTINCT:
+    if code >= WISHED_DISTINCT:
         wishes = int64(rules.second[rule])
         begin, end = rules.value_offsets[wishes], rules.value_offsets[wishes + 1]
         wished = _largest_number(counts[begin:end], rules.numbers[begin:end])
-        return _distinct(own) >= wished
+        return bool(_distinct(own) >= wished if code == WISHED_DISTINCT else _largest(own) * wished <= size)
     if code <= PROBABILISTIC:
         return _diverse(code, own, size, rules.first[rule], rules.second[rule], scratch)
     totals = rules.value_totals[start:stop] if by_value else rules.totals[start:stop]

@@ -26,6 +26,7 @@ from sfumato.kernels.predicates import (
     T_ORDERED,
     WISHED_DISTINCT,
     WISHED_K,
+    WISHED_SHARE,
     RuleArrays,
 )
 
@@ -57,7 +58,9 @@ class Traits:
     apart : bool
         Two classes that satisfy it still do when they are merged and have people in common.
     wished_l : bool
-        The same for the l.
+        It is about the l that people wish for; where nobody does, it always holds.
+    merging : bool
+        Two classes that satisfy it, and have nobody in common, still do when they are merged.
     """
 
     lasting: bool = False
@@ -70,6 +73,7 @@ class Traits:
     wishes: bool = False
     apart: bool = False
     wished_l: bool = False
+    merging: bool = True
 
 
 TRAITS: Mapping[int, Traits] = {
@@ -90,6 +94,7 @@ TRAITS: Mapping[int, Traits] = {
     WISHED_K: Traits(wishes=True, apart=True),
     GUARDED: Traits(),
     WISHED_DISTINCT: Traits(wished_l=True, apart=True),
+    WISHED_SHARE: Traits(wished_l=True, merging=False),
 }
 
 

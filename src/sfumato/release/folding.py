@@ -11,12 +11,18 @@ import numpy as np
 from sfumato.anonymizers.protocol import Anonymizer, Problem
 from sfumato.classes.partition import Partition
 from sfumato.errors import UnsatisfiableError
+from sfumato.models import MODELS
 from sfumato.models.compiled import rules_of
 from sfumato.models.distinct_l_diversity import DistinctLDiversity
 from sfumato.models.k_anonymity import KAnonymity
+from sfumato.models.parameters import CheckedModel
+from sfumato.models.probabilistic_l_diversity import ProbabilisticLDiversity
 from sfumato.models.protocol import PrivacyModel
+from sfumato.models.rule_traits import TRAITS
+from sfumato.models.wished_diversity import WishedDiversity
 from sfumato.numbers import counted
 from sfumato.policy.people import People
+from sfumato.release.alike import Judged, read_as_one
 from sfumato.release.apart import apart_problems, solution_apart
 from sfumato.release.people_behind import PeopleBehind, carried
 from sfumato.release.task import Task
@@ -62,19 +68,28 @@ def _keyless_problems(task: Task) -> Iterator[str]:
         )
 
 
-def _wishing(task: Task) -> dict[str, tuple[str, type[PrivacyModel]]]:
+def _wishing(task: Task) -> dict[str, tuple[str, type[CheckedModel]]]:
     """Return what is wished for: the column that says what classes promise, and the model that keeps it."""
-    found: dict[str, tuple[str, type[PrivacyModel]]] = {}
+    found: dict[str, tuple[str, type[CheckedModel]]] = {}
     if task.wishes is not None:
         found["wished k"] = PROMISED, KAnonymity
     if task.wished_l is not None:
-        found["wished l"] = PROMISED_L, DistinctLDiversity
+        found["wished l"] = PROMISED_L, WishedDiversity
     return found
 
 
-def _wish_problems(task: Task, wish: str, column: str, kept_by: type[PrivacyModel]) -> Iterator[str]:
-    if not any(isinstance(model, kept_by) for model in task.models):
-        yield f"{wish}: belongs to {kept_by.name}; add that model, if only with {wish[-1]} = 1"
+def _wish_problems(task: Task, wish: str, column: str, kept_by: type[CheckedModel]) -> Iterator[str]:
+    keeping = [model for model in task.models if isinstance(model, kept_by)]
+    if not keeping:
+        names = " or ".join(sorted(each.name for each in MODELS.values() if issubclass(each, kept_by)))
+        yield f"{wish}: belongs to {names}; add that model, if only with {wish[-1]} = 1"
+    if not getattr(task.anonymizer, "only_cuts", False):
+        for model in keeping:
+            if isinstance(model, WishedDiversity) and not TRAITS[model.wished_code].merging:
+                yield (
+                    f"{wish}: {task.anonymizer.name} merges classes, which may break wishes about {model.name}; choose "
+                    "mondrian, which only cuts them, or distinct-l-diversity"
+                )
     if column in task.table.frame.columns:
         yield f"{wish}: the release has a column {column!r} of its own; rename that of the table"
 
@@ -88,6 +103,8 @@ def _for_everybody(model: PrivacyModel, most: Mapping[str, int]) -> PrivacyModel
     if isinstance(model, KAnonymity) and "k" in most:
         return replace(model, k=max(model.k, most["k"]))
     if isinstance(model, DistinctLDiversity) and "l" in most:
+        return replace(model, l=max(model.l, most["l"]))
+    if isinstance(model, ProbabilisticLDiversity) and "l" in most:
         return replace(model, l=max(model.l, most["l"]))
     return model
 
@@ -120,12 +137,12 @@ def solution_for_people(problem: Problem, people: PeopleBehind, task: Task, solv
     allowed = math.floor(task.policy.suppression_limit * folded.table.height + 1e-9)
     within = replace(problem, table=folded.table, suppression_limit=allowed)
     found = solve(within)
-    records = _unfolded(found, folded)
+    records = _settled(problem, within, _unfolded(found, folded), folded, task)
     if records.suppressed <= problem.suppression_limit:
         return records
     try:
         sure = replace(within, suppression_limit=_surely_suppressed(folded, problem.suppression_limit))
-        return _unfolded(solve(sure), folded)
+        return _settled(problem, sure, _unfolded(solve(sure), folded), folded, task)
     except UnsatisfiableError:
         raise UnsatisfiableError(
             f"suppression: {found.suppressed:,} people with {records.suppressed:,} records would have to be "
@@ -147,6 +164,14 @@ def _surely_suppressed(folded: FoldedTable, limit: int) -> int:
     """Return how many people have no more records than the limit allows, whoever they are."""
     records = np.bincount(folded.person_of)
     return int(np.searchsorted(np.cumsum(np.sort(records)[::-1]), limit, side="right"))
+
+
+def _settled(problem: Problem, within: Problem, records: Partition, folded: FoldedTable, task: Task) -> Partition:
+    """Judge classes that are published alike as one, where that may break what somebody wishes for."""
+    if all(TRAITS[rule.code].merging for rule in rules_of(within.models, within.table)):
+        return records
+    first = np.unique(folded.person_of, return_index=True)[1]
+    return read_as_one(problem, records, task.recoding, Judged(folded.table, first))
 
 
 def _unfolded(partition: Partition, folded: FoldedTable) -> Partition:

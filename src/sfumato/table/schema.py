@@ -134,7 +134,7 @@ class Schema:
         The column that says which k a record's person wishes for, a whole number from 1 or nothing; always removed.
         k-anonymity then gives everybody a class of at least that many.
     wished_l
-        The same for the l of distinct l-diversity.
+        The same for the l of distinct or probabilistic l-diversity.
 
     Raises
     ------

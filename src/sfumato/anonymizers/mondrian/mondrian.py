@@ -105,6 +105,7 @@ class Mondrian(Checked):
 
     name: ClassVar[str] = "mondrian"
     people_apart: ClassVar[ModelsApart] = "any model"
+    only_cuts: ClassVar[bool] = True
 
     mode: Mode = "strict"
     split_rule: SplitRule = "median+fallback"

@@ -10,10 +10,10 @@ import numpy as np
 
 from sfumato.classes.statistics import ClassStatistics
 from sfumato.models.checks import Check, Outcome, promise_words
-from sfumato.models.distinct_l_diversity import DistinctLDiversity
 from sfumato.models.k_anonymity import KAnonymity
 from sfumato.models.protocol import PrivacyModel
 from sfumato.models.says import says
+from sfumato.models.wished_diversity import WishedDiversity
 from sfumato.numbers import counted, percent
 
 ATTESTED = "people: attested, not recountable from the release"
@@ -87,9 +87,13 @@ def attested_checks(models: Iterable[PrivacyModel], records: ClassStatistics) ->
         Class statistics that count records.
     """
     fewest = int(records.sizes.min()) if records.count else 0
-    wished = {KAnonymity.name: records.wished, DistinctLDiversity.name: records.wished_l}
-    short = {name for name, own in wished.items() if own is not None and bool(np.any(records.sizes < own))}
-    return tuple(_attested(model, fewest, model.name in short) for model in models)
+
+    def short(model: PrivacyModel) -> bool:
+        own = records.wished_l if isinstance(model, WishedDiversity) else records.wished
+        kept = isinstance(model, WishedDiversity | KAnonymity)
+        return kept and own is not None and bool(np.any(records.sizes < own))
+
+    return tuple(_attested(model, fewest, short(model)) for model in models)
 
 
 def _attested(model: PrivacyModel, fewest: int, short: bool) -> Check:
