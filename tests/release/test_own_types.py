@@ -75,3 +75,29 @@ def test_types_that_the_source_declares_stay(tmp_path: Path) -> None:
 def test_a_promise_that_hangs_on_the_kind_asks_for_it(tmp_path: Path) -> None:
     with pytest.raises(sf.PolicyError, match="column 'wage': is categorical only by records that are left out"):
         release_of("90,m,many,7", tmp_path / "a", models=[sf.KAnonymity(2), sf.GuardedValues(["1000"], 0.5)])
+
+
+def release_without(stranger: str, folder: Path) -> sf.Release:
+    """Leave out who has most of the records, whose ages are the stranger's."""
+    folder.mkdir()
+    lines = [*(f"p{i},{20 + i * 7 % 50},{i % 3}" for i in range(20)), *["z," + stranger] * 15]
+    (folder / "table.csv").write_text("\n".join(["who,age,ill", *lines]) + "\n")
+    schema = sf.Schema(person="who", quasi_identifying=["age"], sensitive=["ill"])
+    release = sf.anonymize(sf.read_table(folder / "table.csv", schema), sf.KAnonymity(3), suppression_limit=0.8, seed=1)
+    assert release.report.suppressed > 15
+    return release
+
+
+def test_who_is_left_out_decides_no_end_of_an_interval(tmp_path: Path) -> None:
+    told = {
+        release_without(stranger, tmp_path / str(number)).data.write_csv()
+        for number, stranger in enumerate(["33,1", "33.5,1", "-0.25,1"])
+    }
+    assert len(told) == 1
+    assert ")" not in told.pop()
+
+
+def test_categories_by_records_that_are_left_out_are_asked_about(tmp_path: Path) -> None:
+    with pytest.raises(sf.PolicyError, match="column 'age': is categorical only by records that are left out") as found:
+        release_without("secret,1", tmp_path / "a")
+    assert "secret" not in str(found.value)

@@ -24,7 +24,9 @@ _DENSE = 1 << 22
 _MEAN_DIGITS = 5
 
 
-def interval_column(attribute: EncodedAttribute, low: Codes, high: Codes) -> GeneralizedColumn:
+def interval_column(
+    attribute: EncodedAttribute, low: Codes, high: Codes, own: EncodedAttribute | None = None
+) -> GeneralizedColumn:
     """Publish each class as the interval from its smallest to its largest value.
 
     Parameters
@@ -33,12 +35,16 @@ def interval_column(attribute: EncodedAttribute, low: Codes, high: Codes) -> Gen
         A number or date without a hierarchy.
     low, high
         Unsigned (c,): smallest and largest code of each class.
+    own
+        Not read: both ends are values.
     """
     per_class, low, high = _distinct_ranges(attribute, *_widened(attribute, low, high))
     return _intervals(attribute, per_class, range_texts(attribute, low, high), low, high)
 
 
-def rounded_column(attribute: EncodedAttribute, low: Codes, high: Codes) -> GeneralizedColumn:
+def rounded_column(
+    attribute: EncodedAttribute, low: Codes, high: Codes, own: EncodedAttribute | None = None
+) -> GeneralizedColumn:
     """Publish each class as an interval with round ends around its values; a class of one value as that value.
 
     `low` and `high` of the column are those of the interval, so that its losses are those of what is published.
@@ -49,10 +55,13 @@ def rounded_column(attribute: EncodedAttribute, low: Codes, high: Codes) -> Gene
         A number or date without a hierarchy.
     low, high
         Unsigned (c,): smallest and largest code of each class.
+    own
+        The attribute of what is published, whose values decide the grid; None: that of all.
     """
+    own = own or attribute
     ranges, low, high = _distinct_ranges(attribute, *_widened(attribute, low, high))
-    intervals, low, high = _distinct_ranges(attribute, *rounded_ranges(attribute, low, high))
-    return _intervals(attribute, intervals[ranges], rounded_texts(attribute, low, high), low, high)
+    intervals, low, high = _distinct_ranges(attribute, *rounded_ranges(attribute, low, high, own))
+    return _intervals(attribute, intervals[ranges], rounded_texts(attribute, low, high, own), low, high)
 
 
 def _intervals(
@@ -135,7 +144,13 @@ def set_levels(attribute: EncodedAttribute, low: Indices, high: Indices) -> Indi
     return level
 
 
-def mean_column(attribute: EncodedAttribute, low: Codes, high: Codes, means: NDArray[np.float64]) -> GeneralizedColumn:
+def mean_column(
+    attribute: EncodedAttribute,
+    low: Codes,
+    high: Codes,
+    means: NDArray[np.float64],
+    own: EncodedAttribute | None = None,
+) -> GeneralizedColumn:
     """Publish each class as the mean of its values; a class of one value keeps it exactly.
 
     A mean is rounded to a hundred-thousandth of the data's range or finer, never coarser than to whole numbers; the
@@ -149,10 +164,12 @@ def mean_column(attribute: EncodedAttribute, low: Codes, high: Codes, means: NDA
         Unsigned (c,): smallest and largest code of each class.
     means
         float64 (c,): mean of each class; not read if the missing value is in the class.
+    own
+        The attribute of what is published, whose range decides how means are rounded; None: that of all.
     """
     ranges, low, high = _distinct_ranges(attribute, *_widened(attribute, low, high))
     plain = ((low == high) | (high == attribute.size))[ranges]
-    rounded = np.where(plain, 0.0, np.round(means, _decimals(attribute)))
+    rounded = np.where(plain, 0.0, np.round(means, _decimals(own or attribute)))
     values, value = np.unique(rounded, return_inverse=True)
     keys = ranges.astype(np.int64) * len(values) + value
     distinct, per_class = _distinct_keys(keys, len(low) * len(values))

@@ -18,6 +18,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from sfumato.recoding.notation import STAR, exact_texts, range_texts
+from sfumato.recoding.occurring import LARGEST_EXACT
 from sfumato.table.encoding import EncodedAttribute
 from sfumato.table.kinds import text_of
 from sfumato.table.schema import Kind
@@ -30,8 +31,6 @@ MOST_BINS = 4
 """Most bins of an interval: finer ends disclose more about the values near them, coarser ends lose more."""
 
 _EPOCH = date(1970, 1, 1).toordinal()
-_EXACT = 2.0**53
-"""From this number on, floats do not distinguish neighbouring whole numbers."""
 _FINEST = 12
 """Decimal places below the width of the data that are worth distinguishing."""
 _DIGITS = 15
@@ -76,7 +75,7 @@ class RoundedIntervals(NamedTuple):
 def exactly_numbered(attribute: EncodedAttribute) -> bool:
     """Tell whether the codes stand for numbers that are all exact, that is, below 2⁵³."""
     numbers = attribute.numbers
-    return numbers is not None and bool(len(numbers)) and float(np.abs(numbers).max()) < _EXACT
+    return numbers is not None and bool(len(numbers)) and float(np.abs(numbers).max()) < LARGEST_EXACT
 
 
 def roundable(attribute: EncodedAttribute) -> bool:
@@ -93,7 +92,9 @@ def roundable(attribute: EncodedAttribute) -> bool:
     return bool(high - low >= MOST_BINS)
 
 
-def rounded_intervals(attribute: EncodedAttribute, low: Codes, high: Codes) -> RoundedIntervals:
+def rounded_intervals(
+    attribute: EncodedAttribute, low: Codes, high: Codes, own: EncodedAttribute | None = None
+) -> RoundedIntervals:
     """Put ranges of values on the finest grid on which they touch at most `MOST_BINS` bins.
 
     The finest grid has bins of two units or more, since a bin of one unit would be an exact value. A unit is what the
@@ -105,6 +106,8 @@ def rounded_intervals(attribute: EncodedAttribute, low: Codes, high: Codes) -> R
         A roundable number or date.
     low, high
         Integers (g,): first and last code of each range, of present values.
+    own
+        The attribute of what is published, whose values decide the unit; None: that of all.
 
     Notes
     -----
@@ -115,7 +118,7 @@ def rounded_intervals(attribute: EncodedAttribute, low: Codes, high: Codes) -> R
     below, above = attribute.numbers[low], attribute.numbers[high]
     ends = RoundedIntervals(*np.full((4, len(low)), np.nan))
     left, narrowest = np.arange(len(low)), float((above - below).min(initial=np.inf))
-    for grid in _grids(attribute):
+    for grid in _grids(own or attribute):
         if not len(left):
             break
         if grid.width * MOST_BINS < narrowest:
@@ -130,13 +133,16 @@ def rounded_intervals(attribute: EncodedAttribute, low: Codes, high: Codes) -> R
     return ends
 
 
-def rounded_ranges(attribute: EncodedAttribute, low: Indices, high: Indices) -> tuple[Indices, Indices]:
+def rounded_ranges(
+    attribute: EncodedAttribute, low: Indices, high: Indices, own: EncodedAttribute | None = None
+) -> tuple[Indices, Indices]:
     """Widen ranges of several present values to all codes inside their intervals, int32 (g,) each; others stay."""
-    if not roundable(attribute):
+    own = own or attribute
+    if not roundable(own):
         return low, high
     assert attribute.numbers is not None
     several = np.flatnonzero((low < high) & (high < attribute.size))
-    ends = rounded_intervals(attribute, low[several], high[several])
+    ends = rounded_intervals(attribute, low[several], high[several], own)
     low, high = low.copy(), high.copy()
     low[several] = np.searchsorted(attribute.numbers, ends.first, side="left")
     high[several] = np.searchsorted(attribute.numbers, ends.stop, side="left") - 1
@@ -149,19 +155,22 @@ def outer_bins(attribute: EncodedAttribute, low: Codes, high: Codes) -> tuple[Nu
     return intervals.second, intervals.last
 
 
-def rounded_texts(attribute: EncodedAttribute, low: Indices, high: Indices) -> pl.Series:
+def rounded_texts(
+    attribute: EncodedAttribute, low: Indices, high: Indices, own: EncodedAttribute | None = None
+) -> pl.Series:
     """Write ranges of codes: one value exactly, ``*`` where `high` is the missing value's, others with rounded ends.
 
     Whole numbers and dates are written closed, ``[30..35]``, other numbers ``[2.5..4.5)``. An interval never reaches
     beyond a domain that is declared wider than the data.
     """
-    if not roundable(attribute):
+    own = own or attribute
+    if not roundable(own):
         return range_texts(attribute, low, high)
     texts = exact_texts(attribute, low)
     several = np.flatnonzero((low < high) & (high < attribute.size))
     if len(several):
-        ends = rounded_intervals(attribute, low[several], high[several])
-        texts = texts.scatter(several, _written(attribute, *_inside_domain(attribute, ends.first, ends.stop)))
+        ends = rounded_intervals(attribute, low[several], high[several], own)
+        texts = texts.scatter(several, _written(own, *_inside_domain(own, ends.first, ends.stop)))
     return texts.scatter(np.flatnonzero((low < high) & (high == attribute.size)), STAR)
 
 

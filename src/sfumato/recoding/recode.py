@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,8 +16,9 @@ from sfumato.kernels.valuesets import class_starts, group_by_class, value_sets
 from sfumato.parallel import each
 from sfumato.recoding.choice import Ends, Recoding
 from sfumato.recoding.columns import ancestor_column, interval_column, mean_column, rounded_column, set_column
+from sfumato.recoding.occurring import of_occurring, written_like
 from sfumato.recoding.regions import region_columns
-from sfumato.table.encoding import EncodedTable
+from sfumato.table.encoding import EncodedAttribute, EncodedTable
 
 _INTERVAL_COLUMNS = {"rounded": rounded_column, "tight": interval_column}
 
@@ -28,7 +30,7 @@ def recode(
 
     Published values are tight unless the solution has regions of its own: no node or set covers more than the records
     that its class has or covers, and no interval more than rounding its ends adds. They depend on the values of these
-    records alone, never on their order.
+    records alone, never on their order; and no record that is left out decides a grid, or how numbers are written.
 
     Parameters
     ----------
@@ -80,15 +82,37 @@ def _range_columns(
     if not wanted:
         return {}
     lows, highs = class_boxes(partition.covered_by, encoded.codes, partition.count)
+    attributes_of = _attributes(encoded, partition)
 
     def recoded(index: int) -> GeneralizedColumn:
-        attribute, low, high = encoded.attributes[index], lows[:, index], highs[:, index]
+        low, high = lows[:, index], highs[:, index]
+        if forms[index] is Form.ANCESTOR:
+            return ancestor_column(encoded.attributes[index], low, high)
+        attribute, own = attributes_of(index)
         if forms[index] is Form.MEAN:
-            return mean_column(attribute, low, high, _class_sums(encoded, partition, index) / partition.sizes)
-        column = ancestor_column if forms[index] is Form.ANCESTOR else _INTERVAL_COLUMNS[ends]
-        return column(attribute, low, high)
+            column = mean_column(attribute, low, high, _class_sums(encoded, partition, index) / partition.sizes, own)
+        else:
+            column = _INTERVAL_COLUMNS[ends](attribute, low, high, own)
+        return replace(column, attribute=encoded.attributes[index])
 
     return dict(zip(wanted, each(recoded, wanted, threads), strict=True))
+
+
+def _attributes(
+    encoded: EncodedTable, partition: Partition
+) -> Callable[[int], tuple[EncodedAttribute, EncodedAttribute]]:
+    """Return what gives an attribute as it is written, and the same of what is published alone."""
+    kept = partition.class_of >= 0
+    everybody = bool(kept.all())
+
+    def attributes_of(index: int) -> tuple[EncodedAttribute, EncodedAttribute]:
+        attribute = encoded.attributes[index]
+        if everybody or attribute.numbers is None:
+            return attribute, attribute
+        own = of_occurring(attribute, np.bincount(encoded.codes[kept, index], minlength=attribute.size + 1) > 0)
+        return written_like(attribute, own), own
+
+    return attributes_of
 
 
 def _class_sums(encoded: EncodedTable, partition: Partition, index: int) -> NDArray[np.float64]:
@@ -107,9 +131,12 @@ def _set_columns(
     starts = class_starts(sizes if partition.cover is None else partition.covered_sizes)
     grouped = group_by_class(partition.covered_by, encoded.codes, wanted, starts)
 
+    attributes_of = _attributes(encoded, partition)
+
     def recoded(place: int) -> GeneralizedColumn:
-        attribute = encoded.attributes[wanted[place]]
+        attribute, _ = attributes_of(int(wanted[place]))
         per_class, bounds, members = value_sets(grouped[:, place], starts, attribute.size + 1)
-        return set_column(attribute, per_class, ValueSets(bounds, members))
+        column = set_column(attribute, per_class, ValueSets(bounds, members))
+        return replace(column, attribute=encoded.attributes[wanted[place]])
 
     return dict(zip(wanted.tolist(), each(recoded, range(len(wanted)), threads), strict=True))

@@ -14,7 +14,7 @@ from sfumato.anonymizers.protocol import Anonymizer, Problem
 from sfumato.classes.generalized import Form, GeneralizedTable
 from sfumato.classes.partition import Partition
 from sfumato.classes.people import largest_of
-from sfumato.errors import UnsatisfiableError
+from sfumato.errors import PolicyError, UnsatisfiableError, raise_all
 from sfumato.metrics import Losses, measure_losses, normalized_certainty_penalty
 from sfumato.metrics.penalty import peoples_penalty
 from sfumato.models.says import least_class_size, smallest_allowed
@@ -32,7 +32,7 @@ from sfumato.release.audit import Audit
 from sfumato.release.describing import describe
 from sfumato.release.folding import PROMISED, PROMISED_L, solution_for_people, uniform_problem
 from sfumato.release.loss_report import Report
-from sfumato.release.own_types import counted_as_read, own_types
+from sfumato.release.own_types import counted_as_read, only_by_the_left_out, own_types
 from sfumato.release.people_behind import PeopleBehind
 from sfumato.release.problem import problem_of
 from sfumato.release.pseudonyms import fingerprint_lines, with_pseudonyms, within_fingerprint_limit
@@ -55,6 +55,8 @@ def generalized_release(task: Task, anonymizer: Anonymizer) -> Release:
     partition = _solved_for(behind, problem, task, anonymizer)
     if task.people.rows == "together" or behind is None:
         partition = within_fingerprint_limit(partition, problem, behind, task)
+    if partition.suppressed:
+        raise_all(PolicyError, only_by_the_left_out(task.table, partition.class_of >= 0))
     task.step("recoding", 3)
     beside = worth_starting(problem.threads, encoded.height)
     generalized, order = both(

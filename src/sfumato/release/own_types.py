@@ -9,7 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
+import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from sfumato.errors import PolicyError, VerificationError, raise_all
 from sfumato.published import PublishedTable
@@ -56,6 +58,31 @@ def own_types(published: PublishedTable, table: Table) -> OwnTypes:
                 kinds[column.name] = kind
         columns.append(column)
     return OwnTypes(replace(published, data=pl.DataFrame(columns)), kinds)
+
+
+def only_by_the_left_out(table: Table, kept: NDArray[np.bool_]) -> list[str]:
+    """Name the quasi-identifying columns that are categories only because of records that are left out.
+
+    Their classes were made of categories, so that they cannot be published as numbers or dates after all.
+
+    Parameters
+    ----------
+    table
+        The original table.
+    kept
+        bool (n,): which of its records are published.
+    """
+    found = []
+    for name, attribute in table.schema.quasi_identifying.items():
+        undeclared = attribute.kind is None and attribute.hierarchy is None and name in table.from_text
+        if undeclared and table.kinds[name] is Kind.CATEGORICAL:
+            texts = text_of(table.frame[name].filter(pl.Series(kept)).unique())
+            if parse(texts, None, (), strip=False).kind is not Kind.CATEGORICAL:
+                found.append(
+                    f"column {name!r}: is categorical only by records that are left out, and a reader would see that; "
+                    "declare its kind, or say which texts stand for missing values"
+                )
+    return found
 
 
 def counted_as_read(types: OwnTypes, table: Table, count: Callable[[], Verification]) -> Verification:
