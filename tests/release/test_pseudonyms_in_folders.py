@@ -297,3 +297,26 @@ def test_the_folder_does_not_depend_on_who_is_who_in_two_classes(tmp_path):
 
 def test_a_copy_of_the_folder_is_as_good(folder, tmp_path):
     assert sf.verify(shutil.copytree(folder, tmp_path / "copy")).ok
+
+
+def test_risks_of_people_are_measured_on_the_folder(release: sf.Release, folder: Path) -> None:
+    """Counted by hand from the rows: people of a class, and the largest share of one."""
+    classes: dict[tuple[str, ...], list[str]] = {}
+    quasi = release.published.quasi_identifying
+    for row in pl.read_csv(folder / "data.csv", infer_schema_length=0).iter_rows(named=True):
+        classes.setdefault(tuple(str(row[name]) for name in quasi), []).append(row[PERSON])
+    highest = max(max(map(rows.count, rows)) / len(rows) for rows in classes.values())
+    for what in (release, folder):
+        found = sf.risk(what).people
+        assert found is not None
+        assert found.people == sum(len({*rows}) for rows in classes.values())
+        assert found.fewest == min(len({*rows}) for rows in classes.values())
+        assert found.highest == pytest.approx(highest)
+        assert found.average == pytest.approx(len(classes) / found.people)
+    assert sf.risk(folder, quasi_identifying=quasi[:1]).people is None
+
+
+def test_risks_of_damaged_numbers_are_refused(folder: Path) -> None:
+    rewritten(folder, lambda data: data.with_columns(pl.lit("x").alias(PERSON)))
+    with pytest.raises(sf.InputError, match=f"column '{PERSON}': does not number people"):
+        sf.risk(folder)

@@ -17,6 +17,8 @@ from sfumato.evaluation.generalized_only import generalized_file, generalized_ta
 from sfumato.evaluation.risk.keys import Keys, counted_in, keys_of
 from sfumato.evaluation.risk.population import covered_population, population_problems
 from sfumato.numbers import counted
+from sfumato.published.checks.pseudonyms import numbers_of
+from sfumato.published.pseudonyms import Pseudonyms
 from sfumato.recoding import Recoding
 from sfumato.release.folder import no_release
 from sfumato.release.opening import open_folder
@@ -74,12 +76,33 @@ class OpenedTable:
         How to read a population in the same way.
     recoding : Recoding or None
         How it was published; None for an original table.
+    numbering : str or None
+        The column of a release that numbers the people of each class, if all its quasi-identifying columns are named.
     """
 
     frame: pl.DataFrame
     names: tuple[str, ...]
     attributes: Mapping[str, Attribute]
     recoding: Recoding | None
+    numbering: str | None = None
+
+    def people_of(self, keys: Keys) -> NDArray[np.int32] | None:
+        """Return the person behind each record, int32 (n,); None where the release does not number people.
+
+        Raises
+        ------
+        InputError
+            When the column holds no numbers.
+        """
+        if self.numbering is None:
+            return None
+        numbers = numbers_of(self.frame[self.numbering])
+        if numbers is None:
+            raise InputError(f"column {self.numbering!r}: does not number people; check the release by sfumato verify")
+        people: NDArray[np.int32] = np.unique(keys.class_of.astype(np.int64) << 32 | numbers, return_inverse=True)[
+            1
+        ].astype(np.int32)
+        return people
 
 
 def opened(
@@ -110,15 +133,17 @@ def opened(
         raise PolicyError("quasi_identifying: must be a list of column names")
     if isinstance(table, Table):
         return _opened_table(table, quasi_identifying)
-    data, known, said = _published(table)
+    data, known, said, numbering = _published(table)
     names = tuple(known if quasi_identifying is None else quasi_identifying)
+    # A number is somebody's in one class alone.
+    numbering = numbering if {*names} == {*known} else None
     if not names:
         raise PolicyError("quasi_identifying: name the columns that an attacker may know")
     _refuse_repeated(names)
     attributes = dict.fromkeys(names, Attribute(kind=Kind.CATEGORICAL))
-    others = [name for name in dict.fromkeys(beside) if name is not None and name not in attributes]
+    others = [name for name in dict.fromkeys([*beside, numbering]) if name is not None and name not in attributes]
     schema = Schema(quasi_identifying=attributes, insensitive=others, others="drop")
-    return OpenedTable(read_written(data, schema).frame, names, attributes, recoding or said)
+    return OpenedTable(read_written(data, schema).frame, names, attributes, recoding or said, numbering)
 
 
 def _opened_table(table: Table, quasi_identifying: Sequence[str] | None) -> OpenedTable:
@@ -138,20 +163,27 @@ def _refuse_repeated(names: Sequence[str]) -> None:
         raise PolicyError("quasi_identifying: names a column twice; name each once")
 
 
-def _published(table: object) -> tuple[object, tuple[str, ...], Recoding]:
-    """Return what to read of a published table, and what it says about its columns and how it was published."""
+def _published(table: object) -> tuple[object, tuple[str, ...], Recoding, str | None]:
+    """Return what to read of a published table, and what it says: its columns, its recoding, the one of pseudonyms."""
     if isinstance(table, Release):
         published = generalized_table(table)
-        return published.data, published.quasi_identifying, PublishedPolicy(table.policy).recoding()
+        recoding = PublishedPolicy(table.policy).recoding()
+        return published.data, published.quasi_identifying, recoding, _numbering(published.pseudonyms)
     if not isinstance(table, (str, Path)):
-        return table, (), Recoding()
+        return table, (), Recoding(), None
     path = Path(table)
     if not path.is_dir():
-        return path, (), Recoding()
+        return path, (), Recoding(), None
     if problem := no_release(path):
         raise InputError(f"{problem}; name a release, a published file or a table")
     folder = open_folder(path)
-    return generalized_file(folder), quasi_identifying_of(folder.description), folder.policy.recoding()
+    said, known = folder.description, quasi_identifying_of(folder.description)
+    numbering = _numbering(Pseudonyms.read(said.structure.get("pseudonyms")))
+    return generalized_file(folder), known, folder.policy.recoding(), numbering
+
+
+def _numbering(pseudonyms: Pseudonyms | None) -> str | None:
+    return None if pseudonyms is None else pseudonyms.column
 
 
 def measured(

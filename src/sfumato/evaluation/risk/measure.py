@@ -22,7 +22,7 @@ from sfumato.evaluation.risk.adversaries import (
 )
 from sfumato.evaluation.risk.combinations import MOST, Combinations, combination_count, measure_combinations
 from sfumato.evaluation.risk.individual import household_risk, individual_risk
-from sfumato.evaluation.risk.inputs import MOST_PEOPLE, RiskInputs, measured, opened
+from sfumato.evaluation.risk.inputs import MOST_PEOPLE, OpenedTable, RiskInputs, measured, opened
 from sfumato.evaluation.risk.keys import Keys
 from sfumato.evaluation.risk.people_at_risk import PeopleAtRisk
 from sfumato.evaluation.risk.population_uniqueness import population_uniqueness
@@ -134,7 +134,14 @@ def risk(
         known, population=population, weights=weights, household=household, threads=count or 1, problems=problems
     )
     report = _report(_Found(seen, sampling_fraction, wildcards), asked or (), sizes, count or 1)
-    return replace(report, people=PeopleAtRisk.of(table, report.keys)) if isinstance(table, Table) else report
+    return replace(report, people=_people(table, known, report.keys))
+
+
+def _people(table: object, known: OpenedTable, keys: Keys) -> PeopleAtRisk | None:
+    if isinstance(table, Table):
+        return PeopleAtRisk.of(table, keys)
+    people = known.people_of(keys)
+    return None if people is None or known.numbering is None else PeopleAtRisk.numbered(people, known.numbering, keys)
 
 
 @dataclass(frozen=True)
