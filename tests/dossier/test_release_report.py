@@ -351,3 +351,20 @@ def test_attacks_on_people_say_what_they_count(table, release):
     assert "counted are records whose records stand in the order" in made.html()
     assert "counted are records whose records stand in the order" in made.html("public")
     assert told not in sf.report(release, table, seed=1).html()
+
+
+def test_a_column_that_repeats_like_a_key_is_told_of(tmp_path):
+    frame = people(200).with_columns(client=pl.Series([f"c{row // 3}" for row in range(200)]))
+    schema = sf.Schema(identifying=["client"], quasi_identifying=["age", "place"], sensitive=["illness"], others="drop")
+    original = sf.read_table(frame, schema)
+    folder = sf.anonymize(original, sf.KAnonymity(5), seed=1).save(tmp_path / "out")
+    made = sf.report(folder, original, attacks=False, seed=1)
+    told = made.to_dict()
+    assert told["doubts"]
+    assert "Column 'client' repeats: 200 records have 67 values." in str(made)
+    assert "If every record is another person" in str(made)
+    assert "highest risk of a record" in made.html()
+    public = " ".join(made.to_dict("public")["summary"])
+    assert "People may have several records" in public
+    assert not {"client", "67"} & {*public.split()}
+    assert "highest risk of a person" in sf.report(folder, attacks=False, seed=1).html()

@@ -120,6 +120,7 @@ def content_of(subject: ReportedRelease, wishes: ReportOptions) -> dict[str, Any
         "recounted_from": _recounted_from(subject),
         "risk": risks,
         **_people(subject),
+        **_repeated(subject),
         "attacks": attacks,
         "losses": losses,
         "bound": _bound(subject, losses, wishes),
@@ -245,6 +246,12 @@ def _people(subject: ReportedRelease) -> dict[str, Any]:
     if found is None:
         return {"people": {}}
     return {"people": {"highest": found.largest_share, "average": subject.verification.classes / found.people}}
+
+
+def _repeated(subject: ReportedRelease) -> dict[str, str]:
+    """Say that a column of the original repeats as the key of people does, where nobody has said whose key it is."""
+    repeated = None if subject.original is None else subject.original.repeated
+    return {} if repeated is None else {"repeated": repeated.sentence()}
 
 
 def _risk_figures(report: RiskReport) -> dict[str, Any]:

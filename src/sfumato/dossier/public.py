@@ -7,6 +7,7 @@ from typing import Any
 
 MASKED = 10
 """Counts below this are masked."""
+REPEATED = "People may have several records: a column of the original repeats. Promises and risks count records here."
 
 
 def public_edition(content: Mapping[str, Any]) -> dict[str, Any]:
@@ -22,6 +23,7 @@ def public_edition(content: Mapping[str, Any]) -> dict[str, Any]:
         "columns": [{**column, "distinct": None} for column in content["columns"]],
         "risk": _published_risk(content["risk"]),
         **_attested(content),
+        **({"repeated": REPEATED} if "repeated" in content else {}),
         "attacks": _verdicts(content["attacks"]),
         "losses": None,
         "bound": None,

@@ -12,7 +12,7 @@ def summary_of(content: Mapping[str, Any]) -> list[str]:
     """Return a few sentences: promises, risk, attacks, loss."""
     return [
         *_promises(content),
-        *_risk(content["risk"]),
+        *_risk(content["risk"], content.get("repeated")),
         *_risk_of_people(content.get("people")),
         *_attacks(content["attacks"]),
         *_loss(content["losses"]),
@@ -24,7 +24,7 @@ def doubts_of(content: Mapping[str, Any]) -> bool:
     attacks = content["attacks"] or {"results": []}
     beyond = any(not _settled(result) for result in attacks["results"])
     undecided = any(promise["outcome"] != "holds" for promise in content["promises"] if promise["meaning"])
-    return beyond or undecided or any(_beats(one) for one in content["earlier"])
+    return beyond or undecided or bool(content.get("repeated")) or any(_beats(one) for one in content["earlier"])
 
 
 def _beats(earlier: Mapping[str, Any]) -> bool:
@@ -59,17 +59,20 @@ def _listed(promises: list[Mapping[str, Any]]) -> str:
     return "; ".join(promise["promise"] for promise in promises)
 
 
-def _risk(risk: Mapping[str, Any] | None) -> list[str]:
+def _risk(risk: Mapping[str, Any] | None, repeated: str | None) -> list[str]:
     if not risk or "after" not in risk:
-        return []
+        return [repeated] if repeated else []
     highest = percent(risk["after"]["highest"], 3)
-    after = f"A person who is known to be in the table is found with a chance of {highest} at most"
+    who = "If every record is another person, one who" if repeated else "A person who"
+    after = f"{who} is known to be in the table is found with a chance of {highest} at most"
     if "before" not in risk:
-        return [f"{after}, {percent(risk['after']['average'], 3)} on average."]
-    return [
-        f"{after} ({percent(risk['before']['highest'], 3)} before), {percent(risk['after']['average'], 3)} on average "
-        f"({percent(risk['before']['average'], 3)} before)."
-    ]
+        told = f"{after}, {percent(risk['after']['average'], 3)} on average."
+    else:
+        told = (
+            f"{after} ({percent(risk['before']['highest'], 3)} before), {percent(risk['after']['average'], 3)} on "
+            f"average ({percent(risk['before']['average'], 3)} before)."
+        )
+    return [told, repeated] if repeated else [told]
 
 
 def _risk_of_people(people: Mapping[str, Any] | None) -> list[str]:
