@@ -1,5 +1,6 @@
 """Where each public name lives; the one list of them, which the package reads, too."""
 
+from sfumato.anonymizers.best import Best as Best
 from sfumato.anonymizers.buckets.bucketization import Bucketization as Bucketization
 from sfumato.anonymizers.cell_suppression.cell_suppression import CellSuppression as CellSuppression
 from sfumato.anonymizers.clustering.caat import CAAT as CAAT

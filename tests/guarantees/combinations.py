@@ -60,7 +60,14 @@ def _accepted(described: type[Any], combinations: Iterable[dict[str, Any]]) -> I
             continue
 
 
-SETTINGS = {repr(setting): setting for described in ANONYMIZERS.values() for setting in _settings(described)}
+def _quick(setting: Any) -> Any:
+    """What runs all others is refined for a moment only."""
+    return dataclasses.replace(setting, rounds=2) if isinstance(setting, sf.Best) else setting
+
+
+SETTINGS = {
+    repr(setting): setting for described in ANONYMIZERS.values() for setting in map(_quick, _settings(described))
+}
 """Every anonymizer with every combination of options that it accepts."""
 
 EACH_ANONYMIZER = [

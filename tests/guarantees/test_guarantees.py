@@ -82,7 +82,9 @@ def check(
 
 
 def refused(anonymizer: Anonymizer, wanted: Sequence[PrivacyModel], limit: float) -> bool:
-    """Tell whether an anonymizer may refuse models where records may be suppressed."""
+    """Tell whether an anonymizer may refuse models where records may be suppressed, or tables without numbers."""
+    if isinstance(anonymizer, sf.Best) and anonymizer.objective == "squared-error":
+        return True
     lasting = {"k-anonymity", "distinct-l-diversity", "subset-k-anonymity", "wildcard-k-anonymity"}
     return isinstance(anonymizer, sf.Samarati) and limit > 0 and any(model.name not in lasting for model in wanted)
 

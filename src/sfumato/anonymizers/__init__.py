@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from sfumato.registry import Registry, loaded
 
 if TYPE_CHECKING:
+    from sfumato.anonymizers.best import Best
     from sfumato.anonymizers.buckets.bucketization import Bucketization
     from sfumato.anonymizers.cell_suppression.cell_suppression import CellSuppression
     from sfumato.anonymizers.clustering.caat import CAAT
@@ -51,6 +52,7 @@ __all__ = [
     "SBC",
     "VMDAV",
     "Anonymizer",
+    "Best",
     "Bucketization",
     "CellSuppression",
     "Datafly",
@@ -95,6 +97,7 @@ ANONYMIZERS = Registry(
         "global-mondrian": "sfumato.anonymizers.single_dimensional.global_mondrian:GlobalMondrian",
         "value-generalization": "sfumato.anonymizers.single_dimensional.value_generalization:ValueGeneralization",
         "sbc": "sfumato.anonymizers.clustering.sbc:SBC",
+        "best": "sfumato.anonymizers.best:Best",
         "samarati": "sfumato.anonymizers.full_domain.samarati:Samarati",
     }
 )

@@ -98,6 +98,12 @@ def anonymize(
             rich_help_panel=METHOD,
         ),
     ] = None,
+    within: Annotated[
+        float | None,
+        typer.Option(
+            metavar="SECONDS", help="Try several algorithms for so long, and keep the best.", rich_help_panel=METHOD
+        ),
+    ] = None,
     bound: Annotated[
         bool,
         typer.Option(
@@ -152,8 +158,8 @@ def anonymize(
         policy=policy,
         **roles.words,
         models=models,
-        anonymizer=anonymizer,
-        options=settings or (),
+        anonymizer=anonymizer or (None if within is None else "best"),
+        options=[*(settings or ()), *(() if within is None else (f"within={within}",))],
         source=reading.source,
         people=people.people,
         top={"suppression-limit": suppression, "refine": refine, "threads": threads},

@@ -13,8 +13,8 @@ import typer
 READING, COLUMNS, PRIVACY, METHOD, OUTPUT = "Reading the table", "Columns", "Privacy", "Method", "Output"
 
 ANONYMIZERS = (
-    "mondrian, optimal, k-member, global-mondrian, value-generalization, cell-suppression, k-means, mdav, v-mdav, sbc, "
-    "datafly, incognito, samarati, caat, kaca, oka, utility-recoding"
+    "mondrian, best, optimal, k-member, global-mondrian, value-generalization, cell-suppression, k-means, mdav, "
+    "v-mdav, sbc, datafly, incognito, samarati, caat, kaca, oka, utility-recoding"
 )
 """Names for the help page; the anonymizers themselves are only loaded when one is needed."""
 

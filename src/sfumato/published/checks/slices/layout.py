@@ -14,7 +14,7 @@ from sfumato.errors import PolicyError
 from sfumato.kernels.slices.groups import SlicingArrays
 from sfumato.models.compiled import compile_rules
 from sfumato.models.protocol import Achieved, PrivacyModel
-from sfumato.models.rule_traits import mixing, shares
+from sfumato.models.rule_traits import TRAITS, mixing, shares
 from sfumato.models.sensitive import SensitiveModel
 from sfumato.published.sliced import Columns, column_of
 from sfumato.table.encoding import EncodedTable
@@ -109,8 +109,14 @@ def reached(model: SensitiveModel, worst: float, name: str) -> Achieved:
 
 
 def models_of_rules(models: Sequence[PrivacyModel], names: Sequence[str]) -> list[SensitiveModel]:
-    """Return the model of each rule; slices are checked for models of sensitive attributes only."""
-    return [model for model in models if isinstance(model, SensitiveModel) for _ in model.rules(names)]
+    """Return the model of each rule; slices are checked for models of sensitive attributes only, and keep no wishes."""
+    return [
+        model
+        for model in models
+        if isinstance(model, SensitiveModel)
+        for rule in model.rules(names)
+        if not TRAITS[rule.code].wished_l
+    ]
 
 
 def number_rows(codes: NDArray[np.integer]) -> NDArray[np.int32]:
