@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.evaluation.attacks.answers import usual_share
+from sfumato.evaluation.attacks.belief_curve import Beliefs, curve_of
 from sfumato.evaluation.attacks.bucket_guess import guess, read_buckets
 from sfumato.evaluation.attacks.cohort import Cohort, cohort_of
 from sfumato.evaluation.attacks.licence import allowed_guess
@@ -86,12 +87,12 @@ class DeFinetti(Checked):
         cohort, pieces = cohort_of(target), pieces_of(target.published)
         notes = unread_notes(target.published, cohort.frame)
         return tuple(
-            replace(self._played(pieces, cohort, name, notes), allowed=allowed_guess(target.models_of_victims, name))
+            self._played(pieces, cohort, name, notes, allowed_guess(target.models_of_victims, name))
             for name in sensitive_of(target.published)
         )
 
     def _played(
-        self, pieces: tuple[Piece, ...], cohort: Cohort, sensitive: str, notes: tuple[str, ...]
+        self, pieces: tuple[Piece, ...], cohort: Cohort, sensitive: str, notes: tuple[str, ...], allowed: float | None
     ) -> AttackResult:
         buckets = read_buckets(pieces, cohort.table, sensitive, ranges=self.ranges)
         truth = buckets.answers.codes(cohort.frame[sensitive])
@@ -100,25 +101,37 @@ class DeFinetti(Checked):
         guesses = guess(buckets, told, person[told], rounds=self.rounds, exact=self.exact)
         right, by_chance = (guesses.right(each, person, inside) for each in (guesses.learnt, guesses.worlds))
         usual = usual_share(inside, person)
+        members = Beliefs(guesses.belief(cohort.insiders), right, by_chance)
+        others, usual_of_others = _of_others(guesses.model, cohort, truth) if cohort.outsiders else (None, 0.0)
         return AttackResult(
             attack=self.name,
             knows="everybody's quasi-identifying values, and who is in the data",
             goal=f"whose {sensitive} was guessed" + ("" if buckets.answers.edges is None else " to the right range"),
             success=Rate(float(right.sum()), cohort.insiders, max(float(by_chance.mean()), usual)),
-            control=_control(guesses.model, cohort, truth) if cohort.outsiders else None,
+            control=None if others is None else Rate(float(others.right.sum()), others.people, usual_of_others),
             figures={"random_worlds": float(by_chance.mean()), "prior": usual},
             notes=notes,
             helps="more sensitive values in each bucket, t-closeness of the buckets, or generalizing the values that "
             "the sensitive one depends on",
+            allowed=allowed,
+            curve=curve_of(members, others, guessing=(usual, usual_of_others), bound=allowed),
         )
 
 
-def _control(model: NaiveBayes, cohort: Cohort, truth: NDArray[np.int64]) -> Rate:
-    """Guess the likeliest value of each person who is not in the data, by what is known of their records together."""
+def _of_others(model: NaiveBayes, cohort: Cohort, truth: NDArray[np.int64]) -> tuple[Beliefs, float]:
+    """Guess the likeliest value of people who are not in the data, by what is known of their records together.
+
+    Also returns the share of them who have the most frequent value.
+    """
     known = cohort.known
     told = known.told[known.told >= cohort.members]
-    beliefs = np.zeros((cohort.outsiders, model.answers.size))
-    np.add.at(beliefs, known.person_of[told] - cohort.insiders, model.shares(told))
+    owner, shares = known.person_of[told] - cohort.insiders, model.shares(told)
+    sums, none = np.zeros((cohort.outsiders, model.answers.size)), np.ones((cohort.outsiders, model.answers.size))
+    np.add.at(sums, owner, shares)
+    np.multiply.at(none, owner, 1 - shares)
+    named = sums.argmax(axis=1)
     outside, person = truth[cohort.members :], known.person_of[cohort.members :] - cohort.insiders
-    right = outside == beliefs.argmax(axis=1)[person]
-    return Rate(float(len(np.unique(person[right]))), cohort.outsiders, usual_share(outside, person))
+    right = np.zeros(cohort.outsiders)
+    right[person[outside == named[person]]] = 1
+    belief = 1 - np.take_along_axis(none, named[:, None], axis=1)[:, 0]
+    return Beliefs(belief, right), usual_share(outside, person)
