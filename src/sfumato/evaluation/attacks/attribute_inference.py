@@ -17,6 +17,7 @@ from sfumato.evaluation.attacks.licence import allowed_guess
 from sfumato.evaluation.attacks.naive_bayes import NaiveBayes, naive_bayes
 from sfumato.evaluation.attacks.peoples_posterior import blocks_of_people, peoples_posterior
 from sfumato.evaluation.attacks.pieces import unread_notes
+from sfumato.evaluation.attacks.population import known_from_others
 from sfumato.evaluation.attacks.posterior import posterior_blocks, sensitive_of
 from sfumato.evaluation.attacks.protocol import AttackResult, Target
 from sfumato.evaluation.attacks.record_groups import OwnValues
@@ -91,6 +92,7 @@ class AttributeInference(Checked):
         is_member = np.arange(len(truth)) < cohort.members
         usual = _usual(truth, cohort, is_member)
         usual_of_others = _usual(truth, cohort, ~is_member) if others.people else 0.0
+        population = known_from_others(cohort, sensitive, ranges=self.ranges)
         allowed = allowed_guess(target.models_of_victims, sensitive)
         return AttackResult(
             attack=self.name,
@@ -102,7 +104,7 @@ class AttributeInference(Checked):
             notes=(*_notes(truth), *unread_notes(target.published, cohort.frame)),
             helps="t-closeness or l-diversity with larger classes, so that few records tell nothing about one person",
             allowed=allowed,
-            curve=curve_of(members, others, guessing=(usual, usual_of_others), bound=allowed),
+            curve=curve_of(members, others, population, guessing=(usual, usual_of_others), bound=allowed),
         )
 
     def _right(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -75,7 +75,8 @@ class Beliefs:
         """Score the people who are chosen, by their chances of being so, beside the better of two guesses."""
         count = round(float(chosen.sum()))
         by_person = float(chosen @ self.guessed) / count if self.guessed is not None and count else 0.0
-        return Rate(float(chosen @ self.right), count, max(guessing, by_person))
+        # Chances add up to whole numbers but for their last digits.
+        return Rate(round(min(float(chosen @ self.right), count), DIGITS), count, max(guessing, by_person))
 
 
 @dataclass(frozen=True)
@@ -89,7 +90,12 @@ class Look:
     inside : Rate
         Over people in the data.
     control : Rate or None
-        Over people who are not, the surest of them; None without a control group.
+        The same attacker over people who are not, the surest of them; None without a control group.
+    population : Rate or None
+        Somebody who has not seen the release but knows the people who are not in the data, over those in it of whom
+        they themselves are surest; None if nobody was tried.
+    same : Rate or None
+        The same somebody over the people of `inside`.
     alike : int
         People with the same belief of whom only some find room, so that they count by chances; 0 if there are none.
     """
@@ -97,6 +103,8 @@ class Look:
     share: float | None
     inside: Rate
     control: Rate | None = None
+    population: Rate | None = None
+    same: Rate | None = None
     alike: int = 0
 
     def named(self, bound: float | None) -> str:
@@ -107,12 +115,22 @@ class Look:
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values, for JSON."""
+        beside = {name: getattr(self, name) for name in ("control", "population", "same")}
         return {
             "surest": self.share,
             "inside": self.inside.to_dict(),
-            **({} if self.control is None else {"control": self.control.to_dict()}),
+            **{name: rate.to_dict() for name, rate in beside.items() if rate is not None},
             "alike": self.alike,
         }
+
+    def line(self, bound: float | None) -> str:
+        """Write it in one line."""
+        told = f"{self.named(bound)}: {_counted(self.inside)}"
+        if self.control is not None:
+            told += f"; of others {_counted(self.control)}"
+        if self.population is not None and self.same is not None:
+            told += f"; knowing only others {_share(self.population)}, of these people {_share(self.same)}"
+        return told + (f"; {self.alike:,} are believed alike" if self.alike else "")
 
 
 @dataclass(frozen=True)
@@ -151,30 +169,29 @@ class BeliefCurve:
 
     def lines(self) -> list[str]:
         """Write one line for each look."""
-        found = ["  right, the surest first:"]
-        for look in self.looks:
-            told = f"    {look.named(self.bound)}: {_counted(look.inside)}"
-            if look.control is not None:
-                told += f"; of people who are not in the data {_counted(look.control)}"
-            found.append(told + (f"; {look.alike:,} are believed alike" if look.alike else ""))
-        return found if self.alone is None else [*found, f"    not beside people who are not in the data: {self.alone}"]
+        head = "  right, the surest first" + ("" if self.alone is not None else "; others are not in the data") + ":"
+        found = [head, *(f"    {look.line(self.bound)}" for look in self.looks)]
+        return found if self.alone is None else [*found, f"    nobody to compare with: {self.alone}"]
 
 
 def curve_of(
     inside: Beliefs,
     outside: Beliefs | None,
+    population: Beliefs | None,
     *,
     guessing: tuple[float, float],
     bound: float | None,
     alone: str | None = None,
     judges: bool = True,
 ) -> BeliefCurve:
-    """Draw the curve of an attacker, and of the same attacker on people who are not in the data.
+    """Draw the curve of an attacker beside what people who are not in the data show.
 
     Parameters
     ----------
     inside, outside
         Beliefs about people in the data, and about others; None or nobody if there are no others.
+    population
+        Beliefs about the people in the data of somebody who knows only the others.
     guessing
         Share of the people, of both groups, for whom the best guess without the release is right.
     bound
@@ -193,25 +210,41 @@ def curve_of(
     Cost O(m log m).
     """
     others = None if outside is None or not outside.people else outside
-    looks = [_look(share, inside, others, guessing) for share in SHARES] if inside.people else []
+    rivals = _Rivals(inside, others, population, guessing)
+    looks = [rivals.surest(share) for share in SHARES] if inside.people else []
     if bound is not None and inside.people:
-        looks.append(_look_above(bound, inside, others, guessing))
+        looks.append(rivals.above(bound))
     return BeliefCurve(tuple(looks), bound, (alone or NO_CONTROL) if others is None else None, judges)
 
 
-def _look(share: float, inside: Beliefs, outside: Beliefs | None, guessing: tuple[float, float]) -> Look:
-    chosen, alike = inside.surest(_count(share, inside))
-    control = None if outside is None else outside.rate(outside.surest(_count(share, outside))[0], guessing[1])
-    return Look(share, inside.rate(chosen, guessing[0]), control, alike)
+@dataclass(frozen=True, eq=False, repr=False)
+class _Rivals:
+    """The attacker, the same on others, and who knows only the others; see `curve_of`."""
 
+    inside: Beliefs
+    others: Beliefs | None
+    population: Beliefs | None
+    guessing: tuple[float, float]
 
-def _look_above(bound: float, inside: Beliefs, outside: Beliefs | None, guessing: tuple[float, float]) -> Look:
-    control = None if outside is None else outside.rate(_above(bound, outside), guessing[1])
-    return Look(None, inside.rate(_above(bound, inside), guessing[0]), control)
+    def surest(self, share: float) -> Look:
+        def choose(some: Beliefs) -> NDArray[np.float64]:
+            return some.surest(_count(share, some))[0]
 
+        return self._look(share, choose, self.inside.surest(_count(share, self.inside))[1])
 
-def _above(bound: float, some: Beliefs) -> NDArray[np.float64]:
-    return (some.belief > bound + SURE).astype(np.float64)
+    def above(self, bound: float) -> Look:
+        return self._look(None, lambda some: (some.belief > bound + SURE).astype(np.float64), 0)
+
+    def _look(self, share: float | None, choose: Callable[[Beliefs], NDArray[np.float64]], alike: int) -> Look:
+        chosen, (guessing, of_others), known = choose(self.inside), self.guessing, self.population
+        return Look(
+            share,
+            self.inside.rate(chosen, guessing),
+            None if self.others is None else self.others.rate(choose(self.others), of_others),
+            None if known is None else known.rate(choose(known), guessing),
+            None if known is None else known.rate(chosen, guessing),
+            alike,
+        )
 
 
 def _count(share: float, some: Beliefs) -> int:
@@ -220,3 +253,7 @@ def _count(share: float, some: Beliefs) -> int:
 
 def _counted(rate: Rate) -> str:
     return rate.without_baseline if rate.people else "nobody"
+
+
+def _share(rate: Rate) -> str:
+    return f"{100 * rate.share:.1f} %" if rate.people else "nobody"

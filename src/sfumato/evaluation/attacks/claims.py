@@ -133,4 +133,4 @@ def _curve(inside: Claims, outside: Claims | None, bound: float | None) -> Belie
     )
     assert told is not None
     guessing = tuple(0.0 if one is None else float(one.guessed.mean()) for one in (inside, outside))
-    return curve_of(told, others, guessing=(guessing[0], guessing[1]), bound=bound, judges=False)
+    return curve_of(told, others, None, guessing=(guessing[0], guessing[1]), bound=bound, judges=False)

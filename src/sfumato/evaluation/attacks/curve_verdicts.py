@@ -20,12 +20,13 @@ def curve_verdict(curve: BeliefCurve) -> Verdict:
 
     Notes
     -----
-    *Succeeds*: at some look the excess is certain over guessing and, if there is a control group, over the people who
-    are not in the data.
+    *Succeeds*: at some look the excess is certain over guessing and, if there is a control group, over the same
+    attacker on these people, who are not in the data, and over what somebody who knows only them says of the people of
+    the look.
 
-    *No better*: at every look a relevant excess is excluded, over guessing or over the control group. Relevant are five
-    of a hundred people among everybody, and among a share f of them five of a hundred ÷ √f: in the surest tenth 16 of a
-    hundred people, who are 1.6 of a hundred of all. So every look takes about the same number of people to decide.
+    *No better*: at every look a relevant excess is excluded over one of the three. Relevant are five of a hundred
+    people among everybody, and among a share f of them five of a hundred ÷ √f: in the surest tenth 16 of a hundred
+    people, who are 1.6 of a hundred of all. So every look takes about the same number of people to decide.
 
     *Errors.* The chance of one end of a 95 % interval, 2.5 of 100, is divided by the number of looks. Intervals are
     Wilson's with correction for continuity, as the surest are few; those of differences are Newcombe's (1998, method
@@ -40,7 +41,7 @@ def curve_verdict(curve: BeliefCurve) -> Verdict:
 
 
 def exceeds_promise(curve: BeliefCurve, allowed: float) -> bool:
-    """Tell whether at some look the excess is certain over what is promised, and over the control group."""
+    """Tell whether at some look the excess is certain over what is promised, and over what others show."""
     tail = _tail(curve)
     return any(_exceeds(look, max(allowed, look.inside.baseline), tail) for look in curve.looks)
 
@@ -81,21 +82,23 @@ def _tail(curve: BeliefCurve) -> float:
 
 
 def _exceeds(look: Look, bar: float, tail: float) -> bool:
-    """Tell whether the low end is above a bar, and the low end of the difference to the control group above 0."""
+    """Tell whether the low end is above a bar, and the low ends of the differences to what others show above 0."""
     if not look.inside.people or ends(look.inside, tail)[0] <= bar:
         return False
-    return look.control is None or not look.control.people or -_highest(look.control, look.inside, tail) > 0
+    return all(-_highest(other, look.inside, tail) > 0 for other in _shown_by_others(look))
 
 
 def _excluded(look: Look, people: int, tail: float) -> bool:
-    """Tell whether a relevant excess is excluded, over guessing or over the control group."""
+    """Tell whether a relevant excess is excluded, over guessing or over what others show."""
     if not look.inside.people:
         return True
     relevant = RELEVANT / math.sqrt(look.inside.people / people)
-    over = ends(look.inside, tail)[1] - look.inside.baseline
-    if look.control is not None and look.control.people:
-        over = min(over, _highest(look.inside, look.control, tail))
-    return over <= relevant
+    over = [_highest(look.inside, other, tail) for other in _shown_by_others(look)]
+    return min([ends(look.inside, tail)[1] - look.inside.baseline, *over]) <= relevant
+
+
+def _shown_by_others(look: Look) -> list[Rate]:
+    return [rate for rate in (look.control, look.same) if rate is not None and rate.people]
 
 
 def _highest(one: Rate, other: Rate, tail: float) -> float:
@@ -117,6 +120,7 @@ def _scaled(curve: BeliefCurve, people: int) -> BeliefCurve:
             look,
             inside=grown(look.inside, curve.people),
             control=None if look.control is None else grown(look.control, outside),
+            same=None if look.same is None else grown(look.same, curve.people),
         )
         for look in curve.looks
     )

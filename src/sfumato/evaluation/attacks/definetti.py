@@ -15,6 +15,7 @@ from sfumato.evaluation.attacks.cohort import Cohort, cohort_of
 from sfumato.evaluation.attacks.licence import allowed_guess
 from sfumato.evaluation.attacks.naive_bayes import NaiveBayes
 from sfumato.evaluation.attacks.pieces import Piece, pieces_of, unread_notes
+from sfumato.evaluation.attacks.population import beliefs_of, known_from_others
 from sfumato.evaluation.attacks.posterior import sensitive_of
 from sfumato.evaluation.attacks.protocol import AttackResult, Target
 from sfumato.options import Checked, Limit
@@ -103,6 +104,7 @@ class DeFinetti(Checked):
         usual = usual_share(inside, person)
         members = Beliefs(guesses.belief(cohort.insiders), right, by_chance)
         others, usual_of_others = _of_others(guesses.model, cohort, truth) if cohort.outsiders else (None, 0.0)
+        population = known_from_others(cohort, sensitive, ranges=self.ranges)
         return AttackResult(
             attack=self.name,
             knows="everybody's quasi-identifying values, and who is in the data",
@@ -114,7 +116,7 @@ class DeFinetti(Checked):
             helps="more sensitive values in each bucket, t-closeness of the buckets, or generalizing the values that "
             "the sensitive one depends on",
             allowed=allowed,
-            curve=curve_of(members, others, guessing=(usual, usual_of_others), bound=allowed),
+            curve=curve_of(members, others, population, guessing=(usual, usual_of_others), bound=allowed),
         )
 
 
@@ -125,13 +127,6 @@ def _of_others(model: NaiveBayes, cohort: Cohort, truth: NDArray[np.int64]) -> t
     """
     known = cohort.known
     told = known.told[known.told >= cohort.members]
-    owner, shares = known.person_of[told] - cohort.insiders, model.shares(told)
-    sums, none = np.zeros((cohort.outsiders, model.answers.size)), np.ones((cohort.outsiders, model.answers.size))
-    np.add.at(sums, owner, shares)
-    np.multiply.at(none, owner, 1 - shares)
-    named = sums.argmax(axis=1)
     outside, person = truth[cohort.members :], known.person_of[cohort.members :] - cohort.insiders
-    right = np.zeros(cohort.outsiders)
-    right[person[outside == named[person]]] = 1
-    belief = 1 - np.take_along_axis(none, named[:, None], axis=1)[:, 0]
-    return Beliefs(belief, right), usual_share(outside, person)
+    found = beliefs_of(model.shares(told), known.person_of[told] - cohort.insiders, outside, person)
+    return found, usual_share(outside, person)
