@@ -7,6 +7,7 @@ from dataclasses import replace
 from statistics import NormalDist
 
 from sfumato.evaluation.attacks.belief_curve import BeliefCurve, Look
+from sfumato.evaluation.attacks.options import SURE
 from sfumato.evaluation.attacks.verdicts import RELEVANT, Verdict
 from sfumato.rates import CONFIDENCE, Rate
 
@@ -28,9 +29,12 @@ def curve_verdict(curve: BeliefCurve) -> Verdict:
     people among everybody, and among a share f of them five of a hundred ÷ √f: in the surest tenth 16 of a hundred
     people, who are 1.6 of a hundred of all. So every look takes about the same number of people to decide.
 
-    *Errors.* The chance of one end of a 95 % interval, 2.5 of 100, is divided by the number of looks. Intervals are
-    Wilson's with correction for continuity, as the surest are few; those of differences are Newcombe's (1998, method
-    11). Where the control group has nobody at a look, which can happen above the bound alone, it explains nothing.
+    *Errors.* The chance of one end of a 95 % interval, 2.5 of 100, is divided by the number of looks. Guessing is
+    exceeded where as many right guesses have a smaller binomial chance, which is exact, as the surest are few: so all
+    looks together call no attack a success in more than 2.5 of 100 cases that is right about each person, independent
+    of the others, with the chance of a guess. Intervals are Wilson's with correction for continuity; those of
+    differences are Newcombe's (1998, method 11). Where the control group has nobody at a look, which can happen above
+    the bound alone, it explains nothing.
     """
     if not curve.looks:
         return "no better"
@@ -64,7 +68,7 @@ def ends(rate: Rate, tail: float) -> tuple[float, float]:
     Examples
     --------
     >>> tuple(round(end, 4) for end in ends(Rate(81, 263, 0.0), 0.025))
-    (0.2535, 0.3683)
+    (0.2535, 0.3682)
     """
     n, p = rate.people, rate.share
     if not n:
@@ -77,13 +81,41 @@ def ends(rate: Rate, tail: float) -> tuple[float, float]:
     return (max(0.0, low) if rate.successes > 0 else 0.0), (min(1.0, high) if rate.successes < n else 1.0)
 
 
+def chance_of_as_many(rate: Rate, share: float) -> float:
+    """Return the binomial chance of at least as many successes, if each has the chance `share`.
+
+    Parts of a success, which ties leave, are dropped. Cost O(successes beyond the expected ones) at most.
+
+    Examples
+    --------
+    >>> chance_of_as_many(Rate(2, 2, 0.0), 0.5), round(chance_of_as_many(Rate(60, 100, 0.0), 0.5), 4)
+    (0.25, 0.0284)
+    """
+    n, some = rate.people, math.floor(rate.successes + SURE)
+    if some <= n * share or share >= 1:
+        return 1.0
+    if share <= 0:
+        return 0.0
+    ways = math.lgamma(n + 1) - math.lgamma(some + 1) - math.lgamma(n - some + 1)
+    term = math.exp(ways + some * math.log(share) + (n - some) * math.log1p(-share))
+    total = term
+    # Beyond what is expected, every term is smaller than the one before.
+    while some < n and term > total * _NOTHING:
+        term *= (n - some) / (some + 1) * share / (1 - share)
+        some, total = some + 1, total + term
+    return min(1.0, total)
+
+
+_NOTHING = 1e-12
+
+
 def _tail(curve: BeliefCurve) -> float:
     return (1 - CONFIDENCE) / 2 / max(1, len(curve.looks))
 
 
 def _exceeds(look: Look, bar: float, tail: float) -> bool:
-    """Tell whether the low end is above a bar, and the low ends of the differences to what others show above 0."""
-    if not look.inside.people or ends(look.inside, tail)[0] <= bar:
+    """Tell whether so many are not by chance, at a bar, and the low ends of differences to what others show above 0."""
+    if not look.inside.people or chance_of_as_many(look.inside, bar) > tail:
         return False
     return all(-_highest(other, look.inside, tail) > 0 for other in _shown_by_others(look))
 

@@ -12,6 +12,8 @@ import polars as pl
 from numpy.typing import NDArray
 
 from sfumato.errors import InputError, PolicyError
+from sfumato.evaluation.attacks.belief_curve import Beliefs, curve_of
+from sfumato.evaluation.attacks.licence import allowed_guess
 from sfumato.evaluation.attacks.options import SURE
 from sfumato.evaluation.attacks.placing import Placement, generalized, place
 from sfumato.evaluation.attacks.protocol import AttackResult, Counted, Target
@@ -36,6 +38,8 @@ RECOGNIZED = 0.5
 
 MOST_CELLS = 1 << 25
 """Most beliefs that are kept at a time: people by values of a class."""
+
+_ALONE = "people who are not in the data are in no class"
 
 SPREADS = 3.0
 """Standard errors of a drawn share by which a belief must rise before anything is claimed."""
@@ -150,7 +154,7 @@ class Minimality(Checked):
             for tally, column in zip(tallies, values, strict=True):
                 tally.add(game.classes, column[world], accepted)
         return tuple(
-            self._scored(name, game, tally, column, whole)
+            self._scored(name, game, tally, column, whole, target)
             for name, tally, column in zip(names, tallies, values, strict=True)
         )
 
@@ -182,7 +186,9 @@ class Minimality(Checked):
         game.comes_back(solver, target)
         return (process_time() - start) * self._drawn(game)
 
-    def _scored(self, name: str, game: _Game, tally: Tally, truth: NDArray[np.int64], whole: bool) -> AttackResult:
+    def _scored(
+        self, name: str, game: _Game, tally: Tally, truth: NDArray[np.int64], whole: bool, target: Target
+    ) -> AttackResult:
         cells, shares = tally.cells, tally.cells.shares
         belief, doubt = (tally.exact_belief, 0.0) if whole else (tally.drawn_belief, tally.doubt)
         likeliest = belief.argmax(axis=1)
@@ -200,7 +206,14 @@ class Minimality(Checked):
             "worlds": float(tally.tried),
             "worlds_left": float(tally.alive.mean()),
         }
-        return self._result(name, Rate(float(right.sum()), int(made.sum()), float(baseline)), figures, game.notes)
+        result = self._result(name, Rate(float(right.sum()), int(made.sum()), float(baseline)), figures, game.notes)
+        # Whose value did not become surer is believed to have it as the class says.
+        surest = np.where(claimed, belief[group, likeliest], shares.max(axis=1))[cells.group_of]
+        named = np.where(claimed, likeliest, shares.argmax(axis=1))[cells.group_of]
+        told = Beliefs(surest, (named == own).astype(np.float64), shares.max(axis=1)[cells.group_of])
+        bound = allowed_guess(target.models, name)
+        curve = curve_of(told, None, None, guessing=(0.0, 0.0), bound=bound, alone=_ALONE, judges=False)
+        return replace(result, curve=curve)
 
     def _unplayed(self, name: str, notes: tuple[str, ...]) -> AttackResult:
         unplayed = self._result(name, Rate(0.0, 0, 0.0), {"claimed": 0.0}, notes)
