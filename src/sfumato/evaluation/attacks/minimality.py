@@ -12,13 +12,21 @@ import polars as pl
 from numpy.typing import NDArray
 
 from sfumato.errors import InputError, PolicyError
-from sfumato.evaluation.attacks.belief_curve import Beliefs, curve_of
+from sfumato.evaluation.attacks.belief_curve import BeliefCurve, Beliefs, curve_of
 from sfumato.evaluation.attacks.licence import allowed_guess
 from sfumato.evaluation.attacks.options import SURE
 from sfumato.evaluation.attacks.placing import Placement, generalized, place
 from sfumato.evaluation.attacks.protocol import AttackResult, Counted, Target
 from sfumato.evaluation.attacks.rerunning import RerunTask, Solver, models_of, rerun, solver_of
-from sfumato.evaluation.attacks.worlds import Tally, cells_of, every_world, random_worlds, survivors, world_count
+from sfumato.evaluation.attacks.worlds import (
+    Tally,
+    WorldCells,
+    cells_of,
+    every_world,
+    random_worlds,
+    survivors,
+    world_count,
+)
 from sfumato.kernels import choice
 from sfumato.models.protocol import PrivacyModel
 from sfumato.numbers import counted
@@ -207,13 +215,11 @@ class Minimality(Checked):
             "worlds_left": float(tally.alive.mean()),
         }
         result = self._result(name, Rate(float(right.sum()), int(made.sum()), float(baseline)), figures, game.notes)
-        # Whose value did not become surer is believed to have it as the class says.
-        surest = np.where(claimed, belief[group, likeliest], shares.max(axis=1))[cells.group_of]
-        named = np.where(claimed, likeliest, shares.argmax(axis=1))[cells.group_of]
-        told = Beliefs(surest, (named == own).astype(np.float64), shares.max(axis=1)[cells.group_of])
-        bound = allowed_guess(target.models, name)
-        curve = curve_of(told, None, None, guessing=(0.0, 0.0), bound=bound, alone=_ALONE, judges=False)
-        return replace(result, curve=curve)
+        named = np.where(claimed, likeliest, shares.argmax(axis=1))
+        surest = np.where(claimed, belief[group, likeliest], shares.max(axis=1))
+        return replace(
+            result, curve=_curve(cells, surest, named[cells.group_of] == own, allowed_guess(target.models, name))
+        )
 
     def _unplayed(self, name: str, notes: tuple[str, ...]) -> AttackResult:
         unplayed = self._result(name, Rate(0.0, 0, 0.0), {"claimed": 0.0}, notes)
@@ -231,6 +237,15 @@ class Minimality(Checked):
             "an algorithm that does not look at sensitive values when it forms classes, such as Mondrian with blind "
             "cuts; or a larger k, or a stricter model than the one that is needed",
         )
+
+
+def _curve(
+    cells: WorldCells, surest: NDArray[np.float64], right: NDArray[np.bool_], bound: float | None
+) -> BeliefCurve:
+    """Rank people by the belief in what is named of them, the class's own share where it did not rise."""
+    group = cells.group_of
+    told = Beliefs(surest[group], right.astype(np.float64), cells.shares.max(axis=1)[group])
+    return curve_of(told, None, None, guessing=(0.0, 0.0), bound=bound, alone=_ALONE, judges=False)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
