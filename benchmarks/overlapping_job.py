@@ -71,8 +71,10 @@ def slicings(table: sf.Table) -> dict[str, Publisher]:
     quasi, sensitive = tuple(table.schema.quasi_identifying), tuple(table.schema.sensitive)
     return {
         PLAIN: sf.Slicing(columns=COLUMNS, bucket_size="smallest"),
-        "fuzzy": sf.OverlappingSlicing(columns=COLUMNS, threshold=THRESHOLD),
-        "medoids": sf.OverlappingSlicing(columns=COLUMNS, threshold=THRESHOLD, method="medoids"),
+        "fuzzy": sf.OverlappingSlicing(columns=COLUMNS, threshold=THRESHOLD, bucket_size="smallest"),
+        "medoids": sf.OverlappingSlicing(
+            columns=COLUMNS, threshold=THRESHOLD, method="medoids", bucket_size="smallest"
+        ),
         TOGETHER: sf.Slicing(columns=(quasi, sensitive), bucket_size="smallest"),
     }
 
@@ -118,7 +120,7 @@ def _membership(release: sf.Release, table: sf.Table, example: Example, seed: in
     assert isinstance(release.published, SlicedTable)
     figures = release.report.figures
     if "fakes" not in figures:
-        same = sf.OverlappingSlicing(columns=release.published.columns)
+        same = sf.OverlappingSlicing(columns=release.published.columns, bucket_size="smallest")
         figures = _sliced(table, same, example, seed).report.figures
     found = {NOBODY: figures["fakes"] / table.height}
     return {**found, AUC: figures["membership_auc"]} if "membership_auc" in figures else found

@@ -339,19 +339,6 @@ def test_it_is_saved_beside_and_renamed(release, tmp_path, monkeypatch):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_curves_of_beliefs_are_drawn(report, release, table):
-    results = report.to_dict()["attacks"]["results"]
-    held = {result["attack"] for result in results if "curve" in result}
-    assert {"attribute-inference", "homogeneity", "background-knowledge"} <= held
-    page = report.html()
-    assert "An average hides who is found" in page
-    assert "on people not in the data" in page
-    assert "There is nobody to compare with" not in page
-    assert all("curve" not in result for result in report.to_dict("public")["attacks"]["results"])
-    alone = sf.report(release, table, seed=1).html()
-    assert "There is nobody to compare with: there is no control group" in alone
-
-
 def test_the_public_edition_says_nothing_that_was_counted_of_people():
     frame = people(60).with_columns(who=pl.int_range(60) // 2)
     schema = sf.Schema(quasi_identifying=["age"], sensitive=["illness"], person="who", others="drop")
