@@ -86,7 +86,7 @@ def _measured(example: Example, seed: int, queries: int) -> dict[str, Measured]:
         release = _sliced(table, slicing, example, seed)
         learnt = _learnt(release.published, table, holdout, example, seed)
         found[name] = {
-            **_kept(release.published, table, queries, seed),
+            **kept(release.published, table, queries, seed),
             **{_about(each): each.release for each in learnt},
             **_membership(release, table, example, seed),
         }
@@ -98,7 +98,8 @@ def _sliced(table: sf.Table, slicing: Publisher, example: Example, seed: int) ->
     return sf.anonymize(table, sf.ProbabilisticLDiversity(example.diversity), anonymizer=slicing, seed=seed)
 
 
-def _kept(published: Published, table: sf.Table, queries: int, seed: int) -> Measured:
+def kept(published: Published, table: sf.Table, queries: int, seed: int) -> Measured:
+    """Measure the associations that a release keeps, and the median error of counts."""
     domains = domains_of(encode(table))
     kept = correlations(original_joint(domains), read_joint(published, domains), domains).kept
     workload = sf.query_workload(table, queries, seed=seed)
