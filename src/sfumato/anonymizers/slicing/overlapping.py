@@ -94,11 +94,12 @@ class OverlappingSlicing(Checked):
     Notes
     -----
     *Guarantee.* A sensitive attribute stands in one column. In every bucket, the rows that agree in what stands beside
-    it there satisfy every model by themselves. Whatever else an attacker makes of shared attributes, and even if he
-    knows the quasi-identifying values of everybody and the bucket of everybody, this is all that the table tells him of
-    the sensitive value; a recipient can recount it. The paper's rule for shared attributes (conditional fractions) only
-    weighs buckets against each other; it depends on the order of the columns, and nothing here rests on it (decision
-    record 8).
+    it there satisfy every model by themselves. Whatever an attacker who does not know the algorithm makes of shared
+    attributes, and even if he knows the quasi-identifying values of everybody and the bucket of everybody, this is all
+    that one bucket tells him of the sensitive value; a recipient can recount it. Who knows the algorithm may rule out
+    some assignments of values, as cuts look at them. The paper's rule for shared attributes (conditional fractions)
+    only weighs buckets against each other; it depends on the order of the columns, and nothing here rests on it
+    (decision record 8).
 
     With `duplicate_sensitive` the models (probabilistic l-diversity only) hold in every bucket for everybody whose
     values can be joined from the columns: for an attacker who knows one person's values and finds every original table
