@@ -20,6 +20,8 @@ SHARES = (0.01, 0.05, 0.1, 0.25, 1.0)
 DIGITS = 9
 """Beliefs that agree in so many decimals are equal."""
 
+_NOBODY = "nobody"
+
 NO_CONTROL = "there is no control group of people who were not in the data (control=, --control or --hold-out)"
 
 
@@ -125,7 +127,7 @@ class Look:
 
     def line(self, bound: float | None) -> str:
         """Write it in one line."""
-        told = f"{self.named(bound)}: {_counted(self.inside)}"
+        told = f"{self.named(bound)}: {self.inside if self.inside.people else _NOBODY}"
         if self.control is not None:
             told += f"; of others {_counted(self.control)}"
         if self.population is not None and self.same is not None:
@@ -252,8 +254,8 @@ def _count(share: float, some: Beliefs) -> int:
 
 
 def _counted(rate: Rate) -> str:
-    return rate.without_baseline if rate.people else "nobody"
+    return rate.without_baseline if rate.people else _NOBODY
 
 
 def _share(rate: Rate) -> str:
-    return f"{100 * rate.share:.1f} %" if rate.people else "nobody"
+    return f"{100 * rate.share:.1f} %" if rate.people else _NOBODY
