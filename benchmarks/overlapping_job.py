@@ -71,8 +71,10 @@ def slicings(table: sf.Table) -> dict[str, Publisher]:
     quasi, sensitive = tuple(table.schema.quasi_identifying), tuple(table.schema.sensitive)
     return {
         PLAIN: sf.Slicing(columns=COLUMNS, bucket_size="smallest"),
-        "fuzzy": sf.OverlappingSlicing(columns=COLUMNS, threshold=THRESHOLD),
-        "medoids": sf.OverlappingSlicing(columns=COLUMNS, threshold=THRESHOLD, method="medoids"),
+        "fuzzy": sf.OverlappingSlicing(columns=COLUMNS, threshold=THRESHOLD, bucket_size="smallest"),
+        "medoids": sf.OverlappingSlicing(
+            columns=COLUMNS, threshold=THRESHOLD, method="medoids", bucket_size="smallest"
+        ),
         TOGETHER: sf.Slicing(columns=(quasi, sensitive), bucket_size="smallest"),
     }
 
@@ -84,7 +86,7 @@ def _measured(example: Example, seed: int, queries: int) -> dict[str, Measured]:
         release = _sliced(table, slicing, example, seed)
         learnt = _learnt(release.published, table, holdout, example, seed)
         found[name] = {
-            **_kept(release.published, table, queries, seed),
+            **kept(release.published, table, queries, seed),
             **{_about(each): each.release for each in learnt},
             **_membership(release, table, example, seed),
         }
@@ -96,7 +98,8 @@ def _sliced(table: sf.Table, slicing: Publisher, example: Example, seed: int) ->
     return sf.anonymize(table, sf.ProbabilisticLDiversity(example.diversity), anonymizer=slicing, seed=seed)
 
 
-def _kept(published: Published, table: sf.Table, queries: int, seed: int) -> Measured:
+def kept(published: Published, table: sf.Table, queries: int, seed: int) -> Measured:
+    """Measure the associations that a release keeps, and the median error of counts."""
     domains = domains_of(encode(table))
     kept = correlations(original_joint(domains), read_joint(published, domains), domains).kept
     workload = sf.query_workload(table, queries, seed=seed)
@@ -118,7 +121,7 @@ def _membership(release: sf.Release, table: sf.Table, example: Example, seed: in
     assert isinstance(release.published, SlicedTable)
     figures = release.report.figures
     if "fakes" not in figures:
-        same = sf.OverlappingSlicing(columns=release.published.columns)
+        same = sf.OverlappingSlicing(columns=release.published.columns, bucket_size="smallest")
         figures = _sliced(table, same, example, seed).report.figures
     found = {NOBODY: figures["fakes"] / table.height}
     return {**found, AUC: figures["membership_auc"]} if "membership_auc" in figures else found

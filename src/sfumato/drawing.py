@@ -70,20 +70,27 @@ def curves_svg(
 
 def canvas(across: str, up: str, *, width: float = 7.2, height: float = 4.6) -> tuple[Any, Any]:
     """Return a figure and its axes, in the look of all drawings."""
-    figures = _matplotlib("matplotlib.figure")
-    figure = figures.Figure(figsize=(width, height), layout="constrained")
-    axes = figure.subplots()
+    figure, (axes,) = canvases(1, 1, width=width, height=height)
     axes.set_xlabel(AXES.get(across, across))
     axes.set_ylabel(AXES.get(up, up))
     if across in LOGARITHMIC:
         axes.set_xscale("log")
     if up in LOGARITHMIC:
         axes.set_yscale("log")
-    axes.grid(visible=True, color="#dddddd", linewidth=0.6)
-    axes.set_axisbelow(True)
-    for side in ("top", "right"):
-        axes.spines[side].set_visible(False)
     return figure, axes
+
+
+def canvases(rows: int, columns: int, *, width: float = 7.2, height: float = 4.6) -> tuple[Any, list[Any]]:
+    """Return a figure and the axes of its drawings, row by row, in the look of all drawings."""
+    figures = _matplotlib("matplotlib.figure")
+    figure = figures.Figure(figsize=(width, height), layout="constrained")
+    found = list(figure.subplots(rows, columns, squeeze=False).flat)
+    for axes in found:
+        axes.grid(visible=True, color="#dddddd", linewidth=0.6)
+        axes.set_axisbelow(True)
+        for side in ("top", "right"):
+            axes.spines[side].set_visible(False)
+    return figure, found
 
 
 def _tick_at(axes: Any, places: Sequence[float]) -> None:

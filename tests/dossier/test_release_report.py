@@ -115,6 +115,19 @@ def test_ids_of_drawings_do_not_collide(report):
     assert {first or second for first, second in used} <= set(ids)
 
 
+def test_curves_of_beliefs_are_drawn(report, release, table):
+    results = report.to_dict()["attacks"]["results"]
+    held = {result["attack"] for result in results if "curve" in result}
+    assert {"attribute-inference", "homogeneity", "background-knowledge"} <= held
+    page = report.html()
+    assert "An average hides who is found" in page
+    assert "on people not in the data" in page
+    assert "There is nobody to compare with" not in page
+    assert all("curve" not in result for result in report.to_dict("public")["attacks"]["results"])
+    alone = sf.report(release, table, seed=1).html()
+    assert "There is nobody to compare with: there is no control group" in alone
+
+
 def test_the_public_edition_says_nothing_that_was_counted_on_the_original(report):
     told = report.to_dict("public")
     for part in ("losses", "bound", "utility"):

@@ -1,4 +1,4 @@
-"""What a report says that promises about the values of people leave open."""
+"""What a report says that promises about values, and about those of people, leave open."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import polars as pl
 import pytest
 
 import sfumato as sf
+from sfumato.models.limits import BESIDE_THE_TABLE
 from sfumato.published.checks.people import OF_VALUES
 
 VISITS = pl.DataFrame(
@@ -46,6 +47,20 @@ def test_they_do_not_where_nothing_is_promised_about_values():
     assert OF_VALUES not in str(of_k.report)
     of_records = sf.anonymize(table(), DIVERSE)
     assert OF_VALUES not in str(of_records.report)
+
+
+@pytest.mark.parametrize("way", [sf.Mondrian(), sf.Bucketization(), sf.Slicing(), sf.OverlappingSlicing()])
+def test_every_kind_with_a_promise_about_values_says_what_that_leaves_open(way, tmp_path):
+    frame = pl.DataFrame({"age": [30, 40] * 6, "town": [*"xxxyyy"] * 2, "ill": [*"abc"] * 4})
+    people = sf.read_table(frame, sf.Schema(quasi_identifying=["age", "town"], sensitive=["ill"]))
+    release = sf.anonymize(people, sf.ProbabilisticLDiversity(2), anonymizer=way, seed=1)
+    assert str(release.report).count(BESIDE_THE_TABLE) == 1
+    folder = release.save(tmp_path / "out")
+    assert sf.verify(folder).ok
+    assert BESIDE_THE_TABLE in sf.report(folder, attacks=False).content["limits"]
+    of_k = sf.anonymize(people, sf.KAnonymity(2))
+    assert BESIDE_THE_TABLE not in str(of_k.report)
+    assert BESIDE_THE_TABLE not in sf.report(of_k, attacks=False).content["limits"]
 
 
 def test_the_page_to_sign_says_what_people_were_recounted_from(tmp_path):

@@ -24,6 +24,7 @@ from sfumato.evaluation.utility.workload import query_workload
 from sfumato.metrics import Losses
 from sfumato.models import known_models
 from sfumato.models.checks import Outcome
+from sfumato.models.limits import limits_of_values
 from sfumato.models.says import least_class_size
 from sfumato.policy.policy import Policy
 from sfumato.progress import Progress
@@ -136,11 +137,10 @@ def content_of(subject: ReportedRelease, wishes: ReportOptions) -> dict[str, Any
 
 
 def _limits(subject: ReportedRelease) -> tuple[str, ...]:
-    description = subject.description
-    if description.people is None:
-        return ()
-    models = filter(None, map(build_model, description.models))
-    return limits_of_people(models, tuple(description.sensitive))
+    description, sensitive = subject.description, tuple(subject.description.sensitive)
+    models = list(filter(None, map(build_model, description.models)))
+    of_people = () if description.people is None else limits_of_people(models, sensitive)
+    return (*limits_of_values(models, sensitive), *of_people)
 
 
 def refuse_broken(verification: Verification) -> None:

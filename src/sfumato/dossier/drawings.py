@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from sfumato.drawing import COLOURS, canvas, svg_of
+from sfumato.drawing import COLOURS, canvas, canvases, svg_of
 from sfumato.evaluation.attacks.verdicts import IN_WORDS, Verdict
 
 BEFORE, AFTER = "#999999", COLOURS[0]
@@ -15,6 +15,12 @@ MARKS: dict[Verdict, dict[str, Any]] = {
     "no better": {"marker": "o", "color": COLOURS[0]},
     "undecided": {"marker": "o", "color": COLOURS[0], "markerfacecolor": "white"},
 }
+CURVES: dict[str, tuple[str, dict[str, Any]]] = {
+    "inside": ("attacker", {"color": COLOURS[1], "marker": "o"}),
+    "control": ("on people not in the data", {"color": COLOURS[4], "marker": "D", "linestyle": "--"}),
+    "population": ("somebody who knows only those", {"color": COLOURS[0], "marker": "s", "linestyle": "-."}),
+}
+CURVES_ABREAST = 2
 _HEAD = re.compile(r"^.*?(?=<svg)", re.DOTALL)
 _NAMES = re.compile(r'(\bid="|url\(#|xlink:href="#)')
 
@@ -31,6 +37,7 @@ def draw_report(content: Mapping[str, Any]) -> dict[str, str]:
         "losses": _losses(content.get("losses")),
         "risk": _risk(content.get("risk")),
         "attacks": _attacks(content.get("attacks")),
+        "curves": _curves(content.get("attacks")),
         "distributions": _distributions(content.get("utility")),
         "associations": _associations(content.get("utility")),
     }
@@ -120,6 +127,54 @@ def _attacks(attacks: Mapping[str, Any] | None) -> str:
         axes.plot([], [], **MARKS[verdict], linestyle="-", label=IN_WORDS[verdict])
     axes.legend(frameon=False, fontsize="small", loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=3)
     return _inline(figure, "attacks")
+
+
+def _curves(attacks: Mapping[str, Any] | None) -> str:
+    """Draw how often attackers are right about the people of whom they are surest, a drawing beside the other."""
+    results = attacks["results"] if attacks else []
+    drawn = [result for result in results if result.get("curve") and result["curve"]["looks"]]
+    if not drawn:
+        return ""
+    rows = -(-len(drawn) // CURVES_ABREAST)
+    figure, places = canvases(rows, CURVES_ABREAST, height=0.6 + 2.5 * rows)
+    for place, result in zip(places, drawn, strict=False):
+        _curve(place, result["curve"], result["success"]["baseline"])
+        place.set_title(_named(result, results), fontsize="medium", loc="left")
+    for place in places[len(drawn) :]:
+        place.set_visible(False)
+    named = dict(zip(*reversed(_legend(places[: len(drawn)])), strict=True))
+    figure.legend(named.values(), named.keys(), frameon=False, fontsize="small", loc="outside upper left", ncols=3)
+    return _inline(figure, "curves")
+
+
+def _curve(axes: Any, curve: Mapping[str, Any], guessing: float) -> None:
+    """Draw one: the attacker with intervals, the same of others, and who knows only others; promise and guessing."""
+    looks = [look for look in curve["looks"] if look["surest"] is not None]
+    shares = [100 * look["surest"] for look in looks]
+    low, high = ([look["inside"][end] for look in looks] for end in ("low", "high"))
+    axes.fill_between(shares, low, high, color=COLOURS[1], alpha=0.2, linewidth=0)
+    for name, (label, look) in CURVES.items():
+        there = [one[name]["share"] if name in one else None for one in looks]
+        if None not in there:
+            axes.plot(shares, there, label=label, markersize=4, **look)
+    axes.axhline(guessing, color="#000000", linewidth=1, linestyle=":", label="guessing")
+    if curve["bound"] is not None:
+        axes.axhline(curve["bound"], color=COLOURS[2], linewidth=1.6, label="promised at most")
+    axes.set_xscale("log")
+    axes.set_xticks(shares, [f"{share:g}" for share in shares])
+    axes.minorticks_off()
+    axes.set_ylim(-0.03, 1.05)
+    axes.set_xlabel("surest % of the people")
+    axes.set_ylabel("right")
+
+
+def _legend(places: Sequence[Any]) -> tuple[list[Any], list[str]]:
+    handles, labels = [], []
+    for place in places:
+        one, name = place.get_legend_handles_labels()
+        handles += one
+        labels += name
+    return handles, labels
 
 
 def _named(result: Mapping[str, Any], results: Sequence[Mapping[str, Any]]) -> str:

@@ -11,6 +11,7 @@ import polars as pl
 
 from sfumato.anonymizers import ANONYMIZERS, PUBLISHERS
 from sfumato.anonymizers.buckets.bucketization import Bucketization
+from sfumato.anonymizers.slicing.overlapping import OverlappingSlicing
 from sfumato.anonymizers.slicing.slicing import Slicing
 from sfumato.errors import PolicyError, UnsatisfiableError
 from sfumato.evaluation.utility.learners import Learner
@@ -73,6 +74,7 @@ def slicing(setting: Setting) -> Reproduction:
         **PUBLISHERS,
         BUCKETIZATION: partial(Bucketization, members="random"),
         SLICING: partial(Slicing, bucket_size="smallest"),
+        OVERLAPPING: partial(OverlappingSlicing, bucket_size="smallest"),
     }
     jobs = [
         partial(_run, label, known[label](), table, kept_back, l, setting)

@@ -17,6 +17,7 @@ from sfumato.classes.people import largest_of
 from sfumato.errors import PolicyError, UnsatisfiableError, raise_all
 from sfumato.metrics import Losses, measure_losses, normalized_certainty_penalty
 from sfumato.metrics.penalty import peoples_penalty
+from sfumato.models.limits import limits_of_values
 from sfumato.models.says import least_class_size, smallest_allowed
 from sfumato.numbers import percent
 from sfumato.parallel import both, worth_starting
@@ -217,8 +218,9 @@ def _as_read(generalized: GeneralizedTable) -> NDArray[np.int32]:
 
 
 def _limits(task: Task) -> tuple[str, ...]:
-    people = task.table.people is not None
-    return limits_of_people(task.models, tuple(task.table.schema.sensitive)) if people else ()
+    sensitive = tuple(task.table.schema.sensitive)
+    of_people = () if task.table.people is None else limits_of_people(task.models, sensitive)
+    return (*limits_of_values(task.models, sensitive), *of_people)
 
 
 def _report(

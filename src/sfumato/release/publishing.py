@@ -8,6 +8,7 @@ from functools import partial
 
 from sfumato.anonymizers.protocol import Publication, Publisher
 from sfumato.errors import PolicyError, raise_all
+from sfumato.models.limits import limits_of_values
 from sfumato.published.checks.generalized import Verification
 from sfumato.published.checks.recount import verified
 from sfumato.recoding import Recoding
@@ -70,7 +71,10 @@ def _report(publication: Publication, verification: Verification, task: Task) ->
         suppression_limit=task.policy.suppression_limit,
         figures=dict(publication.figures),
         verification=verification,
-        limits=publication.published.limits,
+        limits=(
+            *publication.published.limits,
+            *limits_of_values(task.models, tuple(task.table.schema.sensitive)),
+        ),
         notes=(*publication.notes, *repeated_notes(task.table, None, 1)),
         sampled=getattr(task.anonymizer, "samples", False),
         purpose=task.policy.purpose,

@@ -159,7 +159,7 @@ def test_the_order_of_the_input_does_not_matter(data, draw):
 @examples(60)
 def test_one_at_a_time_keeps_classes_below_2k(data, k, interval, frozen):
     k = min(k, len(data))
-    solution = CAAT(interval, "first", frozen).solve(problem(encoded(data), sf.KAnonymity(k)))
+    solution = CAAT(interval, frozen=frozen).solve(problem(encoded(data), sf.KAnonymity(k)))
     assert solution.count == len(data) // k
     assert (solution.sizes >= k).all()
     assert solution.sizes.max() <= 2 * k - 1
@@ -167,8 +167,8 @@ def test_one_at_a_time_keeps_classes_below_2k(data, k, interval, frozen):
 
 def test_ten_equal_records_are_one_class_or_several():
     table = encoded([(1.0, "aa", "red")] * 10)
-    assert CAAT().solve(problem(table, sf.KAnonymity(3))).sizes.tolist() == [10]
-    assert sorted(CAAT(ties="first").solve(problem(table, sf.KAnonymity(3))).sizes.tolist()) == [3, 3, 4]
+    assert CAAT(ties="all").solve(problem(table, sf.KAnonymity(3))).sizes.tolist() == [10]
+    assert sorted(CAAT().solve(problem(table, sf.KAnonymity(3))).sizes.tolist()) == [3, 3, 4]
 
 
 @pytest.mark.parametrize(
@@ -182,9 +182,10 @@ def test_ten_equal_records_are_one_class_or_several():
     ids=["all missing", "all equal", "half missing", "one attribute varies"],
 )
 @pytest.mark.parametrize("k", [1, 3, "all"])
-def test_odd_tables(rows, k):
+@pytest.mark.parametrize("ties", ["first", "all"])
+def test_odd_tables(rows, k, ties):
     k = len(rows) if k == "all" else k
-    solution = CAAT().solve(problem(encoded(rows), sf.KAnonymity(k)))
+    solution = CAAT(ties=ties).solve(problem(encoded(rows), sf.KAnonymity(k)))
     assert solution.sizes.min() >= k
     assert solution.suppressed == 0
 

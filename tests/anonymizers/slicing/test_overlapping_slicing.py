@@ -61,7 +61,7 @@ def buckets_of(published):
 @examples(60)
 @given(records, st.sampled_from(LISTED), st.sampled_from([1.5, 2, 3]), st.sampled_from(["balanced", "median"]))
 def test_whoever_knows_everybody_learns_no_more_than_promised(rows, columns, ell, split) -> None:
-    release = released(rows, sf.ProbabilisticLDiversity(ell), columns=columns, split=split)
+    release = released(rows, sf.ProbabilisticLDiversity(ell), columns=columns, split=split, bucket_size="smallest")
     if release is None:
         return
     for bucket in buckets_of(release.published):
@@ -76,7 +76,8 @@ def test_whoever_knows_everybody_learns_no_more_than_promised(rows, columns, ell
 @examples(60)
 @given(records, st.sampled_from(TWICE), st.sampled_from([1.5, 2]))
 def test_a_sensitive_attribute_in_two_columns(rows, columns, ell) -> None:
-    release = released(rows, sf.ProbabilisticLDiversity(ell), columns=columns, duplicate_sensitive=True)
+    options = {"columns": columns, "duplicate_sensitive": True, "bucket_size": "smallest"}
+    release = released(rows, sf.ProbabilisticLDiversity(ell), **options)
     if release is None:
         return
     for bucket in buckets_of(release.published):
@@ -97,8 +98,9 @@ def test_every_column_holds_the_values_of_the_records(rows, columns) -> None:
         assert Counter(frame.drop(BUCKET).rows()) == Counter(own)
 
 
+@pytest.mark.parametrize("size", ["guarded", "smallest"])
 @pytest.mark.parametrize("options", [{}, {"columns": LISTED[0]}, {"columns": TWICE[0], "duplicate_sensitive": True}])
-def test_the_order_of_the_input_shows_nowhere(options) -> None:
+def test_the_order_of_the_input_shows_nowhere(options, size) -> None:
     draw = np.random.default_rng(3)
     rows = [
         ("uv"[draw.integers(2)], int(draw.integers(5)), "xy"[draw.integers(2)], "1234"[draw.integers(4)])
@@ -106,7 +108,7 @@ def test_the_order_of_the_input_shows_nowhere(options) -> None:
     ]
     contents = []
     for order in (rows, rows[::-1], sorted(rows)):
-        release = released(order, sf.ProbabilisticLDiversity(1.3), **options)
+        release = released(order, sf.ProbabilisticLDiversity(1.3), **options, bucket_size=size)
         assert release is not None
         published = release.published
         contents.append(
@@ -207,10 +209,48 @@ def adult() -> sf.Table:
     return sf.read_table(frame, sf.Schema(quasi_identifying=quasi, sensitive=["occupation"], others="drop"))
 
 
+GUARDED = [((("age",), ("town",), ("ill",)), 2, 12), ((("age", "ill"), ("town", "ill")), 1.1, 5)]
+
+
+@pytest.mark.parametrize(("columns", "ell", "least"), GUARDED)
+def test_guarded_buckets_are_large_enough_to_teach_little(columns, ell, least) -> None:
+    """With a most frequent value of a quarter, 3 / (1/2 - 1/4) = 12 records, or 4.6: twice as many are cut."""
+    chance = np.random.default_rng(3)
+    ages, towns = chance.integers(20, 24, 240), chance.choice(list("xyz"), 240)
+    frame = pl.DataFrame({"age": ages, "town": towns, "ill": np.repeat(["a", "b", "c", "d"], 60)})
+    table = sf.read_table(frame, sf.Schema(quasi_identifying=["age", "town"], sensitive=["ill"]))
+    sizes = {}
+    for size in ("guarded", "smallest"):
+        way = sf.OverlappingSlicing(columns=columns, duplicate_sensitive=True, bucket_size=size)
+        release = sf.anonymize(table, sf.ProbabilisticLDiversity(ell), anonymizer=way, seed=1)
+        sizes[size] = release.data["bucket"].value_counts()["count"].to_numpy()
+    assert sizes["guarded"].min() >= least / 2
+    assert sizes["smallest"].min() < least / 2
+    assert sizes["guarded"].mean() > sizes["smallest"].mean()
+
+
+@pytest.mark.parametrize(("columns", "ell", "least"), GUARDED)
+def test_a_table_that_is_too_small_for_guarded_halves_is_one_bucket(columns, ell, least) -> None:
+    rows = {"age": [1, 2], "town": ["x", "x"], "ill": ["a", "b"]}
+    frame = pl.concat([pl.DataFrame(rows).with_columns(ill=pl.lit(name)) for name in "abcd"]).head(2 * least - 1)
+    table = sf.read_table(frame, sf.Schema(quasi_identifying=["age", "town"], sensitive=["ill"]))
+    way = sf.OverlappingSlicing(columns=columns, duplicate_sensitive=True)
+    release = sf.anonymize(table, sf.ProbabilisticLDiversity(ell), anonymizer=way, seed=1)
+    assert release.data["bucket"].n_unique() == 1
+
+
+@REAL
+def test_the_default_shares_attributes() -> None:
+    for ell in (2, 5):
+        release = sf.anonymize(adult(), sf.ProbabilisticLDiversity(ell), anonymizer=sf.OverlappingSlicing(), seed=1)
+        assert release.report.figures["overlap_ratio"] > 1
+        assert release.report.figures["mean_bucket"] >= 3 / (1 / ell - 0.134)
+
+
 @REAL
 @pytest.mark.parametrize("options", [{"threshold": 0.1}, {"space": "profile", "threshold": 0.1}])
 def test_adult(options) -> None:
-    slicing = sf.OverlappingSlicing(columns=5, **options)
+    slicing = sf.OverlappingSlicing(columns=5, bucket_size="smallest", **options)
     release = sf.anonymize(adult(), sf.ProbabilisticLDiversity(5), anonymizer=slicing, seed=1)
     figures = release.report.figures
     assert figures["overlap_ratio"] == overlap_ratio(release.published.columns) > 1
@@ -254,6 +294,7 @@ class TestBadInput:
             ({"duplicate_sensitive": "yes"}, "true or false"),
             ({"bins": 1}, "bins must be"),
             ({"split": "third"}, "split must be one of"),
+            ({"bucket_size": "some"}, "bucket_size must be one of"),
         ],
     )
     def test_options(self, options, message) -> None:

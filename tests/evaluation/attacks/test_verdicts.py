@@ -25,6 +25,10 @@ def result(success: Rate, control: Rate | None = None, certainty: Certainty | No
     return AttackResult("some", "nothing", "who were found", success, control, certainty=certainty)
 
 
+def needed(success: Rate, control: Rate | None, what: str = "people") -> str:
+    return needed_in_words(people_needed(success, control), success, control, what)
+
+
 @st.composite
 def rates(draw: st.DrawFn) -> Rate:
     people = draw(st.integers(1, 3000))
@@ -88,19 +92,19 @@ class TestByHand:
         # 1.96² · .05 · .95 ÷ .05² = 72.99; 1.96² · .05 · .95 ÷ (1/14 − .05)² = 397.4.
         assert people_needed(Rate(0, 10, 0.0)) == 73
         assert people_needed(Rate(1, 14, 0.05)) == 398
-        assert needed_in_words(Rate(0, 10, 0.0), None) == (
+        assert needed(Rate(0, 10, 0.0), None) == (
             "about 73 people in place of 10 would decide it, if the shares stay as they are"
         )
-        assert needed_in_words(Rate(1, 14, 0.05), None, "records").startswith("about 400 records in place of 14 would")
+        assert needed(Rate(1, 14, 0.05), None, "records").startswith("about 400 records in place of 14 would")
 
     def test_who_is_missing_of_both_groups(self) -> None:
         few, many = Rate(22, 22, 0.0), Rate(220, 220, 0.0)
         assert people_needed(few, Rate(5, 10, 0.0)) == 12
-        assert needed_in_words(few, Rate(5, 10, 0.0)).startswith("about 12 people who are not in the data in place of")
-        assert ", and as many who are not in the data, would" in needed_in_words(Rate(6, 10, 0.5), Rate(3, 5, 0.5))
+        assert needed(few, Rate(5, 10, 0.0)).startswith("about 12 people who are not in the data in place of")
+        assert ", and as many who are not in the data, would" in needed(Rate(6, 10, 0.5), Rate(3, 5, 0.5))
         # A control group of nobody is taken to do as well as guessing.
         assert people_needed(many, Rate(0, 0, 0.0)) == 4
-        assert "in place of 0 would" in needed_in_words(many, Rate(0, 0, 0.0))
+        assert "in place of 0 would" in needed(many, Rate(0, 0, 0.0))
 
 
 class TestProperties:

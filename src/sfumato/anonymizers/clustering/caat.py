@@ -39,8 +39,9 @@ class CAAT(Partwise):
         distance from the middle of the interval, or from the mean of the class. ``"nearest"``: the distance from the
         nearer end, 0 inside.
     ties
-        ``"all"``: all records that are nearest join at once (the paper's rule), so that classes may become large.
-        ``"first"``: one at a time.
+        ``"first"``: of records that are equally near, one at a time joins; so classes have fewer than 2 k records,
+        which is what the paper promises. ``"all"``: all of them join at once, which is what its text says, and breaks
+        that promise where many records are equally near.
     frozen
         Whether the fewer than k records left over are compared with the classes as they were closed, or as they have
         become by those who joined before.
@@ -56,7 +57,7 @@ class CAAT(Partwise):
     -----
     *Guarantee.* Every class satisfies every model of the problem: a class is closed once it has k records and satisfies
     them. Records left over join the nearest class; where it does not satisfy the models then, it is merged with others.
-    With k-anonymity alone and ``ties="first"``, classes have k to 2 k - 1 records.
+    With k-anonymity alone, classes have k to 2 k - 1 records unless all ties join at once.
 
     *Complexity.* A search for all nearest records at a time, and one for every class, down a tree of the distinct
     records; branches that are too far are left out, and the result is that of looking at every record. O(q n) memory.
@@ -71,7 +72,7 @@ class CAAT(Partwise):
     name: ClassVar[str] = "caat"
 
     interval: Interval = "widen"
-    ties: Ties = "all"
+    ties: Ties = "first"
     frozen: bool = False
     block_size: BlockSize | None = 50_000
 

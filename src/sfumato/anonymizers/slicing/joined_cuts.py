@@ -18,7 +18,7 @@ from sfumato.table.encoding import EncodedTable
 from sfumato.table.exact_names import exactly
 
 
-def cut_joined(problem: Problem, columns: Columns, bounds: Mapping[str, float]) -> BucketPartition:
+def cut_joined(problem: Problem, columns: Columns, bounds: Mapping[str, float], least: int = 1) -> BucketPartition:
     """Cut all records, as one bucket that keeps the bounds, into buckets as small as they allow.
 
     Parameters
@@ -29,6 +29,8 @@ def cut_joined(problem: Problem, columns: Columns, bounds: Mapping[str, float]) 
         Attributes of each column; they do not go round in a circle.
     bounds
         For each sensitive attribute the largest share of a value that may be learned.
+    least
+        Only buckets of twice as many records or more are cut.
 
     Notes
     -----
@@ -43,11 +45,12 @@ def cut_joined(problem: Problem, columns: Columns, bounds: Mapping[str, float]) 
     codes = table.codes[order].astype(np.int64)
     strata = np.unique(table.sensitive_codes[order], axis=0, return_inverse=True)[1].ravel()
     bucket_of = np.zeros(table.height, dtype=np.int64)
-    open_buckets = np.array([True])
+    open_buckets = np.array([table.height >= 2 * least])
     while open_buckets.any():
         done = int((~open_buckets)[bucket_of].sum())
         problem.progress("cutting buckets", done, table.height)
         bucket_of, open_buckets = _level(frame, codes, strata, bucket_of, open_buckets, columns, bounds)
+        open_buckets &= np.bincount(bucket_of) >= 2 * least
     original = np.empty_like(bucket_of)
     original[order] = bucket_of
     return BucketPartition(original, len(open_buckets), "buckets")

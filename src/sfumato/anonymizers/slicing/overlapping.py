@@ -33,7 +33,13 @@ from sfumato.anonymizers.slicing.overlapping_columns import (
     Space,
     overlap_columns,
 )
-from sfumato.anonymizers.slicing.partitioning import BucketPartition, Split, partition_records
+from sfumato.anonymizers.slicing.partitioning import (
+    BucketPartition,
+    BucketSize,
+    Split,
+    guarded_size,
+    partition_records,
+)
 from sfumato.anonymizers.slicing.publish import publish_slices
 from sfumato.errors import PolicyError, UnsatisfiableError, raise_all
 from sfumato.models.protocol import PrivacyModel
@@ -69,7 +75,7 @@ class OverlappingSlicing(Checked):
         ``"euclidean"``, or ``"dot-product"``: the angle between point and center.
     threshold
         Least degree with which an attribute joins a column, above 0, at most 1 (for ``"medoids"`` the least
-        similarity); the column it belongs to most it joins always. None: 1 / columns.
+        similarity); the column it belongs to most it joins always. None: 1 / columns, and half of that for ``"fuzzy"``.
     fuzzifier
         Above 1; the higher, the more attributes are shared.
     duplicate_sensitive
@@ -77,7 +83,7 @@ class OverlappingSlicing(Checked):
         less, see below.
     bins, discretization
         How numbers and dates are put into categories when correlation is measured, see :func:`sfumato.correlation`.
-    split
+    split, bucket_size
         As in :class:`Slicing`.
 
     Raises
@@ -88,11 +94,12 @@ class OverlappingSlicing(Checked):
     Notes
     -----
     *Guarantee.* A sensitive attribute stands in one column. In every bucket, the rows that agree in what stands beside
-    it there satisfy every model by themselves. Whatever else an attacker makes of shared attributes, and even if he
-    knows the quasi-identifying values of everybody and the bucket of everybody, this is all that the table tells him of
-    the sensitive value; a recipient can recount it. The paper's rule for shared attributes (conditional fractions) only
-    weighs buckets against each other; it depends on the order of the columns, and nothing here rests on it (decision
-    record 8).
+    it there satisfy every model by themselves. Whatever an attacker who does not know the algorithm makes of shared
+    attributes, and even if he knows the quasi-identifying values of everybody and the bucket of everybody, this is all
+    that one bucket tells him of the sensitive value; a recipient can recount it. Who knows the algorithm may rule out
+    some assignments of values, as cuts look at them. The paper's rule for shared attributes (conditional fractions)
+    only weighs buckets against each other; it depends on the order of the columns, and nothing here rests on it
+    (decision record 8).
 
     With `duplicate_sensitive` the models (probabilistic l-diversity only) hold in every bucket for everybody whose
     values can be joined from the columns: for an attacker who knows one person's values and finds every original table
@@ -102,7 +109,8 @@ class OverlappingSlicing(Checked):
     *Complexity.* O(a² n) for the correlation of a attributes, O(a³) for clustering, O(q n log n) a level of cuts.
 
     *Sources.* "Slicing with marginal publication"; Li, Li, Zhang, Molloy, TKDE 2012, who name the idea. Neither gives a
-    space, a threshold or a check. All choices are deterministic; nothing but the permutation is random.
+    space, a threshold or a check. ``bucket_size="guarded"`` is ours, too (decision record 10). All choices are
+    deterministic; nothing but the permutation is random.
     """
 
     name: ClassVar[str] = "overlapping-slicing"
@@ -119,6 +127,7 @@ class OverlappingSlicing(Checked):
     bins: Annotated[int, Limit(2)] = BINS
     discretization: Discretization = "equal-frequency"
     split: Split = "balanced"
+    bucket_size: BucketSize = "guarded"
 
     def __post_init__(self) -> None:
         """Check the options against each other, and settle lists of columns as tuples."""
@@ -157,7 +166,7 @@ class OverlappingSlicing(Checked):
         """
         raise_all(UnsatisfiableError, single_value_problems(self.name, problem.table))
         settled = self._settled(problem, table)
-        buckets = _buckets(problem, table, settled.columns, self.split)
+        buckets = self._buckets(problem, table, settled.columns)
         columns = (*settled.columns, *((table.schema.insensitive,) if table.schema.insensitive else ()))
         published = publish_slices(table, columns, buckets.bucket_of, another(problem.seed, 1))
         layout = layout_of(problem.table, settled.columns, problem.models)
@@ -183,15 +192,16 @@ class OverlappingSlicing(Checked):
         )
         return settle_columns(found, sensitive, problems)
 
+    def _buckets(self, problem: Problem, table: Table, columns: Columns) -> BucketPartition:
+        sensitive = tuple(table.schema.sensitive)
+        least = guarded_size(problem) if self.bucket_size == "guarded" else 1
+        if any(len(linked_columns(columns, sensitive, name)) > 1 for name in sensitive):
+            return cut_joined(problem, columns, {name: least_bound(problem.models, name) for name in sensitive}, least)
+        layout = layout_of(problem.table, columns, problem.models)
+        return partition_records(problem, layout, columns, self.split, least=least)
+
     def _clustering(self) -> OverlappingClustering:
         return OverlappingClustering(self.method, self.space, self.distance, self.threshold, self.fuzzifier)
-
-
-def _buckets(problem: Problem, table: Table, columns: Columns, split: Split) -> BucketPartition:
-    sensitive = tuple(table.schema.sensitive)
-    if any(len(linked_columns(columns, sensitive, name)) > 1 for name in sensitive):
-        return cut_joined(problem, columns, {name: least_bound(problem.models, name) for name in sensitive})
-    return partition_records(problem, layout_of(problem.table, columns, problem.models), columns, split)
 
 
 def _list_problems(columns: Columns) -> Iterator[str]:

@@ -42,7 +42,8 @@ class OverlappingClustering(Checked):
         Of point and center, in ``"mds"`` and ``"profile"``.
     threshold : float or None
         Least degree with which an attribute joins a column, above 0, at most 1; its nearest column it joins always.
-        None: one in the number of columns.
+        None: one in the number of columns, and half of that for ``"fuzzy"``, where an attribute that belongs to no
+        column more than to others has that degree everywhere.
     fuzzifier : float
         m of fuzzy c-means, above 1.
     """
@@ -54,6 +55,11 @@ class OverlappingClustering(Checked):
     distance: FuzzyDistance = "euclidean"
     threshold: Share | None = None
     fuzzifier: Annotated[float, Limit(1, above=True)] = 2.0
+
+    def least_degree(self, columns: int) -> float:
+        """Return the threshold, or what stands for none."""
+        usual = 0.5 if self.method == "fuzzy" else 1.0
+        return usual / columns if self.threshold is None else self.threshold
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -109,8 +115,7 @@ def overlap_columns(
     raise_all(PolicyError, problems)
     raise_all(InputError, _constant_problems(correlation))
     degrees = degrees_of(correlation.values, columns, clustering)
-    threshold = 1.0 / columns if clustering.threshold is None else clustering.threshold
-    joins = joined(degrees, threshold)
+    joins = joined(degrees, clustering.least_degree(columns))
     for place, name in enumerate(names):
         if name in sensitive and not duplicate_sensitive:
             joins[place] = joined(degrees[[place]], np.inf)[0]
@@ -123,8 +128,7 @@ def degrees_of(
     """Return how closely each attribute belongs to each column; float64 (a, c) from φ², float64 (a, a)."""
     distances = 1.0 - correlations
     if clustering.method == "medoids":
-        threshold = 1.0 / columns if clustering.threshold is None else clustering.threshold
-        return overlapping_medoids(distances, columns, threshold)
+        return overlapping_medoids(distances, columns, clustering.least_degree(columns))
     found = _fuzzy(correlations, distances, columns, clustering)
     if clustering.method == "possibilistic":
         return typicalities(found, clustering.fuzzifier)

@@ -11,11 +11,13 @@ from numpy.typing import NDArray
 
 from sfumato.evaluation.attacks.agreeing import distinct_people
 from sfumato.evaluation.attacks.answers import usual_share
+from sfumato.evaluation.attacks.belief_curve import Beliefs, curve_of
 from sfumato.evaluation.attacks.cohort import Cohort, cohort_of
 from sfumato.evaluation.attacks.licence import allowed_guess
 from sfumato.evaluation.attacks.naive_bayes import NaiveBayes, naive_bayes
 from sfumato.evaluation.attacks.peoples_posterior import blocks_of_people, peoples_posterior
 from sfumato.evaluation.attacks.pieces import unread_notes
+from sfumato.evaluation.attacks.population import known_from_others
 from sfumato.evaluation.attacks.posterior import posterior_blocks, sensitive_of
 from sfumato.evaluation.attacks.protocol import AttackResult, Target
 from sfumato.evaluation.attacks.record_groups import OwnValues
@@ -85,48 +87,51 @@ class AttributeInference(Checked):
     def _played(self, target: Target, cohort: Cohort, sensitive: str) -> AttackResult:
         model = naive_bayes(target.published, cohort.table, sensitive, recoding=target.recoding, ranges=self.ranges)
         truth = model.answers.codes(cohort.frame[sensitive])
-        if cohort.known.alone:
-            right, alone = self._right(target, cohort, sensitive, model, truth)
-        else:
-            right, alone = self._right_of_people(target, cohort, sensitive, model, truth)
-        right_inside, right_outside = cohort.both(right)
-        inside = np.arange(len(truth)) < cohort.members
+        of_all = self._right if cohort.known.alone else self._right_of_people
+        members, others, alone = of_all(target, cohort, sensitive, model, truth)
+        is_member = np.arange(len(truth)) < cohort.members
+        usual = _usual(truth, cohort, is_member)
+        usual_of_others = _usual(truth, cohort, ~is_member) if others.people else 0.0
+        population = known_from_others(cohort, sensitive, ranges=self.ranges)
+        allowed = allowed_guess(target.models_of_victims, sensitive)
         return AttackResult(
             attack=self.name,
             knows="everybody's quasi-identifying values, and who is in the data",
             goal=f"whose {sensitive} was predicted" + ("" if model.answers.edges is None else " to the right range"),
-            success=Rate(right_inside.sum(), cohort.insiders, _usual(truth, cohort, inside)),
-            control=Rate(right_outside.sum(), cohort.outsiders, _usual(truth, cohort, ~inside))
-            if cohort.outsiders
-            else None,
-            figures={"answers": model.answers.size, "naive_bayes_alone": cohort.both(alone)[0].mean()},
+            success=Rate(members.right.sum(), members.people, usual),
+            control=Rate(others.right.sum(), others.people, usual_of_others) if others.people else None,
+            figures={"answers": model.answers.size, "naive_bayes_alone": alone},
             notes=(*_notes(truth), *unread_notes(target.published, cohort.frame)),
             helps="t-closeness or l-diversity with larger classes, so that few records tell nothing about one person",
-            allowed=allowed_guess(target.models_of_victims, sensitive),
+            allowed=allowed,
+            curve=curve_of(members, others, population, guessing=(usual, usual_of_others), bound=allowed),
         )
 
     def _right(
         self, target: Target, cohort: Cohort, sensitive: str, model: NaiveBayes, truth: NDArray[np.int64]
-    ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-        """Tell for whom the prediction is right, and for whom naive Bayes alone would be right."""
+    ) -> _Predicted:
+        """Predict the value of each record."""
         told, who_of = distinct_people(cohort.table)
         named, alone = np.zeros(told.height, dtype=np.int64), np.zeros(told.height, dtype=np.int64)
+        belief = np.zeros(told.height)
         blocks = posterior_blocks(as_marginal(target.published), told, sensitive=sensitive, recoding=target.recoding)
         one_of = first_records(who_of, told.height)
         for rows, known in blocks:
             learnt = model.shares(one_of[rows])
             fitting = known.shares * known.candidates[:, None]
             tallies = _summed(fitting, model.answers.codes_of_texts(known.values), model.answers.size)
-            named[rows] = (tallies + self.strength * learnt).argmax(axis=1)
-            alone[rows] = learnt.argmax(axis=1)
-        return named[who_of] == truth, alone[who_of] == truth
+            chances = tallies + self.strength * learnt
+            named[rows], alone[rows] = chances.argmax(axis=1), learnt.argmax(axis=1)
+            belief[rows] = chances.max(axis=1) / chances.sum(axis=1)
+        return _split(cohort, belief[who_of], named[who_of] == truth, alone[who_of] == truth)
 
     def _right_of_people(
         self, target: Target, cohort: Cohort, sensitive: str, model: NaiveBayes, truth: NDArray[np.int64]
-    ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-        """Tell the same of people with several records: what is predicted is a value that one of them has."""
+    ) -> _Predicted:
+        """Predict a value that one of the records of each person has."""
         named: list[NDArray[np.bool_]] = []
         alone: list[NDArray[np.bool_]] = []
+        belief: list[NDArray[np.float64]] = []
         published = as_marginal(target.published)
         for some, places in blocks_of_people(cohort.known, model.answers.size):
             part, told = cohort.table.take(places), places[some.told]
@@ -139,9 +144,24 @@ class AttributeInference(Checked):
             chances = tallies + self.strength * learnt
             chances /= chances.sum(axis=1, keepdims=True)
             own = OwnValues(some.person_of, part.frame[sensitive], some.people)
-            for found, each in ((named, chances), (alone, learnt)):
-                found.append(own.right(truth[places], _once(each, some.owners, some.people).argmax(axis=1)) > 0)
-        return np.concatenate(named), np.concatenate(alone)
+            of_any = [_once(each, some.owners, some.people) for each in (chances, learnt)]
+            for found, each in zip((named, alone), of_any, strict=True):
+                found.append(own.right(truth[places], each.argmax(axis=1)) > 0)
+            belief.append(of_any[0].max(axis=1))
+        return _split(cohort, np.concatenate(belief), np.concatenate(named), np.concatenate(alone))
+
+
+_Predicted = tuple[Beliefs, Beliefs, float]
+"""Of people in the data, and of others; and the share of the former for whom naive Bayes alone would be right."""
+
+
+def _split(
+    cohort: Cohort, belief: NDArray[np.float64], named: NDArray[np.bool_], alone: NDArray[np.bool_]
+) -> _Predicted:
+    members, others = (
+        Beliefs(each, right) for each, right in zip(cohort.both(belief), cohort.both(named.astype(float)), strict=True)
+    )
+    return members, others, float(cohort.both(alone)[0].mean())
 
 
 def _once(chances: NDArray[np.float64], owner: NDArray[np.int64], people: int) -> NDArray[np.float64]:

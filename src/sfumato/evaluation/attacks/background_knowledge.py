@@ -78,7 +78,9 @@ class BackgroundKnowledge(Checked):
         made = (total > 0) & (left.max(axis=1) >= (self.threshold - SURE) * total)
         usual = np.where(out, -1.0, known.prior).argmax(axis=1)
         several = ((known.prior > 0) & ~out).sum(axis=1) > 1 if self.threshold == 1 else None
-        return Claims(made, own.right(truth, left.argmax(axis=1)), own.right(truth, usual), several=several)
+        belief = left.max(axis=1) / np.where(total > 0, total, 1.0)
+        right, guessed = own.right(truth, left.argmax(axis=1)), own.right(truth, usual)
+        return Claims(made, right, guessed, several=several, belief=belief)
 
     def _excluded(self, generator: np.random.Generator, known: Posterior, has: NDArray[np.bool_]) -> NDArray[np.bool_]:
         """Choose the wrong values that the attacker excludes for each person, bool (people, values)."""

@@ -116,8 +116,9 @@ class Guesses:
     model : NaiveBayes
         What was learnt, for people in no bucket.
     learnt, worlds : polars.DataFrame
-        ``person``, ``value``, ``chance``: the likeliest answers of each person, by the learnt links and by the buckets
-        alone (random worlds); equally likely ones share the chance.
+        ``person``, ``value``, ``chance``, ``belief``: the likeliest answers of each person, by the learnt links and by
+        the buckets alone (random worlds); equally likely ones share the chance. The belief, by the learnt links, is the
+        chance that any of the person's known records has the value.
     """
 
     model: NaiveBayes
@@ -130,6 +131,12 @@ class Guesses:
         found = asked.join(guesses, on=["person", "value"])
         people = int(person.max(initial=-1)) + 1
         return added(found["person"].to_numpy(), found["chance"].to_numpy(), people)
+
+    def belief(self, people: int) -> NDArray[np.float64]:
+        """Return how sure the attacker is of each person's learnt guess; 0 where no bucket fits."""
+        found = np.zeros(people)
+        found[self.learnt["person"].to_numpy()] = self.learnt["belief"].to_numpy()
+        return found
 
 
 def guess(
@@ -169,12 +176,17 @@ def guess(
 
 
 def _of_people(who_of: NDArray[np.int64], weights: pl.DataFrame, person: NDArray[np.int64]) -> pl.DataFrame:
-    """Add up what is believed of the records of each person: ``person``, ``value``, ``learnt``, ``worlds``."""
+    """Add up what is believed of the records of each person: ``person``, ``value``, ``learnt``, ``worlds``, ``belief``.
+
+    The belief is the chance that any of the records has the value, by the learnt links.
+    """
     held = pl.DataFrame({"who": who_of, "person": person})
     if held["person"].is_unique().all():
-        return held.join(weights, on="who").drop("who")
-    shares = weights.with_columns(pl.col(name) / pl.sum(name).over("who") for name in ("learnt", "worlds"))
-    return held.join(shares, on="who").group_by("person", "value").agg(pl.sum("learnt", "worlds").fill_nan(0.0))
+        share = (pl.col("learnt") / pl.sum("learnt").over("who")).fill_nan(0.0)
+        return held.join(weights.with_columns(belief=share), on="who").drop("who")
+    shares = weights.with_columns((pl.col(name) / pl.sum(name).over("who")).fill_nan(0.0) for name in _BOTH)
+    any_of_them = 1 - (1 - pl.col("learnt").sort()).product()
+    return held.join(shares, on="who").group_by("person", "value").agg(pl.sum(*_BOTH), belief=any_of_them)
 
 
 def _crossed(column: KnownColumn, values: int) -> list[NDArray[np.float64]]:
@@ -233,6 +245,9 @@ def _weights(
     return who_of.astype(np.int64), found.group_by("who", "value").agg(pl.sum("learnt", "worlds"))
 
 
+_BOTH = ("learnt", "worlds")
+
+
 def _pairs(who: pl.DataFrame, places: pl.DataFrame) -> int:
     return int(who.join(places.group_by("vector").len("fitting"), on="vector")["fitting"].sum())
 
@@ -240,4 +255,4 @@ def _pairs(who: pl.DataFrame, places: pl.DataFrame) -> int:
 def _likeliest(weights: pl.DataFrame, by: str) -> pl.DataFrame:
     best = weights.with_columns(best=pl.max(by).over("person"))
     tied = best.filter(pl.col(by) >= pl.col("best") * (1 - SURE), pl.col("best") > 0)
-    return tied.select("person", "value", chance=1 / pl.len().over("person"))
+    return tied.select("person", "value", "belief", chance=1 / pl.len().over("person"))

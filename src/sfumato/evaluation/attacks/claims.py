@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.evaluation.attacks.belief_curve import BeliefCurve, Beliefs, curve_of
 from sfumato.evaluation.attacks.peoples_posterior import told_people
 from sfumato.evaluation.attacks.posterior import Posterior
 from sfumato.evaluation.attacks.protocol import AttackResult, Target
@@ -37,6 +38,9 @@ class Claims:
         Further figures; the highest over all people counts.
     several : numpy.ndarray or None
         bool (m,): whether guessing leaves several answers, of claims that leave no doubt; None if a claim may be wrong.
+    belief : numpy.ndarray or None
+        float64 (m,): chance that the attacker gives to what would be claimed of each person; None if people are not
+        ranked by it.
     """
 
     made: NDArray[np.bool_]
@@ -44,6 +48,7 @@ class Claims:
     guessed: NDArray[np.float64]
     highest: Mapping[str, float] = field(default_factory=dict)
     several: NDArray[np.bool_] | None = None
+    belief: NDArray[np.float64] | None = None
 
     @property
     def certainty(self) -> Certainty | None:
@@ -64,7 +69,15 @@ class Claims:
         )
         highest = {name: max(part.highest[name] for part in parts) for name in parts[0].highest}
         several = [part.several for part in parts if part.several is not None]
-        return cls(made, right, guessed, highest, np.concatenate(several) if several else None)
+        belief = [part.belief for part in parts if part.belief is not None]
+        return cls(
+            made,
+            right,
+            guessed,
+            highest,
+            np.concatenate(several) if several else None,
+            np.concatenate(belief) if belief else None,
+        )
 
 
 Claim = Callable[[Posterior, OwnValues], Claims]
@@ -77,17 +90,47 @@ def claimed(target: Target, table: Table, sensitive: str, claim: Claim) -> Claim
 
 
 def result_of(
-    target: Target, sensitive: str, claim: Claim, *, attack: str, knows: str, goal: str, helps: str
+    target: Target,
+    sensitive: str,
+    claim: Claim,
+    *,
+    attack: str,
+    knows: str,
+    goal: str,
+    helps: str,
+    bound: float | None = None,
 ) -> AttackResult:
     """Make a claim about everybody in the data and in the control group, and score it.
 
-    The figure ``claimed`` is the share of the people in the data about whom something is claimed.
+    The figure ``claimed`` is the share of the people in the data about whom something is claimed. `bound` is what a
+    promise leaves the belief in one person's value, if it leaves anything.
     """
     inside = claimed(target, target.original, sensitive, claim)
-    control = None
+    outside = None if target.control is None else claimed(target, target.control, sensitive, claim)
     figures = {"claimed": float(inside.made.mean()), **inside.highest}
-    if target.control is not None:
-        outside = claimed(target, target.control, sensitive, claim)
-        control = outside.rate()
+    if outside is not None:
         figures["claimed_of_control"] = float(outside.made.mean())
-    return AttackResult(attack, knows, goal, inside.rate(), control, figures, (), helps, certainty=inside.certainty)
+    return AttackResult(
+        attack,
+        knows,
+        goal,
+        inside.rate(),
+        None if outside is None else outside.rate(),
+        figures,
+        (),
+        helps,
+        certainty=inside.certainty,
+        curve=_curve(inside, outside, bound),
+    )
+
+
+def _curve(inside: Claims, outside: Claims | None, bound: float | None) -> BeliefCurve | None:
+    """Rank people by what is believed of them; the verdict stays with what is claimed."""
+    if inside.belief is None:
+        return None
+    told, others = (
+        None if one is None or one.belief is None else Beliefs(one.belief, one.right) for one in (inside, outside)
+    )
+    assert told is not None
+    guessing = tuple(0.0 if one is None else float(one.guessed.mean()) for one in (inside, outside))
+    return curve_of(told, others, None, guessing=(guessing[0], guessing[1]), bound=bound, judges=False)

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.evaluation.attacks.answers import usual_share
+from sfumato.evaluation.attacks.belief_curve import Beliefs, curve_of
 from sfumato.evaluation.attacks.bucket_guess import guess, read_buckets
 from sfumato.evaluation.attacks.cohort import Cohort, cohort_of
 from sfumato.evaluation.attacks.licence import allowed_guess
 from sfumato.evaluation.attacks.naive_bayes import NaiveBayes
 from sfumato.evaluation.attacks.pieces import Piece, pieces_of, unread_notes
+from sfumato.evaluation.attacks.population import beliefs_of, known_from_others
 from sfumato.evaluation.attacks.posterior import sensitive_of
 from sfumato.evaluation.attacks.protocol import AttackResult, Target
 from sfumato.options import Checked, Limit
@@ -86,12 +88,12 @@ class DeFinetti(Checked):
         cohort, pieces = cohort_of(target), pieces_of(target.published)
         notes = unread_notes(target.published, cohort.frame)
         return tuple(
-            replace(self._played(pieces, cohort, name, notes), allowed=allowed_guess(target.models_of_victims, name))
+            self._played(pieces, cohort, name, notes, allowed_guess(target.models_of_victims, name))
             for name in sensitive_of(target.published)
         )
 
     def _played(
-        self, pieces: tuple[Piece, ...], cohort: Cohort, sensitive: str, notes: tuple[str, ...]
+        self, pieces: tuple[Piece, ...], cohort: Cohort, sensitive: str, notes: tuple[str, ...], allowed: float | None
     ) -> AttackResult:
         buckets = read_buckets(pieces, cohort.table, sensitive, ranges=self.ranges)
         truth = buckets.answers.codes(cohort.frame[sensitive])
@@ -100,25 +102,31 @@ class DeFinetti(Checked):
         guesses = guess(buckets, told, person[told], rounds=self.rounds, exact=self.exact)
         right, by_chance = (guesses.right(each, person, inside) for each in (guesses.learnt, guesses.worlds))
         usual = usual_share(inside, person)
+        members = Beliefs(guesses.belief(cohort.insiders), right, by_chance)
+        others, usual_of_others = _of_others(guesses.model, cohort, truth) if cohort.outsiders else (None, 0.0)
+        population = known_from_others(cohort, sensitive, ranges=self.ranges)
         return AttackResult(
             attack=self.name,
             knows="everybody's quasi-identifying values, and who is in the data",
             goal=f"whose {sensitive} was guessed" + ("" if buckets.answers.edges is None else " to the right range"),
             success=Rate(float(right.sum()), cohort.insiders, max(float(by_chance.mean()), usual)),
-            control=_control(guesses.model, cohort, truth) if cohort.outsiders else None,
+            control=None if others is None else Rate(float(others.right.sum()), others.people, usual_of_others),
             figures={"random_worlds": float(by_chance.mean()), "prior": usual},
             notes=notes,
             helps="more sensitive values in each bucket, t-closeness of the buckets, or generalizing the values that "
             "the sensitive one depends on",
+            allowed=allowed,
+            curve=curve_of(members, others, population, guessing=(usual, usual_of_others), bound=allowed),
         )
 
 
-def _control(model: NaiveBayes, cohort: Cohort, truth: NDArray[np.int64]) -> Rate:
-    """Guess the likeliest value of each person who is not in the data, by what is known of their records together."""
+def _of_others(model: NaiveBayes, cohort: Cohort, truth: NDArray[np.int64]) -> tuple[Beliefs, float]:
+    """Guess the likeliest value of people who are not in the data, by what is known of their records together.
+
+    Also returns the share of them who have the most frequent value.
+    """
     known = cohort.known
     told = known.told[known.told >= cohort.members]
-    beliefs = np.zeros((cohort.outsiders, model.answers.size))
-    np.add.at(beliefs, known.person_of[told] - cohort.insiders, model.shares(told))
     outside, person = truth[cohort.members :], known.person_of[cohort.members :] - cohort.insiders
-    right = outside == beliefs.argmax(axis=1)[person]
-    return Rate(float(len(np.unique(person[right]))), cohort.outsiders, usual_share(outside, person))
+    found = beliefs_of(model.shares(told), known.person_of[told] - cohort.insiders, outside, person)
+    return found, usual_share(outside, person)

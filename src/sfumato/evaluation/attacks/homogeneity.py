@@ -8,6 +8,7 @@ from typing import ClassVar
 import numpy as np
 
 from sfumato.evaluation.attacks.claims import Claims, result_of
+from sfumato.evaluation.attacks.licence import allowed_guess
 from sfumato.evaluation.attacks.options import SURE
 from sfumato.evaluation.attacks.posterior import TELLING, Posterior, sensitive_of
 from sfumato.evaluation.attacks.protocol import AttackResult, Target
@@ -59,6 +60,7 @@ class Homogeneity(Checked):
                 knows="everybody's quasi-identifying values, and who is in the data",
                 goal=f"whose {name} was told {surely}",
                 helps="l-diversity or t-closeness on top of k-anonymity, or larger classes",
+                bound=allowed_guess(target.models_of_victims, name),
             )
             for name in sensitive_of(target.published)
         )
@@ -69,4 +71,5 @@ class Homogeneity(Checked):
         made = known.shares.max(axis=1) >= self.threshold - SURE
         usual = np.full(own.people, known.prior.argmax())
         several = np.full(own.people, known.prior.max() < 1 - SURE) if self.threshold == 1 else None
-        return Claims(made, own.right(truth, likeliest), own.right(truth, usual), several=several)
+        belief = known.shares.max(axis=1)
+        return Claims(made, own.right(truth, likeliest), own.right(truth, usual), several=several, belief=belief)

@@ -12,11 +12,21 @@ import polars as pl
 from numpy.typing import NDArray
 
 from sfumato.errors import InputError, PolicyError
+from sfumato.evaluation.attacks.belief_curve import BeliefCurve, Beliefs, curve_of
+from sfumato.evaluation.attacks.licence import allowed_guess
 from sfumato.evaluation.attacks.options import SURE
 from sfumato.evaluation.attacks.placing import Placement, generalized, place
 from sfumato.evaluation.attacks.protocol import AttackResult, Counted, Target
 from sfumato.evaluation.attacks.rerunning import RerunTask, Solver, models_of, rerun, solver_of
-from sfumato.evaluation.attacks.worlds import Tally, cells_of, every_world, random_worlds, survivors, world_count
+from sfumato.evaluation.attacks.worlds import (
+    Tally,
+    WorldCells,
+    cells_of,
+    every_world,
+    random_worlds,
+    survivors,
+    world_count,
+)
 from sfumato.kernels import choice
 from sfumato.models.protocol import PrivacyModel
 from sfumato.numbers import counted
@@ -36,6 +46,8 @@ RECOGNIZED = 0.5
 
 MOST_CELLS = 1 << 25
 """Most beliefs that are kept at a time: people by values of a class."""
+
+_ALONE = "people who are not in the data are in no class"
 
 SPREADS = 3.0
 """Standard errors of a drawn share by which a belief must rise before anything is claimed."""
@@ -150,7 +162,7 @@ class Minimality(Checked):
             for tally, column in zip(tallies, values, strict=True):
                 tally.add(game.classes, column[world], accepted)
         return tuple(
-            self._scored(name, game, tally, column, whole)
+            self._scored(name, game, tally, column, whole, target)
             for name, tally, column in zip(names, tallies, values, strict=True)
         )
 
@@ -182,7 +194,9 @@ class Minimality(Checked):
         game.comes_back(solver, target)
         return (process_time() - start) * self._drawn(game)
 
-    def _scored(self, name: str, game: _Game, tally: Tally, truth: NDArray[np.int64], whole: bool) -> AttackResult:
+    def _scored(
+        self, name: str, game: _Game, tally: Tally, truth: NDArray[np.int64], whole: bool, target: Target
+    ) -> AttackResult:
         cells, shares = tally.cells, tally.cells.shares
         belief, doubt = (tally.exact_belief, 0.0) if whole else (tally.drawn_belief, tally.doubt)
         likeliest = belief.argmax(axis=1)
@@ -200,7 +214,12 @@ class Minimality(Checked):
             "worlds": float(tally.tried),
             "worlds_left": float(tally.alive.mean()),
         }
-        return self._result(name, Rate(float(right.sum()), int(made.sum()), float(baseline)), figures, game.notes)
+        result = self._result(name, Rate(float(right.sum()), int(made.sum()), float(baseline)), figures, game.notes)
+        named = np.where(claimed, likeliest, shares.argmax(axis=1))
+        surest = np.where(claimed, belief[group, likeliest], shares.max(axis=1))
+        return replace(
+            result, curve=_curve(cells, surest, named[cells.group_of] == own, allowed_guess(target.models, name))
+        )
 
     def _unplayed(self, name: str, notes: tuple[str, ...]) -> AttackResult:
         unplayed = self._result(name, Rate(0.0, 0, 0.0), {"claimed": 0.0}, notes)
@@ -218,6 +237,15 @@ class Minimality(Checked):
             "an algorithm that does not look at sensitive values when it forms classes, such as Mondrian with blind "
             "cuts; or a larger k, or a stricter model than the one that is needed",
         )
+
+
+def _curve(
+    cells: WorldCells, surest: NDArray[np.float64], right: NDArray[np.bool_], bound: float | None
+) -> BeliefCurve:
+    """Rank people by the belief in what is named of them, the class's own share where it did not rise."""
+    group = cells.group_of
+    told = Beliefs(surest[group], right.astype(np.float64), cells.shares.max(axis=1)[group])
+    return curve_of(told, None, None, guessing=(0.0, 0.0), bound=bound, alone=_ALONE, judges=False)
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -8,6 +8,8 @@ from typing import Any, ClassVar, Literal, Protocol, runtime_checkable
 
 import polars as pl
 
+from sfumato.evaluation.attacks.belief_curve import BeliefCurve
+from sfumato.evaluation.attacks.curve_verdicts import curve_verdict, exceeds_promise, people_to_decide
 from sfumato.evaluation.attacks.result_cache import ResultCache
 from sfumato.evaluation.attacks.verdicts import IN_WORDS, Certainty, Verdict, needed_in_words, people_needed, verdict_of
 from sfumato.progress import Progress, silent
@@ -135,6 +137,8 @@ class AttackResult:
         What came of claims that leave no doubt; None if the attack makes none.
     unplayed : str or None
         Why the attack was not played after all, in words that finish "not played, because ..."; a note says so, too.
+    curve : BeliefCurve or None
+        How often the attacker is right about those of whom they are surest; None if they hold no beliefs.
     """
 
     attack: str
@@ -149,20 +153,31 @@ class AttackResult:
     counts: Counted = "people"
     certainty: Certainty | None = None
     unplayed: str | None = None
+    curve: BeliefCurve | None = None
 
     @property
     def is_allowed(self) -> bool:
-        """Tell whether the success, with its interval, stays within what a promise of the release allows."""
+        """Tell whether the success, with its interval, stays within what a promise of the release allows.
+
+        Where beliefs are ranked, it must stay so among the surest as well, or within what people who are not in the
+        data show of the population.
+        """
+        if self._judging is not None and self.allowed is not None:
+            return not exceeds_promise(self._judging, self.allowed)
         return self.allowed is not None and self.success.interval[0] <= self.allowed + 1e-12
 
     @property
     def verdict(self) -> Verdict:
         """Say what the figures say, see :func:`~sfumato.evaluation.attacks.verdicts.verdict_of`.
 
+        Of beliefs, what the curve says, see :func:`~sfumato.evaluation.attacks.curve_verdicts.curve_verdict`.
+
         ``"undecided"`` if the attack was not played.
         """
         if self.unplayed is not None:
             return "undecided"
+        if self._judging is not None:
+            return curve_verdict(self._judging)
         return verdict_of(self.success, self.control, self.certainty)
 
     @property
@@ -178,12 +193,20 @@ class AttackResult:
     @property
     def people_needed(self) -> int | None:
         """Return about how many people would decide; None unless the attack was played and is undecided."""
-        return people_needed(self.success, self.control) if self.is_undecided else None
+        if not self.is_undecided:
+            return None
+        return people_needed(self.success, self.control) if self._judging is None else people_to_decide(self._judging)
 
     @property
     def needed(self) -> str | None:
         """Say so in words; None likewise."""
-        return needed_in_words(self.success, self.control, self.counts) if self.is_undecided else None
+        exact = self.people_needed
+        return None if exact is None else needed_in_words(exact, self.success, self.control, self.counts)
+
+    @property
+    def _judging(self) -> BeliefCurve | None:
+        """The curve, if it decides the verdict."""
+        return self.curve if self.curve is not None and self.curve.judges else None
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values, for JSON."""
@@ -203,6 +226,7 @@ class AttackResult:
             "counts": self.counts,
             "certainty": None if self.certainty is None else asdict(self.certainty),
             "unplayed": self.unplayed,
+            **({} if self.curve is None else {"curve": self.curve.to_dict()}),
         }
 
     def __str__(self) -> str:
@@ -218,6 +242,7 @@ class AttackResult:
         if self.control is not None:
             told = self.control if self.control.people else NOBODY
             lines.append(f"  the same for {_COUNTED[self.counts]} who are not in the data: {told}")
+        lines.extend([] if self.curve is None else self.curve.lines())
         lines.extend(self._reasons())
         lines.extend(f"  {name.replace('_', ' ')}: {value:.4g}" for name, value in self.figures.items())
         lines.extend(self._notes())

@@ -133,9 +133,8 @@ def people_needed(success: Rate, control: Rate | None = None) -> int:
     return enough
 
 
-def needed_in_words(success: Rate, control: Rate | None, what: str = "people") -> str:
+def needed_in_words(exact: int, success: Rate, control: Rate | None, what: str = "people") -> str:
     """Say how many people would decide, to two digits rounded up, e.g. "about 73 people in place of 10 …"."""
-    exact = people_needed(success, control)
     unit = 10 ** max(0, len(str(exact)) - 2)
     needed = -(-exact // unit) * unit
     about = f"about {figure(needed)}"

@@ -11,6 +11,7 @@ import numpy as np
 from sfumato.classes.statistics import ClassStatistics
 from sfumato.models.checks import Check, Outcome, promise_words
 from sfumato.models.k_anonymity import KAnonymity
+from sfumato.models.limits import about_values
 from sfumato.models.protocol import PrivacyModel
 from sfumato.models.says import says
 from sfumato.models.wished_diversity import WishedDiversity
@@ -69,8 +70,7 @@ class PeopleFound:
 
 def limits_of_people(models: Iterable[PrivacyModel], sensitive: Sequence[str]) -> tuple[str, ...]:
     """Return what promises to people who have several records leave open: something, where they are about values."""
-    of_values = any(rule.attribute is not None for model in models for rule in model.rules(sensitive))
-    return (OF_VALUES,) if of_values else ()
+    return (OF_VALUES,) if about_values(models, sensitive) else ()
 
 
 def attested_checks(models: Iterable[PrivacyModel], records: ClassStatistics) -> tuple[Check, ...]:
