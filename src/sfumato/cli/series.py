@@ -107,6 +107,7 @@ def start(
     people also kinds and types of columns, and the grids on which intervals end.
     """
     from sfumato.cli.words import Words, model_words, policy_of
+    from sfumato.series.next_release import Running
     from sfumato.series.series import Series, ledger_of
     from sfumato.series.starting import started
 
@@ -125,7 +126,7 @@ def start(
     meant = policy_of(words)
     series = Series(folder, ledger_of(folder) if ledger is None else ledger)
     with progress_bar(quiet=quiet or as_json) as progress:
-        step = started(series, meant, key=key, table=table, seed=seed, progress=progress)
+        step = started(series, meant, key=key, table=table, how=Running(seed, None, progress))
     if step is not None:
         _tell(step, quiet=quiet, as_json=as_json)
     elif as_json:
@@ -137,6 +138,10 @@ def start(
 def append(
     folder: SeriesFolder,
     table: Newcomers,
+    policy: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Policy file that must be that of the series; the series decides."),
+    ] = None,
     ledger: Ledger = None,
     threads: Threads = None,
     seed: Seed = None,
@@ -148,10 +153,13 @@ def append(
     The table holds newcomers alone. Who is in a release already is refused; newcomers that are too few, or too much
     alike, wait for others, and it is said how many.
     """
+    from sfumato.policy.policy import Policy
     from sfumato.series.series import Series
 
+    said = None if policy is None else Policy.from_file(policy)
     with progress_bar(quiet=quiet or as_json) as progress:
-        step = Series.open(folder, ledger=ledger).append(table, seed=seed, threads=threads, progress=progress)
+        series = Series.open(folder, ledger=ledger)
+        step = series.append(table, policy=said, seed=seed, threads=threads, progress=progress)
     _tell(step, quiet=quiet, as_json=as_json)
 
 

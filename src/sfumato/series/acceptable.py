@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from typing import Any
 
 from sfumato.anonymizers.protocol import Publisher
 from sfumato.errors import PolicyError, raise_all
+from sfumato.hierarchy import HierarchyTable
 from sfumato.models.says import says
+from sfumato.policy.columns import columns_of
 from sfumato.policy.people import People
 from sfumato.policy.policy import Policy
+from sfumato.table.schema import Attribute
+
+FROZEN = "not what the series was started with, which is frozen; take the change back, or start another series"
 
 
 def key_column(policy: Policy, key: str | None) -> str:
@@ -76,3 +83,52 @@ def _of_people(policy: Policy) -> Iterator[str]:
             "wishes: a class of a series keeps what it promised when it came, and wishes may change with every table; "
             "leave wished-k, wished-l and wishes out"
         )
+
+
+def settled(policy: Policy) -> Policy:
+    """Return a policy that holds its hierarchies itself, and removes the column of people like an identifying one.
+
+    Everybody has one record, so that records count people.
+    """
+    schema = policy.to_schema()
+    held = {role: _held(getattr(schema, role)) for role in ("quasi_identifying", "sensitive")}
+    columns = columns_of(replace(schema, **held))
+    if columns.person is not None:
+        identifying = (columns.person, *columns.identifying)
+        columns = columns.model_copy(update={"person": None, "identifying": identifying})
+    return policy.model_copy(update={"columns": columns})
+
+
+def _held(attributes: Mapping[str, Attribute]) -> dict[str, Attribute]:
+    """Take the rows of hierarchies out of their files, which may change."""
+    found = dict(attributes)
+    for name, attribute in attributes.items():
+        if isinstance(attribute.hierarchy, HierarchyTable):
+            found[name] = replace(attribute, hierarchy=HierarchyTable(attribute.hierarchy.rows))
+    return found
+
+
+def changes(kept: Policy, given: Policy) -> Iterator[str]:
+    """Name every part in which a policy differs from that of a series; how tables are read and written is not compared.
+
+    Raises
+    ------
+    SfumatoError
+        When a hierarchy cannot be read.
+    """
+    before, after = kept.to_mapping(), settled(given).to_mapping()
+    for part in ("models", "anonymizer", "recoding", "refine", "suppression-limit", "people", "wishes"):
+        if before.get(part) != after.get(part):
+            yield f"policy, {part}: {FROZEN}"
+    for role in ("identifying", "quasi-identifying", "sensitive", "insensitive", "others"):
+        yield from _changed_columns(role, before["columns"].get(role), after["columns"].get(role))
+
+
+def _changed_columns(role: str, before: Any, after: Any) -> Iterator[str]:
+    if before == after:
+        return
+    names = [name for name in before or () if isinstance(before, Mapping) and isinstance(after, Mapping)]
+    if names and names == list(after):
+        yield from (f"policy, {role} column {name!r}: {FROZEN}" for name in names if before[name] != after[name])
+    else:
+        yield f"policy, {role} columns: {FROZEN}"

@@ -39,7 +39,8 @@ def append(work: Work, batch: Batch, older: ReadRelease | None) -> Made:
     UnsatisfiableError
         When the newcomers alone cannot satisfy the models.
     """
-    task = Task(batch.table, batch.policy, False, work.seed, work.threads, work.progress, batch.encoded)
+    how = work.how
+    task = Task(batch.table, batch.policy, False, how.seed, how.threads, how.progress, batch.encoded)
     anonymizer = task.anonymizer
     assert isinstance(anonymizer, Anonymizer)
     solved = solved_task(task, anonymizer)
@@ -62,7 +63,10 @@ def _beside(older: ReadRelease | None, release: Release, work: Work) -> tuple[Pu
     before = written_rows(older, work.format)
     new = published.data.select(before.columns)
     rows = pl.concat([before, _as_written(new, published.quasi_identifying, work.format)])
-    order = permutation(rows.height, another(work.seed, 1))
+    if work.how.seed is not None:
+        # Drawn from a seed, the order would show that in which people were handed in.
+        rows = rows.sort(rows.columns)
+    order = permutation(rows.height, another(work.how.seed, 1))
     description = replace(release.description, sensitive=_joined(older.description, release.description))
     return replace(published, data=rows[order]), description
 

@@ -6,7 +6,7 @@ All mistakes are found before anything is worked out.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeVar
 
 import polars as pl
@@ -24,6 +24,8 @@ from sfumato.table.header import Header, checked_header
 from sfumato.table.problems import raise_together
 from sfumato.table.reading import label_of, missing_texts, open_source, read_table
 from sfumato.table.table import Table
+
+CURE = "correct the table, or start another series"
 
 TAG = " tag"
 """Column of those who wait; no column of a table has such a name."""
@@ -79,27 +81,38 @@ def read_batch(source: object, ledger: Ledger) -> Batch:
         With everything that is wrong, at once: columns, types, values outside a hierarchy or domain, people without a
         key or with two records, and people who are in a release already. Counts and column names are shown, no value.
     """
-    frozen = ledger.state.frozen
-    policy = ledger.policy if frozen is None else frozen.settled(ledger.policy)
-    label, errors = label_of(source), list[SfumatoError]()
+    known, label, errors = ledger.state.frozen, label_of(source), list[SfumatoError]()
+    policy = ledger.policy if known is None else known.settled(ledger.policy)
     table = _tried(lambda: read_table(source, policy), errors)
     header, key = _key_of(source, policy, ledger.column)
+    frozen = known if known is not None or table is None or header is None else Frozen.of(table, header.names)
     tags = None if key is None else tags_of(key, ledger.key)
-    problems = [] if tags is None else list(_people_problems(tags, ledger))
-    if frozen is not None and header is not None:
-        problems += _new_columns(header, frozen)
-    if frozen is not None and table is not None:
-        problems += frozen.of_other_types(table)
-    errors += [InputError(f"{label}: {problem}") for problem in problems]
-    if table is None or tags is None or header is None or errors:
-        raise_together(errors)
+    typed, encoded = None, None
+    if table is not None and frozen is not None:
+        typed = _tried(lambda: _named(label, lambda: frozen.typed(table)), errors)
+        encoded = _tried(lambda: _named(label, lambda: encode(typed or table)), errors)
+    problems = [
+        *(() if tags is None else _people_problems(tags, ledger)),
+        *(() if header is None or frozen is None else _new_columns(header, frozen)),
+    ]
+    reminder = _reminder(ledger) if errors else []
+    raise_together([*errors, *(InputError(f"{label}: {problem}") for problem in problems), *reminder])
+    if typed is None or encoded is None or tags is None or frozen is None:
         raise InputError(f"{label}: the column {ledger.column!r} cannot be read; check the table")
-    frozen = frozen or Frozen.of(table, header.names)
-    typed = frozen.typed(table)
-    encoded = _tried(lambda: encode(typed), errors)
-    raise_together([type(error)(*(f"{label}: {problem}" for problem in error.problems)) for error in errors])
-    assert encoded is not None
     return _with_waiting(typed, encoded, tags, frozen, ledger)
+
+
+def _reminder(ledger: Ledger) -> list[SfumatoError]:
+    if ledger.state.frozen is None:
+        return []
+    return [InputError(f"a series keeps the columns, kinds, hierarchies and domains that it was started with: {CURE}")]
+
+
+def _named(label: str, work: Callable[[], Result]) -> Result:
+    try:
+        return work()
+    except SfumatoError as error:
+        raise type(error)(*(f"{label}: {problem}" for problem in error.problems)) from None
 
 
 def _tried(work: Callable[[], Result], errors: list[SfumatoError]) -> Result | None:
@@ -128,10 +141,7 @@ def _key_of(source: object, policy: Policy, column: str) -> tuple[Header | None,
 def _new_columns(header: Header, frozen: Frozen) -> Iterator[str]:
     new = header.where(lambda name: name not in frozen.header)
     if new:
-        yield (
-            f"new column(s): {header.listed(new)}; the series was started without them: leave them out, or start "
-            "another series"
-        )
+        yield (f"new column(s): {header.listed(new)}; the series was started without them: leave them out")
 
 
 def _people_problems(tags: pl.Series, ledger: Ledger) -> Iterator[str]:
@@ -165,8 +175,8 @@ def _with_waiting(table: Table, encoded: EncodedTable, tags: pl.Series, frozen: 
     policy = frozen.settled(ledger.policy)
     waiting, newcomers = ledger.waiting(), table.height
     if waiting is not None:
-        plain = _plain(table)
-        table = read_table(pl.concat([plain, waiting.select(plain.columns)]), policy.to_schema())
+        plain, schema = _plain(table), replace(policy.to_schema(), identifying=())
+        table = read_table(pl.concat([plain, waiting.select(plain.columns)]), schema)
         tags = pl.concat([tags, waiting[TAG].alias(tags.name)])
         encoded = encode(table)
     encoded = frozen.on_grids(encoded)

@@ -9,8 +9,9 @@ from typing import Any, Self
 
 from sfumato.errors import VerificationError
 from sfumato.release.description import unambiguous
+from sfumato.release.folder import SERIES
 
-FILE = "series.json"
+FILE = SERIES
 FORMAT = 1
 KIND = "series"
 KEY = "series"

@@ -11,6 +11,7 @@ from typing import Any, Self
 
 import polars as pl
 
+from sfumato.errors import InputError, raise_all
 from sfumato.policy.columns import columns_of
 from sfumato.policy.policy import Policy
 from sfumato.recoding.ends import rounding_of
@@ -71,19 +72,25 @@ class Frozen:
     def _with_kinds(self, attributes: Mapping[str, Attribute]) -> dict[str, Attribute]:
         return {name: replace(attribute, kind=Kind(self.kinds[name])) for name, attribute in attributes.items()}
 
-    def of_other_types(self, table: Table) -> Iterator[str]:
-        """Complain of columns of another type than in the first table."""
+    def typed(self, table: Table) -> Table:
+        """Return a table whose columns have the types of the first one.
+
+        Raises
+        ------
+        InputError
+            With every column that cannot have it.
+        """
+        raise_all(InputError, self._of_other_types(table))
+        return replace(table, frame=pl.DataFrame([_as(column, self.types[column.name]) for column in table.frame]))
+
+    def _of_other_types(self, table: Table) -> Iterator[str]:
         for column in table.frame:
             found, wanted = _type(column), self.types[column.name]
             if found != wanted and not _fits(column, wanted):
                 yield (
                     f"column {column.name!r} holds {_in_words(found)}, and {_in_words(wanted)} in the series so far; "
-                    "convert it, or start another series"
+                    "convert it"
                 )
-
-    def typed(self, table: Table) -> Table:
-        """Return a table whose columns have the types of the first one."""
-        return replace(table, frame=pl.DataFrame([_as(column, self.types[column.name]) for column in table.frame]))
 
     def on_grids(self, encoded: EncodedTable) -> EncodedTable:
         """Return codes whose intervals end on the grids of the series."""

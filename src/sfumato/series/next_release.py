@@ -28,23 +28,20 @@ from sfumato.table.writing import Format
 
 
 @dataclass(frozen=True)
-class Work:
-    """How to run, and how the release is written.
+class Running:
+    """How to run: a seed for tests and studies, the threads, and who is told of progress."""
 
-    Attributes
-    ----------
-    format : str
-        Of the files that hold the tables.
-    seed : int or None
-        For tests and studies.
-    threads : int or None
-    progress : callable
-    """
-
-    format: Format
     seed: int | None = None
     threads: int | None = None
     progress: Progress = silent
+
+
+@dataclass(frozen=True)
+class Work:
+    """In which format the tables of a release are written, and how to run."""
+
+    format: Format
+    how: Running = Running()
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -90,7 +87,7 @@ class Made:
             largest_class=int(sizes.max()),
             losses=_losses_of_classes(sizes, smallest_allowed(models)),
             verification=found,
-            limits=(PublishedTable.limits[0], _limit(place)),
+            limits=limits_of(place),
         ).for_release()
 
 
@@ -114,11 +111,13 @@ def maker_of(way: str) -> Maker:
     return maker
 
 
-def _limit(place: Place) -> str:
-    return (
-        f"It is release {place.number} of a series ({place.way}) and stands up to the others of the series, not to "
-        "other releases of the same people. It does not hide whether somebody is in the table."
+def limits_of(place: Place) -> tuple[str, ...]:
+    """Say what no promise of a release keeps: it stands up to its own series alone."""
+    others = (
+        f"It is release {place.number} of a series ({place.way}) and stands up to the others of it, not to other "
+        "releases of the same people. It hides neither whether somebody is in the table nor with which release he came."
     )
+    return PublishedTable.limits[0], others
 
 
 def class_sizes(published: PublishedTable) -> NDArray[np.int64]:

@@ -88,10 +88,11 @@ class Series:
         UnsatisfiableError
             When the first people cannot satisfy the models. Nothing is left behind then.
         """
+        from sfumato.series.next_release import Running
         from sfumato.series.starting import started
 
         made = cls(Path(folder), ledger_of(Path(folder)) if ledger is None else Path(ledger))
-        started(made, policy, models, key=key, table=table, seed=seed, threads=threads, progress=progress)
+        started(made, policy, models, key=key, table=table, how=Running(seed, threads, progress))
         return made
 
     @classmethod
@@ -113,6 +114,7 @@ class Series:
         self,
         table: object,
         *,
+        policy: Policy | None = None,
         seed: int | None = None,
         threads: int | None = None,
         progress: Progress = silent,
@@ -123,6 +125,8 @@ class Series:
         ----------
         table
             Newcomers alone, one record each: a file or frame as :func:`sfumato.read_table` takes it.
+        policy
+            Held against that of the series, which decides: a change is an error. None: nothing is compared.
         seed
             For tests and studies; None draws from the operating system. A seed is never written anywhere.
         threads
@@ -138,6 +142,8 @@ class Series:
 
         Raises
         ------
+        PolicyError
+            When `policy` is another one than that of the series.
         InputError
             With everything that is wrong with the table, at once, before anything is worked out: people who were
             there before, other columns, types or values than the series knows. Also without the ledger, and while
@@ -152,9 +158,10 @@ class Series:
         that nobody comes twice is attested by the ledger. Persons are told apart by their key alone. Folder and ledger
         are whole at any time; a killed run is finished or taken back by the next one.
         """
+        from sfumato.series.next_release import Running
         from sfumato.series.step import next_step
 
-        return next_step(self.folder, self.ledger, table, "append", seed=seed, threads=threads, progress=progress)
+        return next_step(self, table, "append", Running(seed, threads, progress), policy=policy)
 
     @property
     def releases(self) -> tuple[Path, ...]:

@@ -10,23 +10,22 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from sfumato.anonymizers.mondrian.mondrian import Mondrian
-from sfumato.errors import InputError, PolicyError, SfumatoError, UnsatisfiableError
+from sfumato.errors import InputError, PolicyError, SfumatoError
 from sfumato.models.protocol import PrivacyModel
-from sfumato.policy.columns import columns_of
 from sfumato.policy.people import People
 from sfumato.policy.policy import Policy
-from sfumato.progress import Progress, silent
 from sfumato.recoding import Recoding
 from sfumato.release.folder import check_target, whole_folder
-from sfumato.series.acceptable import key_column, refuse
+from sfumato.series.acceptable import key_column, refuse, settled
 from sfumato.series.description import FILE, SeriesDescription
 from sfumato.series.ledger import check_ledger_place, new_ledger
+from sfumato.series.next_release import Running
 from sfumato.series.people import mark_of_series
+from sfumato.series.step import Step, next_step
 from sfumato.table.schema import Schema
 
 if TYPE_CHECKING:
     from sfumato.series.series import Series
-    from sfumato.series.step import Step
 
 
 def started(
@@ -36,9 +35,7 @@ def started(
     *,
     key: str | None = None,
     table: object = None,
-    seed: int | None = None,
-    threads: int | None = None,
-    progress: Progress = silent,
+    how: Running = Running(),  # noqa: B008 - a frozen value
 ) -> Step | None:
     """Make the ledger and the folder of a series, and publish the first people; see :meth:`sfumato.Series.start`.
 
@@ -48,17 +45,14 @@ def started(
     refuse(meant)
     column = key_column(meant, key)
     _check_places(series)
-    _made(series, _settled(meant), column)
+    _made(series, settled(meant), column)
     if table is None:
         return None
     try:
-        step = series.append(table, seed=seed, threads=threads, progress=progress)
-        if step.number is None:
-            raise UnsatisfiableError(step.reason or "the first people cannot be published")
+        return next_step(series, table, "append", how, may_wait=False)
     except BaseException:
         _taken_back(series)
         raise
-    return step
 
 
 def _check_places(series: Series) -> None:
@@ -95,15 +89,3 @@ def _policy(policy: Policy | Schema, models: Sequence[PrivacyModel] | PrivacyMod
     if not listed:
         raise PolicyError("models: name at least one privacy model, e.g. KAnonymity(5)")
     return Policy.of(policy, listed, Mondrian(), Recoding(), 0.0, 0, People())
-
-
-def _settled(policy: Policy) -> Policy:
-    """Return a policy that holds its hierarchies itself, and removes the column of people like an identifying one.
-
-    Everybody has one record, so that records count people.
-    """
-    columns = columns_of(policy.to_schema())
-    if columns.person is not None:
-        identifying = (columns.person, *columns.identifying)
-        columns = columns.model_copy(update={"person": None, "identifying": identifying})
-    return policy.model_copy(update={"columns": columns})

@@ -5,26 +5,31 @@ from __future__ import annotations
 import io
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from sfumato.errors import PolicyError, UnsatisfiableError, VerificationError, raise_all
 from sfumato.models.checks import Outcome
+from sfumato.models.says import least_class_size
 from sfumato.numbers import counted
-from sfumato.progress import Progress
+from sfumato.policy.policy import Policy
 from sfumato.randomness import seed_problems
 from sfumato.release.folder import MARK, whole_folder
 from sfumato.release.loss_report import Report
+from sfumato.series.acceptable import changes
 from sfumato.series.batch import Batch, read_batch
 from sfumato.series.description import Place
 from sfumato.series.folder import SeriesFolder
 from sfumato.series.ledger import Entry, Ledger, PrivateFile, State, Waiting
 from sfumato.series.lock import locked
-from sfumato.series.next_release import Made, Work, maker_of
+from sfumato.series.next_release import Made, Running, Work, limits_of, maker_of
 from sfumato.series.people import PeopleOfRelease
 from sfumato.series.private_files import sync_folder
 from sfumato.series.reading import ReadRelease
 from sfumato.series.ways import recount_of
 from sfumato.table.writing import sha256_of
+
+if TYPE_CHECKING:
+    from sfumato.series.series import Series
 
 
 @dataclass(frozen=True)
@@ -85,26 +90,45 @@ class Step:
 
 
 def next_step(
-    folder: Path, ledger: Path, table: object, way: str, *, seed: int | None, threads: int | None, progress: Progress
+    series: Series, table: object, way: str, how: Running, *, policy: Policy | None = None, may_wait: bool = True
 ) -> Step:
-    """Take newcomers in; see :meth:`sfumato.Series.append`."""
-    raise_all(PolicyError, seed_problems(seed))
-    Ledger.open(ledger, SeriesFolder.open(folder))
-    with locked(ledger) as note:
-        kept = Ledger.open(ledger, SeriesFolder.open(folder)).recovered(folder)
-        series, notes = SeriesFolder.open(folder), () if note is None else (note,)
-        progress("reading", 0, 1)
+    """Take newcomers in; see :meth:`sfumato.Series.append`.
+
+    Raises
+    ------
+    UnsatisfiableError
+        When they cannot be published by themselves and may not wait.
+    """
+    raise_all(PolicyError, seed_problems(how.seed))
+    Ledger.open(series.ledger, SeriesFolder.open(series.folder))
+    with locked(series.ledger) as note:
+        kept = Ledger.open(series.ledger, SeriesFolder.open(series.folder)).recovered(series.folder)
+        raise_all(PolicyError, () if policy is None else changes(kept.policy, policy))
+        how.progress("reading", 0, 1)
         batch = read_batch(table, kept)
-        older = ReadRelease.of(series.releases[-1]) if series.releases else None
-        if older is not None:
-            older.verification.raise_unless_ok()
-        work = Work(kept.policy.output.format, seed, threads, progress)
         try:
-            made = maker_of(way)(work, batch, older)
+            step = _taken_in(SeriesFolder.open(series.folder), kept, batch, way, how)
         except UnsatisfiableError as error:
-            return replace(_all_wait(kept, batch, " ".join(error.problems)), notes=notes)
-        number, written = _published(series, kept, batch, made, way, older)
-    return Step(number, written, batch.newcomers, batch.table.height, 0, None, made.report, notes)
+            if not may_wait:
+                raise
+            step = _all_wait(kept, batch, " ".join(error.problems))
+    return step if note is None else replace(step, notes=(note,))
+
+
+def _taken_in(series: SeriesFolder, ledger: Ledger, batch: Batch, way: str, how: Running) -> Step:
+    _refuse_too_few(batch)
+    older = ReadRelease.of(series.releases[-1]) if series.releases else None
+    if older is not None:
+        older.verification.raise_unless_ok()
+    made = maker_of(way)(Work(ledger.policy.output.format, how), batch, older)
+    return _published(series, ledger, batch, made, way, older)
+
+
+def _refuse_too_few(batch: Batch) -> None:
+    least = least_class_size(batch.policy.to_models()) or 1
+    if batch.table.height < least:
+        people = counted(batch.table.height, "person")
+        raise UnsatisfiableError(f"A class needs at least {least:,} people, and there are {people} to come.")
 
 
 def _all_wait(ledger: Ledger, batch: Batch, reason: str) -> Step:
@@ -119,8 +143,8 @@ def _all_wait(ledger: Ledger, batch: Batch, reason: str) -> Step:
 
 def _published(
     series: SeriesFolder, ledger: Ledger, batch: Batch, made: Made, way: str, older: ReadRelease | None
-) -> tuple[int, Path]:
-    """Write the release and the ledger; return its number and folder.
+) -> Step:
+    """Write the release and the ledger.
 
     The ledger says what will be while the release is written beside its place, and what is once it stands there.
     """
@@ -138,7 +162,8 @@ def _published(
         pending = replace(ledger, next=following).write()
     sync_folder(series.path)
     replace(pending, state=following, next=None).write().clean()
-    return number, target
+    report = replace(made.report, limits=limits_of(place))
+    return Step(number, target, batch.newcomers, batch.table.height, 0, None, report)
 
 
 def _recount(part: Path, older: ReadRelease | None, way: str) -> None:

@@ -34,4 +34,5 @@ class Rounding:
     def of(cls, values: Mapping[str, Any]) -> Self:
         """Build it from plain values, or raise KeyError or TypeError."""
         unit = values["unit"]
-        return cls(unit if isinstance(unit, str) else (unit[0], unit[1]), values["whole"], values["low"], values["high"])
+        settled = unit if isinstance(unit, str) else (unit[0], unit[1])
+        return cls(settled, values["whole"], values["low"], values["high"])
