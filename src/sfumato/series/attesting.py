@@ -17,7 +17,7 @@ from sfumato.series.ledger import Ledger
 from sfumato.series.lock import locked
 from sfumato.series.people import PeopleOfRelease, known_among
 from sfumato.series.reading import ReadRelease
-from sfumato.series.verify import SeriesVerification
+from sfumato.series.verify import SeriesVerification, verify_series
 from sfumato.series.ways import WAYS
 
 TOGETHER = "folder and ledger know the same releases"
@@ -25,8 +25,8 @@ ONCE = "nobody is among the newcomers of two releases"
 WAITS = "nobody who waits is in a release"
 
 
-def attested(found: SeriesVerification, folder: Path, ledger: Path) -> SeriesVerification:
-    """Add what the ledger was checked for to what was recounted.
+def attested(folder: Path, ledger: Path) -> SeriesVerification:
+    """Recount a series, and check what its ledger attests; what a killed run has left is put right before.
 
     Raises
     ------
@@ -41,7 +41,7 @@ def attested(found: SeriesVerification, folder: Path, ledger: Path) -> SeriesVer
         people = kept.people()
         checks = [Check(TOGETHER, Outcome.HOLDS), _once(people), *_waiting(kept, people)]
         checks += _of_ways(SeriesFolder.open(folder), kept, people)
-    return replace(found, ledger=tuple(checks))
+        return replace(verify_series(folder), ledger=tuple(checks))
 
 
 def _once(people: list[PeopleOfRelease]) -> Check:

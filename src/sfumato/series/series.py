@@ -181,9 +181,8 @@ class Series:
         SfumatoError
             When the folder is no series, or folder and ledger do not belong together.
         """
-        found = verify_series(self.folder)
         if not ledger:
-            return found
+            return verify_series(self.folder)
         from sfumato.series.attesting import attested
 
-        return attested(found, self.folder, self.ledger)
+        return attested(self.folder, self.ledger)
