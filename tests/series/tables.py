@@ -69,3 +69,13 @@ def chain_is_whole(series: Path) -> bool:
             return False
         previous, number = hashlib.sha256(mark.read_bytes()).hexdigest(), number + 1
     return number > 1
+
+
+def covers(label: str, value: object) -> bool:
+    """Tell whether a published label stands for a value: an interval of whole numbers, a set, or the value itself."""
+    if label == "*":
+        return True
+    if label.startswith("["):
+        low, high = label[1:-1].split("..")
+        return float(low) <= float(str(value)) <= float(high)
+    return str(value) in (label[1:-1].split("|") if label.startswith("{") else [label])

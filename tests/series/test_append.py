@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import sfumato as sf
 from examples import examples
-from series.tables import HEADER, SCHEMA, chain_is_whole, classes, new_rows, people, rows_of, write_csv
+from series.tables import HEADER, SCHEMA, chain_is_whole, classes, covers, new_rows, people, rows_of, write_csv
 
 TIGHT = sf.Recoding(ends="tight")
 FIRST = [("a", 30, "A", "flu"), ("b", 31, "A", "cold"), ("c", 50, "B", "flu"), ("d", 52, "B", "gout")]
@@ -140,6 +140,29 @@ def test_the_order_of_rows_says_nothing_of_when_they_came(tmp_path: Path) -> Non
     known = [line in {",".join((age, city, disease)) for age, city, disease in older} for line in lines]
     # Rows that were there before are spread over the whole table.
     assert 20 < sum(known[:100]) < 90
+
+
+@examples(20)
+@given(seed=st.integers(0, 10**6), k=st.integers(2, 4))
+def test_who_knows_somebody_and_when_he_came_finds_k_rows(
+    seed: int, k: int, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    """The attacker takes the older releases out of the newer ones, and looks for the rows that fit a person."""
+    folder = tmp_path_factory.mktemp("series")
+    series, months = sf.Series.start(folder / "s", policy(sf.KAnonymity(k))), []
+    for month in range(3):
+        batch = people(12, first=100 * month, seed=seed + month)
+        assert series.append(frame(batch)).number == month + 1
+        months.append(batch)
+    for came, batch in enumerate(months):
+        rows = rows_of(series.releases[came]) - (rows_of(series.releases[came - 1]) if came else Counter())
+        for name, age, city, _ in batch:
+            fitting = sum(n for (one, other, _), n in rows.items() if covers(one, age) and covers(other, city))
+            assert fitting >= k, name
+    # Releases further apart tell no more: what came in between is hidden among more.
+    assert rows_of(series.releases[2]) - rows_of(series.releases[0]) == new_rows(series.folder, 2) + new_rows(
+        series.folder, 3
+    )
 
 
 @examples(40)

@@ -111,7 +111,7 @@ def start(
     from sfumato.series.series import Series, ledger_of
     from sfumato.series.starting import started
 
-    models, problems = model_words(k=k, l=l, diversity="distinct", c=None, t=None, others=model or ())
+    models, problems = model_words(k=k, l=None if l is None else float(l), diversity="distinct", c=None, t=None, others=model or ())
     words = Words(
         policy=policy,
         **roles.words,

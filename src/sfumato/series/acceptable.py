@@ -91,8 +91,8 @@ def settled(policy: Policy) -> Policy:
     Everybody has one record, so that records count people.
     """
     schema = policy.to_schema()
-    held = {role: _held(getattr(schema, role)) for role in ("quasi_identifying", "sensitive")}
-    columns = columns_of(replace(schema, **held))
+    quasi, private = _held(schema.quasi_identifying), _held(schema.sensitive)
+    columns = columns_of(replace(schema, quasi_identifying=quasi, sensitive=private))
     if columns.person is not None:
         identifying = (columns.person, *columns.identifying)
         columns = columns.model_copy(update={"person": None, "identifying": identifying})

@@ -78,12 +78,34 @@ def new_rows(older: pl.DataFrame, newer: pl.DataFrame) -> tuple[int, Rows]:
     -----
     Cost O(n · q + n log n).
     """
-    both = [pl.concat([_texts(older[name]), _texts(newer[name])]) for name in newer.columns]
-    group_of, count = group_rows(as_categories(both))
+    both = [_one_below_the_other(older[name], newer[name]) for name in newer.columns]
+    group_of, count = group_rows(both)
     before, after = group_of[: older.height], group_of[older.height :]
-    occurs = np.bincount(before, minlength=count)
-    missing = int(np.maximum(occurs - np.bincount(after, minlength=count), 0).sum())
-    return missing, np.flatnonzero(_repetition(after, count) >= occurs[after])
+    occurs, stays = np.bincount(before, minlength=count), np.bincount(after, minlength=count)
+    missing = int(np.maximum(occurs - stays, 0).sum())
+    fresh = occurs[after] == 0
+    # Only of rows that stand in both, and more often in the newer table, some are new and some are not.
+    mixed = np.flatnonzero(((occurs > 0) & (stays > occurs))[after])
+    fresh[mixed] = _repetition(after[mixed]) >= occurs[after[mixed]]
+    return missing, np.flatnonzero(fresh)
+
+
+def _one_below_the_other(older: pl.Series, newer: pl.Series) -> pl.Series:
+    """Put two columns together as categories that are equal where their texts are."""
+    categories = isinstance(older.dtype, pl.Categorical) and isinstance(newer.dtype, pl.Categorical)
+    if categories:
+        return pl.concat([older, newer.cast(older.dtype)])
+    return as_categories([pl.concat([older.cast(pl.String), newer.cast(pl.String)])])[0]
+
+
+def _repetition(groups: NDArray[np.int32]) -> Rows:
+    """Return for each row how many rows of its group stand before it; int64 (n,)."""
+    order = np.argsort(groups, kind="stable")
+    ordered = groups[order]
+    firsts = np.flatnonzero(np.diff(ordered, prepend=-1))
+    place = np.empty(len(groups), dtype=np.int64)
+    place[order] = np.arange(len(groups)) - np.repeat(firsts, np.diff(np.append(firsts, len(groups))))
+    return place
 
 
 def numbered_classes(published: PublishedTable) -> NDArray[np.int64]:
@@ -97,19 +119,6 @@ def numbered_classes(published: PublishedTable) -> NDArray[np.int64]:
     rank = np.empty(count, dtype=np.int64)
     rank[order] = np.arange(count)
     return rank[numbers]
-
-
-def _repetition(groups: NDArray[np.int32], count: int) -> Rows:
-    """Return for each row how many rows of its group stand before it; int64 (n,)."""
-    order = np.argsort(groups, kind="stable")
-    starts = np.append(0, np.cumsum(np.bincount(groups, minlength=count)))[:-1]
-    place = np.empty(len(groups), dtype=np.int64)
-    place[order] = np.arange(len(groups)) - starts[groups[order]]
-    return place
-
-
-def _texts(column: pl.Series) -> pl.Series:
-    return column.cast(pl.String)
 
 
 def attest_append(older: ReadRelease | None, newer: ReadRelease, people: PeopleOfRelease) -> tuple[Check, ...]:

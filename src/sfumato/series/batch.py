@@ -25,8 +25,6 @@ from sfumato.table.problems import raise_together
 from sfumato.table.reading import label_of, missing_texts, open_source, read_table
 from sfumato.table.table import Table
 
-CURE = "correct the table, or start another series"
-
 TAG = " tag"
 """Column of those who wait; no column of a table has such a name."""
 
@@ -95,17 +93,18 @@ def read_batch(source: object, ledger: Ledger) -> Batch:
         *(() if tags is None else _people_problems(tags, ledger)),
         *(() if header is None or frozen is None else _new_columns(header, frozen)),
     ]
-    reminder = _reminder(ledger) if errors else []
+    reminder = [_reminder(type(errors[0]))] if errors and known is not None else []
     raise_together([*errors, *(InputError(f"{label}: {problem}") for problem in problems), *reminder])
     if typed is None or encoded is None or tags is None or frozen is None:
         raise InputError(f"{label}: the column {ledger.column!r} cannot be read; check the table")
     return _with_waiting(typed, encoded, tags, frozen, ledger)
 
 
-def _reminder(ledger: Ledger) -> list[SfumatoError]:
-    if ledger.state.frozen is None:
-        return []
-    return [InputError(f"a series keeps the columns, kinds, hierarchies and domains that it was started with: {CURE}")]
+def _reminder(kind: type[SfumatoError]) -> SfumatoError:
+    return kind(
+        "a series keeps the columns, kinds, hierarchies and domains that it was started with: correct the table, or "
+        "start another series"
+    )
 
 
 def _named(label: str, work: Callable[[], Result]) -> Result:
