@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import shutil
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -194,6 +197,29 @@ def test_what_does_not_belong_there(series: sf.Series) -> None:
     (series.folder / "notes.txt").unlink()
     (series.folder / ".0004.0123abcd.part").mkdir()
     assert ".0004.0123abcd.part (left by a run that was killed, or is going on)" in broken(series)
+
+
+def test_a_link_is_no_release(series: sf.Series) -> None:
+    last = series.releases[2]
+    last.rename(series.folder.parent / "elsewhere")
+    last.symlink_to(series.folder.parent / "elsewhere")
+    assert "the folder holds nothing else: broken; there is 0003; take it away" in broken(series)
+
+
+def test_recounting_loads_no_algorithm(series: sf.Series) -> None:
+    program = (
+        "import sys, sfumato as sf; assert sf.Series.open(sys.argv[1]).verify().ok; "
+        "print([name for name in sys.modules if name.startswith('sfumato.anonymizers')])"
+    )
+    source = str(Path(sf.__file__).parents[1])
+    done = subprocess.run(
+        [sys.executable, "-c", program, str(series.folder)],
+        env={**os.environ, "PYTHONPATH": source},
+        capture_output=True,
+        text=True,
+        timeout=100,
+    )
+    assert (done.stdout, done.stderr) == ("[]\n", "")
 
 
 def test_a_release_that_cannot_be_read(series: sf.Series) -> None:

@@ -111,7 +111,8 @@ def start(
     from sfumato.series.series import Series, ledger_of
     from sfumato.series.starting import started
 
-    models, problems = model_words(k=k, l=None if l is None else float(l), diversity="distinct", c=None, t=None, others=model or ())
+    diverse = None if l is None else float(l)
+    models, problems = model_words(k=k, l=diverse, diversity="distinct", c=None, t=None, others=model or ())
     words = Words(
         policy=policy,
         **roles.words,

@@ -51,7 +51,9 @@ class SeriesFolder:
     @cached_property
     def numbers(self) -> tuple[int, ...]:
         """The numbers of the releases that are there, rising."""
-        found = (entry.name for entry in self.path.iterdir() if _NUMBER.fullmatch(entry.name) and entry.is_dir())
+        # Links lead to what anybody may change.
+        there = (entry for entry in self.path.iterdir() if entry.is_dir() and not entry.is_symlink())
+        found = (entry.name for entry in there if _NUMBER.fullmatch(entry.name))
         return tuple(sorted(map(int, found)))
 
     @property
@@ -69,7 +71,7 @@ class SeriesFolder:
         return sha256_of(file) if file.is_file() else None
 
     def strangers(self) -> list[str]:
-        """Name what lies in the folder and is none of the series; what a killed run left is named as such."""
+        """Name what lies in the folder and is none of the series: links, too, and what a killed run has left."""
         known = {FILE, *(path.name for path in self.releases)}
         others = sorted(entry.name for entry in self.path.iterdir() if entry.name not in known)
         return [

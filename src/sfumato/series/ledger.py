@@ -21,7 +21,7 @@ from typing import Any, Self
 
 import polars as pl
 
-from sfumato.errors import InputError, PolicyError, VerificationError
+from sfumato.errors import InputError, PolicyError, SchemaError, VerificationError
 from sfumato.policy.policy import Policy
 from sfumato.release.folder import MARK as RELEASE_MARK
 from sfumato.release.folder import recover
@@ -216,7 +216,7 @@ class Ledger:
                 State.read(content["state"]),
                 None if following is None else State.read(following),
             )
-        except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError, PolicyError):
+        except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError, PolicyError, SchemaError):
             raise damaged from None
 
     def write(self) -> Ledger:

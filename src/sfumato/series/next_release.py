@@ -113,11 +113,12 @@ def maker_of(way: str) -> Maker:
 
 def limits_of(place: Place) -> tuple[str, ...]:
     """Say what no promise of a release keeps: it stands up to its own series alone."""
-    others = (
-        f"It is release {place.number} of a series ({place.way}) and stands up to the others of it, not to other "
-        "releases of the same people. It hides neither whether somebody is in the table nor with which release he came."
+    return (
+        PublishedTable.limits[0],
+        "It hides neither whether somebody is in the table, nor with which release of the series.",
+        f"It is release {place.number} of a series ({place.way}): it stands up to the others of the series, and to no "
+        "other release of the same people.",
     )
-    return PublishedTable.limits[0], others
 
 
 def class_sizes(published: PublishedTable) -> NDArray[np.int64]:

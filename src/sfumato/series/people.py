@@ -28,7 +28,7 @@ def tags_of(keys: pl.Series, key: bytes) -> pl.Series:
     """Hash the keys of people with a secret one: BLAKE2b with 16 bytes; Binary (n,), null where there is no key.
 
     Who does not have the secret can neither find a person by trying names nor tell two series apart by them. Keys are
-    compared as text in Unicode's form C: 17 and ``"17"`` are the same, ``"017"`` is another.
+    compared as text in Unicode's form C: 17, ``"17"`` and ``"17.0"`` are the same, ``"017"`` is another.
     """
     hashed = {text: _tag(text, key) for text in plain_keys(keys).unique().drop_nulls().to_list()}
     found = [None if text is None else hashed[text] for text in plain_keys(keys).to_list()]
@@ -36,11 +36,15 @@ def tags_of(keys: pl.Series, key: bytes) -> pl.Series:
 
 
 def plain_keys(keys: pl.Series) -> pl.Series:
-    """Return the keys of people as text in which equal ones are equal; whole numbers are written without a fraction."""
+    """Return the keys of people as text in which equal ones are equal; whole numbers are written without a fraction.
+
+    Also in text, as programs that take keys for numbers write ``17.0``: rather is somebody refused who is new than
+    taken for new who is not.
+    """
     if keys.dtype.is_float():
         whole = keys.cast(pl.Int64, strict=False)
         keys = whole if bool((whole.cast(pl.Float64) == keys).fill_null(False).all()) else keys
-    texts = keys.cast(pl.String).str.strip_chars()
+    texts = keys.cast(pl.String).str.strip_chars().str.replace(r"^([0-9]+)\.0+$", "$1")
     ascii_only = texts.str.len_bytes() == texts.str.len_chars()
     if bool(ascii_only.fill_null(True).all()):
         return texts

@@ -164,7 +164,14 @@ def verify_series(folder: str | os.PathLike[str]) -> SeriesVerification:
     Every release is read once, and two are held at a time. Cost of verifying each, and of grouping the rows of each
     pair.
     """
-    series = SeriesFolder.open(Path(folder))
+    try:
+        return _recounted(SeriesFolder.open(Path(folder)))
+    except OSError as error:
+        reason = os.strerror(error.errno) if error.errno else "unknown reason"
+        raise VerificationError(f"{folder}: cannot be read ({reason})") from None
+
+
+def _recounted(series: SeriesFolder) -> SeriesVerification:
     found: list[RecountedRelease] = []
     frozen: list[Check] = []
     first: ReadRelease | None = None
