@@ -19,7 +19,7 @@ GROUPS: dict[str, tuple[str, ...]] = {
         "Hierarchy", "intervals", "prefixes", "dates", "groups", "flat", "read_hierarchy", "write_hierarchy",
     ),
     "Policies": ("Policy", "People", "RatingPolicy"),
-    "Releases": ("anonymize", "verify", "Release", "report", "ReleaseReport"),
+    "Releases": ("anonymize", "verify", "Release", "report", "ReleaseReport", "Series", "SeriesVerification"),
     "Privacy models": (),
     "Anonymizers": ("lower_bound", "search_lattice"),
     "Recodings": ("Recoding",),

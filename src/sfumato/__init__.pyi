@@ -101,6 +101,8 @@ from sfumato.release.ratings.release import RatingRelease as RatingRelease
 from sfumato.release.release import Release as Release
 from sfumato.release.search import search_lattice as search_lattice
 from sfumato.release.verify import verify as verify
+from sfumato.series.series import Series as Series
+from sfumato.series.verify import SeriesVerification as SeriesVerification
 from sfumato.table.ratings.ratings import Ratings as Ratings
 from sfumato.table.ratings.reading import read_ratings as read_ratings
 from sfumato.table.ratings.scale import Scale as Scale

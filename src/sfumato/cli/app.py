@@ -35,8 +35,11 @@ COMMANDS = {
 }
 """Command → the module whose function of the same name it runs."""
 
-RATING_COMMANDS = {"check": "ratings", "anonymize": "rating_anonymize", "attack": "rating_attack"}
-"""The same for ``sfumato ratings``."""
+GROUPS = {
+    "ratings": {"check": "ratings", "anonymize": "rating_anonymize", "attack": "rating_attack"},
+    "series": {"start": "series", "append": "series", "verify": "series", "show": "series"},
+}
+"""The same for the commands of a group, whose help stands in the module of its name."""
 
 TOUR = """
 Publish a table about people so that no single person can be picked out of it.
@@ -58,6 +61,8 @@ A short tour:
   sfumato compare patients.csv --policy policy.toml --out comparison/
   sfumato report patients-release/ --original patients.csv --out report.html
   sfumato hierarchy patients.csv zip --out zip.csv
+  sfumato series start monthly/ january.csv --policy policy.toml
+  sfumato series append monthly/ february.csv
   sfumato ratings check ratings.csv -k 20 --epsilon 1
   sfumato ratings anonymize ratings.csv -k 3 --epsilon 1 --out films/
   sfumato reproduce soccer          a paper's experiments, claim by claim
@@ -71,7 +76,7 @@ Exit codes: 0 done; 1 a promise cannot be met or does not hold; 2 wrong input or
 
 
 def app_of(commands: Iterable[str], *, listed: bool = False) -> typer.Typer:
-    """Make the command line with some of its commands, or with no more than a list of them; ``ratings`` is one."""
+    """Make the command line with some of its commands, or with no more than a list of them; groups are among them."""
     made = typer.Typer(
         name="sfumato",
         cls=CommandGroup,
@@ -84,18 +89,17 @@ def app_of(commands: Iterable[str], *, listed: bool = False) -> typer.Typer:
     )
     made.callback()(_settings)
     for name in commands:
-        if name == "ratings":
-            made.add_typer(_on_ratings(), name=name)
+        if name in GROUPS:
+            made.add_typer(_group(name), name=name)
         else:
             _add(made, name, COMMANDS[name], listed=listed)
     return made
 
 
-def _on_ratings() -> typer.Typer:
-    from sfumato.cli.ratings import HELP
-
-    made = typer.Typer(help=HELP, no_args_is_help=True, rich_markup_mode="rich")
-    for name, module in RATING_COMMANDS.items():
+def _group(group: str) -> typer.Typer:
+    told = import_module(f"sfumato.cli.{group}").HELP
+    made = typer.Typer(help=told, no_args_is_help=True, rich_markup_mode="rich")
+    for name, module in GROUPS[group].items():
         _add(made, name, module)
     return made
 
@@ -139,7 +143,7 @@ def __getattr__(name: str) -> typer.Typer:
     """Make the whole command line when a program asks for ``app``."""
     if name != "app":
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    globals()["app"] = whole = app_of([*COMMANDS, "ratings"])
+    globals()["app"] = whole = app_of([*COMMANDS, *GROUPS])
     return whole
 
 
@@ -153,6 +157,6 @@ def main() -> None:
     stop_compiling_at_interrupt()
     announce_compiling()
     # Taking in the options of all commands costs as much as many a command.
-    every = [*COMMANDS, "ratings"]
+    every = [*COMMANDS, *GROUPS]
     named = [word for word in sys.argv[1:2] if word in every]
     app_of(named or every, listed=not set(every) & set(sys.argv[1:]))(prog_name="sfumato")

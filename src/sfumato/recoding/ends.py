@@ -21,6 +21,7 @@ from sfumato.recoding.notation import STAR, exact_texts, range_texts
 from sfumato.recoding.occurring import LARGEST_EXACT
 from sfumato.table.encoding import EncodedAttribute
 from sfumato.table.kinds import text_of
+from sfumato.table.rounding import Rounding
 from sfumato.table.schema import Kind
 
 Numbers = NDArray[np.float64]
@@ -84,12 +85,25 @@ def roundable(attribute: EncodedAttribute) -> bool:
     They are not from 2⁵³ on. Nor are they if the whole domain (of the data, if none is declared) is `MOST_BINS` bins of
     the finest grid, such as grades from 1 to 5. These are categories in all but name: rounding would add half of the
     column to most intervals, and which values occur discloses little more than the interval itself, as with value sets.
+    Where the grid is settled already, they are whatever the domain is.
     """
     if not exactly_numbered(attribute) or attribute.size < 2:
         return False
+    if attribute.rounding is not None:
+        return True
     ends = np.array([attribute.domain_low, attribute.domain_low + attribute.domain_width])
     low, high = next(_grids(attribute)).bin_of(ends)
     return bool(high - low >= MOST_BINS)
+
+
+def rounding_of(attribute: EncodedAttribute) -> Rounding | None:
+    """Return the grid that the values of an attribute ask for, so that other values can be put on it, too.
+
+    None where intervals are not rounded.
+    """
+    if attribute.rounding is not None or not roundable(attribute):
+        return attribute.rounding
+    return Rounding(_unit(attribute), _whole(attribute), *_shown_borders(attribute))
 
 
 def rounded_intervals(
@@ -187,12 +201,20 @@ def _inside_domain(attribute: EncodedAttribute, first: Numbers, stop: Numbers) -
     if attribute.kind is Kind.DATE:
         # The range in which dates can be written: a bin of centuries may reach beyond it.
         first, stop = np.maximum(first, FIRST_DAY), np.minimum(stop, LAST_DAY + 1)
-    low, high = attribute.domain_low, attribute.domain_low + attribute.domain_width
-    if low < attribute.numbers[0]:
+    low, high = _shown_borders(attribute)
+    if low is not None:
         first = np.maximum(first, low)
-    if _whole(attribute) and high > attribute.numbers[-1]:
+    if _whole(attribute) and high is not None:
         stop = np.minimum(stop, high + 1)
     return first, stop
+
+
+def _shown_borders(attribute: EncodedAttribute) -> tuple[float | None, float | None]:
+    if attribute.rounding is not None:
+        return attribute.rounding.low, attribute.rounding.high
+    assert attribute.numbers is not None
+    low, high = attribute.domain_low, attribute.domain_low + attribute.domain_width
+    return low if low < attribute.numbers[0] else None, high if high > attribute.numbers[-1] else None
 
 
 def _texts(attribute: EncodedAttribute, values: Numbers) -> pl.Series:
@@ -203,15 +225,22 @@ def _texts(attribute: EncodedAttribute, values: Numbers) -> pl.Series:
 
 def _whole(attribute: EncodedAttribute) -> bool:
     numbers = attribute.numbers
-    return attribute.kind is Kind.DATE or (numbers is not None and bool((numbers == np.floor(numbers)).all()))
+    if attribute.kind is Kind.DATE or (attribute.rounding is not None and not attribute.rounding.whole):
+        return attribute.kind is Kind.DATE
+    return numbers is not None and bool((numbers == np.floor(numbers)).all())
 
 
 def _grids(attribute: EncodedAttribute) -> Iterator[Grid]:
     """Yield grids, the finest first, without end."""
+    unit = _unit(attribute) if attribute.rounding is None else attribute.rounding.unit
+    return _calendar(unit) if isinstance(unit, str) else _decimal(*unit)
+
+
+def _unit(attribute: EncodedAttribute) -> str | tuple[int, int]:
     assert attribute.numbers is not None
     if attribute.kind is Kind.DATE:
-        return _calendar(attribute.numbers)
-    return _decimal(*(_whole_unit if _whole(attribute) else _fraction_unit)(attribute.numbers))
+        return _calendar_unit(attribute.numbers)
+    return (_whole_unit if _whole(attribute) else _fraction_unit)(attribute.numbers)
 
 
 def _decimal(mantissa: int, exponent: int) -> Iterator[Grid]:
@@ -262,9 +291,8 @@ def _fraction_unit(numbers: Numbers) -> tuple[int, int]:
     return 1, -finest
 
 
-def _calendar(days: Numbers) -> Iterator[Grid]:
+def _calendar(unit: str) -> Iterator[Grid]:
     """Yield days, weeks, months and years, starting with bins of two units or more."""
-    unit = _calendar_unit(days)
     if unit == "D":
         yield _day_grid(2, 0)
         yield _day_grid(7, 3)

@@ -20,12 +20,16 @@ from sfumato.errors import InputError
 
 MARK = "release.json"
 """The file by which a release folder is known."""
+SERIES = "series.json"
+"""The file by which a folder of releases is known; see :mod:`sfumato.series`."""
 
 
 def no_release(folder: Path) -> str | None:
     """Say why `folder` is not a release folder, or return None."""
     if not folder.exists():
         return f"{folder}: no such release folder"
+    if (folder / SERIES).is_file():
+        return f"{folder}: is a series of releases; recount it with sfumato series verify, or name a folder in it"
     if not (folder / MARK).is_file():
         return f"{folder}: holds no {MARK}, so it is not a release folder"
     return None

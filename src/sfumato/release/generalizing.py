@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
@@ -47,24 +47,64 @@ MOST_SOLVED_TWICE = 100_000
 """Records up to which it is worked out what a k for everybody would cost."""
 
 
+@dataclass(frozen=True, eq=False, repr=False)
+class SolvedTask:
+    """A task whose classes are found, and what they publish; for the steward, as it says who is in which class.
+
+    Attributes
+    ----------
+    task : Task
+    problem : Problem
+    partition : Partition
+    generalized : GeneralizedTable
+    order : numpy.ndarray
+        Integers (m,): the record behind each published row. Drawn at random, unless the task has a seed.
+    """
+
+    task: Task
+    problem: Problem
+    partition: Partition
+    generalized: GeneralizedTable
+    order: NDArray[np.integer]
+
+
 def generalized_release(task: Task, anonymizer: Anonymizer) -> Release:
     """Encode, partition, recode, publish, verify, measure; see :func:`sfumato.anonymize`."""
+    return released(solved_task(task, anonymizer), anonymizer)
+
+
+def solved_task(task: Task, anonymizer: Anonymizer) -> SolvedTask:
+    """Encode, partition and recode.
+
+    Raises
+    ------
+    UnsatisfiableError
+        When the models cannot be met.
+    SfumatoError
+        With what is wrong with settings or columns.
+    """
     task.step("encoding", 1)
     encoded = task.encoded()
     problem = problem_of(task, anonymizer, encoded)
-    people, behind = task.table.people, PeopleBehind.of(task)
+    behind = PeopleBehind.of(task)
     partition = _solved_for(behind, problem, task, anonymizer)
     if task.people.rows == "together" or behind is None:
         partition = within_fingerprint_limit(partition, problem, behind, task)
     if partition.suppressed:
         raise_all(PolicyError, only_by_the_left_out(task.table, partition.class_of >= 0))
     task.step("recoding", 3)
-    beside = worth_starting(problem.threads, encoded.height)
     generalized, order = both(
         lambda: recode_as_published(encoded, partition, task.recoding, threads=problem.threads),
         lambda: _order(partition, task.recoding, problem),
-        beside,
+        worth_starting(problem.threads, encoded.height),
     )
+    return SolvedTask(task, problem, partition, generalized, order)
+
+
+def released(solved: SolvedTask, anonymizer: Anonymizer) -> Release:
+    """Publish, verify and measure."""
+    task, problem, generalized, order = solved.task, solved.problem, solved.generalized, solved.order
+    encoded, people, behind = problem.table, task.table.people, PeopleBehind.of(task)
     types = own_types(task.engine.write(generalized, task.table, order, threads=problem.threads), task.table)
     published = _with_added(types.published, _as_read(generalized), order, problem, task)
     # What a recipient can recount is recounted as by one.
@@ -75,12 +115,14 @@ def generalized_release(task: Task, anonymizer: Anonymizer) -> Release:
             types, task.table, partial(verified, published, task.table, task.models, attested, types.kinds)
         ),
         lambda: measure_losses(generalized, k=smallest_allowed(task.models)),
-        beside,
+        worth_starting(problem.threads, encoded.height),
     )
     task.step("measuring", 5)
     report = replace(_report(generalized, losses, verification, task), fingerprints=fingerprint_lines(published, task))
     bound = _least_loss(task, problem) if task.bound else None
-    report = replace(report, notes=tuple(_notes(partition, behind, problem, task, anonymizer)), lower_bound=bound)
+    report = replace(
+        report, notes=tuple(_notes(solved.partition, behind, problem, task, anonymizer)), lower_bound=bound
+    )
     task.step("done", STEPS)
     audit = None if attested is None else Audit.of(_as_read(generalized)[order], attested, problem.seed)
     return Release(published, report, describe(published, task, encoded, types.kinds), task.policy.published(), audit)

@@ -25,7 +25,7 @@ from sfumato.published.roles import roles_of
 from sfumato.release.agreement import policy_checks, table_differences
 from sfumato.release.audit import Audit
 from sfumato.release.description import Description, build_model, is_of_ratings
-from sfumato.release.opening import mark_of, opened_folder
+from sfumato.release.opening import ReleaseFolder, mark_of, opened_folder
 from sfumato.release.policy_text import PublishedPolicy
 from sfumato.release.release import Release
 from sfumato.release.text_files import text_checks
@@ -84,8 +84,24 @@ def _recount_folder(folder: Path, audit: Path | None) -> Verification:
 
         return verify_rating_folder(folder, mark)
     opened = opened_folder(folder, mark)
-    published, integrity = opened.read()
-    people = None
+    return recounted(opened, mark, *opened.read(), audit)
+
+
+def recounted(
+    opened: ReleaseFolder, mark: str, published: Published, integrity: tuple[Check, ...], audit: Path | None = None
+) -> Verification:
+    """Recount a folder whose tables have been read, and which is not one of ratings; see :func:`verify`.
+
+    Parameters
+    ----------
+    opened
+    mark
+        The text of its ``release.json``.
+    published, integrity
+        As ``opened.read()`` returns them.
+    audit
+    """
+    folder, people = opened.path, None
     if audit is not None:
         if opened.description.people is None:
             raise InputError(

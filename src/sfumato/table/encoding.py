@@ -20,6 +20,7 @@ from sfumato.table.distinct import Distinct, distinct_of
 from sfumato.table.domain import domain_extent
 from sfumato.table.numbering import Order, number_values
 from sfumato.table.problems import raise_together
+from sfumato.table.rounding import Rounding
 from sfumato.table.schema import Attribute, Kind
 from sfumato.table.table import Table
 
@@ -52,6 +53,8 @@ class EncodedAttribute:
         Normalizer of value sets and subtrees: number of leaves, or of distinct values (declared or in the data;
         a missing value that occurs counts as one).
     weight : float
+    rounding : Rounding or None
+        On which grid intervals end, where that does not hang on these values; None: they decide.
     """
 
     name: str
@@ -64,6 +67,7 @@ class EncodedAttribute:
     domain_size: int
     weight: float = 1.0
     domain_low: float = 0.0
+    rounding: Rounding | None = None
 
     @property
     def size(self) -> int:

@@ -1,0 +1,61 @@
+"""Measures what it costs to publish every month by *append*; ``python docs/figures/monthly.py`` prints it.
+
+The 30,162 complete records of Adult arrive in random order, in months of equal size. The loss of the last release is
+held against that of one release of everybody: NCP, both measured on the whole table. Adult is looked for in the folder
+that ``SFUMATO_DATA`` names.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import pairwise
+from pathlib import Path
+from statistics import median
+from tempfile import TemporaryDirectory
+
+import polars as pl
+
+import sfumato as sf
+from sfumato.papers.datasets import complete_adult
+
+QUASI = ("age", "workclass", "education", "marital-status", "occupation", "race", "sex", "native-country")
+K, MONTHS, SEEDS = 10, (3, 6, 12, 24), (1, 2, 3)
+
+
+def schema(people: bool) -> sf.Schema:
+    """Return the roles; in a series everybody needs a key."""
+    return sf.Schema(identifying=["id"] if people else [], quasi_identifying=QUASI, sensitive=["salary"], others="drop")
+
+
+def months_of(frame: pl.DataFrame, months: int, seed: int) -> Iterator[pl.DataFrame]:
+    """Split people who arrive in random order."""
+    shuffled = frame.sample(fraction=1, shuffle=True, seed=seed)
+    borders = [round(month * frame.height / months) for month in range(months + 1)]
+    yield from (shuffled[start:stop] for start, stop in pairwise(borders))
+
+
+def appended(frame: pl.DataFrame, months: int, seed: int) -> float:
+    """Return the loss of the last release of a series."""
+    table = sf.read_table(frame, schema(False))
+    with TemporaryDirectory() as folder:
+        series = sf.Series.start(Path(folder) / "s", schema(True), sf.KAnonymity(K))
+        for month in months_of(frame, months, seed):
+            series.append(month)
+        assert series.verify(ledger=True).ok
+        return sf.measure(table, series.releases[-1]).normalized_ncp
+
+
+def main() -> None:
+    """Print a line for each number of months."""
+    adult, source = complete_adult(None)
+    frame = adult.select(*QUASI, "salary").with_row_index("id")
+    alone = sf.anonymize(sf.read_table(frame, schema(False)), sf.KAnonymity(K)).report.losses.normalized_ncp
+    print(f"{source}; k = {K}, {len(QUASI)} attributes, Mondrian, medians of {len(SEEDS)} orders of arrival")
+    print(f"one release of everybody: NCP {100 * alone:.2f} %")
+    for months in MONTHS:
+        loss = median(appended(frame, months, seed) for seed in SEEDS)
+        print(f"{months} months: NCP {100 * loss:.2f} %, {loss / alone:.2f} times")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,204 @@
+"""``sfumato series``: releases that withstand each other, started, appended to, recounted and shown."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from sfumato.cli.kernels import say_json, say_result
+from sfumato.cli.options import (
+    METHOD,
+    OUTPUT,
+    PRIVACY,
+    AsJson,
+    PolicyFile,
+    Reading,
+    RoleOptions,
+)
+from sfumato.cli.outcome import complain, say
+from sfumato.cli.progress import progress_bar
+
+if TYPE_CHECKING:
+    from sfumato.series.step import Step
+
+HELP = """Publish every month: releases of one policy that withstand each other.
+
+What may be given away lies in one folder; a ledger beside it is the steward's alone. Whoever is in a release stays
+there unchanged, and newcomers come in classes of their own.
+"""
+
+EXAMPLE = """\b
+Example:
+  sfumato series start monthly/ january.csv --policy policy.toml
+  sfumato series append monthly/ february.csv
+  sfumato series verify monthly/
+"""
+
+SeriesFolder = Annotated[Path, typer.Argument(metavar="SERIES", show_default=False, help="Folder of the series.")]
+Newcomers = Annotated[
+    Path, typer.Argument(metavar="TABLE", show_default=False, help="CSV or Parquet file of newcomers alone.")
+]
+FirstPeople = Annotated[
+    Path | None, typer.Argument(metavar="[TABLE]", show_default=False, help="CSV or Parquet file of the first people.")
+]
+Ledger = Annotated[
+    Path | None,
+    typer.Option(metavar="FOLDER", help="The steward's private ledger; default SERIES.ledger.", rich_help_panel=OUTPUT),
+]
+Key = Annotated[
+    str | None,
+    typer.Option(
+        metavar="NAME",
+        help="The identifying column that says who a record is about; default the only one.",
+        rich_help_panel=PRIVACY,
+    ),
+]
+K = Annotated[int | None, typer.Option("-k", help="k-anonymity: smallest equivalence class.", rich_help_panel=PRIVACY)]
+L = Annotated[
+    int | None, typer.Option("-l", help="Distinct l-diversity of every sensitive column.", rich_help_panel=PRIVACY)
+]
+Models = Annotated[
+    list[str] | None,
+    typer.Option(metavar="NAME:P=V", help="Any privacy model that judges a class alone.", rich_help_panel=PRIVACY),
+]
+AnonymizerName = Annotated[
+    str | None,
+    typer.Option(metavar="NAME", help="Algorithm of generalized tables; default mondrian.", rich_help_panel=METHOD),
+]
+Settings = Annotated[
+    list[str] | None,
+    typer.Option("--set", metavar="NAME=VALUE", help="Its options; repeatable.", rich_help_panel=METHOD),
+]
+Threads = Annotated[int | None, typer.Option(help="Threads; default all cores.", rich_help_panel=METHOD)]
+Seed = Annotated[
+    int | None,
+    typer.Option(help="For tests and studies only: makes the random order repeatable.", rich_help_panel=METHOD),
+]
+Quiet = Annotated[bool, typer.Option("--quiet", help="Print only problems.", rich_help_panel=OUTPUT)]
+
+
+def start(
+    folder: SeriesFolder,
+    table: FirstPeople = None,
+    policy: PolicyFile = None,
+    roles: RoleOptions = RoleOptions(),  # noqa: B008 - a frozen value
+    key: Key = None,
+    k: K = None,
+    l: L = None,  # noqa: E741
+    model: Models = None,
+    anonymizer: AnonymizerName = None,
+    settings: Settings = None,
+    threads: Threads = None,
+    seed: Seed = None,
+    reading: Reading = Reading(),  # noqa: B008 - a frozen value
+    format: Annotated[
+        str | None,
+        typer.Option(metavar="csv|parquet", help="Of the published tables; default csv.", rich_help_panel=OUTPUT),
+    ] = None,
+    ledger: Ledger = None,
+    quiet: Quiet = False,
+    as_json: AsJson = False,
+) -> None:
+    """Start a series: settle its policy, make its folder and the steward's ledger, and publish the first people.
+
+    Everything that the policy says is frozen: roles, hierarchies, domains, models and the algorithm; with the first
+    people also kinds and types of columns, and the grids on which intervals end.
+    """
+    from sfumato.cli.words import Words, model_words, policy_of
+    from sfumato.series.next_release import Running
+    from sfumato.series.series import Series, ledger_of
+    from sfumato.series.starting import started
+
+    diverse = None if l is None else float(l)
+    models, problems = model_words(k=k, l=diverse, diversity="distinct", c=None, t=None, others=model or ())
+    words = Words(
+        policy=policy,
+        **roles.words,
+        models=models,
+        anonymizer=anonymizer,
+        options=settings or (),
+        source=reading.source,
+        top={"threads": threads},
+        format=format,
+        problems=problems,
+    )
+    meant = policy_of(words)
+    series = Series(folder, ledger_of(folder) if ledger is None else ledger)
+    with progress_bar(quiet=quiet or as_json) as progress:
+        step = started(series, meant, key=key, table=table, how=Running(seed, None, progress))
+    if step is not None:
+        _tell(step, quiet=quiet, as_json=as_json)
+    elif as_json:
+        say_json({"folder": str(series.folder), "ledger": str(series.ledger)})
+    if not quiet:
+        complain([f"series started in {series.folder}; keep {series.ledger} to yourself, and copies of it"])
+
+
+def append(
+    folder: SeriesFolder,
+    table: Newcomers,
+    policy: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Policy file that must be that of the series; the series decides."),
+    ] = None,
+    ledger: Ledger = None,
+    threads: Threads = None,
+    seed: Seed = None,
+    quiet: Quiet = False,
+    as_json: AsJson = False,
+) -> None:
+    """Publish the next release: all rows of the last one unchanged, and newcomers in classes of their own.
+
+    The table holds newcomers alone. Who is in a release already is refused; newcomers that are too few, or too much
+    alike, wait for others, and it is said how many.
+    """
+    from sfumato.policy.policy import Policy
+    from sfumato.series.series import Series
+
+    said = None if policy is None else Policy.from_file(policy)
+    with progress_bar(quiet=quiet or as_json) as progress:
+        series = Series.open(folder, ledger=ledger)
+        step = series.append(table, policy=said, seed=seed, threads=threads, progress=progress)
+    _tell(step, quiet=quiet, as_json=as_json)
+
+
+def verify(
+    folder: SeriesFolder,
+    ledger: Annotated[
+        Path | None,
+        typer.Option(metavar="FOLDER", help="The steward's ledger, to check what it attests.", rich_help_panel=OUTPUT),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Recount every release, every pair of neighbours, and what holds them together, from the folder alone.
+
+    Exit code 0: everything holds that can be recounted. 1: something does not, or a release is missing, was changed or
+    exchanged, or is of another series.
+    """
+    from sfumato.series.series import Series
+
+    found = Series.open(folder, ledger=ledger).verify(ledger=ledger is not None)
+    say_result(found.to_dict(), str(found), as_json=as_json)
+    if not found.ok:
+        raise typer.Exit(1)
+
+
+def show(folder: SeriesFolder, ledger: Ledger = None, as_json: AsJson = False) -> None:
+    """Show the releases of a series, and what the ledger knows: who came, what was lost, how many wait."""
+    from sfumato.series.overview import overview_of
+    from sfumato.series.series import Series
+
+    found = overview_of(Series.open(folder, ledger=ledger))
+    say_result(found.to_dict(), str(found), as_json=as_json)
+
+
+def _tell(step: Step, *, quiet: bool, as_json: bool) -> None:
+    if as_json:
+        say_json(step.to_dict())
+    elif not quiet:
+        say(str(step))
+    if not quiet and step.folder is not None:
+        folder = step.folder.parent
+        complain([f"release {step.number} written to {step.folder}; check it with: sfumato series verify {folder}"])

@@ -1,0 +1,134 @@
+"""What no series can hold: policies that are refused before anything is made, each with the reason."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from typing import Any
+
+from sfumato.anonymizers.protocol import Publisher
+from sfumato.errors import PolicyError, raise_all
+from sfumato.hierarchy import HierarchyTable
+from sfumato.models.says import says
+from sfumato.policy.columns import columns_of
+from sfumato.policy.people import People
+from sfumato.policy.policy import Policy
+from sfumato.table.schema import Attribute
+
+FROZEN = "not what the series was started with, which is frozen; take the change back, or start another series"
+
+
+def key_column(policy: Policy, key: str | None) -> str:
+    """Return the column that says who a record is about: the named one, the person column, or the identifying one.
+
+    Raises
+    ------
+    PolicyError
+        When it is not clear which.
+    """
+    columns = policy.columns
+    known = (*((columns.person,) if columns.person else ()), *columns.identifying)
+    if key is not None and key not in known:
+        raise PolicyError(
+            f"key: column {key!r} is not identifying; give it that role, so that it is removed, and name it again"
+        )
+    chosen = key or columns.person or (columns.identifying[0] if len(columns.identifying) == 1 else None)
+    if chosen is None:
+        raise PolicyError(
+            "key: name the identifying column that says who a record is about (on the command line --key); without it "
+            "nobody can tell who was there before"
+        )
+    return chosen
+
+
+def refuse(policy: Policy) -> None:
+    """Raise PolicyError with every reason for which a policy cannot be that of a series."""
+    raise_all(PolicyError, [*_of_models(policy), *_of_the_way(policy), *_of_people(policy)])
+
+
+def _of_models(policy: Policy) -> Iterator[str]:
+    for model in policy.to_models():
+        # A class that keeps its promise when others go keeps it when others come: it is judged alone.
+        if not says(model).survives_suppression:
+            yield (
+                f"models: {model.name} does not judge each class by itself but compares it with the rest of the table, "
+                "which changes with every release; a class could break it later without any change of its own. Use "
+                "k-anonymity, l-diversity or guarded values in a series"
+            )
+
+
+def _of_the_way(policy: Policy) -> Iterator[str]:
+    anonymizer = policy.to_anonymizer()
+    if isinstance(anonymizer, Publisher):
+        yield (
+            f"anonymizer: {anonymizer.name} makes no classes of records that could stay as they are while others "
+            "come; a series needs one that makes a generalized table, such as mondrian"
+        )
+    if policy.suppression_limit:
+        yield (
+            "suppression-limit: a series leaves nobody out: who is left out of one release would have to be left out "
+            "of all, or come later and show by it that he did not fit. Leave the limit out; who cannot be published "
+            "yet waits"
+        )
+
+
+def _of_people(policy: Policy) -> Iterator[str]:
+    if policy.to_people() != People():
+        yield (
+            "people: a series holds one record of each person, as numbers of people inside of a class would have to "
+            "mean the same in every release; leave these settings out"
+        )
+    if policy.columns.wished_k or policy.columns.wished_l or policy.wishes:
+        yield (
+            "wishes: a class of a series keeps what it promised when it came, and wishes may change with every table; "
+            "leave wished-k, wished-l and wishes out"
+        )
+
+
+def settled(policy: Policy) -> Policy:
+    """Return a policy that holds its hierarchies itself, and removes the column of people like an identifying one.
+
+    Everybody has one record, so that records count people.
+    """
+    schema = policy.to_schema()
+    quasi, private = _held(schema.quasi_identifying), _held(schema.sensitive)
+    columns = columns_of(replace(schema, quasi_identifying=quasi, sensitive=private))
+    if columns.person is not None:
+        identifying = (columns.person, *columns.identifying)
+        columns = columns.model_copy(update={"person": None, "identifying": identifying})
+    return policy.model_copy(update={"columns": columns})
+
+
+def _held(attributes: Mapping[str, Attribute]) -> dict[str, Attribute]:
+    """Take the rows of hierarchies out of their files, which may change."""
+    found = dict(attributes)
+    for name, attribute in attributes.items():
+        if isinstance(attribute.hierarchy, HierarchyTable):
+            found[name] = replace(attribute, hierarchy=HierarchyTable(attribute.hierarchy.rows))
+    return found
+
+
+def changes(kept: Policy, given: Policy) -> Iterator[str]:
+    """Name every part in which a policy differs from that of a series; how tables are read and written is not compared.
+
+    Raises
+    ------
+    SfumatoError
+        When a hierarchy cannot be read.
+    """
+    before, after = kept.to_mapping(), settled(given).to_mapping()
+    for part in ("models", "anonymizer", "recoding", "refine", "suppression-limit", "people", "wishes"):
+        if before.get(part) != after.get(part):
+            yield f"policy, {part}: {FROZEN}"
+    for role in ("identifying", "quasi-identifying", "sensitive", "insensitive", "others"):
+        yield from _changed_columns(role, before["columns"].get(role), after["columns"].get(role))
+
+
+def _changed_columns(role: str, before: Any, after: Any) -> Iterator[str]:
+    if before == after:
+        return
+    names = [name for name in before or () if isinstance(before, Mapping) and isinstance(after, Mapping)]
+    if names and names == list(after):
+        yield from (f"policy, {role} column {name!r}: {FROZEN}" for name in names if before[name] != after[name])
+    else:
+        yield f"policy, {role} columns: {FROZEN}"

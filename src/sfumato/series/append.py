@@ -1,0 +1,119 @@
+"""*Append*: the rows of the release before, unchanged, beside classes of newcomers alone.
+
+Letters: n newcomers.
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from sfumato.anonymizers.protocol import Anonymizer
+from sfumato.errors import PolicyError, VerificationError
+from sfumato.published import PublishedTable
+from sfumato.randomness import another, permutation
+from sfumato.release.description import Description, SensitiveDescription
+from sfumato.release.generalizing import released, solved_task
+from sfumato.release.loss_report import Report
+from sfumato.release.opening import open_folder
+from sfumato.release.release import Release
+from sfumato.release.task import Task
+from sfumato.series.appended import numbered_classes
+from sfumato.series.batch import Batch
+from sfumato.series.next_release import Made, Work
+from sfumato.series.reading import ReadRelease
+from sfumato.table.kinds import text_of
+from sfumato.table.writing import Format, sha256_of
+
+
+def append(work: Work, batch: Batch, older: ReadRelease | None) -> Made:
+    """Make a release of everybody: the rows of the older one, and classes of the newcomers by themselves.
+
+    Raises
+    ------
+    UnsatisfiableError
+        When the newcomers alone cannot satisfy the models.
+    """
+    how = work.how
+    task = Task(batch.table, batch.policy, False, how.seed, how.threads, how.progress, batch.encoded)
+    anonymizer = task.anonymizer
+    assert isinstance(anonymizer, Anonymizer)
+    solved = solved_task(task, anonymizer)
+    release = released(solved, anonymizer)
+    assert isinstance(release.published, PublishedTable)
+    assert isinstance(release.report, Report)
+    shown = numbered_classes(release.published)
+    class_of = np.empty(len(shown), dtype=np.int64)
+    class_of[solved.order] = shown
+    published, description = _beside(older, release, work)
+    return Made(published, description, release.report, class_of)
+
+
+def _beside(older: ReadRelease | None, release: Release, work: Work) -> tuple[PublishedTable, Description]:
+    """Put the rows of the older release and those of the newcomers into one random order."""
+    published = release.published
+    assert isinstance(published, PublishedTable)
+    if older is None:
+        return published, release.description
+    before = written_rows(older, work.format)
+    new = published.data.select(before.columns)
+    rows = pl.concat([before, _as_written(new, published.quasi_identifying, work.format)])
+    if work.how.seed is not None:
+        # Drawn from a seed, the order would show that in which people were handed in.
+        rows = rows.sort(rows.columns)
+    order = permutation(rows.height, another(work.how.seed, 1))
+    description = replace(release.description, sensitive=_joined(older.description, release.description))
+    return replace(published, data=rows[order]), description
+
+
+def written_rows(older: ReadRelease, format: Format) -> pl.DataFrame:
+    """Read a table just as it was written: every cell of CSV as its text, and every label as text.
+
+    Raises
+    ------
+    VerificationError
+        When it was changed.
+    """
+    facts = open_folder(older.path).files["data"]
+    path = older.path / facts.file
+    if sha256_of(path) != facts.sha256 or path.suffix != f".{format}":
+        raise VerificationError(f"{older.path}: {facts.file} was changed; put back what was published")
+    if format == "csv":
+        return pl.read_csv(path, infer_schema=False)
+    return _labels_as_text(pl.read_parquet(path), older.published.quasi_identifying)
+
+
+def _as_written(rows: pl.DataFrame, labels: Sequence[str], format: Format) -> pl.DataFrame:
+    if format == "csv":
+        return pl.read_csv(io.BytesIO(rows.write_csv().encode()), infer_schema=False)
+    return _labels_as_text(rows, labels)
+
+
+def _labels_as_text(rows: pl.DataFrame, labels: Sequence[str]) -> pl.DataFrame:
+    written = rows.with_columns(pl.col(pl.Categorical, pl.Enum).cast(pl.String))
+    return written.with_columns(text_of(written[name]).alias(name) for name in labels)
+
+
+def _joined(older: Description, newer: Description) -> dict[str, SensitiveDescription]:
+    """Put the published values of hierarchies together."""
+    return {
+        name: replace(entry, hierarchy=_joined_rows(older.sensitive[name].hierarchy, entry.hierarchy))
+        for name, entry in newer.sensitive.items()
+    }
+
+
+def _joined_rows(older: Mapping[str, Any] | None, newer: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
+    if older is None or newer is None:
+        return older or newer
+    rows = {row[0]: row for row in (*older["rows"], *newer["rows"])}
+    if len({len(row) for row in rows.values()}) > 1:
+        raise PolicyError(
+            "the hierarchy of a sensitive column has other levels for the values of the newcomers than for those "
+            "before; a series needs one that lists all values"
+        )
+    return {**newer, "rows": [rows[leaf] for leaf in sorted(rows)]}

@@ -1,0 +1,136 @@
+"""The recount of *append*: the rows of the older release stand in the newer one, and all others keep every promise.
+
+Letters: n rows of the newer release, q columns.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from sfumato.models.checks import Check, Outcome
+from sfumato.numbers import counted
+from sfumato.published import PublishedTable
+from sfumato.published.checks.recount import recount
+from sfumato.published.checks.rows import group_rows
+from sfumato.release.description import build_model
+from sfumato.series.people import PeopleOfRelease
+from sfumato.series.reading import ReadRelease
+from sfumato.table.distinct import as_categories
+
+Rows = NDArray[np.int64]
+
+
+def recount_append(older: ReadRelease | None, newer: ReadRelease) -> tuple[Check, ...]:
+    """Recount an appended release from its folder and that of the one before; see :mod:`sfumato.series.appended`.
+
+    Notes
+    -----
+    *Guarantee.* If all checks hold, then for whoever was in the older release nothing new is published; and who came
+    with the newer one is in a class of newcomers that satisfies every model, whatever is known of the others. That
+    nobody came twice is not in the folders: the steward attests it. Cost O(n · q + n log n).
+    """
+    if older is None:
+        return ()
+    kept = f"the rows of release {_number(older)} are there, unchanged"
+    if sorted(older.published.data.columns) != sorted(newer.published.data.columns):
+        return (Check(kept, Outcome.BROKEN, detail="the releases have other columns"),)
+    missing, fresh = new_rows(older.published.data, newer.published.data)
+    if missing:
+        detail = f"{counted(missing, 'row')} of {older.published.data.height:,} cannot be found again"
+        return (Check(kept, Outcome.BROKEN, detail=detail),)
+    return (Check(kept, Outcome.HOLDS), *_of_the_new(newer, fresh))
+
+
+def _of_the_new(newer: ReadRelease, fresh: Rows) -> tuple[Check, ...]:
+    if not len(fresh):
+        return (Check("there are new rows", Outcome.BROKEN, detail="the release adds nothing to the one before"),)
+    batch = replace(newer.published, data=newer.published.data[fresh])
+    models = [model for entry in newer.description.models if (model := build_model(entry)) is not None]
+    found = recount(batch, models, newer.description.attributes())
+    where = f"among the {counted(len(fresh), 'new row')}"
+    return tuple(replace(check, promise=f"{check.promise} {where}") for check in found.checks)
+
+
+def _number(release: ReadRelease) -> int:
+    return release.place.number if release.place else 0
+
+
+def new_rows(older: pl.DataFrame, newer: pl.DataFrame) -> tuple[int, Rows]:
+    """Take the rows of one table out of another, equal ones as often as they occur.
+
+    Parameters
+    ----------
+    older, newer
+        Tables with the same columns, in any order, of published values.
+
+    Returns
+    -------
+    missing : int
+        Rows of the older table that the newer one does not have.
+    fresh : numpy.ndarray
+        int64, rising: the rows of the newer table that are left. Of equal rows the first ones are taken out.
+
+    Notes
+    -----
+    Cost O(n · q + n log n).
+    """
+    both = [_one_below_the_other(older[name], newer[name]) for name in newer.columns]
+    group_of, count = group_rows(both)
+    before, after = group_of[: older.height], group_of[older.height :]
+    occurs, stays = np.bincount(before, minlength=count), np.bincount(after, minlength=count)
+    missing = int(np.maximum(occurs - stays, 0).sum())
+    fresh = occurs[after] == 0
+    # Only of rows that stand in both, and more often in the newer table, some are new and some are not.
+    mixed = np.flatnonzero(((occurs > 0) & (stays > occurs))[after])
+    fresh[mixed] = _repetition(after[mixed]) >= occurs[after[mixed]]
+    return missing, np.flatnonzero(fresh)
+
+
+def _one_below_the_other(older: pl.Series, newer: pl.Series) -> pl.Series:
+    """Put two columns together as categories that are equal where their texts are."""
+    categories = isinstance(older.dtype, pl.Categorical) and isinstance(newer.dtype, pl.Categorical)
+    if categories:
+        return pl.concat([older, newer.cast(older.dtype)])
+    return as_categories([pl.concat([older.cast(pl.String), newer.cast(pl.String)])])[0]
+
+
+def _repetition(groups: NDArray[np.int32]) -> Rows:
+    """Return for each row how many rows of its group stand before it; int64 (n,)."""
+    order = np.argsort(groups, kind="stable")
+    ordered = groups[order]
+    firsts = np.flatnonzero(np.diff(ordered, prepend=-1))
+    place = np.empty(len(groups), dtype=np.int64)
+    place[order] = np.arange(len(groups)) - np.repeat(firsts, np.diff(np.append(firsts, len(groups))))
+    return place
+
+
+def numbered_classes(published: PublishedTable) -> NDArray[np.int64]:
+    """Return the class of each published row, int64 (n,), numbered from 0 in the order of labels. Cost O(n · q)."""
+    names = list(published.quasi_identifying)
+    labels = published.data.select(pl.col(names).cast(pl.String))
+    numbers, count = group_rows(as_categories([labels[name] for name in names]))
+    firsts = np.zeros(count, dtype=np.int64)
+    firsts[numbers[::-1]] = np.arange(len(numbers))[::-1]
+    order = labels[firsts].select(pl.arg_sort_by(names, nulls_last=False)).to_series().to_numpy()
+    rank = np.empty(count, dtype=np.int64)
+    rank[order] = np.arange(count)
+    return rank[numbers]
+
+
+def attest_append(older: ReadRelease | None, newer: ReadRelease, people: PeopleOfRelease) -> tuple[Check, ...]:
+    """Check that the ledger has a person for every new row, in its class."""
+    promise = f"the ledger has one person for every row that came with release {_number(newer)}, in its class"
+    fresh = np.arange(newer.published.data.height)
+    if older is not None:
+        _, fresh = new_rows(older.published.data, newer.published.data)
+    sizes = np.bincount(numbered_classes(replace(newer.published, data=newer.published.data[fresh])))
+    said = np.bincount(people.class_of)
+    if len(sizes) == len(said) and bool((sizes == said).all()):
+        return (Check(promise, Outcome.HOLDS),)
+    detail = f"it has {counted(len(people.tags), 'person')} in {counted(len(said), 'class')}"
+    there = f"the release {counted(len(fresh), 'new row')} in {counted(len(sizes), 'class')}"
+    return (Check(promise, Outcome.BROKEN, detail=f"{detail}, {there}, or classes of other sizes"),)

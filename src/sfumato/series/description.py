@@ -1,0 +1,117 @@
+"""What a series says of itself, ``series.json``, and what each of its releases says of its place in it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any, Self
+
+from sfumato.errors import VerificationError
+from sfumato.release.description import unambiguous
+from sfumato.release.folder import SERIES
+
+FILE = SERIES
+FORMAT = 1
+KIND = "series"
+KEY = "series"
+"""Where ``release.json`` says which place a release has."""
+_DAMAGED = "{}: is damaged; the series cannot be verified"
+
+
+@dataclass(frozen=True)
+class SeriesDescription:
+    """The content of ``series.json``, written once.
+
+    Attributes
+    ----------
+    id : str
+        Drawn at random when the series was started.
+    ledger : str
+        What only whoever holds the ledger could have written: a keyed hash of the id.
+    policy : mapping
+        The published edition of the policy of all releases, as plain values.
+    """
+
+    id: str
+    ledger: str
+    policy: Mapping[str, Any]
+
+    def text(self) -> str:
+        """Return the content of the file."""
+        content = {"format": FORMAT, "kind": KIND, **asdict(self)}
+        return json.dumps(content, indent=2, ensure_ascii=False) + "\n"
+
+    @classmethod
+    def of(cls, text: str) -> Self:
+        """Read the file.
+
+        Raises
+        ------
+        VerificationError
+            When it is damaged or of a later format.
+        """
+        try:
+            content = unambiguous(text)
+            if content["kind"] != KIND:
+                raise ValueError
+            if content["format"] != FORMAT:
+                raise VerificationError(f"{FILE}: is of a format that this version does not know; use a newer sfumato")
+            found = cls(_text(content["id"]), _text(content["ledger"]), content["policy"])
+            if not isinstance(found.policy, Mapping):
+                raise TypeError
+        except (ValueError, KeyError, TypeError, RecursionError):
+            raise VerificationError(_DAMAGED.format(FILE)) from None
+        return found
+
+
+@dataclass(frozen=True)
+class Place:
+    """The place of a release in a series.
+
+    Attributes
+    ----------
+    id : str
+        Of the series.
+    number : int
+        From 1 on.
+    way : str
+        How it was made of its predecessor, a name in :data:`sfumato.series.ways.WAYS`.
+    previous : str
+        sha256 of the ``release.json`` of the release before; of ``series.json`` for the first one.
+    """
+
+    id: str
+    number: int
+    way: str
+    previous: str
+
+    @classmethod
+    def of(cls, mark: str) -> Place | None:
+        """Read it from the text of a ``release.json``; None where the release is of no series.
+
+        Raises
+        ------
+        VerificationError
+            When it cannot be read.
+        """
+        try:
+            said = unambiguous(mark).get(KEY)
+            if said is None:
+                return None
+            number = said["number"]
+            if type(number) is not int or number < 1:
+                raise ValueError
+            return cls(_text(said["id"]), number, _text(said["way"]), _text(said["previous"]))
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+            raise VerificationError(_DAMAGED.format("release.json")) from None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values."""
+        return asdict(self)
+
+
+def _text(given: Any) -> str:
+    if not isinstance(given, str):
+        raise TypeError
+    return given

@@ -1,0 +1,342 @@
+"""The steward's ledger of a series: who is in which class of which release, who waits, and what is being written.
+
+``ledger.json`` is the only file that counts; it names all others by their hash, and is replaced in one step. A release
+appears between two such steps: first the ledger says what it will be (`next`), then the folder takes its place, then
+the ledger takes the new state. After a kill the hash of what lies in the folder tells which of the two states holds.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import json
+import os
+import secrets
+import shutil
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any, Self
+
+import polars as pl
+
+from sfumato.errors import InputError, PolicyError, SchemaError, VerificationError
+from sfumato.policy.policy import Policy
+from sfumato.release.folder import MARK as RELEASE_MARK
+from sfumato.release.folder import recover
+from sfumato.series.description import FILE as SERIES_FILE
+from sfumato.series.folder import SeriesFolder
+from sfumato.series.frozen import Frozen
+from sfumato.series.lock import FILE as LOCK_FILE
+from sfumato.series.people import PeopleOfRelease, mark_of_series
+from sfumato.series.private_files import PRIVATE_FOLDER, said_plainly, write_private
+
+FILE = "ledger.json"
+FORMAT = 1
+KEY_BYTES = 32
+STILL_POSSIBLE = (
+    "the releases stand, and sfumato series verify recounts them; put a copy of the ledger back, or start another "
+    "series with people who are in none of these releases"
+)
+
+
+@dataclass(frozen=True)
+class PrivateFile:
+    """A file of the ledger: its name, and the sha256 that it must have."""
+
+    name: str
+    sha256: str
+
+    @classmethod
+    def write(cls, folder: Path, stem: str, content: bytes) -> Self:
+        """Write a file under a name that no other has."""
+        name = f"{stem}-{secrets.token_hex(4)}.parquet"
+        write_private(folder / name, content)
+        return cls(name, hashlib.sha256(content).hexdigest())
+
+    def read(self, folder: Path) -> bytes:
+        """Return the content.
+
+        Raises
+        ------
+        VerificationError
+            When the file is missing or was changed.
+        """
+        try:
+            content = (folder / self.name).read_bytes()
+        except OSError:
+            raise VerificationError(f"{folder}: {self.name} is missing; {STILL_POSSIBLE}") from None
+        if hashlib.sha256(content).hexdigest() != self.sha256:
+            raise VerificationError(f"{folder}: {self.name} was changed or is damaged; {STILL_POSSIBLE}")
+        return content
+
+
+@dataclass(frozen=True)
+class Entry:
+    """What the ledger says of one release.
+
+    Attributes
+    ----------
+    release : str
+        sha256 of its ``release.json``.
+    way : str
+    newcomers, classes : int
+        People who came with it, and their classes.
+    loss : float
+        Normalized NCP of the newcomers' records.
+    people : PrivateFile
+    """
+
+    release: str
+    way: str
+    newcomers: int
+    classes: int
+    loss: float
+    people: PrivateFile
+
+
+@dataclass(frozen=True)
+class Waiting:
+    """People who wait for the next release: how many, and the file with their records."""
+
+    people: int
+    file: PrivateFile
+
+
+@dataclass(frozen=True)
+class State:
+    """Everything of a ledger that changes: what is frozen, the releases, and who waits."""
+
+    frozen: Frozen | None = None
+    entries: tuple[Entry, ...] = ()
+    waiting: Waiting | None = None
+
+    def files(self) -> set[str]:
+        """Return the names of the files that belong to it."""
+        waiting = set() if self.waiting is None else {self.waiting.file.name}
+        return {entry.people.name for entry in self.entries} | waiting
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values."""
+        return {
+            "frozen": None if self.frozen is None else self.frozen.to_dict(),
+            "entries": [asdict(entry) for entry in self.entries],
+            "waiting": None if self.waiting is None else asdict(self.waiting),
+        }
+
+    @classmethod
+    def read(cls, values: Mapping[str, Any]) -> Self:
+        """Build it from plain values, or raise KeyError, TypeError or ValueError."""
+        entries = (Entry(**{**entry, "people": PrivateFile(**entry["people"])}) for entry in values["entries"])
+        frozen, waiting = values["frozen"], values["waiting"]
+        return cls(
+            None if frozen is None else Frozen.read(frozen),
+            tuple(entries),
+            None if waiting is None else Waiting(waiting["people"], PrivateFile(**waiting["file"])),
+        )
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Ledger:
+    """A ledger that was read.
+
+    Attributes
+    ----------
+    folder : Path
+    series : str
+        Id of the series.
+    key : bytes
+        With which keys of people are hashed.
+    column : str
+        The column that says who a record is about.
+    policy : Policy
+        As it was when the series was started, hierarchies of files included.
+    state : State
+    next : State or None
+        What the state will be once a release that is being written has taken its place.
+    """
+
+    folder: Path
+    series: str
+    key: bytes
+    column: str
+    policy: Policy
+    state: State
+    next: State | None = None
+
+    @classmethod
+    def open(cls, folder: Path, series: SeriesFolder) -> Ledger:
+        """Read the ledger that belongs to a series.
+
+        Raises
+        ------
+        InputError
+            When there is none, or it is that of another series.
+        VerificationError
+            When it is damaged.
+        """
+        if not (folder / FILE).is_file():
+            raise InputError(
+                f"{folder}: there is no ledger of a series here; name it with ledger= (on the command line --ledger). "
+                "Without it nobody can tell who is in an earlier release, so nothing can be added. If it is lost, "
+                + STILL_POSSIBLE
+            )
+        found = cls.read(folder)
+        if not hmac.compare_digest(mark_of_series(series.description.id, found.key), series.description.ledger):
+            raise InputError(
+                f"{folder}: is the ledger of another series than {series.path}; name the one that was made with it"
+            )
+        return found
+
+    @classmethod
+    def read(cls, folder: Path) -> Ledger:
+        """Read ``ledger.json``.
+
+        Raises
+        ------
+        VerificationError
+            When it is damaged, or of a later format.
+        """
+        damaged = VerificationError(f"{folder}: {FILE} is damaged; {STILL_POSSIBLE}")
+        try:
+            content = json.loads((folder / FILE).read_text(encoding="utf-8"))
+            seal, key = content.pop("seal"), bytes.fromhex(content["key"])
+            if not hmac.compare_digest(seal, _seal(content, key)):
+                raise damaged
+            if content["format"] != FORMAT:
+                raise VerificationError(f"{folder}: {FILE} is of a later format; use a newer sfumato")
+            following = content["next"]
+            return cls(
+                folder,
+                content["series"],
+                key,
+                content["column"],
+                Policy.from_mapping(content["policy"]),
+                State.read(content["state"]),
+                None if following is None else State.read(following),
+            )
+        except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError, PolicyError, SchemaError):
+            raise damaged from None
+
+    def write(self) -> Ledger:
+        """Replace ``ledger.json``, and return the ledger."""
+        content = {
+            "format": FORMAT,
+            "series": self.series,
+            "key": self.key.hex(),
+            "column": self.column,
+            "policy": self.policy.to_mapping(),
+            "state": self.state.to_dict(),
+            "next": None if self.next is None else self.next.to_dict(),
+        }
+        text = json.dumps({**content, "seal": _seal(content, self.key)}, indent=1) + "\n"
+        write_private(self.folder / FILE, text.encode())
+        return self
+
+    def recovered(self, folder: Path) -> Ledger:
+        """Finish or take back what a killed run had begun, and take away the files that belong to neither state.
+
+        Parameters
+        ----------
+        folder
+            Of the series.
+
+        Raises
+        ------
+        VerificationError
+            When the folder has other releases than the ledger.
+        """
+        settled, series = self, SeriesFolder.open(folder)
+        number = len((self.next or self.state).entries) + (self.next is None)
+        recover(Path(os.path.realpath(series.release(number))))
+        if self.next is not None:
+            arrived = series.hash_of(number) == self.next.entries[-1].release
+            settled = replace(self, state=self.next if arrived else self.state, next=None).write()
+        settled.clean()
+        settled.check(series)
+        return settled
+
+    def clean(self) -> None:
+        """Take away what killed runs have left."""
+        known = {FILE, LOCK_FILE, *self.state.files(), *(self.next.files() if self.next else ())}
+        for path in self.folder.iterdir():
+            if path.name not in known and (path.suffix == ".part" or path.suffix == ".parquet"):
+                with suppress(OSError):
+                    path.unlink()
+
+    def check(self, series: SeriesFolder) -> None:
+        """Raise VerificationError when the folder does not hold just the releases that the ledger knows."""
+        there, known = series.numbers, tuple(range(1, len(self.state.entries) + 1))
+        if there != known:
+            raise VerificationError(
+                f"{series.path}: holds {_listed(there)}, and the ledger knows {_listed(known)}; put the folder and the "
+                "ledger back that belong together"
+            )
+        changed = [n for n, entry in zip(known, self.state.entries, strict=True) if series.hash_of(n) != entry.release]
+        if changed:
+            raise VerificationError(
+                f"{series.path}: {_listed(changed)} changed since the ledger wrote of it; put back what was published"
+            )
+
+    def people(self) -> list[PeopleOfRelease]:
+        """Return the newcomers of every release."""
+        return [PeopleOfRelease.read(entry.people.read(self.folder)) for entry in self.state.entries]
+
+    def waiting(self) -> pl.DataFrame | None:
+        """Return the records of those who wait, with their tags; None when nobody does."""
+        waiting = self.state.waiting
+        return None if waiting is None else pl.read_parquet(waiting.file.read(self.folder))
+
+
+def _seal(content: Mapping[str, Any], key: bytes) -> str:
+    text = json.dumps(content, sort_keys=True).encode()
+    return hashlib.blake2b(text, digest_size=32, key=key, person=b"sfumato ledger").hexdigest()
+
+
+def _listed(numbers: tuple[int, ...] | list[int]) -> str:
+    if not numbers:
+        return "no release"
+    return f"release {numbers[0]}" if len(numbers) == 1 else f"releases {', '.join(map(str, numbers))}"
+
+
+def new_ledger(folder: Path, series: str, column: str, policy: Policy) -> Ledger:
+    """Make the folder of a new ledger, for its owner alone.
+
+    Raises
+    ------
+    InputError
+        When it cannot be made, or something is there that is no ledger without releases.
+    """
+    if not folder.parent.is_dir():
+        raise InputError(f"{folder.parent}: there is no such folder; make it first")
+    _make_room(folder)
+    with said_plainly(folder):
+        folder.mkdir(mode=PRIVATE_FOLDER, exist_ok=True)
+        folder.chmod(PRIVATE_FOLDER)
+    return Ledger(folder, series, secrets.token_bytes(KEY_BYTES), column, policy, State()).write()
+
+
+def _make_room(folder: Path) -> None:
+    """Take away the ledger of a start that was killed before its series was there; refuse anything else."""
+    if not folder.exists() and not folder.is_symlink():
+        return
+    if folder.is_symlink() or not folder.is_dir():
+        raise InputError(f"{folder}: is a file or a link; name a folder for the ledger")
+    names = {path.name for path in folder.iterdir()}
+    if names <= {LOCK_FILE} or all(name.endswith(".part") for name in names):
+        return
+    if FILE not in names:
+        raise InputError(f"{folder}: is not empty and no ledger; name another folder for the ledger")
+    state = Ledger.read(folder)
+    if state.next is not None or state.state != State():
+        raise InputError(f"{folder}: is the ledger of another series; name another folder for the ledger")
+    shutil.rmtree(folder)
+
+
+def check_ledger_place(ledger: Path, series: Path) -> None:
+    """Raise InputError when a ledger may not lie there: in a folder that is given away, or around it."""
+    private, public = Path(os.path.realpath(ledger)), Path(os.path.realpath(series))
+    inside = private.is_relative_to(public) or public.is_relative_to(private)
+    if inside or any((above / mark).exists() for above in private.parents for mark in (RELEASE_MARK, SERIES_FILE)):
+        raise InputError(f"{ledger}: the ledger is yours alone; name a place that is not in a folder you give away")

@@ -1,0 +1,150 @@
+"""The next release of a series: how it is handed to whoever makes it, and written with its place in the chain."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from sfumato.metrics import Losses
+from sfumato.models.says import smallest_allowed
+from sfumato.progress import Progress, silent
+from sfumato.published import PublishedTable
+from sfumato.published.checks.recount import recount
+from sfumato.registry import loaded
+from sfumato.release.description import Description, build_model
+from sfumato.release.loss_report import Report
+from sfumato.release.table_files import write_tables
+from sfumato.release.text_files import write_texts
+from sfumato.series.batch import Batch
+from sfumato.series.description import KEY, Place
+from sfumato.series.reading import ReadRelease
+from sfumato.series.ways import WAYS
+from sfumato.table.writing import Format
+
+
+@dataclass(frozen=True)
+class Running:
+    """How to run: a seed for tests and studies, the threads, and who is told of progress."""
+
+    seed: int | None = None
+    threads: int | None = None
+    progress: Progress = silent
+
+
+@dataclass(frozen=True)
+class Work:
+    """In which format the tables of a release are written, and how to run."""
+
+    format: Format
+    how: Running = Running()
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Made:
+    """A release that can be written.
+
+    Attributes
+    ----------
+    published : PublishedTable
+        Everybody, in random order.
+    description : Description
+    report : Report
+        Of the newcomers alone, for the steward.
+    class_of : numpy.ndarray
+        Integers (n,): the class of each newcomer, from 0 in the order of the labels.
+    anonymizer : str
+        Name and options.
+    """
+
+    published: PublishedTable
+    description: Description
+    report: Report
+    class_of: NDArray[np.integer]
+
+    def write(self, folder: Path, place: Place, policy: str, format: Format) -> None:
+        """Write the files of a release folder, which says which place it has in its series."""
+        facts = write_tables(self.published, folder, format)
+        content: dict[str, Any] = {**self.description.to_dict(tables=facts), KEY: place.to_dict()}
+        write_texts(folder, content, self._whole_report(place), policy)
+
+    def _whole_report(self, place: Place) -> Report:
+        """Return the report of everybody: what a recipient can count."""
+        models = [model for entry in self.description.models if (model := build_model(entry)) is not None]
+        found = recount(self.published, models, self.description.attributes())
+        sizes = class_sizes(self.published)
+        return replace(
+            self.report,
+            original=found.records,
+            published=found.records,
+            suppressed=0,
+            classes=found.classes,
+            smallest_class=int(sizes.min()),
+            largest_class=int(sizes.max()),
+            losses=_losses_of_classes(sizes, smallest_allowed(models)),
+            verification=found,
+            limits=limits_of(place),
+        ).for_release()
+
+
+class Maker(Protocol):
+    """Makes the next release from the one before and those who come."""
+
+    def __call__(self, work: Work, batch: Batch, older: ReadRelease | None) -> Made:
+        """Return the release, with everybody's class.
+
+        Raises
+        ------
+        UnsatisfiableError
+            When these people cannot be published yet; they wait.
+        """
+        ...
+
+
+def maker_of(way: str) -> Maker:
+    """Return what makes releases in a way."""
+    maker: Maker = loaded(WAYS[way].maker)
+    return maker
+
+
+def limits_of(place: Place) -> tuple[str, ...]:
+    """Say what no promise of a release keeps: it stands up to its own series alone."""
+    return (
+        PublishedTable.limits[0],
+        "It hides neither whether somebody is in the table, nor with which release of the series.",
+        f"It is release {place.number} of a series ({place.way}): it stands up to the others of the series, and to no "
+        "other release of the same people.",
+    )
+
+
+def class_sizes(published: PublishedTable) -> NDArray[np.int64]:
+    """Count the rows of each class, which share their published quasi-identifying values; int64 (c,)."""
+    labels = published.data.select(pl.col(published.quasi_identifying).cast(pl.String))
+    return labels.group_by(pl.all()).len()["len"].cast(pl.Int64).to_numpy()
+
+
+def _losses_of_classes(sizes: NDArray[np.int64], k: int) -> Losses:
+    """Return what the sizes of classes tell; a release shows no other loss."""
+    records = int(sizes.sum())
+    unknown = float("nan")
+    return Losses(
+        records=records,
+        classes=len(sizes),
+        suppressed=0,
+        k=k,
+        rule="auto",
+        discernibility=int((sizes * sizes).sum()),
+        average_class_size=records / len(sizes) / k,
+        changed={},
+        attribute_ncp={},
+        ncp=unknown,
+        normalized_ncp=unknown,
+        iloss=unknown,
+        loss_metric=unknown,
+        precision=unknown,
+        entropy=None,
+    )

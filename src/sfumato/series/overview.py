@@ -1,0 +1,97 @@
+"""A series at a glance, for its steward: what each release added and lost, and who waits."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+from sfumato.numbers import counted, percent
+from sfumato.release.opening import open_folder
+from sfumato.series.folder import SeriesFolder
+from sfumato.series.ledger import Ledger
+
+if TYPE_CHECKING:
+    from sfumato.series.series import Series
+
+
+@dataclass(frozen=True)
+class ReleaseLine:
+    """What is known of one release.
+
+    Attributes
+    ----------
+    number, records : int
+        Its number, and all of its records.
+    way : str or None
+    newcomers, classes : int or None
+        Who came with it, and their classes; None without the ledger.
+    loss : float or None
+        Normalized NCP of the newcomers' records.
+    loss_of_all : float or None
+        The mean over all records so far.
+    """
+
+    number: int
+    records: int
+    way: str | None = None
+    newcomers: int | None = None
+    classes: int | None = None
+    loss: float | None = None
+    loss_of_all: float | None = None
+
+    def __str__(self) -> str:
+        """Write it as one line."""
+        line = f"release {self.number}: {counted(self.records, 'record')}"
+        if self.newcomers is None or self.classes is None or self.loss is None or self.loss_of_all is None:
+            return line
+        came = f"{counted(self.newcomers, 'newcomer')} in {counted(self.classes, 'class')} ({self.way})"
+        return f"{line}; {came}, NCP {percent(self.loss, 3)}, of all {percent(self.loss_of_all, 3)}"
+
+
+@dataclass(frozen=True)
+class Overview:
+    """A series at a glance.
+
+    Attributes
+    ----------
+    id : str
+    releases : tuple of ReleaseLine
+    waiting : int or None
+        People who wait for the next release; None without the ledger.
+    """
+
+    id: str
+    releases: tuple[ReleaseLine, ...]
+    waiting: int | None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values, for JSON."""
+        return {"series": self.id, "releases": [asdict(each) for each in self.releases], "waiting": self.waiting}
+
+    def __str__(self) -> str:
+        """Return a line for each release, and who waits."""
+        waiting = [] if self.waiting is None else [f"waiting: {counted(self.waiting, 'person')}"]
+        lines = [f"Series {self.id}: {counted(len(self.releases), 'release')}", *map(str, self.releases), *waiting]
+        return "\n".join(lines)
+
+
+def overview_of(series: Series) -> Overview:
+    """Look at a series without recounting it; what the ledger says is left out where there is none.
+
+    Raises
+    ------
+    SfumatoError
+        When the folder is no series, or the ledger is damaged or that of another one.
+    """
+    folder = SeriesFolder.open(series.folder)
+    records = [open_folder(path).files["data"].rows for path in folder.releases]
+    if not series.ledger.exists():
+        alone = (ReleaseLine(number, rows) for number, rows in zip(folder.numbers, records, strict=True))
+        return Overview(folder.description.id, tuple(alone), None)
+    state = Ledger.open(series.ledger, folder).state
+    lines, lost, people = [], 0.0, 0
+    for number, (rows, entry) in enumerate(zip(records, state.entries, strict=False), 1):
+        people += entry.newcomers
+        lost += entry.loss * entry.newcomers
+        lines.append(ReleaseLine(number, rows, entry.way, entry.newcomers, entry.classes, entry.loss, lost / people))
+    return Overview(folder.description.id, tuple(lines), 0 if state.waiting is None else state.waiting.people)

@@ -1,0 +1,115 @@
+"""Who is who over the releases of a series: keyed hashes of the keys of people, and in which class each is.
+
+Letters: n people.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import io
+import unicodedata
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from sfumato.errors import VerificationError
+
+TAG_BYTES = 16
+"""128 bits: two people of a billion have the same with a chance of 2⁻⁶⁹."""
+_PURPOSE = b"sfumato person"
+_SERIES = b"sfumato series"
+
+
+def tags_of(keys: pl.Series, key: bytes) -> pl.Series:
+    """Hash the keys of people with a secret one: BLAKE2b with 16 bytes; Binary (n,), null where there is no key.
+
+    Who does not have the secret can neither find a person by trying names nor tell two series apart by them. Keys are
+    compared as text in Unicode's form C: 17, ``"17"`` and ``"17.0"`` are the same, ``"017"`` is another.
+    """
+    hashed = {text: _tag(text, key) for text in plain_keys(keys).unique().drop_nulls().to_list()}
+    found = [None if text is None else hashed[text] for text in plain_keys(keys).to_list()]
+    return pl.Series("tag", found, dtype=pl.Binary)
+
+
+def plain_keys(keys: pl.Series) -> pl.Series:
+    """Return the keys of people as text in which equal ones are equal; whole numbers are written without a fraction.
+
+    Also in text, as programs that take keys for numbers write ``17.0``: rather is somebody refused who is new than
+    taken for new who is not.
+    """
+    if keys.dtype.is_float():
+        whole = keys.cast(pl.Int64, strict=False)
+        keys = whole if bool((whole.cast(pl.Float64) == keys).fill_null(False).all()) else keys
+    texts = keys.cast(pl.String).str.strip_chars().str.replace(r"^([0-9]+)\.0+$", "$1")
+    ascii_only = texts.str.len_bytes() == texts.str.len_chars()
+    if bool(ascii_only.fill_null(True).all()):
+        return texts
+    formed = [None if text is None else unicodedata.normalize("NFC", text) for text in texts.to_list()]
+    return pl.Series(keys.name, formed, dtype=pl.String)
+
+
+def _tag(text: str, key: bytes) -> bytes:
+    return hashlib.blake2b(
+        text.encode("utf-8", "surrogatepass"), digest_size=TAG_BYTES, key=key, person=_PURPOSE
+    ).digest()
+
+
+def mark_of_series(series: str, key: bytes) -> str:
+    """Return what a ledger writes into ``series.json``, by which the two can be told to belong together."""
+    return hmac.new(key, _SERIES + series.encode(), hashlib.sha256).hexdigest()
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class PeopleOfRelease:
+    """The newcomers of one release.
+
+    Attributes
+    ----------
+    tags : polars.Series of Binary
+        Length n, rising.
+    class_of : numpy.ndarray
+        uint32 (n,): the class of each among those of the newcomers, which are numbered from 0 in the order of their
+        labels.
+    """
+
+    tags: pl.Series
+    class_of: NDArray[np.uint32]
+
+    @classmethod
+    def of(cls, tags: pl.Series, class_of: NDArray[np.integer]) -> PeopleOfRelease:
+        """Put people into the order of their tags, which says nothing of them."""
+        order = tags.arg_sort()
+        return cls(tags[order], class_of[order.to_numpy()].astype(np.uint32))
+
+    def content(self) -> bytes:
+        """Return the content of a file."""
+        buffer = io.BytesIO()
+        pl.DataFrame({"tag": self.tags, "class": self.class_of}).write_parquet(buffer)
+        return buffer.getvalue()
+
+    @classmethod
+    def read(cls, content: bytes) -> PeopleOfRelease:
+        """Read the content of a file.
+
+        Raises
+        ------
+        VerificationError
+            When it is damaged.
+        """
+        try:
+            frame = pl.read_parquet(io.BytesIO(content))
+            return cls(frame["tag"].cast(pl.Binary), frame["class"].to_numpy().astype(np.uint32))
+        except (pl.exceptions.PolarsError, OSError):
+            raise VerificationError("the ledger is damaged: a file of people cannot be read") from None
+
+
+def known_among(tags: pl.Series, known: Sequence[pl.Series]) -> int:
+    """Count the tags that are among known ones. Cost O(n) for n of both."""
+    if not known:
+        return 0
+    asked = pl.DataFrame({"tag": tags.drop_nulls()})
+    return asked.join(pl.DataFrame({"tag": pl.concat(list(known))}).unique(), on="tag", how="semi").height

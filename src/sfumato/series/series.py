@@ -1,0 +1,188 @@
+"""A series of releases: started once, appended to, recounted."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Self
+
+from sfumato.progress import Progress, silent
+from sfumato.series.folder import SeriesFolder
+from sfumato.series.verify import SeriesVerification, verify_series
+
+if TYPE_CHECKING:
+    from sfumato.models.protocol import PrivacyModel
+    from sfumato.policy.policy import Policy
+    from sfumato.series.step import Step
+    from sfumato.table.schema import Schema
+
+
+def ledger_of(folder: Path) -> Path:
+    """Return where the ledger of a series lies unless it is said otherwise: beside its folder."""
+    return folder.parent / f"{folder.name}.ledger"
+
+
+@dataclass(frozen=True)
+class Series:
+    """Releases of one policy over time, which withstand each other; what a recipient gets is the folder.
+
+    Make it with :meth:`start` or :meth:`open`.
+
+    Attributes
+    ----------
+    folder : Path
+        ``series.json`` and the numbered releases; everything in it may be given away.
+    ledger : Path
+        The steward's: who is in which class of which release, and who waits. Nobody else may have it.
+    """
+
+    folder: Path
+    ledger: Path
+
+    @classmethod
+    def start(
+        cls,
+        folder: str | os.PathLike[str],
+        policy: Policy | Schema,
+        models: Sequence[PrivacyModel] | PrivacyModel = (),
+        *,
+        table: object = None,
+        ledger: str | os.PathLike[str] | None = None,
+        key: str | None = None,
+        seed: int | None = None,
+        threads: int | None = None,
+        progress: Progress = silent,
+    ) -> Self:
+        """Start a series.
+
+        Parameters
+        ----------
+        folder
+            Where its releases go; must not exist yet.
+        policy
+            Of all releases. Or a schema, with `models` beside it.
+        models
+            One privacy model or several, where `policy` is a schema.
+        table
+            The first people, as :meth:`append` takes them. None: they come with the first append.
+        ledger
+            Folder for the steward's ledger; None: ``FOLDER.ledger``, beside the folder. Keep it private, and copies
+            of it.
+        key
+            The identifying column that says who a record is about; None: the only one.
+        seed, threads, progress
+            As of :meth:`append`.
+
+        Returns
+        -------
+        Series
+
+        Raises
+        ------
+        PolicyError
+            With every reason for which the policy cannot be that of a series.
+        InputError
+            When folder or ledger cannot be made.
+        UnsatisfiableError
+            When the first people cannot satisfy the models. Nothing is left behind then.
+        """
+        from sfumato.series.next_release import Running
+        from sfumato.series.starting import started
+
+        made = cls(Path(folder), ledger_of(Path(folder)) if ledger is None else Path(ledger))
+        started(made, policy, models, key=key, table=table, how=Running(seed, threads, progress))
+        return made
+
+    @classmethod
+    def open(cls, folder: str | os.PathLike[str], *, ledger: str | os.PathLike[str] | None = None) -> Self:
+        """Open the folder of a series; its ledger is only needed to append.
+
+        Raises
+        ------
+        InputError
+            When it is no folder of a series.
+        VerificationError
+            When ``series.json`` is damaged.
+        """
+        path = Path(folder)
+        SeriesFolder.open(path)
+        return cls(path, ledger_of(path) if ledger is None else Path(ledger))
+
+    def append(
+        self,
+        table: object,
+        *,
+        policy: Policy | None = None,
+        seed: int | None = None,
+        threads: int | None = None,
+        progress: Progress = silent,
+    ) -> Step:
+        """Publish the next release: all rows of the last one unchanged, and newcomers in classes of their own.
+
+        Parameters
+        ----------
+        table
+            Newcomers alone, one record each: a file or frame as :func:`sfumato.read_table` takes it.
+        policy
+            Held against that of the series, which decides: a change is an error. None: nothing is compared.
+        seed
+            For tests and studies; None draws from the operating system. A seed is never written anywhere.
+        threads
+            Upper bound; None takes the policy's, else ``SFUMATO_THREADS``, else all cores.
+        progress
+            Called with (what, done, total).
+
+        Returns
+        -------
+        Step
+            What was published; or how many wait, and why. Newcomers that cannot satisfy the models alone wait for
+            others.
+
+        Raises
+        ------
+        PolicyError
+            When `policy` is another one than that of the series.
+        InputError
+            With everything that is wrong with the table, at once, before anything is worked out: people who were
+            there before, other columns, types or values than the series knows. Also without the ledger, and while
+            another run works on the series.
+        VerificationError
+            When folder and ledger do not belong together, or one of them is damaged.
+
+        Notes
+        -----
+        *Guarantee.* Of whoever was in the release before nothing new is published. Who comes is in a class of newcomers
+        that satisfies every model whatever else is known. Anybody can recount both from the two folders, but for this:
+        that nobody comes twice is attested by the ledger. Persons are told apart by their key alone. Folder and ledger
+        are whole at any time; a killed run is finished or taken back by the next one.
+        """
+        from sfumato.series.next_release import Running
+        from sfumato.series.step import next_step
+
+        return next_step(self, table, "append", Running(seed, threads, progress), policy=policy)
+
+    @property
+    def releases(self) -> tuple[Path, ...]:
+        """The folders of its releases, the first one first."""
+        return SeriesFolder.open(self.folder).releases
+
+    def verify(self, *, ledger: bool = False) -> SeriesVerification:
+        """Recount every release, and every pair of neighbours.
+
+        Parameters
+        ----------
+        ledger
+            Also check what the ledger attests.
+
+        Raises
+        ------
+        SfumatoError
+            When the folder is no series, or folder and ledger do not belong together.
+        """
+        if not ledger:
+            return verify_series(self.folder)
+        from sfumato.series.attesting import attested
+
+        return attested(self.folder, self.ledger)

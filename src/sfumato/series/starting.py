@@ -1,0 +1,91 @@
+"""Starting a series: its policy settled once, its ledger, and its public folder."""
+
+from __future__ import annotations
+
+import secrets
+import shutil
+import tomllib
+from collections.abc import Sequence
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+from sfumato.anonymizers.mondrian.mondrian import Mondrian
+from sfumato.errors import InputError, PolicyError, SfumatoError
+from sfumato.models.protocol import PrivacyModel
+from sfumato.policy.people import People
+from sfumato.policy.policy import Policy
+from sfumato.recoding import Recoding
+from sfumato.release.folder import check_target, whole_folder
+from sfumato.series.acceptable import key_column, refuse, settled
+from sfumato.series.description import FILE, SeriesDescription
+from sfumato.series.ledger import check_ledger_place, new_ledger
+from sfumato.series.next_release import Running
+from sfumato.series.people import mark_of_series
+from sfumato.series.step import Step, next_step
+from sfumato.table.schema import Schema
+
+if TYPE_CHECKING:
+    from sfumato.series.series import Series
+
+
+def started(
+    series: Series,
+    policy: Policy | Schema,
+    models: Sequence[PrivacyModel] | PrivacyModel = (),
+    *,
+    key: str | None = None,
+    table: object = None,
+    how: Running = Running(),  # noqa: B008 - a frozen value
+) -> Step | None:
+    """Make the ledger and the folder of a series, and publish the first people; see :meth:`sfumato.Series.start`.
+
+    A kill in between leaves a series without releases, or a ledger without a series, which the next start takes away.
+    """
+    meant = _policy(policy, models)
+    refuse(meant)
+    column = key_column(meant, key)
+    _check_places(series)
+    _made(series, settled(meant), column)
+    if table is None:
+        return None
+    try:
+        return next_step(series, table, "append", how, may_wait=False)
+    except BaseException:
+        _taken_back(series)
+        raise
+
+
+def _check_places(series: Series) -> None:
+    if (series.folder / FILE).is_file():
+        raise InputError(f"{series.folder}: already holds a series; append to it with sfumato series append")
+    check_target(series.folder, overwrite=False)
+    check_ledger_place(series.ledger, series.folder)
+
+
+def _made(series: Series, policy: Policy, column: str) -> None:
+    ledger = new_ledger(series.ledger, secrets.token_hex(16), column, policy)
+    published = tomllib.loads(policy.published())
+    description = SeriesDescription(ledger.series, mark_of_series(ledger.series, ledger.key), published)
+    with whole_folder(series.folder) as part:
+        (part / FILE).write_text(description.text(), encoding="utf-8")
+
+
+def _taken_back(series: Series) -> None:
+    """Remove a series that has no release."""
+    with suppress(SfumatoError, OSError):
+        if not series.releases:
+            shutil.rmtree(series.folder)
+            shutil.rmtree(series.ledger)
+
+
+def _policy(policy: Policy | Schema, models: Sequence[PrivacyModel] | PrivacyModel) -> Policy:
+    listed = [models] if isinstance(models, PrivacyModel) else list(models)
+    if isinstance(policy, Policy):
+        if listed:
+            raise PolicyError("models: the policy names them already; leave them out")
+        return policy
+    if not isinstance(policy, Schema):
+        raise PolicyError("policy: give a Policy, or a Schema with models beside it")
+    if not listed:
+        raise PolicyError("models: name at least one privacy model, e.g. KAnonymity(5)")
+    return Policy.of(policy, listed, Mondrian(), Recoding(), 0.0, 0, People())

@@ -1,0 +1,180 @@
+"""One step of a series: read the newcomers, make the next release, and write it and the ledger so that both agree."""
+
+from __future__ import annotations
+
+import io
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from sfumato.errors import PolicyError, UnsatisfiableError, VerificationError, raise_all
+from sfumato.models.checks import Outcome
+from sfumato.models.says import least_class_size
+from sfumato.numbers import counted
+from sfumato.policy.policy import Policy
+from sfumato.randomness import seed_problems
+from sfumato.release.folder import MARK, whole_folder
+from sfumato.release.loss_report import Report
+from sfumato.series.acceptable import changes
+from sfumato.series.batch import Batch, read_batch
+from sfumato.series.description import Place
+from sfumato.series.folder import SeriesFolder
+from sfumato.series.ledger import Entry, Ledger, PrivateFile, State, Waiting
+from sfumato.series.lock import locked
+from sfumato.series.next_release import Made, Running, Work, limits_of, maker_of
+from sfumato.series.people import PeopleOfRelease
+from sfumato.series.private_files import sync_folder
+from sfumato.series.reading import ReadRelease
+from sfumato.series.ways import recount_of
+from sfumato.table.writing import sha256_of
+
+if TYPE_CHECKING:
+    from sfumato.series.series import Series
+
+
+@dataclass(frozen=True)
+class Step:
+    """What became of newcomers.
+
+    Attributes
+    ----------
+    number : int or None
+        Of the release that was published; None when everybody waits.
+    folder : Path or None
+        Where it lies.
+    newcomers : int
+        People in the table that was handed in.
+    published : int
+        People who came with the release: newcomers, and who had waited.
+    waiting : int
+        People who wait now.
+    reason : str or None
+        Why they wait.
+    report : Report or None
+        Of those who came with the release, for the steward.
+    notes : tuple of str
+        What else the steward should know.
+    """
+
+    number: int | None
+    folder: Path | None
+    newcomers: int
+    published: int
+    waiting: int
+    reason: str | None = None
+    report: Report | None = None
+    notes: tuple[str, ...] = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values, for JSON."""
+        return {
+            "number": self.number,
+            "folder": None if self.folder is None else str(self.folder),
+            "newcomers": self.newcomers,
+            "published": self.published,
+            "waiting": self.waiting,
+            "reason": self.reason,
+            "report": None if self.report is None else self.report.to_dict(),
+            "notes": list(self.notes),
+        }
+
+    def __str__(self) -> str:
+        """Say it in words, with the report of those who came."""
+        if self.number is None:
+            lines = [f"Nothing was published: {counted(self.waiting, 'person')} wait. {self.reason}"]
+        else:
+            waited = self.published - self.newcomers
+            of_them = f", {waited:,} of whom had waited" if waited else ""
+            lines = [f"Release {self.number}: {counted(self.published, 'person')} came{of_them}"]
+        return "\n".join([*lines, *self.notes, *([] if self.report is None else [str(self.report)])])
+
+
+def next_step(
+    series: Series, table: object, way: str, how: Running, *, policy: Policy | None = None, may_wait: bool = True
+) -> Step:
+    """Take newcomers in; see :meth:`sfumato.Series.append`.
+
+    Raises
+    ------
+    UnsatisfiableError
+        When they cannot be published by themselves and may not wait.
+    """
+    raise_all(PolicyError, seed_problems(how.seed))
+    Ledger.open(series.ledger, SeriesFolder.open(series.folder))
+    with locked(series.ledger) as note:
+        kept = Ledger.open(series.ledger, SeriesFolder.open(series.folder)).recovered(series.folder)
+        raise_all(PolicyError, () if policy is None else changes(kept.policy, policy))
+        how.progress("reading", 0, 1)
+        batch = read_batch(table, kept)
+        try:
+            step = _taken_in(SeriesFolder.open(series.folder), kept, batch, way, how)
+        except UnsatisfiableError as error:
+            if not may_wait:
+                raise
+            step = _all_wait(kept, batch, " ".join(error.problems))
+    return step if note is None else replace(step, notes=(note,))
+
+
+def _taken_in(series: SeriesFolder, ledger: Ledger, batch: Batch, way: str, how: Running) -> Step:
+    _refuse_too_few(batch)
+    older = ReadRelease.of(series.releases[-1]) if series.releases else None
+    if older is not None:
+        older.verification.raise_unless_ok()
+    made = maker_of(way)(Work(ledger.policy.output.format, how), batch, older)
+    return _published(series, ledger, batch, made, way, older)
+
+
+def _refuse_too_few(batch: Batch) -> None:
+    least = least_class_size(batch.policy.to_models()) or 1
+    if batch.table.height < least:
+        people = counted(batch.table.height, "person")
+        raise UnsatisfiableError(f"A class needs at least {least:,} people, and there are {people} to come.")
+
+
+def _all_wait(ledger: Ledger, batch: Batch, reason: str) -> Step:
+    buffer = io.BytesIO()
+    batch.records().write_parquet(buffer)
+    waiting = Waiting(batch.table.height, PrivateFile.write(ledger.folder, "waiting", buffer.getvalue()))
+    # Grids are fixed by those who are published.
+    frozen = ledger.state.frozen or replace(batch.frozen, grids={})
+    replace(ledger, state=replace(ledger.state, frozen=frozen, waiting=waiting)).write().clean()
+    return Step(None, None, batch.newcomers, 0, waiting.people, reason)
+
+
+def _published(
+    series: SeriesFolder, ledger: Ledger, batch: Batch, made: Made, way: str, older: ReadRelease | None
+) -> Step:
+    """Write the release and the ledger.
+
+    The ledger says what will be while the release is written beside its place, and what is once it stands there.
+    """
+    number = len(ledger.state.entries) + 1
+    place = Place(ledger.series, number, way, series.hash_of(number - 1) or "")
+    people = PeopleOfRelease.of(batch.tags, made.class_of)
+    target = series.release(number)
+    with whole_folder(target) as part:
+        made.write(part, place, ledger.policy.published(), ledger.policy.output.format)
+        _recount(part, older, way)
+        file = PrivateFile.write(ledger.folder, "people", people.content())
+        losses = made.report.losses
+        entry = Entry(sha256_of(part / MARK), way, len(people.tags), losses.classes, losses.normalized_ncp, file)
+        following = State(batch.frozen, (*ledger.state.entries, entry), None)
+        pending = replace(ledger, next=following).write()
+    sync_folder(series.path)
+    replace(pending, state=following, next=None).write().clean()
+    report = replace(made.report, limits=limits_of(place))
+    return Step(number, target, batch.newcomers, batch.table.height, 0, None, report)
+
+
+def _recount(part: Path, older: ReadRelease | None, way: str) -> None:
+    """Recount what was written as its recipient will.
+
+    Raises
+    ------
+    VerificationError
+        Never expected: nothing is published then.
+    """
+    newer = ReadRelease.of(part)
+    newer.verification.raise_unless_ok()
+    broken = [check for check in recount_of(way)(older, newer) if check.outcome is not Outcome.HOLDS]
+    raise_all(VerificationError, [f"{check.promise}: {check.outcome}; {check.detail}" for check in broken])

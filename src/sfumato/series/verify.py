@@ -1,0 +1,244 @@
+"""The recount of a series from its public folder alone: every release, every neighbouring pair, and the chain of them.
+
+Nothing here knows how a release is made; no algorithm is even loaded.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from sfumato.errors import SfumatoError, VerificationError
+from sfumato.models.checks import Check, Outcome
+from sfumato.numbers import counted
+from sfumato.published.checks.generalized import Verification
+from sfumato.series.chain import ENDING, chain_checks, frozen_checks
+from sfumato.series.folder import SeriesFolder
+from sfumato.series.reading import ReadRelease
+from sfumato.series.ways import WAYS, recount_of
+
+
+@dataclass(frozen=True)
+class RecountedRelease:
+    """What was recounted of one release of a series.
+
+    Attributes
+    ----------
+    number : int
+    way : str
+        How it was made of its predecessor; empty where it does not say so.
+    verification : Verification or None
+        Of the release by itself; None where it cannot be read.
+    beside : tuple of Check
+        Of the release beside the one before.
+    """
+
+    number: int
+    way: str
+    verification: Verification | None
+    beside: tuple[Check, ...]
+
+    @property
+    def ok(self) -> bool:
+        """Tell whether everything holds that can be decided from the folders."""
+        return self.verification is not None and self.verification.ok and all(map(_holds, self.beside))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values, for JSON."""
+        found = None if self.verification is None else self.verification.to_dict()
+        beside = [_as_dict(check) for check in self.beside]
+        return {"number": self.number, "way": self.way, "ok": self.ok, "release": found, "beside": beside}
+
+    def lines(self) -> list[str]:
+        """Write it for people."""
+        counts = ""
+        if self.verification is not None:
+            found = self.verification
+            counts = f": {counted(found.records, 'record')} in {counted(found.classes, 'equivalence class')}"
+        alone = () if self.verification is None else self.verification.checks
+        by_way = f" ({self.way})" if self.way else ""
+        return [f"release {self.number}{by_way}{counts}", *(f"  {check}" for check in (*alone, *self.beside))]
+
+
+@dataclass(frozen=True)
+class SeriesVerification:
+    """What was recounted of a series, and what is attested.
+
+    Attributes
+    ----------
+    id : str
+        Of the series.
+    last : str or None
+        sha256 of the ``release.json`` of the last release: whoever has the same holds the same series.
+    chain : tuple of Check
+        What holds the releases together.
+    releases : tuple of RecountedRelease
+    attested : tuple of str
+        What no recipient can recount: sentences that the steward answers for.
+    ledger : tuple of Check or None
+        What the steward's ledger was checked for; None: it was not at hand.
+    """
+
+    id: str
+    last: str | None
+    chain: tuple[Check, ...]
+    releases: tuple[RecountedRelease, ...]
+    attested: tuple[str, ...]
+    ledger: tuple[Check, ...] | None = None
+
+    @property
+    def ok(self) -> bool:
+        """Tell whether everything holds that can be decided from the folders, and from the ledger where it was read."""
+        return all(map(_holds, (*self.chain, *(self.ledger or ())))) and all(each.ok for each in self.releases)
+
+    def raise_unless_ok(self) -> None:
+        """Raise VerificationError naming everything that does not hold."""
+        pairs = [(f"release {each.number}: ", check) for each in self.releases for check in _checks_of(each)]
+        found = [("", check) for check in (*self.chain, *(self.ledger or ()))] + pairs
+        problems = [
+            f"{where}{check.promise}: {check.outcome}; {check.detail}" for where, check in found if not _holds(check)
+        ]
+        if problems or not self.ok:
+            raise VerificationError(*problems)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values, for JSON."""
+        return {
+            "ok": self.ok,
+            "series": self.id,
+            "last": self.last,
+            "recounted": {
+                "chain": [_as_dict(check) for check in self.chain],
+                "releases": [each.to_dict() for each in self.releases],
+            },
+            "attested": list(self.attested),
+            "ledger": None if self.ledger is None else [_as_dict(check) for check in self.ledger],
+        }
+
+    def __str__(self) -> str:
+        """Return what was recounted, and what is attested."""
+        lines = [line for each in self.releases for line in each.lines()]
+        attested = "attested by the steward, not recountable from the folders"
+        if self.ledger is not None:
+            attested = "attested by the ledger, not recountable from the folders"
+        return "\n".join(
+            [
+                f"Series {self.id}: {counted(len(self.releases), 'release')}",
+                "recounted from the folders",
+                *(f"  {check}" for check in self.chain),
+                *(f"  {line}" for line in lines),
+                attested,
+                *(f"  {check}" for check in self.ledger or ()),
+                *(f"  {sentence}" for sentence in (self.attested if self.ledger is None else ())),
+                *([] if self.last is None else [f"last release.json: sha256 {self.last}"]),
+            ]
+        )
+
+
+def verify_series(folder: str | os.PathLike[str]) -> SeriesVerification:
+    """Recount a series from its public folder alone.
+
+    Parameters
+    ----------
+    folder
+        That of the series, which holds the numbered releases.
+
+    Returns
+    -------
+    SeriesVerification
+        ``ok`` is False when a release or a pair of neighbours breaks a promise; when a release is missing, was
+        exchanged, changed or is of another series; or when one has another policy, other columns or other types.
+
+    Raises
+    ------
+    InputError
+        When it is no folder of a series.
+    VerificationError
+        When ``series.json`` is damaged.
+
+    Notes
+    -----
+    Every release is read once, and two are held at a time. Cost of verifying each, and of grouping the rows of each
+    pair.
+    """
+    try:
+        return _recounted(SeriesFolder.open(Path(folder)))
+    except OSError as error:
+        reason = os.strerror(error.errno) if error.errno else "unknown reason"
+        raise VerificationError(f"{folder}: cannot be read ({reason})") from None
+
+
+def _recounted(series: SeriesFolder) -> SeriesVerification:
+    found: list[RecountedRelease] = []
+    frozen: list[Check] = []
+    first: ReadRelease | None = None
+    older: ReadRelease | None = None
+    for number in series.numbers:
+        newer, problem = _read(series.release(number), number)
+        found.append(problem or _beside(older if number == 1 or older else None, _present(newer), number))
+        if newer is not None:
+            first = first or newer
+            frozen += frozen_checks(series.description, first, newer, number)
+        older = newer
+    ways = dict.fromkeys(each.way for each in found if each.way in WAYS)
+    attested = (*(sentence for way in ways for sentence in WAYS[way].attested), ENDING)
+    last = series.hash_of(series.numbers[-1]) if series.numbers else None
+    return SeriesVerification(
+        series.description.id, last, (*chain_checks(series), *_once(frozen)), tuple(found), attested
+    )
+
+
+def _read(path: Path, number: int) -> tuple[ReadRelease | None, RecountedRelease | None]:
+    try:
+        return ReadRelease.of(path), None
+    except SfumatoError as error:
+        broken = tuple(
+            Check(f"release {number} can be read", Outcome.BROKEN, detail=problem) for problem in error.problems
+        )
+        return None, RecountedRelease(number, "", None, broken)
+
+
+def _present(release: ReadRelease | None) -> ReadRelease:
+    assert release is not None
+    return release
+
+
+def _beside(older: ReadRelease | None, newer: ReadRelease, number: int) -> RecountedRelease:
+    """Recount a release beside the one before, where both can be read."""
+    way = "" if newer.place is None else newer.place.way
+    if older is None and number > 1:
+        detail = "the release before it cannot be read"
+        missing = Check(f"release {number} fits release {number - 1}", Outcome.UNDECIDABLE, detail=detail)
+        return RecountedRelease(number, way, newer.verification, (missing,))
+    if not way:
+        return RecountedRelease(number, way, newer.verification, ())
+    try:
+        beside = recount_of(way)(older, newer)
+    except SfumatoError as error:
+        beside = tuple(Check("way", Outcome.UNDECIDABLE, detail=problem) for problem in error.problems)
+    return RecountedRelease(number, way, newer.verification, beside)
+
+
+def _checks_of(release: RecountedRelease) -> Iterator[Check]:
+    yield from () if release.verification is None else release.verification.checks
+    yield from release.beside
+
+
+def _once(checks: list[Check]) -> tuple[Check, ...]:
+    """Merge what holds of every release into one line; what does not is said of each."""
+    broken = [check for check in checks if check.outcome is not Outcome.HOLDS]
+    held = {check.promise: replace(check, detail="") for check in checks if check.outcome is Outcome.HOLDS}
+    said = {check.promise for check in broken}
+    return (*broken, *(check for promise, check in held.items() if promise not in said))
+
+
+def _holds(check: Check) -> bool:
+    return check.outcome is Outcome.HOLDS or (check.outcome is Outcome.UNDECIDABLE and not check.required)
+
+
+def _as_dict(check: Check) -> dict[str, Any]:
+    achieved = [str(value) for value in check.achieved]
+    return {"promise": check.promise, "outcome": str(check.outcome), "achieved": achieved, "detail": check.detail}

@@ -1,0 +1,135 @@
+"""``sfumato series`` from end to end."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+import sfumato as sf
+from series.tables import people, write_csv
+from sfumato.cli.app import app
+
+ROLES = ["--identifying", "name", "--quasi", "age,city", "--sensitive", "disease"]
+
+
+def run(*words: object) -> tuple[int, str, str]:
+    result = CliRunner().invoke(app, ["series", *(str(word) for word in words)], prog_name="sfumato")
+    assert "Traceback" not in result.stdout + result.stderr
+    return result.exit_code, result.stdout, result.stderr
+
+
+@pytest.fixture
+def months(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Make a table for each month, and go where they lie."""
+    for month, count in enumerate((30, 20, 2, 20)):
+        write_csv(tmp_path / f"{month}.csv", people(count, first=100 * month, seed=month))
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.mark.parametrize("command", ["start", "append", "verify", "show"])
+def test_help_shows_an_example(command: str) -> None:
+    code, out, _ = run(command, "--help")
+    assert code == 0
+    assert "sfumato series append monthly/ february.csv" in out
+
+
+def test_a_walk_through_the_months(months: Path) -> None:
+    code, out, err = run("start", "s", "0.csv", *ROLES, "-k", "3", "-l", "2")
+    assert code == 0
+    assert out.startswith("Release 1: 30 people came\n")
+    assert "distinct-l-diversity (l=2): holds" in out
+    assert "It is release 1 of a series (append): it stands up to the others of the series" in out
+    assert "series started in s; keep s.ledger to yourself, and copies of it" in err
+    code, out, err = run("append", "s", "1.csv")
+    assert (code, out.split("\n")[0]) == (0, "Release 2: 20 people came")
+    assert "release 2 written to s/0002; check it with: sfumato series verify s" in err
+    code, out, _ = run("append", "s", "2.csv")
+    assert (code, out) == (
+        0,
+        "Nothing was published: 2 people wait. A class needs at least 3 people, and there are 2 people to come.\n",
+    )
+    code, out, _ = run("append", "s", "3.csv")
+    assert (code, out.split("\n")[0]) == (0, "Release 3: 22 people came, 2 of whom had waited")
+    code, out, _ = run("show", "s")
+    assert code == 0
+    assert "release 3: 72 records; 22 newcomers in " in out
+    assert "waiting: 0 people" in out
+    code, out, _ = run("verify", "s")
+    assert code == 0
+    assert "recounted from the folders\n" in out
+    assert "attested by the steward, not recountable from the folders\n" in out
+    code, out, _ = run("verify", "s", "--ledger", "s.ledger")
+    assert code == 0
+    assert "attested by the ledger, not recountable from the folders\n" in out
+
+
+def test_json(months: Path) -> None:
+    code, out, _ = run("start", "s", "0.csv", *ROLES, "-k", "3", "--json", "--quiet")
+    told = json.loads(out)
+    assert (code, told["number"], told["published"], told["waiting"]) == (0, 1, 30, 0)
+    assert told["report"]["verification"]["ok"]
+    code, out, _ = run("append", "s", "2.csv", "--json")
+    told = json.loads(out)
+    assert (code, told["number"], told["waiting"], told["report"]) == (0, None, 2, None)
+    code, out, _ = run("show", "s", "--json")
+    told = json.loads(out)
+    assert (told["waiting"], told["releases"][0]["newcomers"]) == (2, 30)
+    code, out, _ = run("verify", "s", "--json")
+    told = json.loads(out)
+    assert (code, told["ok"], told["ledger"]) == (0, True, None)
+    assert told["recounted"]["releases"][0]["way"] == "append"
+
+
+def test_a_policy_file_is_what_the_series_keeps(months: Path) -> None:
+    run("start", "unused", *ROLES, "-k", "3", "--quiet")
+    schema = sf.Schema(identifying=["name"], quasi_identifying=["age", "city"], sensitive=["disease"])
+    sf.Policy.of(schema, [sf.KAnonymity(3)], sf.Mondrian(), sf.Recoding(), 0.0).to_file("policy.toml")
+    assert run("start", "s", "--policy", "policy.toml", "--quiet") == (0, "", "")
+    assert run("append", "s", "0.csv", "--policy", "policy.toml", "--quiet") == (0, "", "")
+    text = Path("policy.toml").read_text()
+    Path("policy.toml").write_text(text.replace("k = 3", "k = 2"))
+    code, _, err = run("append", "s", "1.csv", "--policy", "policy.toml")
+    assert code == 2
+    assert err.startswith("sfumato: policy, models: not what the series was started with")
+
+
+def test_exit_codes(months: Path) -> None:
+    assert run("start", "s", "2.csv", *ROLES, "-k", "3")[0] == 1
+    assert sorted(os.listdir(months)) == ["0.csv", "1.csv", "2.csv", "3.csv"]
+    code, _, err = run("start", "s", "0.csv", *ROLES, "-k", "3", "--model", "t-closeness:t=0.2")
+    assert code == 2
+    assert "t-closeness does not judge each class by itself" in err
+    assert run("start", "s", "0.csv", *ROLES, "-k", "3", "--quiet")[0] == 0
+    assert run("start", "s", "0.csv", *ROLES, "-k", "3")[0] == 2
+    code, _, err = run("append", "s", "0.csv")
+    assert code == 2
+    assert err == (
+        "sfumato: 0.csv: column 'name': 30 people of 30 are in an earlier release; hand in newcomers alone, as two "
+        "classes of a person can be intersected\n"
+    )
+    assert run("append", "s", "nowhere.csv")[0] == 2
+    assert run("append", "nowhere", "1.csv")[0] == 2
+    assert run("verify", "0.csv")[0] == 2
+    data = months / "s" / "0001" / "data.csv"
+    data.write_text(data.read_text().replace("flu", "gout"))
+    code, out, _ = run("verify", "s")
+    assert code == 1
+    assert "broken: data.csv is the file that was written" in out
+    assert run("verify", "s", "--json")[0] == 1
+    assert run("append", "s", "1.csv")[0] == 1
+
+
+def test_without_the_ledger_a_recipient_sees_the_releases(months: Path) -> None:
+    run("start", "s", "0.csv", *ROLES, "-k", "3", "--ledger", "private", "--quiet")
+    assert sorted(os.listdir(months)) == ["0.csv", "1.csv", "2.csv", "3.csv", "private", "s"]
+    code, out, _ = run("show", "s")
+    assert (code, out.split("\n")[1:]) == (0, ["release 1: 30 records", ""])
+    code, _, err = run("append", "s", "1.csv")
+    assert code == 2
+    assert "there is no ledger of a series here" in err
+    assert run("append", "s", "1.csv", "--ledger", "private", "--quiet") == (0, "", "")
