@@ -53,7 +53,7 @@ class People(Checked):
 
     def _mistakes(self) -> Iterator[str]:
         if self.all_records_k is not None and self.rows != "apart":
-            yield "people: all_records_k says something of rows='apart' alone; together they share one class"
+            yield "people: all_records_k says something of rows apart alone; together they share one class"
         for name, default in (("known_values", 1), ("fingerprint_k", None)):
             if self.pseudonyms != "published" and getattr(self, name) != default:
                 yield f"people: {name} says something of pseudonyms='published' alone"

@@ -34,14 +34,14 @@ def apart_problems(task: Task) -> Iterator[str]:
     if takes is None:
         others = ", ".join(name for name, each in ANONYMIZERS.items() if getattr(each, "people_apart", None))
         yield (
-            f"rows='apart': {anonymizer.name} cannot judge classes by people whose records lie in several; choose one "
+            f"rows apart: {anonymizer.name} cannot judge classes by people whose records lie in several; choose one "
             f"of {others}, or leave rows together"
         )
         return
     if task.policy.refine:
-        yield "rows='apart': refine counts records, not people; leave it out, or leave rows together"
+        yield "rows apart: refine counts records, not people; leave it out, or leave rows together"
     if task.wished_l is not None:
-        yield "rows='apart': an l of one's own is not kept by it; leave wishes for l out, or leave rows together"
+        yield "rows apart: an l of one's own is not kept by it; leave wishes for l out, or leave rows together"
     for model in task.models:
         traits = [TRAITS[rule.code] for rule in model.rules(tuple(task.table.schema.sensitive))]
         if any(trait.relative for trait in traits):
@@ -53,7 +53,7 @@ def apart_problems(task: Task) -> Iterator[str]:
 
 
 def _not_with(model: PrivacyModel, why: str) -> str:
-    return f"rows='apart': {model.name} does not go with it: {why}; leave the model out, or leave rows together"
+    return f"rows apart: {model.name} does not go with it: {why}; leave the model out, or leave rows together"
 
 
 def solution_apart(
