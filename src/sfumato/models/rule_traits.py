@@ -133,3 +133,17 @@ def smallest(rules: RuleArrays) -> int:
     """Return the largest class size that a rule asks for, at least 1."""
     sizes = rules.first[rules.codes == K_ANONYMITY]
     return int(max(1, np.ceil(sizes.max(initial=1))))
+
+
+def implied_size(rules: RuleArrays) -> int:
+    """Return the fewest records, or people, that a class needs by all that the rules say; no less than `smallest`.
+
+    So many different values need as many records. A person may have several values, so that of people only their number
+    and the share of a value say something.
+    """
+    first, second = rules.first, rules.second
+    bounds = [first[rules.codes == PROBABILISTIC], 1.0 / first[(rules.codes == ALPHA) & (first > 0)]]
+    if not len(rules.members):
+        bounds += [first[rules.codes == DISTINCT], first[rules.codes == ENTROPY], second[rules.codes == RECURSIVE]]
+    # What the rounding of floats may have added asks for no further record.
+    return max(smallest(rules), *(int(np.ceil(sizes.max(initial=1) - 1e-9)) for sizes in bounds))

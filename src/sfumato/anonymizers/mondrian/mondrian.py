@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Literal
@@ -23,6 +25,7 @@ from sfumato.kernels.mondrian.mondrian import partition_range
 from sfumato.kernels.mondrian.ranges import NOT_KEPT
 from sfumato.kernels.space import Space
 from sfumato.models.apart import among
+from sfumato.models.rule_traits import implied_size
 from sfumato.options import Checked
 from sfumato.parallel import thread_pool
 from sfumato.randomness import permutation
@@ -39,6 +42,12 @@ SMALLEST_TASK = 16_000
 APART_TASK = 2_000
 """Records from which on people are numbered anew, so that a cut does not cost what the people of the table would."""
 TASKS = 32
+REFUSED = 1.75
+"""Times the smallest size that classes have on average from which on many cuts must have been refused."""
+RETRIED = (0.8, 1.25)
+"""Shares of the average size of classes that are then asked of all of them."""
+MOST_RETRIED = 200_000
+"""Records up to which that is done."""
 
 
 @dataclass(frozen=True)
@@ -94,6 +103,9 @@ class Mondrian(Checked):
     that refusals tell of a block; it is assumed to be no secret of a single person. Blocks that make fewer than five
     classes take no margin, but only cuts that no way to share their values out could forbid.
 
+    With ``"least-loss"``, where sensitive values refuse many cuts, the table is also cut into larger classes, and the
+    best solution is kept: what a cut promises is else reckoned with classes that are not to be had.
+
     *Complexity.* O(q n log n) time and O(q n) memory; equal records are collapsed first.
     Blind: as often as margins are tried, at most 13 times, and nothing is collapsed.
 
@@ -145,11 +157,25 @@ class Mondrian(Checked):
             that is left out is charged in full, which costs more than it saves.
         """
         starts = feasible(problem, may_leave_out=self.mode == "strict")
-        solutions = [self.solve_part(start) for start in starts]
+        solutions = [solution for start in starts for solution in self._solutions(start)]
         return solutions[0] if len(solutions) == 1 else least_loss(problem.table, solutions)
 
-    def solve_part(self, start: FeasibleProblem) -> Partition:
-        """Partition all records of a problem.
+    def _solutions(self, start: FeasibleProblem) -> Iterator[Partition]:
+        """Yield the solution, and others of larger classes where sensitive values have refused many cuts.
+
+        What a cut is thought to lose is then that of classes as small as there are few; judged by what classes really
+        became, other cuts are chosen, and may lose less.
+        """
+        first = self.solve_part(start)
+        yield first
+        usual = start.problem.table.height / max(1, first.count)
+        judged = self.attribute_choice == "least-loss" and start.ruled and not self.blind
+        if judged and usual > REFUSED * implied_size(start.rules.arrays) and start.problem.table.height <= MOST_RETRIED:
+            for share in RETRIED:
+                yield self.solve_part(start, math.ceil(share * usual))
+
+    def solve_part(self, start: FeasibleProblem, least: int = 1) -> Partition:
+        """Partition all records of a problem into classes of at least `least`, and of what the models ask for.
 
         Cuts above a range decide nothing inside of it: with tight classes, and `widths` those of the data, the solution
         of a table is that of the parts that its first cuts make, side by side.
@@ -162,7 +188,8 @@ class Mondrian(Checked):
         # which blind cuts must not depend on.
         records = records_of(table, start.rules, collapse=order is None and not blind, kept=start.kept, order=order)
         options = Options(
-            smallest=start.smallest,
+            # Whoever judges cuts by what smaller classes would lose is led astray by those that no model admits.
+            smallest=max(least, implied_size(start.rules.arrays)),
             ruled=start.ruled,
             relaxed=self.mode == "relaxed",
             fallback=self.split_rule != "median",
