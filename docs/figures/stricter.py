@@ -15,12 +15,13 @@ from pathlib import Path
 import which_method
 
 import sfumato as sf
+from sfumato.models.protocol import PrivacyModel
 
 SIZES = (2, 3, 5, 10, 20, 50)
-MODELS = tuple(form(l) for l in (2, 3) for form in (sf.DistinctLDiversity, sf.EntropyLDiversity))
+MODELS = tuple(form(least) for least in (2, 3) for form in (sf.DistinctLDiversity, sf.EntropyLDiversity))
 
 
-def loss(table: sf.Table, k: int, model: sf.PrivacyModel) -> float:
+def loss(table: sf.Table, k: int, model: PrivacyModel) -> float:
     """Return the information loss, or NaN where the models cannot be satisfied."""
     try:
         return sf.anonymize(table, [sf.KAnonymity(k), model], seed=1).report.losses.normalized_ncp

@@ -13,6 +13,7 @@ from examples import examples
 from models.small_tables import Column, encode
 from sfumato.anonymizers.mondrian import mondrian
 from sfumato.models.compiled import compile_rules
+from sfumato.models.protocol import PrivacyModel
 from sfumato.models.rule_traits import implied_size, smallest
 from sfumato.table.schema import Kind
 
@@ -28,13 +29,13 @@ def table_of(seed: int, height: int = 1_500) -> sf.Table:
     return sf.read_table(frame, sf.Schema(quasi_identifying=attributes, sensitive=["ill"]))
 
 
-def losses(table: sf.Table, model: sf.PrivacyModel, sizes: tuple[int, ...]) -> list[float]:
+def losses(table: sf.Table, model: PrivacyModel, sizes: tuple[int, ...]) -> list[float]:
     return [sf.anonymize(table, [sf.KAnonymity(k), model], seed=1).report.losses.normalized_ncp for k in sizes]
 
 
 @pytest.mark.parametrize("model", [sf.DistinctLDiversity(3), sf.EntropyLDiversity(2), sf.ProbabilisticLDiversity(1.4)])
 @pytest.mark.parametrize("seed", range(3))
-def test_a_larger_k_loses_no_less(seed: int, model: sf.PrivacyModel) -> None:
+def test_a_larger_k_loses_no_less(seed: int, model: PrivacyModel) -> None:
     found = losses(table_of(seed), model, (2, 3, 5, 10, 20))
     for place, loss in enumerate(found):
         assert loss <= 1.01 * min(found[place:])
@@ -78,11 +79,11 @@ def test_no_smaller_class_satisfies_the_rules(picks: list[int], data: st.DataObj
     assert least >= smallest(rules.arrays)
     own = picks[: least - 1]
     if own:
-        statistics = sf_statistics(picks, own)
+        statistics = statistics_among(picks, own)
         assert not model.holds(statistics)[0]
 
 
-def sf_statistics(picks: list[int], own: list[int]) -> object:
+def statistics_among(picks: list[int], own: list[int]) -> object:
     from sfumato.classes.people import statistics_of
 
     table = encode(Column("s", Kind.CATEGORICAL, tuple(picks)))
