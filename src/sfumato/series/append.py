@@ -14,7 +14,9 @@ import numpy as np
 import polars as pl
 
 from sfumato.anonymizers.protocol import Anonymizer
-from sfumato.errors import PolicyError, VerificationError
+from sfumato.errors import PolicyError, UnsatisfiableError, VerificationError
+from sfumato.models.says import least_class_size
+from sfumato.numbers import counted
 from sfumato.published import PublishedTable
 from sfumato.randomness import another, permutation
 from sfumato.release.description import Description, SensitiveDescription
@@ -31,7 +33,7 @@ from sfumato.table.kinds import text_of
 from sfumato.table.writing import Format, sha256_of
 
 
-def append(work: Work, batch: Batch, older: ReadRelease | None) -> Made:
+def append(work: Work, batch: Batch, earlier: Sequence[ReadRelease]) -> Made:
     """Make a release of everybody: the rows of the older one, and classes of the newcomers by themselves.
 
     Raises
@@ -39,6 +41,7 @@ def append(work: Work, batch: Batch, older: ReadRelease | None) -> Made:
     UnsatisfiableError
         When the newcomers alone cannot satisfy the models.
     """
+    _refuse_too_few(batch)
     how = work.how
     task = Task(batch.table, batch.policy, False, how.seed, how.threads, how.progress, batch.encoded)
     anonymizer = task.anonymizer
@@ -50,8 +53,15 @@ def append(work: Work, batch: Batch, older: ReadRelease | None) -> Made:
     shown = numbered_classes(release.published)
     class_of = np.empty(len(shown), dtype=np.int64)
     class_of[solved.order] = shown
-    published, description = _beside(older, release, work)
+    published, description = _beside(earlier[-1] if earlier else None, release, work)
     return Made(published, description, release.report, class_of)
+
+
+def _refuse_too_few(batch: Batch) -> None:
+    least = least_class_size(batch.policy.to_models()) or 1
+    if batch.table.height < least:
+        people = counted(batch.table.height, "person")
+        raise UnsatisfiableError(f"A class needs at least {least:,} people, and there are {people} to come.")
 
 
 def _beside(older: ReadRelease | None, release: Release, work: Work) -> tuple[PublishedTable, Description]:

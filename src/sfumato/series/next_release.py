@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Protocol
@@ -38,10 +39,20 @@ class Running:
 
 @dataclass(frozen=True)
 class Work:
-    """In which format the tables of a release are written, and how to run."""
+    """What a release is made with, beside people.
+
+    Attributes
+    ----------
+    format : str
+        Of the files that hold the tables.
+    how : Running
+    kept : bytes or None
+        What the maker of the release before wanted the ledger to keep for this one.
+    """
 
     format: Format
     how: Running = Running()
+    kept: bytes | None = None
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -57,14 +68,16 @@ class Made:
         Of the newcomers alone, for the steward.
     class_of : numpy.ndarray
         Integers (n,): the class of each newcomer, from 0 in the order of the labels.
-    anonymizer : str
-        Name and options.
+        −1 for who has to wait.
+    kept : bytes or None
+        What the ledger is to keep for the next release: private.
     """
 
     published: PublishedTable
     description: Description
     report: Report
     class_of: NDArray[np.integer]
+    kept: bytes | None = None
 
     def write(self, folder: Path, place: Place, policy: str, format: Format) -> None:
         """Write the files of a release folder, which says which place it has in its series."""
@@ -92,10 +105,12 @@ class Made:
 
 
 class Maker(Protocol):
-    """Makes the next release from the one before and those who come."""
+    """Makes the next release from those before and the people who come."""
 
-    def __call__(self, work: Work, batch: Batch, older: ReadRelease | None) -> Made:
+    def __call__(self, work: Work, batch: Batch, earlier: Sequence[ReadRelease]) -> Made:
         """Return the release, with everybody's class.
+
+        `earlier` are the releases that the way looks at, as :class:`~sfumato.series.ways.Recount` has them.
 
         Raises
         ------
