@@ -23,7 +23,6 @@ from sfumato.release.description import Description, SensitiveDescription
 from sfumato.release.generalizing import released, solved_task
 from sfumato.release.loss_report import Report
 from sfumato.release.opening import open_folder
-from sfumato.release.release import Release
 from sfumato.release.task import Task
 from sfumato.series.appended import numbered_classes
 from sfumato.series.batch import Batch
@@ -50,11 +49,16 @@ def append(work: Work, batch: Batch, earlier: Sequence[ReadRelease]) -> Made:
     release = released(solved, anonymizer)
     assert isinstance(release.published, PublishedTable)
     assert isinstance(release.report, Report)
-    shown = numbered_classes(release.published)
+    written = _as_written(release.published.data, release.published.quasi_identifying, work.format)
+    # Numbered as whoever reads the files will number them.
+    shown = numbered_classes(replace(release.published, data=written))
     class_of = np.empty(len(shown), dtype=np.int64)
     class_of[solved.order] = shown
-    published, description = _beside(earlier[-1] if earlier else None, release, work)
-    return Made(published, description, release.report, class_of)
+    if not earlier:
+        return Made(release.published, release.description, release.report, class_of)
+    published = replace(release.published, data=_mixed(written, written_rows(earlier[-1], work.format), work.how.seed))
+    sensitive = _joined(earlier[-1].description, release.description)
+    return Made(published, replace(release.description, sensitive=sensitive), release.report, class_of)
 
 
 def _refuse_too_few(batch: Batch) -> None:
@@ -64,21 +68,13 @@ def _refuse_too_few(batch: Batch) -> None:
         raise UnsatisfiableError(f"A class needs at least {least:,} people, and there are {people} to come.")
 
 
-def _beside(older: ReadRelease | None, release: Release, work: Work) -> tuple[PublishedTable, Description]:
+def _mixed(new: pl.DataFrame, before: pl.DataFrame, seed: int | None) -> pl.DataFrame:
     """Put the rows of the older release and those of the newcomers into one random order."""
-    published = release.published
-    assert isinstance(published, PublishedTable)
-    if older is None:
-        return published, release.description
-    before = written_rows(older, work.format)
-    new = published.data.select(before.columns)
-    rows = pl.concat([before, _as_written(new, published.quasi_identifying, work.format)])
-    if work.how.seed is not None:
+    rows = pl.concat([before, new.select(before.columns)])
+    if seed is not None:
         # Drawn from a seed, the order would show that in which people were handed in.
         rows = rows.sort(rows.columns)
-    order = permutation(rows.height, another(work.how.seed, 1))
-    description = replace(release.description, sensitive=_joined(older.description, release.description))
-    return replace(published, data=rows[order]), description
+    return rows[permutation(rows.height, another(seed, 1))]
 
 
 def written_rows(older: ReadRelease, format: Format) -> pl.DataFrame:

@@ -18,6 +18,7 @@ from sfumato.numbers import counted
 from sfumato.policy.policy import Policy
 from sfumato.randomness import seed_problems
 from sfumato.release.folder import MARK, whole_folder
+from sfumato.release.formulas import formula_cells, formula_lines
 from sfumato.release.loss_report import Report
 from sfumato.series.acceptable import changes
 from sfumato.series.batch import Batch, read_batch
@@ -87,9 +88,10 @@ class Step:
         if self.number is None:
             lines = [f"Nothing was published: {counted(self.waiting, 'person')} wait. {self.reason}"]
         else:
-            waited = self.published - self.newcomers
+            waited = max(0, self.published - self.newcomers)
             of_them = f", {waited:,} of whom had waited" if waited else ""
-            lines = [f"Release {self.number}: {counted(self.published, 'person')} came{of_them}"]
+            wait = f"; {counted(self.waiting, 'person')} wait" if self.waiting else ""
+            lines = [f"Release {self.number}: {counted(self.published, 'person')} came{of_them}{wait}"]
         return "\n".join([*lines, *self.notes, *([] if self.report is None else [str(self.report)])])
 
 
@@ -116,7 +118,7 @@ def next_step(
             if not may_wait:
                 raise
             step = _all_wait(kept, batch, " ".join(error.problems))
-    return step if note is None else replace(step, notes=(note,))
+    return step if note is None else replace(step, notes=(note, *step.notes))
 
 
 def _taken_in(series: SeriesFolder, ledger: Ledger, batch: Batch, way: str, how: Running) -> Step:
@@ -166,7 +168,14 @@ def _published(
     replace(pending, state=following, next=None).write().clean()
     report = replace(made.report, limits=limits_of(place))
     came, waiting = following.entries[-1].newcomers, following.waiting
-    return Step(number, target, batch.newcomers, came, 0 if waiting is None else waiting.people, None, report)
+    still = 0 if waiting is None else waiting.people
+    return Step(number, target, batch.newcomers, came, still, None, report, _formula_notes(made, ledger))
+
+
+def _formula_notes(made: Made, ledger: Ledger) -> tuple[str, ...]:
+    """Tell of cells of CSV that a spreadsheet may run."""
+    cells = formula_cells(made.published) if ledger.policy.output.format == "csv" else {}
+    return tuple(f"{line}: kept" for line in formula_lines(cells))
 
 
 def _next_state(ledger: Ledger, batch: Batch, made: Made, release: str, way: str) -> State:

@@ -163,8 +163,8 @@ def verify_series(folder: str | os.PathLike[str]) -> SeriesVerification:
 
     Notes
     -----
-    Every release is read once, and two are held at a time. Cost of verifying each, and of grouping the rows of each
-    pair.
+    Every release is read once, and two are held at a time, unless some way asks for all. Cost of verifying each, and of
+    grouping the rows of each pair.
     """
     try:
         return _recounted(SeriesFolder.open(Path(folder)))
