@@ -110,14 +110,26 @@ def _repetition(groups: NDArray[np.int32]) -> Rows:
     return place
 
 
+def labels_of(published: PublishedTable) -> list[pl.Series]:
+    """Return the quasi-identifying columns as categories or an Enum."""
+    columns = [published.data[name] for name in published.quasi_identifying]
+    return [
+        column
+        if isinstance(column.dtype, (pl.Categorical, pl.Enum))
+        else as_categories([column.cast(pl.String)])[0].alias(column.name)
+        for column in columns
+    ]
+
+
 def numbered_classes(published: PublishedTable) -> NDArray[np.int64]:
     """Return the class of each published row, int64 (n,), numbered from 0 in the order of labels. Cost O(n · q)."""
     names = list(published.quasi_identifying)
-    labels = published.data.select(pl.col(names).cast(pl.String))
-    numbers, count = group_rows(as_categories([labels[name] for name in names]))
+    columns = labels_of(published)
+    numbers, count = group_rows(columns)
     firsts = np.zeros(count, dtype=np.int64)
     firsts[numbers[::-1]] = np.arange(len(numbers))[::-1]
-    order = labels[firsts].select(pl.arg_sort_by(names, nulls_last=False)).to_series().to_numpy()
+    texts = pl.DataFrame([column[firsts].cast(pl.String) for column in columns])
+    order = texts.select(pl.arg_sort_by(names, nulls_last=False)).to_series().to_numpy()
     rank = np.empty(count, dtype=np.int64)
     rank[order] = np.arange(count)
     return rank[numbers]

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
-import polars as pl
 from numpy.typing import NDArray
 
 from sfumato.metrics import Losses
@@ -16,11 +15,13 @@ from sfumato.models.says import smallest_allowed
 from sfumato.progress import Progress, silent
 from sfumato.published import PublishedTable
 from sfumato.published.checks.recount import recount
+from sfumato.published.checks.rows import group_rows
 from sfumato.registry import loaded
 from sfumato.release.description import Description, build_model
 from sfumato.release.loss_report import Report
 from sfumato.release.table_files import write_tables
 from sfumato.release.text_files import write_texts
+from sfumato.series.appended import labels_of
 from sfumato.series.batch import Batch
 from sfumato.series.description import KEY, Place
 from sfumato.series.reading import ReadRelease
@@ -71,6 +72,8 @@ class Made:
         −1 for who has to wait.
     kept : bytes or None
         What the ledger is to keep for the next release: private.
+    notes : tuple of str
+        What the steward should know.
     """
 
     published: PublishedTable
@@ -78,6 +81,7 @@ class Made:
     report: Report
     class_of: NDArray[np.integer]
     kept: bytes | None = None
+    notes: tuple[str, ...] = ()
 
     def write(self, folder: Path, place: Place, policy: str, format: Format) -> None:
         """Write the files of a release folder, which says which place it has in its series."""
@@ -138,8 +142,7 @@ def limits_of(place: Place) -> tuple[str, ...]:
 
 def class_sizes(published: PublishedTable) -> NDArray[np.int64]:
     """Count the rows of each class, which share their published quasi-identifying values; int64 (c,)."""
-    labels = published.data.select(pl.col(published.quasi_identifying).cast(pl.String))
-    return labels.group_by(pl.all()).len()["len"].cast(pl.Int64).to_numpy()
+    return np.bincount(group_rows(labels_of(published))[0]).astype(np.int64)
 
 
 def _losses_of_classes(sizes: NDArray[np.int64], k: int) -> Losses:

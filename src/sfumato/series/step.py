@@ -18,7 +18,6 @@ from sfumato.numbers import counted
 from sfumato.policy.policy import Policy
 from sfumato.randomness import seed_problems
 from sfumato.release.folder import MARK, whole_folder
-from sfumato.release.formulas import formula_cells, formula_lines
 from sfumato.release.loss_report import Report
 from sfumato.series.acceptable import changes
 from sfumato.series.batch import Batch, read_batch
@@ -126,7 +125,7 @@ def _taken_in(series: SeriesFolder, ledger: Ledger, batch: Batch, way: str, how:
     paths = series.releases if WAYS[way].history else series.releases[-1:]
     earlier = [ReadRelease.of(path) for path in paths]
     for each in earlier:
-        each.verification.raise_unless_ok()
+        each.refuse_if_changed()
     work = Work(ledger.policy.output.format, how, ledger.kept())
     return _published(series, ledger, batch, maker_of(way)(work, batch, earlier), way, earlier)
 
@@ -169,13 +168,7 @@ def _published(
     report = replace(made.report, limits=limits_of(place))
     came, waiting = following.entries[-1].newcomers, following.waiting
     still = 0 if waiting is None else waiting.people
-    return Step(number, target, batch.newcomers, came, still, None, report, _formula_notes(made, ledger))
-
-
-def _formula_notes(made: Made, ledger: Ledger) -> tuple[str, ...]:
-    """Tell of cells of CSV that a spreadsheet may run."""
-    cells = formula_cells(made.published) if ledger.policy.output.format == "csv" else {}
-    return tuple(f"{line}: kept" for line in formula_lines(cells))
+    return Step(number, target, batch.newcomers, came, still, None, report, made.notes)
 
 
 def _next_state(ledger: Ledger, batch: Batch, made: Made, release: str, way: str) -> State:

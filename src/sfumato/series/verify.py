@@ -196,7 +196,10 @@ def _recounted(series: SeriesFolder) -> SeriesVerification:
 
 def _read(path: Path, number: int) -> tuple[ReadRelease | None, RecountedRelease | None]:
     try:
-        return ReadRelease.of(path), None
+        release = ReadRelease.of(path)
+        # Counted here, where what cannot be is told.
+        _ = release.verification
+        return release, None
     except SfumatoError as error:
         broken = tuple(
             Check(f"release {number} can be read", Outcome.BROKEN, detail=problem) for problem in error.problems
