@@ -140,10 +140,13 @@ def attest_append(
 ) -> tuple[Check, ...]:
     """Check that the ledger has a person for every new row, in its class, and nobody who was there before."""
     *before, came = people
+    known = _in_their_classes(earlier, newer, came)
+    if not before:
+        return (known,)
     again = known_among(came.tags, [each.tags for each in before])
     promise = f"nobody who came with release {_number(newer)} is in an earlier one"
     alone = Check(promise, Outcome.BROKEN, detail=counted(again, "person")) if again else Check(promise, Outcome.HOLDS)
-    return alone, _in_their_classes(earlier, newer, came)
+    return alone, known
 
 
 def _in_their_classes(earlier: Sequence[ReadRelease], newer: ReadRelease, came: PeopleOfRelease) -> Check:
