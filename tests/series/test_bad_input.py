@@ -73,8 +73,8 @@ def test_somebody_with_two_records_or_without_a_key(series: sf.Series, tmp_path:
     batch = people(10, first=100)
     batch = [*batch, batch[0], ("", 30, "A", "flu"), ("", 31, "A", "flu")]
     nameless, twice = refused(series, write_csv(tmp_path / "b.csv", batch))
-    assert "2 records of 13 do not say who they are about" in nameless
-    assert "1 record repeat a key" in twice
+    assert "2 records of 13 without a key" in nameless
+    assert "1 record of 13 with a key that another one has" in twice
 
 
 def test_everything_that_is_wrong_is_said_at_once(tmp_path: Path) -> None:
@@ -267,6 +267,21 @@ def test_what_else_is_refused(tmp_path: Path) -> None:
         sf.Series.start(tmp_path / "s", apart)
 
 
+def test_wrong_arguments(tmp_path: Path) -> None:
+    with pytest.raises(sf.PolicyError, match=r"models\[0\]: is not a privacy model"):
+        sf.Series.start(tmp_path / "s", SCHEMA, [5])
+    with pytest.raises(sf.PolicyError, match="models: name at least one privacy model"):
+        sf.Series.start(tmp_path / "s", SCHEMA)
+    with pytest.raises(sf.PolicyError, match="policy: give a Policy, or a Schema with models"):
+        sf.Series.start(tmp_path / "s", {"k": 5})
+    policy = sf.Policy.of(SCHEMA, [sf.KAnonymity(3)], sf.Mondrian(), sf.Recoding(), 0.0)
+    with pytest.raises(sf.PolicyError, match="models: the policy names them already"):
+        sf.Series.start(tmp_path / "s", policy, sf.KAnonymity(3))
+    series = sf.Series.start(tmp_path / "s", policy)
+    with pytest.raises(sf.PolicyError, match="seed: must be a whole number"):
+        series.append(frame(MANY), seed=-1)
+
+
 def test_the_key_must_be_clear(tmp_path: Path) -> None:
     nobody = sf.Schema(quasi_identifying=["age", "city"], sensitive=["disease"], others="drop")
     with pytest.raises(sf.PolicyError, match="key: name the identifying column that says who"):
@@ -286,7 +301,7 @@ def test_a_person_column_is_a_key_where_everybody_has_one_record(tmp_path: Path)
     assert sf.verify(series.releases[0]).ok
     twice = [*people(5, first=100), people(5, first=100)[0]]
     assert (
-        "1 record repeat a key; a series holds one record of each person"
+        "1 record of 6 with a key that another one has; a series holds one record of each person"
         in refused(series, write_csv(tmp_path / "b.csv", twice))[0]
     )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import shutil
@@ -42,7 +43,7 @@ def test_no_key_of_anybody_is_in_it(series: sf.Series) -> None:
     names = {f"p{number}" for number in (0, 19, 100, 208, 300)}
     said = (series.ledger / "ledger.json").read_text()
     assert not any(f'"{name}"' in said for name in names)
-    for path in series.ledger.glob("*.parquet"):
+    for path in series.ledger.glob("*-*"):
         cells = pl.read_parquet(path).select(pl.exclude(pl.Binary)).cast(pl.String)
         assert not names & {cell for column in cells for cell in column}
 
@@ -164,3 +165,27 @@ def test_no_temporary_file_is_left(series: sf.Series) -> None:
     names = sorted(path.name.split("-")[0] for path in series.ledger.iterdir())
     assert names == ["ledger.json", "lock", "people", "people", "waiting"]
     assert sorted(os.listdir(series.folder)) == ["0001", "0002", "series.json"]
+
+
+@pytest.mark.parametrize("calls", [0, 1, 2, 5])
+def test_a_full_disk_changes_nothing(
+    calls: int, series: sf.Series, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The system refuses after so many files: of the ledger, of the release, and of the ledger again."""
+    table, real, left = more(tmp_path), os.fsync, [calls]
+
+    def full(descriptor: int) -> None:
+        left[0] -= 1
+        if left[0] < 0:
+            raise OSError(errno.ENOSPC, "full")
+        real(descriptor)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "fsync", full)
+        with pytest.raises(sf.InputError, match="No space left on device"):
+            series.append(table)
+    assert series.verify(ledger=True).ok
+    assert len(series.releases) == 2
+    assert series.append(table).number == 3
+    assert series.verify(ledger=True).ok
+    assert sorted(os.listdir(series.folder)) == ["0001", "0002", "0003", "series.json"]

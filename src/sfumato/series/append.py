@@ -14,24 +14,32 @@ import numpy as np
 import polars as pl
 
 from sfumato.anonymizers.protocol import Anonymizer
-from sfumato.errors import PolicyError, VerificationError
+from sfumato.errors import PolicyError, UnsatisfiableError, VerificationError
+from sfumato.models.says import least_class_size
+from sfumato.numbers import counted
+from sfumato.parallel import each, worth_starting
 from sfumato.published import PublishedTable
 from sfumato.randomness import another, permutation
+from sfumato.recoding.publish import carried_over
 from sfumato.release.description import Description, SensitiveDescription
+from sfumato.release.formulas import formula_cells, formula_lines
 from sfumato.release.generalizing import released, solved_task
 from sfumato.release.loss_report import Report
 from sfumato.release.opening import open_folder
-from sfumato.release.release import Release
 from sfumato.release.task import Task
 from sfumato.series.appended import numbered_classes
 from sfumato.series.batch import Batch
 from sfumato.series.next_release import Made, Work
 from sfumato.series.reading import ReadRelease
+from sfumato.table.distinct import as_categories
 from sfumato.table.kinds import text_of
 from sfumato.table.writing import Format, sha256_of
 
+REPEATS = 10
+"""How often each text of a column occurs on average, at least, where it is worth to number them."""
 
-def append(work: Work, batch: Batch, older: ReadRelease | None) -> Made:
+
+def append(work: Work, batch: Batch, earlier: Sequence[ReadRelease]) -> Made:
     """Make a release of everybody: the rows of the older one, and classes of the newcomers by themselves.
 
     Raises
@@ -39,6 +47,7 @@ def append(work: Work, batch: Batch, older: ReadRelease | None) -> Made:
     UnsatisfiableError
         When the newcomers alone cannot satisfy the models.
     """
+    _refuse_too_few(batch)
     how = work.how
     task = Task(batch.table, batch.policy, False, how.seed, how.threads, how.progress, batch.encoded)
     anonymizer = task.anonymizer
@@ -47,28 +56,48 @@ def append(work: Work, batch: Batch, older: ReadRelease | None) -> Made:
     release = released(solved, anonymizer)
     assert isinstance(release.published, PublishedTable)
     assert isinstance(release.report, Report)
-    shown = numbered_classes(release.published)
+    notes = _formula_notes(release.published) if work.format == "csv" else ()
+    written = _as_written(release.published.data, release.published.quasi_identifying, work.format)
+    # Numbered as whoever reads the files will number them.
+    shown = numbered_classes(replace(release.published, data=written))
     class_of = np.empty(len(shown), dtype=np.int64)
     class_of[solved.order] = shown
-    published, description = _beside(older, release, work)
-    return Made(published, description, release.report, class_of)
+    if not earlier:
+        return Made(release.published, release.description, release.report, class_of, notes=notes)
+    published = replace(release.published, data=_mixed(written, written_rows(earlier[-1], work.format), work.how.seed))
+    sensitive = _joined(earlier[-1].description, release.description)
+    description = replace(release.description, sensitive=sensitive)
+    return Made(published, description, release.report, class_of, notes=notes)
 
 
-def _beside(older: ReadRelease | None, release: Release, work: Work) -> tuple[PublishedTable, Description]:
+def _formula_notes(newcomers: PublishedTable) -> tuple[str, ...]:
+    """Tell of cells of newcomers that a spreadsheet may run."""
+    return tuple(f"{line}: kept" for line in formula_lines(formula_cells(newcomers)))
+
+
+def _refuse_too_few(batch: Batch) -> None:
+    least = least_class_size(batch.policy.to_models()) or 1
+    if batch.table.height < least:
+        people = counted(batch.table.height, "person")
+        raise UnsatisfiableError(f"A class needs at least {least:,} people, and there are {people} to come.")
+
+
+def _mixed(new: pl.DataFrame, before: pl.DataFrame, seed: int | None) -> pl.DataFrame:
     """Put the rows of the older release and those of the newcomers into one random order."""
-    published = release.published
-    assert isinstance(published, PublishedTable)
-    if older is None:
-        return published, release.description
-    before = written_rows(older, work.format)
-    new = published.data.select(before.columns)
-    rows = pl.concat([before, _as_written(new, published.quasi_identifying, work.format)])
-    if work.how.seed is not None:
+    rows = pl.concat([before, new.select(before.columns)])
+    rows = pl.DataFrame(each(_labelled, rows, worth_starting(pl.thread_pool_size(), rows.height)))
+    if seed is not None:
         # Drawn from a seed, the order would show that in which people were handed in.
         rows = rows.sort(rows.columns)
-    order = permutation(rows.height, another(work.how.seed, 1))
-    description = replace(release.description, sensitive=_joined(older.description, release.description))
-    return replace(published, data=rows[order]), description
+    return rows[permutation(rows.height, another(seed, 1))]
+
+
+def _labelled(column: pl.Series) -> pl.Series:
+    """Return texts that repeat as an Enum, which is quicker to mix, to recount and to write."""
+    if column.dtype != pl.String:
+        return column
+    (categories,) = as_categories([column])
+    return carried_over(categories) if categories.n_unique() <= len(column) // REPEATS else column
 
 
 def written_rows(older: ReadRelease, format: Format) -> pl.DataFrame:

@@ -5,6 +5,7 @@ Letters: n rows of the newer release, q columns.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -17,14 +18,14 @@ from sfumato.published import PublishedTable
 from sfumato.published.checks.recount import recount
 from sfumato.published.checks.rows import group_rows
 from sfumato.release.description import build_model
-from sfumato.series.people import PeopleOfRelease
+from sfumato.series.people import PeopleOfRelease, known_among
 from sfumato.series.reading import ReadRelease
 from sfumato.table.distinct import as_categories
 
 Rows = NDArray[np.int64]
 
 
-def recount_append(older: ReadRelease | None, newer: ReadRelease) -> tuple[Check, ...]:
+def recount_append(earlier: Sequence[ReadRelease], newer: ReadRelease) -> tuple[Check, ...]:
     """Recount an appended release from its folder and that of the one before; see :mod:`sfumato.series.appended`.
 
     Notes
@@ -33,8 +34,9 @@ def recount_append(older: ReadRelease | None, newer: ReadRelease) -> tuple[Check
     with the newer one is in a class of newcomers that satisfies every model, whatever is known of the others. That
     nobody came twice is not in the folders: the steward attests it. Cost O(n · q + n log n).
     """
-    if older is None:
+    if not earlier:
         return ()
+    older = earlier[-1]
     kept = f"the rows of release {_number(older)} are there, unchanged"
     if sorted(older.published.data.columns) != sorted(newer.published.data.columns):
         return (Check(kept, Outcome.BROKEN, detail="the releases have other columns"),)
@@ -108,29 +110,54 @@ def _repetition(groups: NDArray[np.int32]) -> Rows:
     return place
 
 
+def labels_of(published: PublishedTable) -> list[pl.Series]:
+    """Return the quasi-identifying columns as categories or an Enum."""
+    columns = [published.data[name] for name in published.quasi_identifying]
+    return [
+        column
+        if isinstance(column.dtype, (pl.Categorical, pl.Enum))
+        else as_categories([column.cast(pl.String)])[0].alias(column.name)
+        for column in columns
+    ]
+
+
 def numbered_classes(published: PublishedTable) -> NDArray[np.int64]:
     """Return the class of each published row, int64 (n,), numbered from 0 in the order of labels. Cost O(n · q)."""
     names = list(published.quasi_identifying)
-    labels = published.data.select(pl.col(names).cast(pl.String))
-    numbers, count = group_rows(as_categories([labels[name] for name in names]))
+    columns = labels_of(published)
+    numbers, count = group_rows(columns)
     firsts = np.zeros(count, dtype=np.int64)
     firsts[numbers[::-1]] = np.arange(len(numbers))[::-1]
-    order = labels[firsts].select(pl.arg_sort_by(names, nulls_last=False)).to_series().to_numpy()
+    texts = pl.DataFrame([column[firsts].cast(pl.String) for column in columns])
+    order = texts.select(pl.arg_sort_by(names, nulls_last=False)).to_series().to_numpy()
     rank = np.empty(count, dtype=np.int64)
     rank[order] = np.arange(count)
     return rank[numbers]
 
 
-def attest_append(older: ReadRelease | None, newer: ReadRelease, people: PeopleOfRelease) -> tuple[Check, ...]:
-    """Check that the ledger has a person for every new row, in its class."""
+def attest_append(
+    earlier: Sequence[ReadRelease], newer: ReadRelease, people: Sequence[PeopleOfRelease]
+) -> tuple[Check, ...]:
+    """Check that the ledger has a person for every new row, in its class, and nobody who was there before."""
+    *before, came = people
+    known = _in_their_classes(earlier, newer, came)
+    if not before:
+        return (known,)
+    again = known_among(came.tags, [each.tags for each in before])
+    promise = f"nobody who came with release {_number(newer)} is in an earlier one"
+    alone = Check(promise, Outcome.BROKEN, detail=counted(again, "person")) if again else Check(promise, Outcome.HOLDS)
+    return alone, known
+
+
+def _in_their_classes(earlier: Sequence[ReadRelease], newer: ReadRelease, came: PeopleOfRelease) -> Check:
     promise = f"the ledger has one person for every row that came with release {_number(newer)}, in its class"
     fresh = np.arange(newer.published.data.height)
-    if older is not None:
-        _, fresh = new_rows(older.published.data, newer.published.data)
+    if earlier:
+        _, fresh = new_rows(earlier[-1].published.data, newer.published.data)
     sizes = np.bincount(numbered_classes(replace(newer.published, data=newer.published.data[fresh])))
-    said = np.bincount(people.class_of)
+    said = np.bincount(came.class_of)
     if len(sizes) == len(said) and bool((sizes == said).all()):
-        return (Check(promise, Outcome.HOLDS),)
-    detail = f"it has {counted(len(people.tags), 'person')} in {counted(len(said), 'class')}"
+        return Check(promise, Outcome.HOLDS)
+    detail = f"it has {counted(len(came.tags), 'person')} in {counted(len(said), 'class')}"
     there = f"the release {counted(len(fresh), 'new row')} in {counted(len(sizes), 'class')}"
-    return (Check(promise, Outcome.BROKEN, detail=f"{detail}, {there}, or classes of other sizes"),)
+    return Check(promise, Outcome.BROKEN, detail=f"{detail}, {there}, or classes of other sizes")

@@ -6,8 +6,6 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
-import polars as pl
-
 from sfumato.models.checks import Check, Outcome
 from sfumato.numbers import counted
 from sfumato.registry import loaded
@@ -18,10 +16,9 @@ from sfumato.series.lock import locked
 from sfumato.series.people import PeopleOfRelease, known_among
 from sfumato.series.reading import ReadRelease
 from sfumato.series.verify import SeriesVerification, verify_series
-from sfumato.series.ways import WAYS
+from sfumato.series.ways import WAYS, Attest, looked_back
 
 TOGETHER = "folder and ledger know the same releases"
-ONCE = "nobody is among the newcomers of two releases"
 WAITS = "nobody who waits is in a release"
 
 
@@ -39,32 +36,24 @@ def attested(folder: Path, ledger: Path) -> SeriesVerification:
     with locked(ledger):
         kept = Ledger.open(ledger, SeriesFolder.open(folder)).recovered(folder)
         people = kept.people()
-        checks = [Check(TOGETHER, Outcome.HOLDS), _once(people), *_waiting(kept, people)]
+        checks = [Check(TOGETHER, Outcome.HOLDS), *_waiting(kept, people)]
         checks += _of_ways(SeriesFolder.open(folder), kept, people)
         return replace(verify_series(folder), ledger=tuple(checks))
 
 
-def _once(people: list[PeopleOfRelease]) -> Check:
-    tags = pl.concat([each.tags for each in people]) if people else pl.Series(dtype=pl.Binary)
-    twice = len(tags) - tags.n_unique()
-    return _check(ONCE, twice)
-
-
 def _waiting(ledger: Ledger, people: list[PeopleOfRelease]) -> Iterator[Check]:
     waiting = ledger.waiting()
-    if waiting is not None:
-        yield _check(WAITS, known_among(waiting[TAG], [each.tags for each in people]))
-
-
-def _check(promise: str, wrong: int) -> Check:
-    if wrong:
-        return Check(promise, Outcome.BROKEN, detail=f"{counted(wrong, 'person')} are")
-    return Check(promise, Outcome.HOLDS)
+    if waiting is None:
+        return
+    wrong = known_among(waiting[TAG], [each.tags for each in people])
+    yield Check(WAITS, Outcome.BROKEN, detail=counted(wrong, "person")) if wrong else Check(WAITS, Outcome.HOLDS)
 
 
 def _of_ways(series: SeriesFolder, ledger: Ledger, people: list[PeopleOfRelease]) -> Iterator[Check]:
-    older: ReadRelease | None = None
-    for path, entry, each in zip(series.releases, ledger.state.entries, people, strict=True):
+    whole = any(WAYS[entry.way].history for entry in ledger.state.entries)
+    earlier: list[ReadRelease] = []
+    for number, (path, entry) in enumerate(zip(series.releases, ledger.state.entries, strict=True), 1):
         newer = ReadRelease.of(path)
-        yield from loaded(WAYS[entry.way].attest)(older, newer, each)
-        older = newer
+        attest: Attest = loaded(WAYS[entry.way].attest)
+        yield from attest(looked_back(entry.way, earlier), newer, people[:number])
+        earlier = [*(earlier if whole else ()), newer]

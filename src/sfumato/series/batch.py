@@ -140,21 +140,21 @@ def _key_of(source: object, policy: Policy, column: str) -> tuple[Header | None,
 def _new_columns(header: Header, frozen: Frozen) -> Iterator[str]:
     new = header.where(lambda name: name not in frozen.header)
     if new:
-        yield (f"new column(s): {header.listed(new)}; the series was started without them: leave them out")
+        yield f"new column(s): {header.listed(new)}; the series was started without them: leave them out"
 
 
 def _people_problems(tags: pl.Series, ledger: Ledger) -> Iterator[str]:
     named = f"column {ledger.column!r}"
     if keyless := tags.null_count():
         yield (
-            f"{named}: {counted(keyless, 'record')} of {len(tags):,} do not say who they are about; fill the keys in, "
-            "or leave these records out"
+            f"{named}: {counted(keyless, 'record')} of {len(tags):,} without a key, which says who they are about; "
+            "fill the keys in, or leave these records out"
         )
     present = tags.drop_nulls()
     if repeated := len(present) - present.n_unique():
         yield (
-            f"{named}: {counted(repeated, 'record')} repeat a key; a series holds one record of each person: put those "
-            "of a person together before"
+            f"{named}: {counted(repeated, 'record')} of {len(tags):,} with a key that another one has; a series holds "
+            "one record of each person: put those of a person together before"
         )
     if before := known_among(present, [people.tags for people in ledger.people()]):
         yield (

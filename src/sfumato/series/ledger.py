@@ -35,6 +35,8 @@ from sfumato.series.private_files import PRIVATE_FOLDER, said_plainly, write_pri
 FILE = "ledger.json"
 FORMAT = 1
 KEY_BYTES = 32
+STEMS = ("people-", "waiting-", "kept-")
+"""How the names of its other files begin."""
 STILL_POSSIBLE = (
     "the releases stand, and sfumato series verify recounts them; put a copy of the ledger back, or start another "
     "series with people who are in none of these releases"
@@ -51,7 +53,7 @@ class PrivateFile:
     @classmethod
     def write(cls, folder: Path, stem: str, content: bytes) -> Self:
         """Write a file under a name that no other has."""
-        name = f"{stem}-{secrets.token_hex(4)}.parquet"
+        name = f"{stem}-{secrets.token_hex(4)}"
         write_private(folder / name, content)
         return cls(name, hashlib.sha256(content).hexdigest())
 
@@ -106,16 +108,17 @@ class Waiting:
 
 @dataclass(frozen=True)
 class State:
-    """Everything of a ledger that changes: what is frozen, the releases, and who waits."""
+    """Everything of a ledger that changes: what is frozen, the releases, who waits, and what the last maker left."""
 
     frozen: Frozen | None = None
     entries: tuple[Entry, ...] = ()
     waiting: Waiting | None = None
+    kept: PrivateFile | None = None
 
     def files(self) -> set[str]:
         """Return the names of the files that belong to it."""
-        waiting = set() if self.waiting is None else {self.waiting.file.name}
-        return {entry.people.name for entry in self.entries} | waiting
+        others = (None if self.waiting is None else self.waiting.file, self.kept)
+        return {entry.people.name for entry in self.entries} | {file.name for file in others if file is not None}
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values."""
@@ -123,17 +126,19 @@ class State:
             "frozen": None if self.frozen is None else self.frozen.to_dict(),
             "entries": [asdict(entry) for entry in self.entries],
             "waiting": None if self.waiting is None else asdict(self.waiting),
+            "kept": None if self.kept is None else asdict(self.kept),
         }
 
     @classmethod
     def read(cls, values: Mapping[str, Any]) -> Self:
         """Build it from plain values, or raise KeyError, TypeError or ValueError."""
         entries = (Entry(**{**entry, "people": PrivateFile(**entry["people"])}) for entry in values["entries"])
-        frozen, waiting = values["frozen"], values["waiting"]
+        frozen, waiting, kept = values["frozen"], values["waiting"], values["kept"]
         return cls(
             None if frozen is None else Frozen.read(frozen),
             tuple(entries),
             None if waiting is None else Waiting(waiting["people"], PrivateFile(**waiting["file"])),
+            None if kept is None else PrivateFile(**kept),
         )
 
 
@@ -261,7 +266,7 @@ class Ledger:
         """Take away what killed runs have left."""
         known = {FILE, LOCK_FILE, *self.state.files(), *(self.next.files() if self.next else ())}
         for path in self.folder.iterdir():
-            if path.name not in known and (path.suffix == ".part" or path.suffix == ".parquet"):
+            if path.name not in known and (path.suffix == ".part" or path.name.startswith(STEMS)):
                 with suppress(OSError):
                     path.unlink()
 
@@ -282,6 +287,10 @@ class Ledger:
     def people(self) -> list[PeopleOfRelease]:
         """Return the newcomers of every release."""
         return [PeopleOfRelease.read(entry.people.read(self.folder)) for entry in self.state.entries]
+
+    def kept(self) -> bytes | None:
+        """Return what the maker of the last release left for the next one."""
+        return None if self.state.kept is None else self.state.kept.read(self.folder)
 
     def waiting(self) -> pl.DataFrame | None:
         """Return the records of those who wait, with their tags; None when nobody does."""

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
-import polars as pl
 from numpy.typing import NDArray
 
 from sfumato.metrics import Losses
@@ -15,11 +15,13 @@ from sfumato.models.says import smallest_allowed
 from sfumato.progress import Progress, silent
 from sfumato.published import PublishedTable
 from sfumato.published.checks.recount import recount
+from sfumato.published.checks.rows import group_rows
 from sfumato.registry import loaded
 from sfumato.release.description import Description, build_model
 from sfumato.release.loss_report import Report
 from sfumato.release.table_files import write_tables
 from sfumato.release.text_files import write_texts
+from sfumato.series.appended import labels_of
 from sfumato.series.batch import Batch
 from sfumato.series.description import KEY, Place
 from sfumato.series.reading import ReadRelease
@@ -38,10 +40,20 @@ class Running:
 
 @dataclass(frozen=True)
 class Work:
-    """In which format the tables of a release are written, and how to run."""
+    """What a release is made with, beside people.
+
+    Attributes
+    ----------
+    format : str
+        Of the files that hold the tables.
+    how : Running
+    kept : bytes or None
+        What the maker of the release before wanted the ledger to keep for this one.
+    """
 
     format: Format
     how: Running = Running()
+    kept: bytes | None = None
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -57,14 +69,19 @@ class Made:
         Of the newcomers alone, for the steward.
     class_of : numpy.ndarray
         Integers (n,): the class of each newcomer, from 0 in the order of the labels.
-    anonymizer : str
-        Name and options.
+        −1 for who has to wait.
+    kept : bytes or None
+        What the ledger is to keep for the next release: private.
+    notes : tuple of str
+        What the steward should know.
     """
 
     published: PublishedTable
     description: Description
     report: Report
     class_of: NDArray[np.integer]
+    kept: bytes | None = None
+    notes: tuple[str, ...] = ()
 
     def write(self, folder: Path, place: Place, policy: str, format: Format) -> None:
         """Write the files of a release folder, which says which place it has in its series."""
@@ -92,10 +109,12 @@ class Made:
 
 
 class Maker(Protocol):
-    """Makes the next release from the one before and those who come."""
+    """Makes the next release from those before and the people who come."""
 
-    def __call__(self, work: Work, batch: Batch, older: ReadRelease | None) -> Made:
+    def __call__(self, work: Work, batch: Batch, earlier: Sequence[ReadRelease]) -> Made:
         """Return the release, with everybody's class.
+
+        `earlier` are the releases that the way looks at, as :class:`~sfumato.series.ways.Recount` has them.
 
         Raises
         ------
@@ -123,8 +142,7 @@ def limits_of(place: Place) -> tuple[str, ...]:
 
 def class_sizes(published: PublishedTable) -> NDArray[np.int64]:
     """Count the rows of each class, which share their published quasi-identifying values; int64 (c,)."""
-    labels = published.data.select(pl.col(published.quasi_identifying).cast(pl.String))
-    return labels.group_by(pl.all()).len()["len"].cast(pl.Int64).to_numpy()
+    return np.bincount(group_rows(labels_of(published))[0]).astype(np.int64)
 
 
 def _losses_of_classes(sizes: NDArray[np.int64], k: int) -> Losses:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
-from sfumato.errors import VerificationError
+from sfumato.errors import VerificationError, raise_all
+from sfumato.models.checks import Check, Outcome
 from sfumato.published import PublishedTable
 from sfumato.published.checks.generalized import Verification
 from sfumato.release.description import Description, is_of_ratings
-from sfumato.release.opening import mark_of, opened_folder
+from sfumato.release.opening import ReleaseFolder, mark_of, opened_folder
 from sfumato.release.policy_text import PublishedPolicy
 from sfumato.release.verify import recounted
 from sfumato.series.description import Place
@@ -24,23 +26,24 @@ class ReadRelease:
     path : Path
     place : Place or None
         None where it says that it is of no series.
-    description : Description
-    policy : PublishedPolicy
+    opened : ReleaseFolder
+    mark : str
+        The text of its ``release.json``.
     published : PublishedTable
-    verification : Verification
-        Of the release by itself.
+    integrity : tuple of Check
+        Whether its table is the one that was written.
     """
 
     path: Path
     place: Place | None
-    description: Description
-    policy: PublishedPolicy
+    opened: ReleaseFolder
+    mark: str
     published: PublishedTable
-    verification: Verification
+    integrity: tuple[Check, ...]
 
     @classmethod
     def of(cls, path: Path) -> ReadRelease:
-        """Read and recount a release folder.
+        """Read a release folder.
 
         Raises
         ------
@@ -54,5 +57,32 @@ class ReadRelease:
         published, integrity = opened.read()
         if not isinstance(published, PublishedTable):
             raise VerificationError(f"{path.name}: is a {published.kind}, and a series holds generalized tables alone")
-        verification = recounted(opened, mark, published, integrity)
-        return cls(path, Place.of(mark), opened.description, opened.policy, published, verification)
+        return cls(path, Place.of(mark), opened, mark, published, integrity)
+
+    @property
+    def description(self) -> Description:
+        """What it says of itself."""
+        return self.opened.description
+
+    @property
+    def policy(self) -> PublishedPolicy:
+        """Its ``policy.toml``."""
+        return self.opened.policy
+
+    @cached_property
+    def verification(self) -> Verification:
+        """The recount of the release by itself.
+
+        Raises
+        ------
+        SfumatoError
+            When it is damaged so that nothing can be counted.
+        """
+        return recounted(self.opened, self.mark, self.published, self.integrity)
+
+    def refuse_if_changed(self) -> None:
+        """Raise VerificationError when its table is not the one that was written."""
+        broken = [check for check in self.integrity if check.outcome is not Outcome.HOLDS]
+        raise_all(
+            VerificationError, [f"{self.path}: {check.promise}: {check.outcome}; put it back" for check in broken]
+        )

@@ -10,11 +10,12 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from sfumato.anonymizers.mondrian.mondrian import Mondrian
-from sfumato.errors import InputError, PolicyError, SfumatoError
+from sfumato.errors import InputError, PolicyError, SfumatoError, raise_all
 from sfumato.models.protocol import PrivacyModel
 from sfumato.policy.people import People
 from sfumato.policy.policy import Policy
 from sfumato.recoding import Recoding
+from sfumato.release.arguments import setting_problems
 from sfumato.release.folder import check_target, whole_folder
 from sfumato.series.acceptable import key_column, refuse, settled
 from sfumato.series.description import FILE, SeriesDescription
@@ -86,6 +87,5 @@ def _policy(policy: Policy | Schema, models: Sequence[PrivacyModel] | PrivacyMod
         return policy
     if not isinstance(policy, Schema):
         raise PolicyError("policy: give a Policy, or a Schema with models beside it")
-    if not listed:
-        raise PolicyError("models: name at least one privacy model, e.g. KAnonymity(5)")
+    raise_all(PolicyError, setting_problems(listed, Mondrian(), Recoding(), 0.0, 0, People()))
     return Policy.of(policy, listed, Mondrian(), Recoding(), 0.0, 0, People())

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import io
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
 from sfumato.errors import PolicyError, UnsatisfiableError, VerificationError, raise_all
 from sfumato.models.checks import Outcome
-from sfumato.models.says import least_class_size
 from sfumato.numbers import counted
 from sfumato.policy.policy import Policy
 from sfumato.randomness import seed_problems
@@ -25,7 +29,7 @@ from sfumato.series.next_release import Made, Running, Work, limits_of, maker_of
 from sfumato.series.people import PeopleOfRelease
 from sfumato.series.private_files import sync_folder
 from sfumato.series.reading import ReadRelease
-from sfumato.series.ways import recount_of
+from sfumato.series.ways import WAYS, recount_of
 from sfumato.table.writing import sha256_of
 
 if TYPE_CHECKING:
@@ -83,9 +87,10 @@ class Step:
         if self.number is None:
             lines = [f"Nothing was published: {counted(self.waiting, 'person')} wait. {self.reason}"]
         else:
-            waited = self.published - self.newcomers
+            waited = max(0, self.published - self.newcomers)
             of_them = f", {waited:,} of whom had waited" if waited else ""
-            lines = [f"Release {self.number}: {counted(self.published, 'person')} came{of_them}"]
+            wait = f"; {counted(self.waiting, 'person')} wait" if self.waiting else ""
+            lines = [f"Release {self.number}: {counted(self.published, 'person')} came{of_them}{wait}"]
         return "\n".join([*lines, *self.notes, *([] if self.report is None else [str(self.report)])])
 
 
@@ -112,37 +117,39 @@ def next_step(
             if not may_wait:
                 raise
             step = _all_wait(kept, batch, " ".join(error.problems))
-    return step if note is None else replace(step, notes=(note,))
+    return step if note is None else replace(step, notes=(note, *step.notes))
 
 
 def _taken_in(series: SeriesFolder, ledger: Ledger, batch: Batch, way: str, how: Running) -> Step:
-    _refuse_too_few(batch)
-    older = ReadRelease.of(series.releases[-1]) if series.releases else None
-    if older is not None:
-        older.verification.raise_unless_ok()
-    made = maker_of(way)(Work(ledger.policy.output.format, how), batch, older)
-    return _published(series, ledger, batch, made, way, older)
-
-
-def _refuse_too_few(batch: Batch) -> None:
-    least = least_class_size(batch.policy.to_models()) or 1
-    if batch.table.height < least:
-        people = counted(batch.table.height, "person")
-        raise UnsatisfiableError(f"A class needs at least {least:,} people, and there are {people} to come.")
+    # Only a way that asks for its history needs more than the last release.
+    paths = series.releases if WAYS[way].history else series.releases[-1:]
+    earlier = [ReadRelease.of(path) for path in paths]
+    for each in earlier:
+        each.refuse_if_changed()
+    work = Work(ledger.policy.output.format, how, ledger.kept())
+    return _published(series, ledger, batch, maker_of(way)(work, batch, earlier), way, earlier)
 
 
 def _all_wait(ledger: Ledger, batch: Batch, reason: str) -> Step:
-    buffer = io.BytesIO()
-    batch.records().write_parquet(buffer)
-    waiting = Waiting(batch.table.height, PrivateFile.write(ledger.folder, "waiting", buffer.getvalue()))
+    everybody = np.ones(batch.table.height, dtype=np.bool_)
+    waiting = _waiting(ledger, batch, everybody)
     # Grids are fixed by those who are published.
     frozen = ledger.state.frozen or replace(batch.frozen, grids={})
     replace(ledger, state=replace(ledger.state, frozen=frozen, waiting=waiting)).write().clean()
-    return Step(None, None, batch.newcomers, 0, waiting.people, reason)
+    return Step(None, None, batch.newcomers, 0, len(everybody), reason)
+
+
+def _waiting(ledger: Ledger, batch: Batch, who: NDArray[np.bool_]) -> Waiting | None:
+    """Write down who waits; None if nobody does."""
+    if not who.any():
+        return None
+    buffer = io.BytesIO()
+    batch.records().filter(pl.Series(who)).write_parquet(buffer)
+    return Waiting(int(who.sum()), PrivateFile.write(ledger.folder, "waiting", buffer.getvalue()))
 
 
 def _published(
-    series: SeriesFolder, ledger: Ledger, batch: Batch, made: Made, way: str, older: ReadRelease | None
+    series: SeriesFolder, ledger: Ledger, batch: Batch, made: Made, way: str, earlier: Sequence[ReadRelease]
 ) -> Step:
     """Write the release and the ledger.
 
@@ -150,23 +157,32 @@ def _published(
     """
     number = len(ledger.state.entries) + 1
     place = Place(ledger.series, number, way, series.hash_of(number - 1) or "")
-    people = PeopleOfRelease.of(batch.tags, made.class_of)
     target = series.release(number)
     with whole_folder(target) as part:
         made.write(part, place, ledger.policy.published(), ledger.policy.output.format)
-        _recount(part, older, way)
-        file = PrivateFile.write(ledger.folder, "people", people.content())
-        losses = made.report.losses
-        entry = Entry(sha256_of(part / MARK), way, len(people.tags), losses.classes, losses.normalized_ncp, file)
-        following = State(batch.frozen, (*ledger.state.entries, entry), None)
-        pending = replace(ledger, next=following).write()
+        _recount(part, earlier, way)
+        pending = replace(ledger, next=_next_state(ledger, batch, made, sha256_of(part / MARK), way)).write()
     sync_folder(series.path)
+    following = pending.next or pending.state
     replace(pending, state=following, next=None).write().clean()
     report = replace(made.report, limits=limits_of(place))
-    return Step(number, target, batch.newcomers, batch.table.height, 0, None, report)
+    came, waiting = following.entries[-1].newcomers, following.waiting
+    still = 0 if waiting is None else waiting.people
+    return Step(number, target, batch.newcomers, came, still, None, report, made.notes)
 
 
-def _recount(part: Path, older: ReadRelease | None, way: str) -> None:
+def _next_state(ledger: Ledger, batch: Batch, made: Made, release: str, way: str) -> State:
+    """Write the files of the next state, and return it."""
+    shown = made.class_of >= 0
+    people = PeopleOfRelease.of(batch.tags.filter(pl.Series(shown)), made.class_of[shown])
+    file = PrivateFile.write(ledger.folder, "people", people.content())
+    losses = made.report.losses
+    entry = Entry(release, way, len(people.tags), losses.classes, losses.normalized_ncp, file)
+    kept = None if made.kept is None else PrivateFile.write(ledger.folder, "kept", made.kept)
+    return State(batch.frozen, (*ledger.state.entries, entry), _waiting(ledger, batch, ~shown), kept)
+
+
+def _recount(part: Path, earlier: Sequence[ReadRelease], way: str) -> None:
     """Recount what was written as its recipient will.
 
     Raises
@@ -176,5 +192,5 @@ def _recount(part: Path, older: ReadRelease | None, way: str) -> None:
     """
     newer = ReadRelease.of(part)
     newer.verification.raise_unless_ok()
-    broken = [check for check in recount_of(way)(older, newer) if check.outcome is not Outcome.HOLDS]
+    broken = [check for check in recount_of(way)(earlier, newer) if check.outcome is not Outcome.HOLDS]
     raise_all(VerificationError, [f"{check.promise}: {check.outcome}; {check.detail}" for check in broken])

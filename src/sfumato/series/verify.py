@@ -15,10 +15,12 @@ from sfumato.errors import SfumatoError, VerificationError
 from sfumato.models.checks import Check, Outcome
 from sfumato.numbers import counted
 from sfumato.published.checks.generalized import Verification
+from sfumato.release.opening import mark_of
 from sfumato.series.chain import ENDING, chain_checks, frozen_checks
+from sfumato.series.description import Place
 from sfumato.series.folder import SeriesFolder
 from sfumato.series.reading import ReadRelease
-from sfumato.series.ways import WAYS, recount_of
+from sfumato.series.ways import WAYS, looked_back, recount_of
 
 
 @dataclass(frozen=True)
@@ -161,8 +163,8 @@ def verify_series(folder: str | os.PathLike[str]) -> SeriesVerification:
 
     Notes
     -----
-    Every release is read once, and two are held at a time. Cost of verifying each, and of grouping the rows of each
-    pair.
+    Every release is read once, and two are held at a time, unless some way asks for all. Cost of verifying each, and of
+    grouping the rows of each pair.
     """
     try:
         return _recounted(SeriesFolder.open(Path(folder)))
@@ -175,14 +177,15 @@ def _recounted(series: SeriesFolder) -> SeriesVerification:
     found: list[RecountedRelease] = []
     frozen: list[Check] = []
     first: ReadRelease | None = None
-    older: ReadRelease | None = None
+    earlier: list[ReadRelease] = []
+    whole = _asks_for_history(series)
     for number in series.numbers:
         newer, problem = _read(series.release(number), number)
-        found.append(problem or _beside(older if number == 1 or older else None, _present(newer), number))
+        found.append(problem or _beside(earlier, _present(newer), number))
         if newer is not None:
             first = first or newer
             frozen += frozen_checks(series.description, first, newer, number)
-        older = newer
+        earlier = [*(earlier if whole else ()), newer] if newer is not None else []
     ways = dict.fromkeys(each.way for each in found if each.way in WAYS)
     attested = (*(sentence for way in ways for sentence in WAYS[way].attested), ENDING)
     last = series.hash_of(series.numbers[-1]) if series.numbers else None
@@ -193,7 +196,10 @@ def _recounted(series: SeriesFolder) -> SeriesVerification:
 
 def _read(path: Path, number: int) -> tuple[ReadRelease | None, RecountedRelease | None]:
     try:
-        return ReadRelease.of(path), None
+        release = ReadRelease.of(path)
+        # Counted here, where what cannot be is told.
+        _ = release.verification
+        return release, None
     except SfumatoError as error:
         broken = tuple(
             Check(f"release {number} can be read", Outcome.BROKEN, detail=problem) for problem in error.problems
@@ -206,17 +212,31 @@ def _present(release: ReadRelease | None) -> ReadRelease:
     return release
 
 
-def _beside(older: ReadRelease | None, newer: ReadRelease, number: int) -> RecountedRelease:
-    """Recount a release beside the one before, where both can be read."""
+def _asks_for_history(series: SeriesFolder) -> bool:
+    """Tell whether some release has to be recounted beside all releases before it."""
+    ways = (place.way for path in series.releases if (place := _place(path)) is not None)
+    return any(WAYS[way].history for way in ways if way in WAYS)
+
+
+def _place(path: Path) -> Place | None:
+    try:
+        return Place.of(mark_of(path))
+    except SfumatoError:
+        return None
+
+
+def _beside(earlier: list[ReadRelease], newer: ReadRelease, number: int) -> RecountedRelease:
+    """Recount a release beside those before it, where they can be read."""
     way = "" if newer.place is None else newer.place.way
-    if older is None and number > 1:
-        detail = "the release before it cannot be read"
-        missing = Check(f"release {number} fits release {number - 1}", Outcome.UNDECIDABLE, detail=detail)
+    looked = looked_back(way, earlier)
+    if len(looked) < (number - 1 if way in WAYS and WAYS[way].history else min(number - 1, 1)):
+        detail = "a release before it cannot be read"
+        missing = Check(f"release {number} fits those before it", Outcome.UNDECIDABLE, detail=detail)
         return RecountedRelease(number, way, newer.verification, (missing,))
     if not way:
         return RecountedRelease(number, way, newer.verification, ())
     try:
-        beside = recount_of(way)(older, newer)
+        beside = recount_of(way)(looked, newer)
     except SfumatoError as error:
         beside = tuple(Check("way", Outcome.UNDECIDABLE, detail=problem) for problem in error.problems)
     return RecountedRelease(number, way, newer.verification, beside)

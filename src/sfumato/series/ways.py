@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from sfumato.errors import VerificationError
@@ -14,31 +15,39 @@ if TYPE_CHECKING:
 
 
 class Recount(Protocol):
-    """Recounts a release beside the one before, from the two folders alone."""
+    """Recounts a release beside those before it, from the folders alone."""
 
-    def __call__(self, older: ReadRelease | None, newer: ReadRelease) -> tuple[Check, ...]:
-        """Return one check for each thing that the way promises; `older` is None for the first release."""
+    def __call__(self, earlier: Sequence[ReadRelease], newer: ReadRelease) -> tuple[Check, ...]:
+        """Return one check for each thing that the way promises.
+
+        `earlier` are the releases before, the oldest first: all of them where the way asks for its history, else the
+        last one alone. Empty for the first release.
+        """
         ...
 
 
 class Attest(Protocol):
     """Checks what the ledger says of the people of a release."""
 
-    def __call__(self, older: ReadRelease | None, newer: ReadRelease, people: PeopleOfRelease) -> tuple[Check, ...]:
-        """Return one check for each thing that the steward answers for."""
+    def __call__(
+        self, earlier: Sequence[ReadRelease], newer: ReadRelease, people: Sequence[PeopleOfRelease]
+    ) -> tuple[Check, ...]:
+        """Return one check for each thing that the steward answers for; `people` are those of all releases up to it."""
         ...
 
 
 class Way(NamedTuple):
     """Where the parts of a way lie, as ``module:name``; neither recount nor attest load a maker.
 
-    `attested` says what no recipient can recount, one sentence each.
+    `attested` says what no recipient can recount, one sentence each. With `history` a release is made and recounted
+    beside all releases before it, else beside the last one.
     """
 
     maker: str
     recount: str
     attest: str
     attested: tuple[str, ...]
+    history: bool = False
 
 
 WAYS: dict[str, Way] = {
@@ -49,10 +58,11 @@ WAYS: dict[str, Way] = {
         ("nobody of a later batch is in an earlier release",),
     ),
 }
-"""Name in ``release.json`` and on the command line → its parts."""
+"""Name in ``release.json`` and on the command line → its parts. The maker is a
+:class:`~sfumato.series.next_release.Maker`."""
 
 
-def recount_of(name: str) -> Recount:
+def recount_of(way: str) -> Recount:
     """Return what recounts releases that were made in a way.
 
     Raises
@@ -60,7 +70,12 @@ def recount_of(name: str) -> Recount:
     VerificationError
         When this version does not know it.
     """
-    if name not in WAYS:
+    if way not in WAYS:
         raise VerificationError("release.json: is of a way that this version does not know; use a newer sfumato")
-    recount: Recount = loaded(WAYS[name].recount)
+    recount: Recount = loaded(WAYS[way].recount)
     return recount
+
+
+def looked_back(way: str, earlier: Sequence[ReadRelease]) -> Sequence[ReadRelease]:
+    """Return those of the earlier releases that a way looks at."""
+    return earlier if way in WAYS and WAYS[way].history else earlier[-1:]
