@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from sfumato.kernels.jit import inlined, kernel
-from sfumato.kernels.types import Flags, Int64s
+from sfumato.kernels.types import Flags, Int64s, int64
 
 
 class Network(NamedTuple):
@@ -122,10 +122,10 @@ def _most_on(edge: int, network: Network, flow: Int64s, load: Int64s, search: Se
             load[there] += flow[other]
             flow[edge] += flow[other]
             flow[other] = 0
-    over = load[there] - network.room[there]
+    over = int64(load[there] - network.room[there])
     if over > 0:
         over -= _push_out(there, over, edge, network, flow, load, search)
-    return flow[edge] - max(0, over)
+    return int64(flow[edge]) - max(0, over)
 
 
 @inlined

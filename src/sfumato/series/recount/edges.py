@@ -12,7 +12,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.series.recount.released import Places
+from sfumato.series.recount.released import Places, runs
 
 Numbers = NDArray[np.int64]
 
@@ -66,10 +66,7 @@ class Edges:
 def edges_between(older: Places, newer: Places, pairs: tuple[Numbers, Numbers]) -> Edges:
     """Return all edges, pair after pair. Cost O(values of the older class, for each pair of classes that meet)."""
     first, second = pairs
-    lengths = np.diff(older.starts)[first]
-    pair = np.repeat(np.arange(len(first)), lengths)
-    inside = np.arange(len(pair)) - np.repeat(np.cumsum(lengths) - lengths, lengths)
-    place = older.starts[first][pair] + inside
+    pair, place = runs(older.starts[first], np.diff(older.starts)[first])
     other = newer.find(second[pair], older.value_of[place])
     shared = other >= 0
     return Edges(place[shared], other[shared], pair[shared], older, newer)

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from sfumato.errors import InputError
 from sfumato.series.recount.released import Boxes
 
-AT_ONCE = 1 << 14
+AT_ONCE = 1 << 16
 """Pairs of classes up to which all are compared."""
 SAMPLE = 512
 """Classes that are looked at to choose a cut."""
@@ -99,13 +99,17 @@ def _halved(cell: _Cell, *hulls: NDArray[np.float64]) -> tuple[_Cell, _Cell] | N
 
 
 def _compared(cell: _Cell, *hulls: NDArray[np.float64]) -> list[tuple[Numbers, Numbers]]:
-    low_1, high_1, low_2, high_2 = hulls
-    found, step = [], max(1, 16 * AT_ONCE // len(cell.newer))
+    """Compare all pairs, attribute after attribute, each time those that are left."""
+    found, step = [], max(1, AT_ONCE // len(cell.newer))
     for start in range(0, len(cell.older), step):
         some = cell.older[start : start + step]
-        low = np.maximum(low_1[some, None], low_2[None, cell.newer])
-        meets = (low <= np.minimum(high_1[some, None], high_2[None, cell.newer])).all(axis=2)
-        meets &= ((low > cell.low) & (low <= cell.high)).all(axis=2)
-        first, second = np.nonzero(meets)
-        found.append((some[first], cell.newer[second]))
+        first, second = np.repeat(some, len(cell.newer)), np.tile(cell.newer, len(some))
+        for index in range(len(cell.low)):
+            low_1, high_1, low_2, high_2 = (hull[:, index] for hull in hulls)
+            low = np.maximum(low_1[first], low_2[second])
+            meets = (
+                (low <= high_1[first]) & (low <= high_2[second]) & (low > cell.low[index]) & (low <= cell.high[index])
+            )
+            first, second = first[meets], second[meets]
+        found.append((first, second))
     return found

@@ -157,3 +157,9 @@ class Places:
         keys, wanted = self.class_of * width + self.value_of, classes * width + values
         at = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
         return np.where(keys[at] == wanted, at, -1)
+
+
+def runs(starts: NDArray[np.int64], lengths: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Write runs of numbers out, one after the other: which run each number is of, and the number; int64 twice."""
+    owner = np.repeat(np.arange(len(starts)), lengths)
+    return owner, (starts - np.cumsum(lengths) + lengths)[owner] + np.arange(len(owner))
