@@ -112,12 +112,35 @@ def recount_series(releases: Sequence[Released], *, last_only: bool = False, cam
 
 def _followed(releases: Sequence[Released], steps: Sequence[PairRecount], came: int | None) -> Histories | None:
     """Follow all histories from release to release."""
-    now = _begun(releases[0].places, 0)
+    now: Histories | None = first_histories(releases[0])
     for number, step in enumerate(steps, start=1):
-        now = _together(_onward(now, step, releases[number], came), _begun(step.new, number))
-        if len(now.came) > MOST_HISTORIES * max(1, releases[number].boxes.count):
-            return None
+        now = now and continued(now, step, releases[number], number, came)
     return now
+
+
+def first_histories(release: Released) -> Histories:
+    """Return the histories of a first release: its classes."""
+    return _begun(release.places, 0)
+
+
+def continued(
+    now: Histories, step: PairRecount, newer: Released, number: int, came: int | None = None
+) -> Histories | None:
+    """Follow histories into one more release; None if there are then too many.
+
+    Parameters
+    ----------
+    now
+        Up to the older release of `step`.
+    step
+        The recount of that release and the newer one.
+    newer, number
+        The newer release, and its number from 0.
+    came
+        See :func:`recount_series`.
+    """
+    found = _different(_together(_onward(now, step, newer, came), _begun(step.new, number)))
+    return found if len(found.came) <= MOST_HISTORIES * max(1, newer.boxes.count) else None
 
 
 def _begun(places: Places, number: int) -> Histories:
@@ -143,6 +166,24 @@ def _onward(now: Histories, step: PairRecount, newer: Released, came: int | None
     rows = np.minimum(now.left.rows[place[stays]], step.both.rows[other[stays]])
     left = Places(row[stays], now.left.value_of[place[stays]], rows, len(history))
     return Histories(now.came[history], step.newer[pair], left)
+
+
+def _different(all_of_them: Histories) -> Histories:
+    """Keep one of the histories that start and end alike and leave the same rows; those that leave none are dropped."""
+    came, class_of, left = all_of_them.came, all_of_them.class_of, all_of_them.left
+    lengths = np.diff(left.starts)
+    width = int(class_of.max(initial=0)) + 1
+    number = np.unique((came * width + class_of) * (lengths.max(initial=0) + 1) + lengths, return_inverse=True)[1]
+    most = int(left.rows.max(initial=0)) + 1
+    for depth in range(int(lengths.max(initial=0))):
+        place = left.starts[:-1][lengths > depth] + depth
+        cells = np.zeros(len(came), dtype=np.int64)
+        cells[lengths > depth] = 1 + np.unique(left.value_of[place] * most + left.rows[place], return_inverse=True)[1]
+        number = np.unique(number * (len(place) + 2) + cells, return_inverse=True)[1]
+    kept = np.unique(number, return_index=True)[1]
+    kept = np.sort(kept[lengths[kept] > 0])
+    owner, place = runs(left.starts[kept], lengths[kept])
+    return Histories(came[kept], class_of[kept], Places(owner, left.value_of[place], left.rows[place], len(kept)))
 
 
 def _together(older: Histories, newer: Histories) -> Histories:
