@@ -88,7 +88,7 @@ def below(series, older, newer, k):
 def test_nobody_is_left_with_fewer_than_k_rows_in_any_world():
     draw, mixed, waited = np.random.default_rng(4), 0, 0
     with choice.always("interpreted"):
-        for _ in range(250):
+        for _ in range(120):
             sizes = np.cumsum([int(draw.integers(2, 5)), int(draw.integers(1, 4)), int(draw.integers(1, 4))]).tolist()
             series = played(drawn(draw, sizes[-1], 2), sizes, [sf.KAnonymity(2)])
             for newer in range(3):
@@ -96,8 +96,8 @@ def test_nobody_is_left_with_fewer_than_k_rows_in_any_world():
                 mixed += len(np.unique(series.grown[newer].came)) > 1
                 waited += (series.grown[newer].class_of < 0).any()
             assert (series.grown[-1].boxes.high[:, -1] <= 2).all()
-    assert mixed > 100
-    assert waited > 20
+    assert mixed > 50
+    assert waited > 10
 
 
 @pytest.fixture(scope="module")
