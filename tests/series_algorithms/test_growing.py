@@ -8,7 +8,7 @@ import pytest
 
 import sfumato as sf
 from naive.release_worlds import pair_counts
-from sfumato.errors import PolicyError
+from sfumato.errors import InputError, PolicyError
 from sfumato.kernels import choice
 from sfumato.series.growing import Grown, Roster, grow
 from sfumato.series.recount.pair import recount_pair
@@ -200,3 +200,15 @@ def test_same_compiled(frame):
 def test_models_that_mean_nothing_for_a_series_are_refused(frame):
     with pytest.raises(PolicyError, match="t-closeness"):
         played(frame, SIZES[:1], [sf.TCloseness(0.3)])
+
+
+def test_nobody_may_leave_a_table_that_grows(series):
+    now, first = series.grown[0], series.releases[:1]
+    rows = np.arange(299)
+    values = SensitiveValues(series.table.sensitive, np.arange(series.table.sensitive[0].cardinality)[:, None])
+    roster = Roster(
+        series.table.take(rows), series.value_of[rows], values, series.classes[rows, :1], now.came[rows],
+        now.history_of[rows],
+    )  # fmt: skip
+    with pytest.raises(InputError, match="1 people are missing"):
+        grow(roster, MODELS, first, now)

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from sfumato.anonymizers.feasibility import feasible
 from sfumato.anonymizers.mondrian.mondrian import Mondrian
 from sfumato.anonymizers.problem import Problem
-from sfumato.errors import PolicyError, raise_all
+from sfumato.errors import InputError, PolicyError, raise_all
 from sfumato.models.compiled import compile_rules
 from sfumato.models.protocol import PrivacyModel
 from sfumato.models.rule_traits import smallest
@@ -154,6 +154,7 @@ def grow(
     its leaves, and subtrees that are made anew, are ours (decision record 22).
     """
     _check(roster, models)
+    _check_people(roster, earlier)
     order = hash_order(_contents(roster))
     people = _sorted(roster, order)
     back = np.empty(len(order), dtype=np.int64)
@@ -168,6 +169,19 @@ def _check(roster: Roster, models: Sequence[PrivacyModel]) -> None:
     check_models(models, [attribute.name for attribute in roster.table.sensitive])
     if roster.table.apart is not None or (roster.table.people is not None and (roster.table.people.records > 1).any()):
         raise_all(PolicyError, ["series: a table that grows counts rows, so that nobody may have several records"])
+
+
+def _check_people(roster: Roster, earlier: Sequence[Released]) -> None:
+    if roster.classes.shape[1] != len(earlier):
+        raise InputError("series: the ledger must say everybody's class in each earlier release, and in no other")
+    for number, (release, classes) in enumerate(zip(earlier, roster.classes.T, strict=True), start=1):
+        counted = np.bincount(classes[classes >= 0], minlength=release.boxes.count)
+        if len(counted) > release.boxes.count or (counted != release.sizes).any():
+            missing = max(0, int(release.sizes.sum() - counted.sum()))
+            raise InputError(
+                f"series: release {number} and the ledger do not agree about classes ({missing:,} people are missing); a "
+                "table that grows keeps everybody: start an m-invariant series where people leave"
+            )
 
 
 def _contents(roster: Roster) -> NDArray[np.unsignedinteger]:
@@ -214,7 +228,7 @@ def _next(
     for node, rows in zip(last.node_of.tolist(), _members(people.class_of, last.count), strict=True):
         nodes[node].classes.append(Standing(rows, ground.begin()))
     newcomers = np.flatnonzero(people.class_of < 0)
-    if ground.allows(newcomers, newcomers):
+    if ground.allows(newcomers, [np.ones(len(newcomers), dtype=np.bool_)]):
         send_down(ground, nodes[0], newcomers)
     ground = ground.with_newcomers([each.rows for node in nodes for each in node.classes if each.origin >= last.count])
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -98,11 +99,19 @@ class Ground:
         )  # fmt: skip
         return replace(self, group_of=group_of, left=left)
 
-    def allows(self, rows: Numbers, among: Numbers) -> bool:
-        """Tell whether some people may be a class when those `among` whom they are were mixed."""
-        if len(rows) < self.smallest:
+    def allows(self, rows: Numbers, parts: Sequence[NDArray[np.bool_]]) -> bool:
+        """Tell whether people who are mixed may be divided into some parts: each bool (rows,), not everybody in one."""
+        if min(int(part.sum()) for part in parts) < self.smallest:
             return False
-        return part_allowed(np.isin(among, rows), self.sensitive[among], self.histories(among), self.rules)
+        if self.nothing_but_k:
+            return True
+        histories = self.histories(rows)
+        return all(part_allowed(part, self.sensitive[rows], histories, self.rules) for part in parts)
+
+    @cached_property
+    def nothing_but_k(self) -> bool:
+        """Whether only sizes matter: every row publishes the same beside its class, and no rule reads values."""
+        return not self.sensitive.shape[1] and not (self.value_of != self.value_of[:1]).any()
 
     def begin(self) -> int:
         """Return a new origin."""

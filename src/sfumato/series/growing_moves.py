@@ -53,14 +53,14 @@ def divided(ground: Ground, node: Node, rows: Numbers) -> list[tuple[int, Number
     counts = np.bincount(side, minlength=2)
     if counts.min() == 0:
         return [(int(counts.argmax()), rows)]
-    if not all(ground.allows(rows[side == each], rows) for each in (LEFT, RIGHT)):
+    if not ground.allows(rows, [side == LEFT, side == RIGHT]):
         fewer = int(counts.argmin())
         short = ground.smallest - counts[fewer]
         if short > 0 and len(rows) >= 2 * ground.smallest:
             others = np.flatnonzero(side != fewer)
             near = others[np.argsort(_distances(ground, rows[side == fewer], rows[others]), kind="stable")]
             side[near[:short]] = side[side == fewer] = HERE
-        if not (side == HERE).any() or not all(ground.allows(rows[side == each], rows) for each in (1 - fewer, HERE)):
+        if not (side == HERE).any() or not ground.allows(rows, [side == 1 - fewer, side == HERE]):
             return None
     return [(each, rows[side == each]) for each in (LEFT, RIGHT, HERE) if (side == each).any()]
 

@@ -1,7 +1,7 @@
 """Buckets of m-invariance: who has one signature, balanced so that every value of it has equally many people.
 
-Newcomers are lists of rows by value. They are *m-eligible* when no value has more than 1/m of them: then all of them find
-m − 1 others.
+Newcomers are lists of rows by value. They are *m-eligible* when no value has more than 1/m of them: then all of them
+find m − 1 others.
 """
 
 from __future__ import annotations
