@@ -179,8 +179,8 @@ def _check_people(roster: Roster, earlier: Sequence[Released]) -> None:
         if len(counted) > release.boxes.count or (counted != release.sizes).any():
             missing = max(0, int(release.sizes.sum() - counted.sum()))
             raise InputError(
-                f"series: release {number} and the ledger do not agree about classes ({missing:,} people are missing); a "
-                "table that grows keeps everybody: start an m-invariant series where people leave"
+                f"series: release {number} and the ledger do not agree about classes ({missing:,} people are missing); "
+                "a table that grows keeps everybody: start an m-invariant series where people leave"
             )
 
 
