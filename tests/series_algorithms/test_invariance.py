@@ -88,6 +88,8 @@ def months(draw, m, values, size, number):
     signature_of, signatures = np.full(size, -1, dtype=np.int64), ()
     for _ in range(number):
         here = np.flatnonzero(draw.random(size) < 0.7)
+        if not len(here):
+            continue
         try:
             found = keep_invariant(
                 present(ages[here].tolist(), value_of[here], signature_of[here], signatures), m, most_counterfeits=1.0
