@@ -180,6 +180,32 @@ class Mondrian(Checked):
         Cuts above a range decide nothing inside of it: with tight classes, and `widths` those of the data, the solution
         of a table is that of the parts that its first cuts make, side by side.
         """
+        partition, cuts = self.solve_with_cuts(start, least)
+        if not self.decides_regions:
+            return partition
+        return replace(partition, regions=regions_of(start.problem.table, partition, cuts))
+
+    def solve_with_cuts(
+        self, start: FeasibleProblem, least: int = 1, *, keeps: bool = False
+    ) -> tuple[Partition, NDArray[np.int64]]:
+        """Partition all records of a problem, and tell how: by which cuts of classes.
+
+        Parameters
+        ----------
+        start
+            The problem.
+        least
+            Fewest records of a class, besides what the models ask for.
+        keeps
+            Keep the cuts though classes are tight.
+
+        Returns
+        -------
+        partition : Partition
+            Without regions.
+        cuts : numpy.ndarray
+            int64 (b, 4): attribute, first class, first class on the right, end of the classes; no rows if not kept.
+        """
         table = start.problem.table
         # Relaxed halves depend on the order of equal records, which is drawn.
         order = permutation(table.height, start.problem.seed) if self.mode == "relaxed" else None
@@ -198,16 +224,15 @@ class Mondrian(Checked):
             regions=self.widths == "region",
             by_tree=self.hierarchy_cuts,
         )
-        made = np.zeros((records.height, 3), dtype=np.int32) if self.decides_regions else NOT_KEPT
+        keeps |= self.decides_regions
+        made = np.zeros((records.height, 3), dtype=np.int32) if keeps else NOT_KEPT
         space, rules, notes = space_of(table.attributes), start.rules.arrays, []
         first = options._replace(smallest=block_size(start.smallest)) if blind else options
         starts = _partition(records, space, rules, first, start.problem, made)
         if blind:
             notes.append(cut_blocks(records, space, rules, options, starts, made, start.problem.threads))
         partition = replace(start.partition(*_classes(records, starts)), notes=tuple(notes))
-        if not self.decides_regions:
-            return partition
-        return replace(partition, regions=regions_of(table, partition, _cuts(starts, made)))
+        return partition, _cuts(starts, made) if keeps else np.zeros((0, 4), dtype=np.int64)
 
 
 def _textbook_options(options: Mondrian) -> list[str]:

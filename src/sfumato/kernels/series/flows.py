@@ -1,0 +1,186 @@
+"""Rows of one release that can stand behind rows of a later one: flows between classes.
+
+Letters: g groups, p places of the older release, f places of the newer one, e edges, all groups together.
+
+A place is a class and a value: `supply` rows of the older release have it, `room` rows of the newer one. Every older
+row is some newer row, along an edge. A group holds places that edges connect, and no others.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from sfumato.kernels.jit import inlined, kernel
+from sfumato.kernels.types import Flags, Int64s, int64
+
+
+class Network(NamedTuple):
+    """The places of all groups and the edges between them.
+
+    Attributes
+    ----------
+    supply, room : numpy.ndarray
+        int64 (p,), int64 (f,)
+    older, newer : numpy.ndarray
+        int64 (e,): the places that each edge joins, sorted by older place; those of a group stand together.
+    older_starts : numpy.ndarray
+        int64 (p + 1,): the edges of each older place.
+    by_newer, newer_starts : numpy.ndarray
+        int64 (e,), int64 (f + 1,): the edges of each newer place.
+    """
+
+    supply: Int64s
+    room: Int64s
+    older: Int64s
+    newer: Int64s
+    older_starts: Int64s
+    by_newer: Int64s
+    newer_starts: Int64s
+
+
+class Search(NamedTuple):
+    """Buffers of a search for a way to a place with room.
+
+    Attributes
+    ----------
+    queue, came_by, moved : numpy.ndarray
+        int64 (f,): places in the order in which they are met; the edge on which each is reached, and the edge of the
+        place before it that gives rows away.
+    met : numpy.ndarray
+        bool (f,), all False between searches.
+    """
+
+    queue: Int64s
+    came_by: Int64s
+    moved: Int64s
+    met: Flags
+
+
+@kernel
+def rows_at_once(network: Network, groups: Int64s, together: Int64s, fixed: Int64s) -> int:
+    """Count the rows that every edge can carry, and those of every newer place that are old whatever else happens.
+
+    groups : int64 (g + 1, 2), where the older and the newer places of each group start. together : int64 (e,) and
+    fixed : int64 (f,), written there: most rows on the edge, and fewest old rows in the place, in any flow that uses
+    all supply. Returns how many older rows find no place, 0 if all do; only then the counts are right.
+    Cost O(rows · edges) of the group for each of its edges and places, less where rows go in bulk.
+    """
+    size = len(network.room)
+    flow, load = np.zeros(len(network.older), dtype=np.int64), np.zeros(size, dtype=np.int64)
+    search = Search(
+        np.zeros(size, dtype=np.int64), np.zeros(size, dtype=np.int64), np.zeros(size, dtype=np.int64),
+        np.zeros(size, dtype=np.bool_),
+    )  # fmt: skip
+    homeless = _place_all(network, flow, load, search)
+    if homeless > 0:
+        return homeless
+    kept_flow, kept_load = flow.copy(), load.copy()
+    for group in range(len(groups) - 1):
+        places = slice(groups[group, 1], groups[group + 1, 1])
+        edges = slice(network.older_starts[groups[group, 0]], network.older_starts[groups[group + 1, 0]])
+        for place in range(places.start, places.stop):
+            fixed[place] = load[place] - _push_out(place, load[place], -1, network, flow, load, search)
+            flow[edges], load[places] = kept_flow[edges], kept_load[places]
+        for edge in range(edges.start, edges.stop):
+            together[edge] = _most_on(edge, network, flow, load, search)
+            flow[edges], load[places] = kept_flow[edges], kept_load[places]
+    return homeless
+
+
+@inlined
+def _place_all(network: Network, flow: Int64s, load: Int64s, search: Search) -> int:
+    """Find a flow that uses all supply; return what is left over."""
+    homeless = 0
+    for place in range(len(network.supply)):
+        left = network.supply[place]
+        for edge in range(network.older_starts[place], network.older_starts[place + 1]):
+            there = network.newer[edge]
+            put = min(left, network.room[there] - load[there])
+            flow[edge] += put
+            load[there] += put
+            left -= put
+        for edge in range(network.older_starts[place], network.older_starts[place + 1]):
+            # The rows go in here, and others go on from here.
+            there = network.newer[edge]
+            moved = _push_out(there, left, -1, network, flow, load, search)
+            flow[edge] += moved
+            load[there] += moved
+            left -= moved
+        homeless += left
+    return homeless
+
+
+@inlined
+def _most_on(edge: int, network: Network, flow: Int64s, load: Int64s, search: Search) -> int:
+    """Return the most rows on one edge: all of its older place go there, and the others make way as far as they can."""
+    place, there = network.older[edge], network.newer[edge]
+    for other in range(network.older_starts[place], network.older_starts[place + 1]):
+        if other != edge:
+            load[network.newer[other]] -= flow[other]
+            load[there] += flow[other]
+            flow[edge] += flow[other]
+            flow[other] = 0
+    over = int64(load[there] - network.room[there])
+    if over > 0:
+        over -= _push_out(there, over, edge, network, flow, load, search)
+    return int64(flow[edge]) - max(0, over)
+
+
+@inlined
+def _push_out(
+    start: int, amount: int, spared: int, network: Network, flow: Int64s, load: Int64s, search: Search
+) -> int:
+    """Move up to `amount` rows out of a newer place to others with room, none on the edge `spared`; return how many."""
+    left = amount
+    while left > 0:
+        end = _find_room(start, spared, network, flow, load, search)
+        if end < 0:
+            break
+        most = min(left, network.room[end] - load[end])
+        place = end
+        while place != start:
+            most = min(most, flow[search.moved[place]])
+            place = network.newer[search.moved[place]]
+        place = end
+        while place != start:
+            flow[search.came_by[place]] += most
+            flow[search.moved[place]] -= most
+            place = network.newer[search.moved[place]]
+        load[start] -= most
+        load[end] += most
+        left -= most
+    return amount - left
+
+
+@inlined
+def _find_room(start: int, spared: int, network: Network, flow: Int64s, load: Int64s, search: Search) -> int:
+    """Search breadth first for a place with room to which rows can be moved; −1 if there is none."""
+    search.queue[0] = start
+    search.met[start] = True
+    count = 1
+    found = -1
+    at = 0
+    while at < count and found < 0:
+        place = search.queue[at]
+        at += 1
+        for number in range(network.newer_starts[place], network.newer_starts[place + 1]):
+            taken = network.by_newer[number]
+            if flow[taken] == 0 or taken == spared:
+                continue
+            giver = network.older[taken]
+            for edge in range(network.older_starts[giver], network.older_starts[giver + 1]):
+                there = network.newer[edge]
+                if search.met[there]:
+                    continue
+                search.met[there] = True
+                search.came_by[there] = edge
+                search.moved[there] = taken
+                search.queue[count] = there
+                count += 1
+                if found < 0 and load[there] < network.room[there]:
+                    found = there
+    for number in range(count):
+        search.met[search.queue[number]] = False
+    return found

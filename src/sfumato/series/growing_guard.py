@@ -1,0 +1,182 @@
+"""The recount decides about a release that grew: what it does not bear is taken back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.models.protocol import PrivacyModel
+from sfumato.series.growing_ground import Ground
+from sfumato.series.growing_tree import Node, Standing
+from sfumato.series.recount.pair import PairRecount, recount_pair
+from sfumato.series.recount.released import Places, Released, runs
+from sfumato.series.recount.remaining import SensitiveValues, holds_on
+
+Numbers = NDArray[np.int64]
+Marks = NDArray[np.bool_]
+
+ROUNDS = 8
+"""Recounts, at most; before the last, everything that is still mixed is taken back."""
+
+
+class Followed(NamedTuple):
+    """Where everybody is, and what was left to them on the way.
+
+    Attributes
+    ----------
+    history_of, class_of : numpy.ndarray
+        Integers (n,): people with one history, and their class; −1 for who is not published.
+    left : Places
+        Rows that remain to each history.
+    """
+
+    history_of: Numbers
+    class_of: NDArray[np.int32]
+    left: Places
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Guard:
+    """What a candidate is recounted with.
+
+    Attributes
+    ----------
+    earlier : sequence of Released
+    models : sequence of PrivacyModel
+    values : SensitiveValues
+    classes : numpy.ndarray
+        int32 (n, releases): the class of everybody in each of them, −1 for who was not published.
+    before : Followed
+        Up to the last release.
+    released : callable
+        Makes the candidate of a tree: as recipients will hold it, and the class of everybody.
+    """
+
+    earlier: Sequence[Released]
+    models: Sequence[PrivacyModel]
+    values: SensitiveValues
+    classes: NDArray[np.int32]
+    before: Followed
+    released: Callable[[Node], tuple[Released, NDArray[np.int32]]]
+
+    def broken(self, left: Places) -> Marks:
+        """Tell which lists of rows break a model."""
+        return ~holds_on(left, self.models, self.values)
+
+
+def taken_back(
+    ground: Ground, root: Node, before: Sequence[tuple[Node, int, Numbers]], guard: Guard
+) -> tuple[int, Followed]:
+    """Recount a candidate against every earlier release, and take back what fails somebody until nothing does.
+
+    Returns how many mixed groups were taken back, and where everybody is in the end.
+    """
+    count = 0
+    for number in range(ROUNDS):
+        failing, followed = _failing(*guard.released(root), guard)
+        if not failing.any():
+            break
+        mixed = _mixed(ground, root)
+        groups = {mixed[label] for label in np.flatnonzero(failing).tolist() if mixed[label] >= 0}
+        if not groups or number == ROUNDS - 2:
+            groups = {head for head in mixed if head >= 0}
+        count += len(groups)
+        _take_back(ground, root, before, groups)
+    return count, followed
+
+
+def _failing(candidate: Released, class_of: NDArray[np.int32], guard: Guard) -> tuple[Marks, Followed]:
+    """Tell of which classes, or of others that meet what they meet, too little is left."""
+    failing = np.zeros(candidate.boxes.count, dtype=np.bool_)
+    for release, classes in zip(guard.earlier, guard.classes.T, strict=True):
+        found = recount_pair(release, candidate)
+        failing |= _of_pair(found, _people_of(found, classes, class_of), guard)
+    followed = _follow(guard.before, found, class_of)
+    broken = guard.broken(followed.left)
+    failing[class_of[(class_of >= 0) & broken[followed.history_of]]] = True
+    return failing, followed
+
+
+def _follow(before: Followed, step: PairRecount, class_of: NDArray[np.int32]) -> Followed:
+    """Follow everybody from the last release into the candidate.
+
+    Of a history of classes, value for value, no more rows remain than of any step of it.
+    """
+    old = before.history_of >= 0
+    width = int(class_of.max(initial=0)) + 1
+    keys = np.where(old, before.history_of + 1, 0) * width + class_of
+    keys = np.where(class_of >= 0, keys, -1)
+    ways, first, history_of = np.unique(keys, return_index=True, return_inverse=True)
+    missing = int(len(ways) > 0 and ways[0] < 0)
+    first = first[missing:]
+    pair_keys = step.newer * (int(step.older.max(initial=0)) + 1) + step.older
+    wanted = class_of[first].astype(np.int64) * (int(step.older.max(initial=0)) + 1) + before.class_of[first]
+    pair = np.searchsorted(pair_keys, wanted)
+    came = np.flatnonzero(~old[first])
+    stayed = np.flatnonzero(old[first])
+    history = before.history_of[first[stayed]]
+    owner, place = runs(before.left.starts[history], np.diff(before.left.starts)[history])
+    at = step.both.find(pair[stayed][owner], before.left.value_of[place])
+    rows = np.minimum(before.left.rows[place], step.both.rows[at]) * (at >= 0)
+    new_owner, new_place = _of_classes(step.new, class_of[first[came]].astype(np.int64))
+    left = _sorted_places(
+        np.append(stayed[owner], came[new_owner]), np.append(before.left.value_of[place], step.new.value_of[new_place]),
+        np.append(rows, step.new.rows[new_place]), len(first),
+    )  # fmt: skip
+    return Followed(history_of - missing, class_of, left)
+
+
+def _of_classes(places: Places, classes: Numbers) -> tuple[Numbers, Numbers]:
+    return runs(places.starts[classes], np.diff(places.starts)[classes])
+
+
+def _sorted_places(owner: Numbers, value: Numbers, rows: Numbers, count: int) -> Places:
+    order = np.lexsort((value, owner))
+    order = order[rows[order] > 0]
+    return Places(owner[order], value[order], rows[order], count)
+
+
+def _people_of(found: PairRecount, before: NDArray[np.int32], now: NDArray[np.int32]) -> tuple[Marks, Marks]:
+    """Tell in which pairs of classes somebody is, and to which newer classes somebody came; bool (p,), bool (c,)."""
+    width = int(found.older.max(initial=0)) + 1
+    stays = (before >= 0) & (now >= 0)
+    keys = np.unique(now[stays].astype(np.int64) * width + before[stays])
+    return np.isin(found.newer * width + found.older, keys), np.isin(np.arange(found.new.count), now[before < 0])
+
+
+def _of_pair(found: PairRecount, people: tuple[Marks, Marks], guard: Guard) -> Marks:
+    both, new = (guard.broken(left) & some for left, some in zip((found.both, found.new), people, strict=True))
+    suspects = np.zeros(int(found.older.max(initial=0)) + 1, dtype=np.bool_)
+    suspects[found.older[both | new[found.newer]]] = True
+    # What fails may be the work of a neighbour: all that meet the older class are asked.
+    failing = new.copy()
+    failing[found.newer[suspects[found.older]]] = True
+    return failing
+
+
+def _mixed(ground: Ground, root: Node) -> list[int]:
+    """Return for each class the origin that stands for its group, −1 where nothing was mixed or divided."""
+    moved = {ground.origin_of(origin) for origin in ground.moved}
+    heads = [ground.origin_of(each.origin) for node in root.below() for each in node.classes]
+    return [head if head in moved else -1 for head in heads]
+
+
+def _take_back(ground: Ground, root: Node, before: Sequence[tuple[Node, int, Numbers]], groups: set[int]) -> None:
+    """Put the classes of some groups back to where they stood, and make the cuts of these groups undone."""
+    for node in root.below():
+        node.classes = [each for each in node.classes if ground.origin_of(each.origin) not in groups]
+    for node, old in reversed(ground.cut):
+        if node.cut_by >= 0 and ground.origin_of(node.cut_by) in groups:
+            node.attribute, node.left, node.children = old.attribute, old.left, old.children
+            node.cut_by = old.cut_by
+    for node, origin, rows in before:
+        if ground.origin_of(origin) in groups:
+            node.classes.append(Standing(rows, origin))
+    members = [origin for origin in range(len(ground.joined)) if ground.origin_of(origin) in groups]
+    for origin in members:
+        ground.joined[origin] = origin
+    ground.moved.difference_update(members)

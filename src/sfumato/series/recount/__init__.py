@@ -1,0 +1,1 @@
+"""Recounts of what several releases tell together, from the releases alone."""

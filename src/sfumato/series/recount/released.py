@@ -1,0 +1,165 @@
+"""One release as its recipient holds it: which class each row shows, what else the row says, and the classes' boxes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.errors import InputError
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Boxes:
+    """What classes publish, in codes that mean the same in all releases of the series.
+
+    Letters: c classes, q attributes, v values of an attribute.
+
+    Attributes
+    ----------
+    low, high : numpy.ndarray
+        Numbers (c, q), closed: an interval's ends; for a hierarchy with leaves numbered in depth-first order, the first
+        and the last leaf of the node; both the same number for labels that only meet when they are equal.
+    sets : mapping of int to numpy.ndarray
+        bool (c, v) for each attribute that is published as value sets; `low` and `high` are not read there.
+
+    Notes
+    -----
+    Where a release says in which months the people of a class came, that is one more attribute.
+    """
+
+    low: NDArray[np.number]
+    high: NDArray[np.number]
+    sets: Mapping[int, NDArray[np.bool_]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        """Check the shapes and that no box is empty.
+
+        Raises
+        ------
+        InputError
+            When they do not fit.
+        """
+        shapes = {self.low.shape, self.high.shape, *((len(each), self.low.shape[-1]) for each in self.sets.values())}
+        if self.low.ndim != 2 or len(shapes) != 1:
+            raise InputError("the boxes of a release need one row for each class and one column for each attribute")
+        ranged = [index for index in range(self.width) if index not in self.sets]
+        if (self.low[:, ranged] > self.high[:, ranged]).any() or not all(
+            each.any(axis=1).all() for each in self.sets.values()
+        ):
+            raise InputError("a class of a release has a box that covers nothing: the release was changed, or misread")
+
+    @property
+    def count(self) -> int:
+        """Number of classes c."""
+        return len(self.low)
+
+    @property
+    def width(self) -> int:
+        """Number of attributes q."""
+        return int(self.low.shape[1])
+
+    @cached_property
+    def hulls(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Smallest ranges around the boxes, value sets by their first and last member; float64 (c, q) twice."""
+        low, high = self.low.astype(np.float64), self.high.astype(np.float64)
+        for index, members in self.sets.items():
+            low[:, index] = members.argmax(axis=1)
+            high[:, index] = members.shape[1] - 1 - members[:, ::-1].argmax(axis=1)
+        return low, high
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Released:
+    """The rows of one release.
+
+    Attributes
+    ----------
+    class_of : numpy.ndarray
+        Integers (n,): the class that each row shows, ``0 .. c-1``.
+    value_of : numpy.ndarray
+        Integers (n,), from 0: a number for **all** that the row publishes beside its class, the same in all releases:
+        sensitive values and every other column that is not generalized. Whatever is left out of it is
+        something by which an attacker recognises rows and the recount does not.
+    boxes : Boxes
+    """
+
+    class_of: NDArray[np.integer]
+    value_of: NDArray[np.integer]
+    boxes: Boxes
+
+    def __post_init__(self) -> None:
+        """Check that rows and classes fit.
+
+        Raises
+        ------
+        InputError
+            When they do not.
+        """
+        if self.class_of.ndim != 1 or self.class_of.shape != self.value_of.shape:
+            raise InputError("a release needs a class and a value for each row")
+        if len(self.class_of) and (
+            self.class_of.min() < 0 or self.class_of.max() >= self.boxes.count or self.value_of.min() < 0
+        ):
+            raise InputError("a row of a release has a class that has no box, or a value below 0")
+
+    @cached_property
+    def sizes(self) -> NDArray[np.int64]:
+        """Rows of each class, int64 (c,)."""
+        return np.bincount(self.class_of, minlength=self.boxes.count).astype(np.int64)
+
+    @cached_property
+    def places(self) -> Places:
+        """How often each class has each of its values."""
+        width = int(self.value_of.max(initial=0)) + 1
+        keys = self.class_of.astype(np.int64) * width + self.value_of
+        if self.boxes.count * width <= 8 * len(keys) + 1024:
+            counts = np.bincount(keys, minlength=self.boxes.count * width)
+            found = np.flatnonzero(counts)
+            counts = counts[found]
+        else:
+            found, counts = np.unique(keys, return_counts=True)
+        return Places(found // width, found % width, counts.astype(np.int64), self.boxes.count)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Places:
+    """The values of classes: a place is a class and a value that it has.
+
+    Letters: z places.
+
+    Attributes
+    ----------
+    class_of, value_of, rows : numpy.ndarray
+        int64 (z,): sorted by class, then value; `rows` ≥ 1.
+    count : int
+        Number of classes c.
+    """
+
+    class_of: NDArray[np.int64]
+    value_of: NDArray[np.int64]
+    rows: NDArray[np.int64]
+    count: int
+
+    @cached_property
+    def starts(self) -> NDArray[np.int64]:
+        """Where the places of each class start; int64 (c + 1,)."""
+        return np.searchsorted(self.class_of, np.arange(self.count + 1)).astype(np.int64)
+
+    def find(self, classes: NDArray[np.int64], values: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the places of classes and values, −1 where a class does not have the value; int64."""
+        if not len(self.class_of):
+            return np.full(len(classes), -1, dtype=np.int64)
+        width = int(max(self.value_of.max(), values.max(initial=0))) + 1
+        keys, wanted = self.class_of * width + self.value_of, classes * width + values
+        at = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
+        return np.where(keys[at] == wanted, at, -1)
+
+
+def runs(starts: NDArray[np.int64], lengths: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Write runs of numbers out, one after the other: which run each number is of, and the number; int64 twice."""
+    owner = np.repeat(np.arange(len(starts)), lengths)
+    return owner, (starts - np.cumsum(lengths) + lengths)[owner] + np.arange(len(owner))
