@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from sfumato.models.protocol import PrivacyModel
 
 BESIDE_THE_TABLE = (
-    "Promises about sensitive values bound what the table itself tells of a person. Somebody may learn more who knows "
+    "Promises about sensitive values bound what the table itself tells of anybody. Somebody may learn more who knows "
     "the algorithm and what it would not have published (minimality), or values of some people (background knowledge), "
     "or learns from the whole table how values go together (deFinetti)."
 )
