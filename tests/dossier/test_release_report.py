@@ -122,10 +122,14 @@ def test_curves_of_beliefs_are_drawn(report, release, table):
     page = report.html()
     assert "An average hides who is found" in page
     assert "on people not in the data" in page
-    assert "There is nobody to compare with" not in page
+    assert "Nobody to compare with (minimality): people who are not in the data are in no class." in page
+    assert "there is no control group" not in page
     assert all("curve" not in result for result in report.to_dict("public")["attacks"]["results"])
     alone = sf.report(release, table, seed=1).html()
-    assert "There is nobody to compare with: there is no control group" in alone
+    held = "attribute-inference, background-knowledge, homogeneity"
+    shown = re.search(r"Nobody to compare with \(([a-z, -]+)\): there is no control group", alone)
+    assert shown is not None
+    assert ", ".join(sorted(shown[1].split(", "))) == held
 
 
 def test_the_public_edition_says_nothing_that_was_counted_on_the_original(report):

@@ -54,13 +54,13 @@ def test_every_kind_with_a_promise_about_values_says_what_that_leaves_open(way, 
     frame = pl.DataFrame({"age": [30, 40] * 6, "town": [*"xxxyyy"] * 2, "ill": [*"abc"] * 4})
     people = sf.read_table(frame, sf.Schema(quasi_identifying=["age", "town"], sensitive=["ill"]))
     release = sf.anonymize(people, sf.ProbabilisticLDiversity(2), anonymizer=way, seed=1)
-    assert str(release.report).count(BESIDE_THE_TABLE) == 1
+    assert [str(release.report).count(line) for line in BESIDE_THE_TABLE] == [1, 1]
     folder = release.save(tmp_path / "out")
     assert sf.verify(folder).ok
-    assert BESIDE_THE_TABLE in sf.report(folder, attacks=False).content["limits"]
+    assert {*BESIDE_THE_TABLE} <= {*sf.report(folder, attacks=False).content["limits"]}
     of_k = sf.anonymize(people, sf.KAnonymity(2))
-    assert BESIDE_THE_TABLE not in str(of_k.report)
-    assert BESIDE_THE_TABLE not in sf.report(of_k, attacks=False).content["limits"]
+    assert not any(line in str(of_k.report) for line in BESIDE_THE_TABLE)
+    assert not {*BESIDE_THE_TABLE} & {*sf.report(of_k, attacks=False).content["limits"]}
 
 
 def test_the_page_to_sign_says_what_people_were_recounted_from(tmp_path):

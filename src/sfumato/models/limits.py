@@ -7,9 +7,10 @@ from collections.abc import Iterable, Sequence
 from sfumato.models.protocol import PrivacyModel
 
 BESIDE_THE_TABLE = (
-    "Promises about sensitive values bound what the table itself tells of a person. Somebody may learn more who knows "
-    "the algorithm and what it would not have published (minimality), or values of some people (background knowledge), "
-    "or learns from the whole table how values go together (deFinetti)."
+    "Promises about sensitive values bound what the table itself tells of anybody. Who knows the algorithm may learn "
+    "more (minimality).",
+    "So may who knows values of some people (background knowledge), or learns from the whole table how values go "
+    "together (deFinetti).",
 )
 """Attackers that no such promise is about."""
 
@@ -21,4 +22,4 @@ def about_values(models: Iterable[PrivacyModel], sensitive: Sequence[str]) -> bo
 
 def limits_of_values(models: Iterable[PrivacyModel], sensitive: Sequence[str]) -> tuple[str, ...]:
     """Return what is left open where something is promised about sensitive values."""
-    return (BESIDE_THE_TABLE,) if about_values(models, sensitive) else ()
+    return BESIDE_THE_TABLE if about_values(models, sensitive) else ()

@@ -18,7 +18,7 @@ from examples import examples
 from naive.worlds import informed_posteriors, posteriors, worlds
 from published.checks.slices.eight_records import eight_records
 from sfumato.anonymizers.slicing.overlapping_choice import OverlappingChoice, settle_columns
-from sfumato.anonymizers.slicing.overlapping_columns import OverlappingColumns
+from sfumato.anonymizers.slicing.overlapping_columns import OverlappingClustering, OverlappingColumns
 from sfumato.published.checks.slices.overlapping_slices import column_frames
 from sfumato.published.checks.slices.sharing import overlap_ratio, places_of
 from sfumato.published.sliced import BUCKET
@@ -237,6 +237,12 @@ def test_a_table_that_is_too_small_for_guarded_halves_is_one_bucket(columns, ell
     way = sf.OverlappingSlicing(columns=columns, duplicate_sensitive=True)
     release = sf.anonymize(table, sf.ProbabilisticLDiversity(ell), anonymizer=way, seed=1)
     assert release.data["bucket"].n_unique() == 1
+
+
+@pytest.mark.parametrize(("method", "least"), [("fuzzy", 0.1), ("possibilistic", 0.2), ("medoids", 0.2)])
+def test_the_default_threshold(method, least) -> None:
+    assert OverlappingClustering(method).least_degree(5) == pytest.approx(least)
+    assert OverlappingClustering(method, threshold=0.3).least_degree(5) == 0.3
 
 
 @REAL

@@ -208,11 +208,14 @@ def dependent(link: float) -> Table:
 
 
 @pytest.mark.slow
-def test_guarded_slices_keep_what_the_smallest_ones_give_away() -> None:
+@pytest.mark.parametrize("slicing", [sf.Slicing, sf.OverlappingSlicing])
+def test_guarded_slices_keep_what_the_smallest_ones_give_away(
+    slicing: type[sf.Slicing] | type[sf.OverlappingSlicing],
+) -> None:
     table = dependent(0.5)
     shares = {}
     for size in ("smallest", "guarded"):
-        way = sf.Slicing(columns=[["smokes"], ["works"], ["disease"]], bucket_size=size)
+        way = slicing(columns=[["smokes"], ["works"], ["disease"]], bucket_size=size)
         release = sf.anonymize(table, sf.ProbabilisticLDiversity(3), anonymizer=way, seed=1)
         shares[size] = sf.attack(release, table, attacks="definetti", seed=1).results[0].success
     assert shares["smallest"].interval[0] > 1 / 3

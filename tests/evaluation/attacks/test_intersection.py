@@ -44,6 +44,9 @@ class TestWhereItMustWork:
         (result,) = Intersection().play(Target(ONE, PATIENTS, earlier=_exact_middle()))
         assert result.success.successes == result.success.people == 2
         assert result.success.baseline == 0.5
+        assert result.curve is not None
+        assert [look.inside.share for look in result.curve.looks[:3]] == [1, 1, 1]
+        assert result.verdict == "succeeds"
 
     def test_releases_of_the_library(self) -> None:
         generator = np.random.default_rng(1)

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.errors import InputError, PolicyError
+from sfumato.evaluation.attacks.belief_curve import BeliefCurve, Beliefs, curve_of
 from sfumato.evaluation.attacks.known_records import KnownRecords, known_records
 from sfumato.evaluation.attacks.options import SURE
 from sfumato.evaluation.attacks.peoples_posterior import blocks_of_people, peoples_posterior
@@ -99,12 +100,13 @@ class Intersection(Checked):
         absent = len(found) - int(found.sum())
         missing = counted(absent, "record") if target.original.people is None else f"{absent:,} people"
         surely = "with certainty" if self.threshold == 1 else f"at least {100 * self.threshold:g} % sure"
+        outside = None if target.control is None else self._tried(target, earlier, target.control, name)
         return AttackResult(
             self.name,
             "everybody's quasi-identifying values, and who is in the data of both releases",
             f"whose {name} was told {surely} by both releases together, and by neither alone",
             inside.rate(),
-            None if target.control is None else self._tried(target, earlier, target.control, name).rate(),
+            None if outside is None else outside.rate(),
             {
                 "claimed": float(inside.made[found].mean()),
                 "values_left": float(inside.left[found].mean()),
@@ -114,6 +116,7 @@ class Intersection(Checked):
             "one release for all purposes, or a later one made with regard to the earlier; no syntactic model bounds "
             "what two releases tell together",
             certainty=inside.certainty() if self.threshold == 1 else None,
+            curve=_curve(inside, outside),
         )
 
     def _tried(self, target: Target, earlier: Published, people: Table, name: str) -> _Tried:
@@ -138,7 +141,8 @@ class Intersection(Checked):
         already = np.logical_or.reduce([each.max(axis=1) >= self.threshold - SURE for each in surest[1:]])
         made = (surest[0].max(axis=1) >= self.threshold - SURE) & ~already
         left = [(each > 0).sum(axis=1) for each in surest]
-        return made, left[0], np.minimum(left[1], left[2]), *(_hit(each, has) for each in surest)
+        belief = surest[0].max(axis=1)
+        return made, left[0], np.minimum(left[1], left[2]), *(_hit(each, has) for each in surest), belief
 
 
 _Both = Iterator[tuple[Posterior, NDArray[np.float64], OwnValues]]
@@ -177,7 +181,7 @@ class _Tried:
 
     made : whether they disclose a value together and neither alone. left, left_alone : values that they leave open, and
     that the better one does. right, later_right, earlier_right : chance that the likeliest value of both, and of each,
-    is the true one.
+    is the true one. belief : belief in the likeliest value of both.
     """
 
     made: NDArray[np.bool_]
@@ -186,16 +190,29 @@ class _Tried:
     right: NDArray[np.float64]
     later_right: NDArray[np.float64]
     earlier_right: NDArray[np.float64]
+    belief: NDArray[np.float64]
 
     def certainty(self) -> Certainty:
         """Count the claims, all of which are about people whom neither release tells alone."""
         return Certainty.of(self.made, self.right, np.ones_like(self.made))
+
+    def beliefs(self) -> Beliefs:
+        """Return what both releases say of everybody, beside the better one alone."""
+        better = max((self.later_right, self.earlier_right), key=lambda right: float(right.mean()))
+        return Beliefs(self.belief, self.right, better)
 
     def rate(self) -> Rate:
         """Score the claims beside the guesses of the better release on the same people, or on all without a claim."""
         people = self.made if self.made.any() else np.ones_like(self.made)
         better = max(self.later_right[people].mean(), self.earlier_right[people].mean())
         return Rate(float(self.right[self.made].sum()), int(self.made.sum()), float(better))
+
+
+def _curve(inside: _Tried, outside: _Tried | None) -> BeliefCurve:
+    """Rank people by what both releases say; guesses are those of the better release alone."""
+    told, others = (None if one is None else one.beliefs() for one in (inside, outside))
+    assert told is not None
+    return curve_of(told, others, None, guessing=(0.0, 0.0), bound=None, judges=False)
 
 
 def _hit(shares: NDArray[np.float64], has: NDArray[np.bool_]) -> NDArray[np.float64]:
