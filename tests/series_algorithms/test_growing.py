@@ -1,6 +1,6 @@
 """Grow: nobody is narrowed down by several releases, in any world that they leave open."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import polars as pl
@@ -11,8 +11,9 @@ from naive.release_worlds import pair_counts
 from sfumato.errors import InputError, PolicyError
 from sfumato.kernels import choice
 from sfumato.series.growing import Grown, Roster, grow
+from sfumato.series.growing_ground import tight_boxes
 from sfumato.series.recount.pair import recount_pair
-from sfumato.series.recount.released import Released
+from sfumato.series.recount.released import Boxes, Released
 from sfumato.series.recount.remaining import SensitiveValues
 from sfumato.table.encoding import encode
 
@@ -213,3 +214,26 @@ def test_nobody_may_leave_a_table_that_grows(series):
     )  # fmt: skip
     with pytest.raises(InputError, match="1 people are missing"):
         grow(roster, MODELS, first, now)
+
+
+def test_earlier_releases_that_leave_too_little_are_refused():
+    """Two cuts of the same ten people, made independently, with values that tell them apart."""
+    people = pl.DataFrame(
+        {"age": [1, 2] * 5, "town": [f"t{row // 5}" for row in range(10)], "illness": list("abababcdcd")}
+    )
+    table = encode(sf.read_table(people, sf.Schema(quasi_identifying=["age", "town"], sensitive=["illness"])))
+    value_of = table.sensitive_codes[:, 0].astype(np.int64)
+    values = SensitiveValues(table.sensitive, np.arange(table.sensitive[0].cardinality)[:, None])
+    none = np.full(10, -1, dtype=np.int64)
+    made, releases, classes = None, [], np.zeros((10, 2), dtype=np.int32)
+    for number, labels in enumerate([np.arange(10) % 2, np.arange(10) // 5]):
+        made = grow(Roster(table, value_of, values, classes[:, :0], none, none), [sf.KAnonymity(5)])
+        boxes = tight_boxes(table.attributes, table.codes, labels, 2)
+        dated = Boxes(np.column_stack([boxes.low, [0, 0]]), np.column_stack([boxes.high, [0, 0]]), boxes.sets)
+        classes[:, number] = labels
+        releases.append(Released(labels, value_of, dated))
+    assert recount_pair(*releases).least < 5
+    roster = Roster(table, value_of, values, classes, np.zeros(10, dtype=np.int64), classes[:, 1].astype(np.int64))
+    last = replace(made, count=2, node_of=np.zeros(2, dtype=np.int64), left=releases[1].places)
+    with pytest.raises(InputError, match="the earlier releases alone leave somebody less"):
+        grow(roster, [sf.KAnonymity(5)], releases, last)
