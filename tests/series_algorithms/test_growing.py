@@ -29,8 +29,8 @@ class Played:
     classes: np.ndarray
 
 
-def played(frame, sizes, models, sensitive=("illness",), order=None):
-    """Grow releases of the first so many people of a frame."""
+def played(frame, sizes, models, sensitive=("illness",), order=None, step=1):
+    """Grow releases of the first so many people of a frame; ranges of codes end at multiples of a step."""
     quasi = [name for name in frame.columns if name not in sensitive]
     whole = encode(sf.read_table(frame, sf.Schema(quasi_identifying=quasi, sensitive=list(sensitive))))
     value_of = whole.sensitive_codes[:, 0].astype(np.int64) if sensitive else np.zeros(len(frame), np.int64)
@@ -42,12 +42,21 @@ def played(frame, sizes, models, sensitive=("illness",), order=None):
     for number, size in enumerate(sizes):
         rows = np.arange(size) if order is None else order[order < size]
         roster = Roster(whole.take(rows), value_of[rows], values, classes[rows, :number], came[rows], history[rows])
-        now = grow(roster, models, releases, grown[-1] if grown else None)
+        labels = rounded(roster.table, step) if step > 1 else None
+        now = grow(roster, models, releases, grown[-1] if grown else None, labels=labels)
         classes[rows, number], came[rows], history[rows] = now.class_of, now.came, now.history_of
         shown = now.class_of >= 0
         grown.append(now)
         releases.append(Released(now.class_of[shown], value_of[rows][shown], now.boxes))
     return Played(whole, value_of, grown, releases, classes)
+
+
+def rounded(table, step):
+    def labels(class_of, count):
+        boxes = tight_boxes(table.attributes, table.codes, class_of, count)
+        return Boxes(boxes.low // step * step, boxes.high // step * step + step - 1, boxes.sets)
+
+    return labels
 
 
 def drawn(draw, people, values=3):
@@ -92,7 +101,8 @@ def test_nobody_is_left_with_fewer_than_k_rows_in_any_world(number):
     with choice.always("interpreted"):
         for _ in range(number):
             sizes = np.cumsum([int(draw.integers(2, 5)), int(draw.integers(1, 4)), int(draw.integers(1, 4))]).tolist()
-            series = played(drawn(draw, sizes[-1], int(draw.integers(1, 4))), sizes, [sf.KAnonymity(2)])
+            frame = drawn(draw, sizes[-1], int(draw.integers(1, 4)))
+            series = played(frame, sizes, [sf.KAnonymity(2)], step=int(draw.integers(1, 4)))
             for newer in range(3):
                 assert all(below(series, older, newer, 2) == 0 for older in range(newer))
                 waited += (series.grown[newer].class_of < 0).any()
