@@ -1,6 +1,6 @@
 """Grow: nobody is narrowed down by several releases, in any world that they leave open."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import polars as pl
@@ -11,8 +11,9 @@ from naive.release_worlds import pair_counts
 from sfumato.errors import InputError, PolicyError
 from sfumato.kernels import choice
 from sfumato.series.growing import Grown, Roster, grow
+from sfumato.series.growing_ground import tight_boxes
 from sfumato.series.recount.pair import recount_pair
-from sfumato.series.recount.released import Released
+from sfumato.series.recount.released import Boxes, Released
 from sfumato.series.recount.remaining import SensitiveValues
 from sfumato.table.encoding import encode
 
@@ -28,8 +29,8 @@ class Played:
     classes: np.ndarray
 
 
-def played(frame, sizes, models, sensitive=("illness",), order=None):
-    """Grow releases of the first so many people of a frame."""
+def played(frame, sizes, models, sensitive=("illness",), order=None, step=1):
+    """Grow releases of the first so many people of a frame; ranges of codes end at multiples of a step."""
     quasi = [name for name in frame.columns if name not in sensitive]
     whole = encode(sf.read_table(frame, sf.Schema(quasi_identifying=quasi, sensitive=list(sensitive))))
     value_of = whole.sensitive_codes[:, 0].astype(np.int64) if sensitive else np.zeros(len(frame), np.int64)
@@ -41,12 +42,21 @@ def played(frame, sizes, models, sensitive=("illness",), order=None):
     for number, size in enumerate(sizes):
         rows = np.arange(size) if order is None else order[order < size]
         roster = Roster(whole.take(rows), value_of[rows], values, classes[rows, :number], came[rows], history[rows])
-        now = grow(roster, models, releases, grown[-1] if grown else None)
+        labels = rounded(roster.table, step) if step > 1 else None
+        now = grow(roster, models, releases, grown[-1] if grown else None, labels=labels)
         classes[rows, number], came[rows], history[rows] = now.class_of, now.came, now.history_of
         shown = now.class_of >= 0
         grown.append(now)
         releases.append(Released(now.class_of[shown], value_of[rows][shown], now.boxes))
     return Played(whole, value_of, grown, releases, classes)
+
+
+def rounded(table, step):
+    def labels(class_of, count):
+        boxes = tight_boxes(table.attributes, table.codes, class_of, count)
+        return Boxes(boxes.low // step * step, boxes.high // step * step + step - 1, boxes.sets)
+
+    return labels
 
 
 def drawn(draw, people, values=3):
@@ -91,7 +101,8 @@ def test_nobody_is_left_with_fewer_than_k_rows_in_any_world(number):
     with choice.always("interpreted"):
         for _ in range(number):
             sizes = np.cumsum([int(draw.integers(2, 5)), int(draw.integers(1, 4)), int(draw.integers(1, 4))]).tolist()
-            series = played(drawn(draw, sizes[-1], int(draw.integers(1, 4))), sizes, [sf.KAnonymity(2)])
+            frame = drawn(draw, sizes[-1], int(draw.integers(1, 4)))
+            series = played(frame, sizes, [sf.KAnonymity(2)], step=int(draw.integers(1, 4)))
             for newer in range(3):
                 assert all(below(series, older, newer, 2) == 0 for older in range(newer))
                 waited += (series.grown[newer].class_of < 0).any()
@@ -213,3 +224,26 @@ def test_nobody_may_leave_a_table_that_grows(series):
     )  # fmt: skip
     with pytest.raises(InputError, match="1 people are missing"):
         grow(roster, MODELS, first, now)
+
+
+def test_earlier_releases_that_leave_too_little_are_refused():
+    """Two cuts of the same ten people, made independently, with values that tell them apart."""
+    people = pl.DataFrame(
+        {"age": [1, 2] * 5, "town": [f"t{row // 5}" for row in range(10)], "illness": list("abababcdcd")}
+    )
+    table = encode(sf.read_table(people, sf.Schema(quasi_identifying=["age", "town"], sensitive=["illness"])))
+    value_of = table.sensitive_codes[:, 0].astype(np.int64)
+    values = SensitiveValues(table.sensitive, np.arange(table.sensitive[0].cardinality)[:, None])
+    none = np.full(10, -1, dtype=np.int64)
+    made, releases, classes = None, [], np.zeros((10, 2), dtype=np.int32)
+    for number, labels in enumerate([np.arange(10) % 2, np.arange(10) // 5]):
+        made = grow(Roster(table, value_of, values, classes[:, :0], none, none), [sf.KAnonymity(5)])
+        boxes = tight_boxes(table.attributes, table.codes, labels, 2)
+        dated = Boxes(np.column_stack([boxes.low, [0, 0]]), np.column_stack([boxes.high, [0, 0]]), boxes.sets)
+        classes[:, number] = labels
+        releases.append(Released(labels, value_of, dated))
+    assert recount_pair(*releases).least < 5
+    roster = Roster(table, value_of, values, classes, np.zeros(10, dtype=np.int64), classes[:, 1].astype(np.int64))
+    last = replace(made, count=2, node_of=np.zeros(2, dtype=np.int64), left=releases[1].places)
+    with pytest.raises(InputError, match="the earlier releases alone leave somebody less"):
+        grow(roster, [sf.KAnonymity(5)], releases, last)

@@ -72,6 +72,9 @@ class Ground:
 
     def histories(self, rows: Numbers) -> Histories:
         """Return what is left to some people who may be mixed; newcomers among them have each other."""
+        if self.nothing_but_k:
+            nobody = np.zeros(len(rows), dtype=np.int64)
+            return Histories(nobody, nobody, np.full((1, 1), len(rows)), self.smallest)
         groups, group_of = np.unique(self.group_of[rows], return_inverse=True)
         values, value_of = np.unique(self.value_of[rows], return_inverse=True)
         left = np.zeros((len(groups), len(values)), dtype=np.int64)
@@ -110,7 +113,10 @@ class Ground:
 
     @cached_property
     def nothing_but_k(self) -> bool:
-        """Whether only sizes matter: every row publishes the same beside its class, and no rule reads values."""
+        """Whether only sizes matter: every row publishes the same beside its class, and no rule reads values.
+
+        Then everybody always has a history of k rows or more, and a part of k people leaves as many.
+        """
         return not self.sensitive.shape[1] and not (self.value_of != self.value_of[:1]).any()
 
     def begin(self) -> int:

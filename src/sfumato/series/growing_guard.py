@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.errors import InputError
 from sfumato.models.protocol import PrivacyModel
 from sfumato.series.growing_ground import Ground
 from sfumato.series.growing_tree import Node, Standing
@@ -74,19 +75,29 @@ def taken_back(
     """Recount a candidate against every earlier release, and take back what fails somebody until nothing does.
 
     Returns how many mixed groups were taken back, and where everybody is in the end.
+
+    Raises
+    ------
+    InputError
+        When too little is left though nothing is mixed: the earlier releases leave too little together themselves.
     """
     count = 0
     for number in range(ROUNDS):
         failing, followed = _failing(*guard.released(root), guard)
         if not failing.any():
-            break
+            return count, followed
         mixed = _mixed(ground, root)
         groups = {mixed[label] for label in np.flatnonzero(failing).tolist() if mixed[label] >= 0}
         if not groups or number == ROUNDS - 2:
             groups = {head for head in mixed if head >= 0}
+        if not groups:
+            break
         count += len(groups)
         _take_back(ground, root, before, groups)
-    return count, followed
+    raise InputError(
+        "series: the earlier releases alone leave somebody less than the models ask for; they were not made by this "
+        "series, or their labels or columns were changed: start a new series"
+    )
 
 
 def _failing(candidate: Released, class_of: NDArray[np.int32], guard: Guard) -> tuple[Marks, Followed]:
