@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from sfumato.anonymizers.clustering.lower_bound import lower_bound
+from sfumato.dossier.repeated import repeated_key
 from sfumato.dossier.subgroups import starred_shares, suppressed_subgroups
 from sfumato.dossier.words import KINDS, LIMITS, ROLES, promise_in_words
 from sfumato.errors import PolicyError, VerificationError
@@ -121,7 +122,7 @@ def content_of(subject: ReportedRelease, wishes: ReportOptions) -> dict[str, Any
         "recounted_from": _recounted_from(subject),
         "risk": risks,
         **_people(subject),
-        **_repeated(subject),
+        **repeated_key(subject.original, subject.published, subject.description, subject.policy),
         "attacks": attacks,
         "losses": losses,
         "bound": _bound(subject, losses, wishes),
@@ -246,12 +247,6 @@ def _people(subject: ReportedRelease) -> dict[str, Any]:
     if found is None:
         return {"people": {}}
     return {"people": {"highest": found.largest_share, "average": subject.verification.classes / found.people}}
-
-
-def _repeated(subject: ReportedRelease) -> dict[str, str]:
-    """Say that a column of the original repeats as the key of people does, where nobody has said whose key it is."""
-    repeated = None if subject.original is None else subject.original.repeated
-    return {} if repeated is None else {"repeated": repeated.sentence()}
 
 
 def _risk_figures(report: RiskReport) -> dict[str, Any]:
