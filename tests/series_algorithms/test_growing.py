@@ -247,3 +247,17 @@ def test_earlier_releases_that_leave_too_little_are_refused():
     last = replace(made, count=2, node_of=np.zeros(2, dtype=np.int64), left=releases[1].places)
     with pytest.raises(InputError, match="the earlier releases alone leave somebody less"):
         grow(roster, [sf.KAnonymity(5)], releases, last)
+
+
+def test_labels_that_do_not_cover_their_people_are_refused(series):
+    rows = np.arange(SIZES[1])
+    values = SensitiveValues(series.table.sensitive, np.arange(series.table.sensitive[0].cardinality)[:, None])
+    now, first = series.grown[0], series.releases[0]
+    roster = Roster(
+        series.table.take(rows), series.value_of[rows], values, series.classes[rows, :1],
+        np.where(rows < SIZES[0], 0, -1), np.where(rows < SIZES[0], series.classes[rows, 0], -1).astype(np.int64),
+    )  # fmt: skip
+    grow(roster, MODELS, [first], now)
+    moved = Boxes(np.roll(first.boxes.low, 1, axis=0), np.roll(first.boxes.high, 1, axis=0), first.boxes.sets)
+    with pytest.raises(InputError, match=r"do not (cover|belong)"):
+        grow(roster, MODELS, [replace(first, boxes=moved)], now)

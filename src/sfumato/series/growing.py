@@ -140,10 +140,12 @@ def grow(
     -----
     *Guarantee.* Every class satisfies every model, and every pair of an earlier release and this one is recounted: to
     nobody remain fewer rows than k, or rows that break a model, against an attacker who knows the person's
-    quasi-identifying values and the month in which the person came. The same holds along whole histories, where
-    these can be followed. If the recount fails somewhere, what was mixed there is taken back; in the end newcomers
-    are appended, which always holds. Against somebody who knows the values of *everybody*, only classes that are never
-    divided stand: append (explanation *What two releases tell*).
+    quasi-identifying values and the month in which the person came. The same holds along everybody's history. Counted
+    are pairs and histories of classes in which somebody is, which the ledger knows; folders alone tell as much where
+    rows publish nothing beside their class. If the recount fails somewhere, what was mixed there is taken back; in the
+    end newcomers are appended, which always holds. Against somebody who knows the values of *everybody*, only
+    classes that are never divided stand: append (explanation *What two releases tell*). What refused cuts tell is
+    not hidden (decision record 11).
 
     *Who waits.* Newcomers who are too few to be a class anywhere are not published. All others are: those who are too
     few for the leaves of the tree stand above them, as classes of their own, until enough came.

@@ -156,7 +156,13 @@ def _people_of(found: PairRecount, before: NDArray[np.int32], now: NDArray[np.in
     width = int(found.older.max(initial=0)) + 1
     stays = (before >= 0) & (now >= 0)
     keys = np.unique(now[stays].astype(np.int64) * width + before[stays])
-    return np.isin(found.newer * width + found.older, keys), np.isin(np.arange(found.new.count), now[before < 0])
+    pairs = found.newer * width + found.older
+    if not np.isin(keys, pairs).all() or before[stays].max(initial=0) >= width:
+        raise InputError(
+            "series: the labels of an earlier release do not cover everybody who is in its classes; the ledger, the "
+            "folder or the labels were changed"
+        )
+    return np.isin(pairs, keys), np.isin(np.arange(found.new.count), now[before < 0])
 
 
 def _of_pair(found: PairRecount, people: tuple[Marks, Marks], guard: Guard) -> Marks:
