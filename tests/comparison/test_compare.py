@@ -16,6 +16,7 @@ from sfumato.anonymizers import ANONYMIZERS, PUBLISHERS
 from sfumato.comparison import compare as module
 from sfumato.comparison import shared_work
 from sfumato.comparison.drawings import draw_comparison
+from sfumato.comparison.frontier import dominated
 from sfumato.comparison.plan import Run, plan
 from sfumato.comparison.recommendation import recommend
 from sfumato.comparison.run_outcome import RunOutcome
@@ -323,3 +324,14 @@ def test_without_matplotlib_the_extra_is_named(table, tmp_path, monkeypatch):
         found.save(tmp_path / "drawn")
     assert not Path(tmp_path / "drawn").exists()
     assert (found.save(tmp_path / "tables", drawings=False) / "comparison.csv").is_file()
+
+
+def test_a_weaker_promise_that_loses_more_is_told_of() -> None:
+    """By hand: at k = 3 more is lost than at 5; with t the smaller number promises more."""
+    rows = [("a", 2, 0.1), ("a", 3, 0.3), ("a", 5, 0.2), ("b", 2, 0.4), ("b", 5, None)]
+    means = pl.DataFrame(rows, schema=["anonymizer", "k", "loss"], orient="row")
+    assert list(dominated(means, "k")) == ["a, k = 3: k = 5 promises more and loses less, 20% instead of 30%"]
+    closeness = pl.DataFrame({"anonymizer": ["a", "a"], "t": [0.2, 0.4], "loss": [0.1, 0.2]})
+    assert list(dominated(closeness, "t")) == ["a, t = 0.4: t = 0.2 promises more and loses less, 10% instead of 20%"]
+    assert not list(dominated(means.rename({"k": "records"}), "records"))
+    assert not list(dominated(means.drop("loss"), "k"))

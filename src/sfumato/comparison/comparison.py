@@ -10,7 +10,7 @@ from pathlib import Path
 import polars as pl
 
 from sfumato.comparison.drawings import draw_comparison
-from sfumato.comparison.frontier import frontier_of
+from sfumato.comparison.frontier import dominated, frontier_of
 from sfumato.comparison.plan import Plan
 from sfumato.comparison.promises import Promise, promise_lines
 from sfumato.comparison.recommendation import recommend
@@ -131,7 +131,8 @@ class Comparison:
         """Write a table of the most important figure for each anonymizer and value, and the recommendation."""
         parts = [self._table(name) for name in ("loss", "count_error", "seconds") if name in self.figures]
         people = promise_lines(self.means(), self.promises, self.vary)
-        return "\n".join([*parts, *self._failures(), *people, self.recommendation])
+        beaten = dominated(self.means(), self.vary)
+        return "\n".join([*parts, *self._failures(), *beaten, *people, self.recommendation])
 
     def _failures(self) -> list[str]:
         """Say why some have no release; a reason that holds for several values is said once."""
