@@ -176,7 +176,7 @@ def test_what_cannot_count_people_is_refused_by_name(setting: str):
 
 def test_those_that_take_people_are_these():
     assert {setting.name for setting in PEOPLE_SETTINGS.values()} == {
-        "mondrian", "k-member", "k-means", "mdav", "v-mdav", "oka", "caat", "kaca", "utility-recoding", "sbc",
+        "mondrian", "best", "k-member", "k-means", "mdav", "v-mdav", "oka", "caat", "kaca", "utility-recoding", "sbc",
     }  # fmt: skip
 
 

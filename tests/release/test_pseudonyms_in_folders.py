@@ -203,7 +203,7 @@ def test_nor_does_a_policy_that_was_changed(folder, old, new):
 @pytest.mark.parametrize("suppressed", ["remove", "star"])
 def test_all_forms_are_verified(tmp_path, asked, format, suppressed):
     made = sf.anonymize(
-        table(), sf.KAnonymity(3), people=asked, suppression_limit=0.6, recoding=sf.Recoding(suppressed=suppressed),
+        table(), sf.KAnonymity(3), people=asked, suppression_limit=0.7, recoding=sf.Recoding(suppressed=suppressed),
         refine=20,
     )  # fmt: skip
     folder = made.save(tmp_path / "release", format=format)

@@ -137,8 +137,8 @@ def best_cut(
                     left += not side[person]
                 if left < smallest or m - left < smallest:
                     continue
-                share = left / m
-                even = -(share * math.log2(share) + (1.0 - share) * math.log2(1.0 - share))
+                share = left / m  # never 0 or 1: there are people on both sides
+                even = -(share * math.log2(share) + (1.0 - share) * math.log2(1.0 - share))  # never 0 then
                 gain = (whole - left * loss_of(codes, ~side, axes) - (m - left) * loss_of(codes, side, axes)) / even
                 if gain > best + 1e-9 and _allowed(side, sensitive, histories, rules):
                     best, chosen = gain, attribute
