@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal, get_args
 
 import typer
 
+from sfumato.cli.anonymize import Diversity
 from sfumato.cli.kernels import say_json, say_result
 from sfumato.cli.options import (
     METHOD,
@@ -55,9 +56,26 @@ Key = Annotated[
         rich_help_panel=PRIVACY,
     ),
 ]
+SamePolicy = Annotated[
+    Path | None,
+    typer.Option("--policy", metavar="FILE", help="Policy file that must be that of the series; the series decides."),
+]
 K = Annotated[int | None, typer.Option("-k", help="k-anonymity: smallest equivalence class.", rich_help_panel=PRIVACY)]
-L = Annotated[
-    int | None, typer.Option("-l", help="Distinct l-diversity of every sensitive column.", rich_help_panel=PRIVACY)
+L = Annotated[float | None, typer.Option("-l", help="l-diversity of every sensitive column.", rich_help_panel=PRIVACY)]
+DiversityKind = Annotated[
+    Diversity,
+    typer.Option(metavar="KIND", help=f"Which l-diversity: {', '.join(get_args(Diversity))}.", rich_help_panel=PRIVACY),
+]
+C = Annotated[float | None, typer.Option("-c", help="Constant of recursive l-diversity.", rich_help_panel=PRIVACY)]
+Way = Literal["append", "grow"]
+WayName = Annotated[
+    Way,
+    typer.Option(
+        "--way",
+        metavar="append|grow",
+        help="How releases follow each other: newcomers in classes of their own, or in those that are there.",
+        rich_help_panel=METHOD,
+    ),
 ]
 Models = Annotated[
     list[str] | None,
@@ -87,7 +105,10 @@ def start(
     key: Key = None,
     k: K = None,
     l: L = None,  # noqa: E741
+    diversity: DiversityKind = "entropy",
+    c: C = None,
     model: Models = None,
+    way: WayName = "append",
     anonymizer: AnonymizerName = None,
     settings: Settings = None,
     threads: Threads = None,
@@ -111,8 +132,7 @@ def start(
     from sfumato.series.series import Series, ledger_of
     from sfumato.series.starting import started
 
-    diverse = None if l is None else float(l)
-    models, problems = model_words(k=k, l=diverse, diversity="distinct", c=None, t=None, others=model or ())
+    models, problems = model_words(k=k, l=l, diversity=diversity, c=c, t=None, others=model or ())
     words = Words(
         policy=policy,
         **roles.words,
@@ -127,7 +147,7 @@ def start(
     meant = policy_of(words)
     series = Series(folder, ledger_of(folder) if ledger is None else ledger)
     with progress_bar(quiet=quiet or as_json) as progress:
-        step = started(series, meant, key=key, table=table, how=Running(seed, None, progress))
+        step = started(series, meant, key=key, table=table, way=way, how=Running(seed, None, progress))
     if step is not None:
         _tell(step, quiet=quiet, as_json=as_json)
     elif as_json:
@@ -136,13 +156,28 @@ def start(
         complain([f"series started in {series.folder}; keep {series.ledger} to yourself, and copies of it"])
 
 
+def grow(
+    folder: SeriesFolder,
+    table: Newcomers,
+    policy: SamePolicy = None,
+    ledger: Ledger = None,
+    threads: Threads = None,
+    seed: Seed = None,
+    quiet: Quiet = False,
+    as_json: AsJson = False,
+) -> None:
+    """Publish the next release of a series that was started with --way grow: classes take newcomers in.
+
+    The table holds newcomers alone; the ledger has the records of all others. Every pair of releases is recounted for
+    the forward, cross and backward attack before anything is published.
+    """
+    _next(folder, table, policy, ledger, "grow", threads, seed, quiet=quiet, as_json=as_json)
+
+
 def append(
     folder: SeriesFolder,
     table: Newcomers,
-    policy: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="Policy file that must be that of the series; the series decides."),
-    ] = None,
+    policy: SamePolicy = None,
     ledger: Ledger = None,
     threads: Threads = None,
     seed: Seed = None,
@@ -154,13 +189,30 @@ def append(
     The table holds newcomers alone. Who is in a release already is refused; newcomers that are too few, or too much
     alike, wait for others, and it is said how many.
     """
+    _next(folder, table, policy, ledger, "append", threads, seed, quiet=quiet, as_json=as_json)
+
+
+def _next(
+    folder: Path,
+    table: Path,
+    policy: Path | None,
+    ledger: Path | None,
+    way: Way,
+    threads: int | None,
+    seed: int | None,
+    *,
+    quiet: bool,
+    as_json: bool,
+) -> None:
     from sfumato.policy.policy import Policy
+    from sfumato.series.next_release import Running
     from sfumato.series.series import Series
+    from sfumato.series.step import next_step
 
     said = None if policy is None else Policy.from_file(policy)
     with progress_bar(quiet=quiet or as_json) as progress:
         series = Series.open(folder, ledger=ledger)
-        step = series.append(table, policy=said, seed=seed, threads=threads, progress=progress)
+        step = next_step(series, table, way, Running(seed, threads, progress), policy=said)
     _tell(step, quiet=quiet, as_json=as_json)
 
 
