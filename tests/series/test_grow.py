@@ -16,6 +16,8 @@ from typer.testing import CliRunner
 import sfumato as sf
 from series.tables import HEADER, SCHEMA, Person, chain_is_whole, covers, people, rows_of, write_csv
 from sfumato.cli.app import app
+from sfumato.hierarchy import HierarchyTable
+from sfumato.models.protocol import PrivacyModel
 from sfumato.series.growing_state import GrowingState
 from sfumato.series.ledger import Ledger
 
@@ -155,7 +157,7 @@ def grown(tmp_path: Path) -> sf.Series:
 def test_folders_alone_suffice_where_rows_publish_no_value(grown: sf.Series) -> None:
     found = grown.verify()
     assert found.ok
-    (arrivals, beside) = found.releases[1].beside
+    (_, beside) = found.releases[1].beside
     assert str(beside.outcome) == "holds", beside
     assert "forward and cross" in beside.detail
     assert "the pairs of classes that leave too few rows are those in which nobody is" in found.attested
@@ -202,33 +204,25 @@ def test_a_lost_row_breaks_the_recount(grown: sf.Series) -> None:
     assert "1 rows of the older release have no row" in check.detail
 
 
+TREE = HierarchyTable([["A", "*"], ["B", "*"], ["C", "*"]])
+
+
 @pytest.mark.parametrize(
-    ("policy", "said"),
+    ("quasi", "models", "said"),
     [
-        (dict(models=sf.EntropyLDiversity(2)), None),
-        (dict(schema=sf.Schema(identifying=["name"], quasi_identifying=["age", "arrived"])), "column 'arrived'"),
-        (
-            dict(
-                schema=sf.Schema(
-                    identifying=["name"],
-                    quasi_identifying={
-                        "age": sf.Attribute(),
-                        "city": sf.Attribute(hierarchy=sf.HierarchyTable([["A", "*"], ["B", "*"], ["C", "*"]])),
-                    },
-                    sensitive=["disease"],
-                )
-            ),
-            "column 'city': grow is recounted from labels",
-        ),
+        ({"age": None, "arrived": None}, sf.KAnonymity(3), "column 'arrived': grow publishes a column of this name"),
+        ({"age": None, "city": TREE}, sf.KAnonymity(3), "column 'city': grow is recounted from labels"),
+        ({"age": None}, sf.GuardedValues(["flu"], 0.5, attribute="disease"), "models: grow needs a smallest class"),
+        ({"age": None}, sf.TCloseness(0.2), "t-closeness does not judge each class by itself"),
     ],
 )
-def test_what_cannot_grow_is_refused_at_the_start(policy: dict[str, object], said: str | None, tmp_path: Path) -> None:
-    schema, models = policy.get("schema", SCHEMA), policy.get("models", sf.KAnonymity(3))
-    if said is None:
-        sf.Series.start(tmp_path / "s", schema, models, way="grow")  # type: ignore[arg-type]
-        return
+def test_what_cannot_grow_is_refused_at_the_start(
+    quasi: dict[str, HierarchyTable | None], models: PrivacyModel, said: str, tmp_path: Path
+) -> None:
+    attributes = {name: sf.Attribute(hierarchy=tree) for name, tree in quasi.items()}
+    schema = sf.Schema(identifying=["name"], quasi_identifying=attributes, sensitive=["disease"])
     with pytest.raises(sf.PolicyError, match=said):
-        sf.Series.start(tmp_path / "s", schema, models, way="grow")  # type: ignore[arg-type]
+        sf.Series.start(tmp_path / "s", schema, models, way="grow")
     assert not (tmp_path / "s").exists()
 
 
