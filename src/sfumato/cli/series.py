@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 
 HELP = """Publish every month: releases of one policy that withstand each other.
 
-What may be given away lies in one folder; a ledger beside it is the steward's alone. Whoever is in a release stays
-there unchanged, and newcomers come in classes of their own.
+What may be given away lies in one folder; a ledger beside it is the steward's alone. Newcomers come in classes of their
+own (append), or classes take them in and are cut again (grow).
 """
 
 EXAMPLE = """\b
@@ -35,6 +35,8 @@ Example:
   sfumato series start monthly/ january.csv --policy policy.toml
   sfumato series append monthly/ february.csv
   sfumato series verify monthly/
+  sfumato series attack monthly/ --original january.csv \\
+      --original february.csv
 """
 
 SeriesFolder = Annotated[Path, typer.Argument(metavar="SERIES", show_default=False, help="Folder of the series.")]
@@ -232,6 +234,36 @@ def verify(
     from sfumato.series.series import Series
 
     found = Series.open(folder, ledger=ledger).verify(ledger=ledger is not None)
+    say_result(found.to_dict(), str(found), as_json=as_json)
+    if not found.ok:
+        raise typer.Exit(1)
+
+
+def attack(
+    folder: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="SERIES|RELEASES", show_default=False, help="Folder of a series; or several releases, in order."
+        ),
+    ],
+    original: Annotated[
+        list[Path],
+        typer.Option(
+            metavar="FILE",
+            help="Table of who came with the first release; repeat it for the second one, and so on.",
+            rich_help_panel=OUTPUT,
+        ),
+    ],
+    as_json: AsJson = False,
+) -> None:
+    """Play attacks on several releases of the same people: intersection, difference, forward, cross and backward.
+
+    The attacker knows the quasi-identifying values of one person, and with which release the person came. Releases that
+    were made independently fall; a series stands. Exit code 1: somebody is left fewer rows than promised.
+    """
+    from sfumato.series.attacked import attack_releases, releases_of
+
+    found = attack_releases(releases_of(folder), original)
     say_result(found.to_dict(), str(found), as_json=as_json)
     if not found.ok:
         raise typer.Exit(1)
