@@ -288,3 +288,47 @@ def test_from_the_command_line(tmp_path: Path) -> None:
     shown = run(app, ["series", "show", str(folder)])
     assert "20 newcomers" in shown.output
     assert Ledger.read(tmp_path / "s.ledger").way == "grow"
+
+
+@pytest.mark.parametrize("format", ["csv", "parquet"])
+def test_columns_of_all_types_grow_in_both_formats(format: str, tmp_path: Path) -> None:
+    from datetime import date, timedelta
+
+    def batch(first: int, count: int) -> pl.DataFrame:
+        numbers = range(first, first + count)
+        return pl.DataFrame(
+            {
+                "id": [f"0{number}" for number in numbers],
+                "born": [date(1950, 1, 1) + timedelta(days=97 * (number % 83)) for number in numbers],
+                "height": [1.5 + number % 37 / 100 for number in numbers],
+                "member": [number % 3 == 0 for number in numbers],
+                "zip": [f"0{number % 7}" for number in numbers],
+                "dose": [[0.5, 1.0, None][number % 3] for number in numbers],
+                "note": [["", "a,b", None, '"q"'][number % 4] for number in numbers],
+                "seen": [date(2020, 1, 1 + number % 2) for number in numbers],
+            }
+        )
+
+    schema = sf.Schema(
+        identifying=["id"], quasi_identifying=["born", "height", "member", "zip"], sensitive=["dose"], others="keep"
+    )
+    policy = sf.Policy.of(schema, [sf.KAnonymity(4)], sf.Mondrian(), sf.Recoding(), 0.0, 0)
+    policy = policy.model_copy(update={"output": policy.output.model_copy(update={"format": format})})
+    series = sf.Series.start(tmp_path / "s", policy, table=batch(0, 60), way="grow")
+    for first in (100, 200):
+        assert series.grow(batch(first, 25)).published == 25
+    assert (series.releases[-1] / f"data.{format}").exists()
+    found = series.verify(ledger=True)
+    assert found.ok, str(found)
+    assert series.verify().ok
+
+
+def test_people_who_waited_are_told_apart_by_the_release_with_which_they_came(tmp_path: Path) -> None:
+    first = write_csv(tmp_path / "0.csv", people(30))
+    series = sf.Series.start(tmp_path / "s", SCHEMA, sf.KAnonymity(4), table=first, way="grow")
+    series.grow(write_csv(tmp_path / "1.csv", people(3, first=100)))
+    series.grow(write_csv(tmp_path / "2.csv", people(5, first=200)))
+    rows = read(series.releases[-1])
+    assert len(series.releases) == 2
+    assert sum(row["arrived"] != "1" for row in rows) >= 8
+    assert {row["arrived"] for row in rows} <= {"1", "2", "[1..2]"}

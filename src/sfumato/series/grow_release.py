@@ -41,10 +41,12 @@ from sfumato.series.recount.released import Released
 from sfumato.series.recount.remaining import SensitiveValues
 from sfumato.series.ways import ARRIVED
 from sfumato.table.encoding import EncodedAttribute, EncodedTable, encode
+from sfumato.table.kinds import text_of
 from sfumato.table.reading import read_table
 from sfumato.table.row_order import canonical_order
 from sfumato.table.schema import Kind
 from sfumato.table.table import Table
+from sfumato.table.writing import Format
 
 _DIFFER = "the releases and the ledger do not say the same of everybody; nothing was published"
 
@@ -116,7 +118,7 @@ def _grown(
     known = {attribute.name: attribute.labels for attribute in encoded.attributes}
     alike = [replace(each, labels=each.labels.select(list(kinds))) for each in earlier]
     reader = LabelReader.of(kinds, [each.labels for each in alike], known)
-    value_of, values, releases = _values(everybody, alike, reader)
+    value_of, values, releases = _values(everybody, alike, reader, task.policy.output.format)
     classes = classes_of(people, everybody.tags)
 
     def labels(class_of: NDArray[np.int32]) -> pl.DataFrame:
@@ -158,13 +160,13 @@ def _check_readable(kinds: dict[str, Kind], labels: Sequence[pl.DataFrame]) -> N
 
 
 def _values(
-    everybody: _Everybody, earlier: Sequence[Labelled], reader: LabelReader
+    everybody: _Everybody, earlier: Sequence[Labelled], reader: LabelReader, format: Format
 ) -> tuple[NDArray[np.int64], SensitiveValues, list[Released]]:
     """Give numbers to all that people publish beside their class, and read the releases with these numbers."""
     table, encoded = everybody.table, everybody.encoded
     names = [name for name in table.frame.columns if name not in table.schema.quasi_identifying]
-    texts = as_written(table.frame.select(names), (), "csv").select(pl.all().cast(pl.String)) if names else None
-    own = pl.DataFrame(height=table.height) if texts is None else texts
+    rows = as_written(table.frame.select(names), (), format) if names else pl.DataFrame(height=table.height)
+    own = rows.with_columns(text_of(column).alias(column.name) for column in rows)
     value_of, *theirs = values_of([own, *(each.others for each in earlier)])
     count = int(value_of.max(initial=-1)) + 1
     if any((each >= count).any() for each in theirs):

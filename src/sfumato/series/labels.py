@@ -22,6 +22,7 @@ from sfumato.series.reading import ReadRelease
 from sfumato.series.recount.released import Boxes, Released
 from sfumato.series.ways import ARRIVED
 from sfumato.table.distinct import as_categories
+from sfumato.table.kinds import text_of
 from sfumato.table.schema import Kind
 
 Numbers = NDArray[np.int64]
@@ -60,7 +61,7 @@ class Labelled:
         class_of = numbered_classes(published)
         firsts = np.zeros(int(class_of.max(initial=-1)) + 1, dtype=np.int64)
         firsts[class_of[::-1]] = np.arange(len(class_of))[::-1]
-        texts = published.data.select(pl.all().cast(pl.String))
+        texts = pl.DataFrame([text_of(column).alias(column.name) for column in published.data])
         quasi = [name for name in published.quasi_identifying if name != ARRIVED]
         labels = texts[firsts]
         arrived = labels[ARRIVED] if ARRIVED in published.quasi_identifying else None
@@ -70,10 +71,9 @@ class Labelled:
     def read(cls, release: ReadRelease) -> Labelled:
         """Read a release as it was written: no reader decides what its texts mean."""
         published, facts = release.published, release.opened.files["data"]
-        if facts.file.endswith(".csv"):
-            rows = pl.read_csv(release.path / facts.file, infer_schema=False)
-            published = replace(published, data=rows.select(published.data.columns))
-        return cls.of(published)
+        path = release.path / facts.file
+        rows = pl.read_csv(path, infer_schema=False) if path.suffix == ".csv" else pl.read_parquet(path)
+        return cls.of(replace(published, data=rows.select(published.data.columns)))
 
 
 def values_of(tables: Sequence[pl.DataFrame]) -> list[Numbers]:

@@ -85,9 +85,9 @@ class Entry:
         sha256 of its ``release.json``.
     way : str
     newcomers, classes : int
-        People who came with it, and their classes.
+        People who came with it, and their classes; everybody's classes where these grow.
     loss : float
-        Normalized NCP of the newcomers' records.
+        Normalized NCP of the newcomers' records; of everybody's where classes grow.
     people : PrivateFile
     """
 
