@@ -1,4 +1,4 @@
-"""Measures what it costs to publish every month by *append*; ``python docs/figures/monthly.py`` prints it.
+"""Measures what it costs to publish every month, by *append* and *grow*; ``python docs/figures/monthly.py`` prints it.
 
 The 30,162 complete records of Adult arrive in random order, in months of equal size. The loss of the last release is
 held against that of one release of everybody: NCP, both measured on the whole table. Adult is looked for in the folder
@@ -7,6 +7,7 @@ that ``SFUMATO_DATA`` names.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
@@ -19,7 +20,8 @@ import sfumato as sf
 from sfumato.papers.datasets import complete_adult
 
 QUASI = ("age", "workclass", "education", "marital-status", "occupation", "race", "sex", "native-country")
-K, MONTHS, SEEDS = 10, (3, 6, 12, 24), (1, 2, 3)
+K, SEEDS = 10, (1, 2, 3)
+MONTHS = {"append": (3, 6, 12, 24), "grow": (3, 6, 12)}
 
 
 def schema(people: bool) -> sf.Schema:
@@ -34,15 +36,18 @@ def months_of(frame: pl.DataFrame, months: int, seed: int) -> Iterator[pl.DataFr
     yield from (shuffled[start:stop] for start, stop in pairwise(borders))
 
 
-def appended(frame: pl.DataFrame, months: int, seed: int) -> float:
-    """Return the loss of the last release of a series."""
+def published(frame: pl.DataFrame, way: str, months: int, seed: int) -> tuple[float, float]:
+    """Return the loss of the last release of a series, and the seconds that all releases took."""
     table = sf.read_table(frame, schema(False))
     with TemporaryDirectory() as folder:
-        series = sf.Series.start(Path(folder) / "s", schema(True), sf.KAnonymity(K))
+        start = time.perf_counter()
+        series = sf.Series.start(Path(folder) / "s", schema(True), sf.KAnonymity(K), way=way)
+        add = {"append": series.append, "grow": series.grow}[way]
         for month in months_of(frame, months, seed):
-            series.append(month)
-        assert series.verify(ledger=True).ok
-        return sf.measure(table, series.releases[-1]).normalized_ncp
+            add(month)
+        seconds = time.perf_counter() - start
+        assert series.verify().ok
+        return sf.measure(table, series.releases[-1]).normalized_ncp, seconds
 
 
 def main() -> None:
@@ -52,9 +57,11 @@ def main() -> None:
     alone = sf.anonymize(sf.read_table(frame, schema(False)), sf.KAnonymity(K)).report.losses.normalized_ncp
     print(f"{source}; k = {K}, {len(QUASI)} attributes, Mondrian, medians of {len(SEEDS)} orders of arrival")
     print(f"one release of everybody: NCP {100 * alone:.2f} %")
-    for months in MONTHS:
-        loss = median(appended(frame, months, seed) for seed in SEEDS)
-        print(f"{months} months: NCP {100 * loss:.2f} %, {loss / alone:.2f} times")
+    for way in MONTHS:
+        for months in MONTHS[way]:
+            losses, seconds = zip(*(published(frame, way, months, seed) for seed in SEEDS), strict=True)
+            loss = median(losses)
+            print(f"{way}, {months} months: NCP {100 * loss:.2f} %, {loss / alone:.2f} times; {median(seconds):.1f} s")
 
 
 if __name__ == "__main__":

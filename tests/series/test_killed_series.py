@@ -26,6 +26,7 @@ import os, shutil, signal, sys
 from pathlib import Path
 import sfumato as sf
 import sfumato.series.append, sfumato.series.appended, sfumato.series.starting, sfumato.series.step
+import sfumato.series.grow_release, sfumato.series.grown
 
 base, what = Path(sys.argv[1]), sys.argv[2]
 schema = sf.Schema(identifying=["name"], quasi_identifying=["age", "city"], sensitive=["disease"])
@@ -46,6 +47,8 @@ def run(place, number):
     sys.addaudithook(hook)
     if what == "start":
         sf.Series.start(place / "s", schema, sf.KAnonymity(3), table=base / "first.csv", threads=1)
+    elif what == "grow":
+        sf.Series.open(place / "s").grow(base / "release.csv", threads=1)
     else:
         sf.Series.open(place / "s").append(base / f"{what}.csv", threads=1)
     os._exit(0)
@@ -132,6 +135,25 @@ def test_a_release_is_there_for_folder_and_ledger_or_for_neither(step: int, base
     assert found == sorted(found)
     assert not found[0]
     assert step > 1 or found[-1]
+
+
+@pytest.mark.parametrize("step", EVERY)
+def test_a_release_that_grows_is_there_for_folder_and_ledger_or_for_neither(step: int, base: Path) -> None:
+    shutil.rmtree(base / "prepared")
+    (base / "prepared").mkdir()
+    place = base / "prepared" / "s"
+    sf.Series.start(place, SCHEMA, sf.KAnonymity(4), table=base / "first.csv", way="grow")
+    found = []
+    for folder in killed_everywhere(base, "grow", step):
+        series = sf.Series.open(folder / "s")
+        assert series.verify(ledger=True).ok
+        found.append(len(series.releases) == 2)
+        if not found[-1]:
+            series.grow(base / "release.csv")
+        nothing_is_left(series, 2, 3)
+        assert series.grow(write_csv(folder / "more.csv", people(8, first=500))).published == 8
+    assert found == sorted(found)
+    assert not found[0]
 
 
 @pytest.mark.parametrize("step", EVERY)

@@ -37,7 +37,14 @@ COMMANDS = {
 
 GROUPS = {
     "ratings": {"check": "ratings", "anonymize": "rating_anonymize", "attack": "rating_attack"},
-    "series": {"start": "series", "append": "series", "verify": "series", "show": "series"},
+    "series": {
+        "start": "series",
+        "append": "series",
+        "grow": "series",
+        "verify": "series",
+        "attack": "series",
+        "show": "series",
+    },
 }
 """The same for the commands of a group, whose help stands in the module of its name."""
 
@@ -63,6 +70,7 @@ A short tour:
   sfumato hierarchy patients.csv zip --out zip.csv
   sfumato series start monthly/ january.csv --policy policy.toml
   sfumato series append monthly/ february.csv
+  sfumato series attack monthly/ --original january.csv --original february.csv
   sfumato ratings check ratings.csv -k 20 --epsilon 1
   sfumato ratings anonymize ratings.csv -k 3 --epsilon 1 --out films/
   sfumato reproduce soccer          a paper's experiments, claim by claim

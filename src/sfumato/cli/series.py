@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal, get_args
 
 import typer
 
+from sfumato.cli.anonymize import Diversity
 from sfumato.cli.kernels import say_json, say_result
 from sfumato.cli.options import (
     METHOD,
@@ -25,8 +26,8 @@ if TYPE_CHECKING:
 
 HELP = """Publish every month: releases of one policy that withstand each other.
 
-What may be given away lies in one folder; a ledger beside it is the steward's alone. Whoever is in a release stays
-there unchanged, and newcomers come in classes of their own.
+What may be given away lies in one folder; a ledger beside it is the steward's alone. Newcomers come in classes of their
+own (append), or classes take them in and are cut again (grow).
 """
 
 EXAMPLE = """\b
@@ -34,6 +35,8 @@ Example:
   sfumato series start monthly/ january.csv --policy policy.toml
   sfumato series append monthly/ february.csv
   sfumato series verify monthly/
+  sfumato series attack monthly/ --original january.csv \\
+      --original february.csv
 """
 
 SeriesFolder = Annotated[Path, typer.Argument(metavar="SERIES", show_default=False, help="Folder of the series.")]
@@ -55,9 +58,26 @@ Key = Annotated[
         rich_help_panel=PRIVACY,
     ),
 ]
+SamePolicy = Annotated[
+    Path | None,
+    typer.Option("--policy", metavar="FILE", help="Policy file that must be that of the series; the series decides."),
+]
 K = Annotated[int | None, typer.Option("-k", help="k-anonymity: smallest equivalence class.", rich_help_panel=PRIVACY)]
-L = Annotated[
-    int | None, typer.Option("-l", help="Distinct l-diversity of every sensitive column.", rich_help_panel=PRIVACY)
+L = Annotated[float | None, typer.Option("-l", help="l-diversity of every sensitive column.", rich_help_panel=PRIVACY)]
+DiversityKind = Annotated[
+    Diversity,
+    typer.Option(metavar="KIND", help=f"Which l-diversity: {', '.join(get_args(Diversity))}.", rich_help_panel=PRIVACY),
+]
+C = Annotated[float | None, typer.Option("-c", help="Constant of recursive l-diversity.", rich_help_panel=PRIVACY)]
+Way = Literal["append", "grow"]
+WayName = Annotated[
+    Way,
+    typer.Option(
+        "--way",
+        metavar="append|grow",
+        help="How releases follow each other: newcomers in classes of their own, or in those that are there.",
+        rich_help_panel=METHOD,
+    ),
 ]
 Models = Annotated[
     list[str] | None,
@@ -87,7 +107,10 @@ def start(
     key: Key = None,
     k: K = None,
     l: L = None,  # noqa: E741
+    diversity: DiversityKind = "entropy",
+    c: C = None,
     model: Models = None,
+    way: WayName = "append",
     anonymizer: AnonymizerName = None,
     settings: Settings = None,
     threads: Threads = None,
@@ -111,8 +134,7 @@ def start(
     from sfumato.series.series import Series, ledger_of
     from sfumato.series.starting import started
 
-    diverse = None if l is None else float(l)
-    models, problems = model_words(k=k, l=diverse, diversity="distinct", c=None, t=None, others=model or ())
+    models, problems = model_words(k=k, l=l, diversity=diversity, c=c, t=None, others=model or ())
     words = Words(
         policy=policy,
         **roles.words,
@@ -127,7 +149,7 @@ def start(
     meant = policy_of(words)
     series = Series(folder, ledger_of(folder) if ledger is None else ledger)
     with progress_bar(quiet=quiet or as_json) as progress:
-        step = started(series, meant, key=key, table=table, how=Running(seed, None, progress))
+        step = started(series, meant, key=key, table=table, way=way, how=Running(seed, None, progress))
     if step is not None:
         _tell(step, quiet=quiet, as_json=as_json)
     elif as_json:
@@ -136,13 +158,28 @@ def start(
         complain([f"series started in {series.folder}; keep {series.ledger} to yourself, and copies of it"])
 
 
+def grow(
+    folder: SeriesFolder,
+    table: Newcomers,
+    policy: SamePolicy = None,
+    ledger: Ledger = None,
+    threads: Threads = None,
+    seed: Seed = None,
+    quiet: Quiet = False,
+    as_json: AsJson = False,
+) -> None:
+    """Publish the next release of a series that was started with --way grow: classes take newcomers in.
+
+    The table holds newcomers alone; the ledger has the records of all others. Every pair of releases is recounted for
+    the forward, cross and backward attack before anything is published.
+    """
+    _next(folder, table, policy, ledger, "grow", threads, seed, quiet=quiet, as_json=as_json)
+
+
 def append(
     folder: SeriesFolder,
     table: Newcomers,
-    policy: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="Policy file that must be that of the series; the series decides."),
-    ] = None,
+    policy: SamePolicy = None,
     ledger: Ledger = None,
     threads: Threads = None,
     seed: Seed = None,
@@ -154,13 +191,30 @@ def append(
     The table holds newcomers alone. Who is in a release already is refused; newcomers that are too few, or too much
     alike, wait for others, and it is said how many.
     """
+    _next(folder, table, policy, ledger, "append", threads, seed, quiet=quiet, as_json=as_json)
+
+
+def _next(
+    folder: Path,
+    table: Path,
+    policy: Path | None,
+    ledger: Path | None,
+    way: Way,
+    threads: int | None,
+    seed: int | None,
+    *,
+    quiet: bool,
+    as_json: bool,
+) -> None:
     from sfumato.policy.policy import Policy
+    from sfumato.series.next_release import Running
     from sfumato.series.series import Series
+    from sfumato.series.step import next_step
 
     said = None if policy is None else Policy.from_file(policy)
     with progress_bar(quiet=quiet or as_json) as progress:
         series = Series.open(folder, ledger=ledger)
-        step = series.append(table, policy=said, seed=seed, threads=threads, progress=progress)
+        step = next_step(series, table, way, Running(seed, threads, progress), policy=said)
     _tell(step, quiet=quiet, as_json=as_json)
 
 
@@ -180,6 +234,36 @@ def verify(
     from sfumato.series.series import Series
 
     found = Series.open(folder, ledger=ledger).verify(ledger=ledger is not None)
+    say_result(found.to_dict(), str(found), as_json=as_json)
+    if not found.ok:
+        raise typer.Exit(1)
+
+
+def attack(
+    folder: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="SERIES|RELEASES", show_default=False, help="Folder of a series; or several releases, in order."
+        ),
+    ],
+    original: Annotated[
+        list[Path],
+        typer.Option(
+            metavar="FILE",
+            help="Table of who came with the first release; repeat it for the second one, and so on.",
+            rich_help_panel=OUTPUT,
+        ),
+    ],
+    as_json: AsJson = False,
+) -> None:
+    """Play attacks on several releases of the same people: intersection, difference, forward, cross and backward.
+
+    The attacker knows the quasi-identifying values of one person, and with which release the person came. Releases that
+    were made independently fall; a series stands. Exit code 1: somebody is left fewer rows than promised.
+    """
+    from sfumato.series.attacked import attack_releases, releases_of
+
+    found = attack_releases(releases_of(folder), original)
     say_result(found.to_dict(), str(found), as_json=as_json)
     if not found.ok:
         raise typer.Exit(1)

@@ -7,12 +7,14 @@ from dataclasses import replace
 from typing import Any
 
 from sfumato.anonymizers.protocol import Publisher
+from sfumato.classes.generalized import Form
 from sfumato.errors import PolicyError, raise_all
 from sfumato.hierarchy import HierarchyTable
-from sfumato.models.says import says
+from sfumato.models.says import least_class_size, says
 from sfumato.policy.columns import columns_of
 from sfumato.policy.people import People
-from sfumato.policy.policy import Policy
+from sfumato.policy.policy import DEFAULT_ANONYMIZER, Policy
+from sfumato.series.ways import APPEND, ARRIVED, GROW, WAYS
 from sfumato.table.schema import Attribute
 
 FROZEN = "not what the series was started with, which is frozen; take the change back, or start another series"
@@ -41,9 +43,45 @@ def key_column(policy: Policy, key: str | None) -> str:
     return chosen
 
 
-def refuse(policy: Policy) -> None:
-    """Raise PolicyError with every reason for which a policy cannot be that of a series."""
-    raise_all(PolicyError, [*_of_models(policy), *_of_the_way(policy), *_of_people(policy)])
+def refuse(policy: Policy, way: str = APPEND) -> None:
+    """Raise PolicyError with every reason for which a policy cannot be that of a series of a way."""
+    if way not in WAYS:
+        raise PolicyError(f"way: {way!r} is none; known are {', '.join(WAYS)}")
+    growing = _of_growing(policy) if way == GROW else ()
+    raise_all(PolicyError, [*_of_models(policy), *_of_the_way(policy), *_of_people(policy), *growing])
+
+
+def _of_growing(policy: Policy) -> Iterator[str]:
+    """Say what classes that take newcomers in cannot be made of, or recounted from their labels."""
+    columns = policy.columns
+    if policy.to_anonymizer().name != DEFAULT_ANONYMIZER or policy.refine:
+        yield "anonymizer: grow cuts classes itself, from those of mondrian on; leave other algorithms and refine out"
+    if not least_class_size(policy.to_models()):
+        yield "models: grow needs a smallest class; add k-anonymity (-k)"
+    roles = (columns.quasi_identifying, columns.sensitive, columns.identifying, columns.insensitive)
+    if any(ARRIVED in role for role in roles):
+        yield (
+            f"column {ARRIVED!r}: grow publishes a column of this name, the releases with which the people of a class "
+            "came; name that of the table otherwise"
+        )
+    for name, attribute in policy.to_schema().quasi_identifying.items():
+        if attribute.hierarchy is not None:
+            yield (
+                f"column {name!r}: grow is recounted from labels, and whoever has no hierarchy cannot tell which "
+                "of them overlap; leave the hierarchy out, or use append"
+            )
+    recoding = policy.to_recoding()
+    if Form.MEAN in (recoding.numeric, *recoding.forms.values()):
+        yield "recoding: a mean does not say which values its class covers; grow needs intervals or value sets"
+
+
+def published_policy(policy: Policy, way: str) -> str:
+    """Return the edition of a policy that goes into the releases of a series, with the column that its way adds."""
+    added, columns = WAYS[way].added, policy.columns
+    if added is not None:
+        quasi = {**columns.quasi_identifying, added: type(next(iter(columns.quasi_identifying.values())))()}
+        policy = policy.model_copy(update={"columns": columns.model_copy(update={"quasi_identifying": quasi})})
+    return policy.published()
 
 
 def _of_models(policy: Policy) -> Iterator[str]:

@@ -47,7 +47,7 @@ def append(work: Work, batch: Batch, earlier: Sequence[ReadRelease]) -> Made:
     UnsatisfiableError
         When the newcomers alone cannot satisfy the models.
     """
-    _refuse_too_few(batch)
+    refuse_too_few(batch)
     how = work.how
     task = Task(batch.table, batch.policy, False, how.seed, how.threads, how.progress, batch.encoded)
     anonymizer = task.anonymizer
@@ -57,7 +57,7 @@ def append(work: Work, batch: Batch, earlier: Sequence[ReadRelease]) -> Made:
     assert isinstance(release.published, PublishedTable)
     assert isinstance(release.report, Report)
     notes = _formula_notes(release.published) if work.format == "csv" else ()
-    written = _as_written(release.published.data, release.published.quasi_identifying, work.format)
+    written = as_written(release.published.data, release.published.quasi_identifying, work.format)
     # Numbered as whoever reads the files will number them.
     shown = numbered_classes(replace(release.published, data=written))
     class_of = np.empty(len(shown), dtype=np.int64)
@@ -75,7 +75,8 @@ def _formula_notes(newcomers: PublishedTable) -> tuple[str, ...]:
     return tuple(f"{line}: kept" for line in formula_lines(formula_cells(newcomers)))
 
 
-def _refuse_too_few(batch: Batch) -> None:
+def refuse_too_few(batch: Batch) -> None:
+    """Raise UnsatisfiableError when newcomers are fewer than a class needs."""
     least = least_class_size(batch.policy.to_models()) or 1
     if batch.table.height < least:
         people = counted(batch.table.height, "person")
@@ -117,7 +118,8 @@ def written_rows(older: ReadRelease, format: Format) -> pl.DataFrame:
     return _labels_as_text(pl.read_parquet(path), older.published.quasi_identifying)
 
 
-def _as_written(rows: pl.DataFrame, labels: Sequence[str], format: Format) -> pl.DataFrame:
+def as_written(rows: pl.DataFrame, labels: Sequence[str], format: Format) -> pl.DataFrame:
+    """Return a table as :func:`written_rows` will read it."""
     if format == "csv":
         return pl.read_csv(io.BytesIO(rows.write_csv().encode()), infer_schema=False)
     return _labels_as_text(rows, labels)

@@ -60,7 +60,7 @@ class Batch:
 
     def records(self) -> pl.DataFrame:
         """Return the records with their tags, as they are kept for those who wait."""
-        return _plain(self.table).with_columns(self.tags.alias(TAG))
+        return plain(self.table).with_columns(self.tags.alias(TAG))
 
 
 def read_batch(source: object, ledger: Ledger) -> Batch:
@@ -174,13 +174,14 @@ def _with_waiting(table: Table, encoded: EncodedTable, tags: pl.Series, frozen: 
     policy = frozen.settled(ledger.policy)
     waiting, newcomers = ledger.waiting(), table.height
     if waiting is not None:
-        plain, schema = _plain(table), replace(policy.to_schema(), identifying=())
-        table = read_table(pl.concat([plain, waiting.select(plain.columns)]), schema)
+        frame, schema = plain(table), replace(policy.to_schema(), identifying=())
+        table = read_table(pl.concat([frame, waiting.select(frame.columns)]), schema)
         tags = pl.concat([tags, waiting[TAG].alias(tags.name)])
         encoded = encode(table)
     encoded = frozen.on_grids(encoded)
     return Batch(table, encoded, tags, policy, frozen.with_grids(encoded), newcomers)
 
 
-def _plain(table: Table) -> pl.DataFrame:
+def plain(table: Table) -> pl.DataFrame:
+    """Return the records with categories as text."""
     return table.frame.with_columns(pl.col(pl.Categorical, pl.Enum).cast(pl.String))

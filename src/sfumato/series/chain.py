@@ -48,6 +48,8 @@ def _misplaced(place: Place | None, number: int, series: SeriesFolder) -> str | 
         return "is a release by itself, and of no series"
     if place.id != series.description.id:
         return "is of another series"
+    if place.way != series.description.way:
+        return f"was made by another way than {FILE} says"
     if place.number != number:
         return f"is release {place.number} of the series, in the place of another"
     before = series.hash_of(number - 1)

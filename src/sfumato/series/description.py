@@ -10,6 +10,7 @@ from typing import Any, Self
 from sfumato.errors import VerificationError
 from sfumato.release.description import unambiguous
 from sfumato.release.folder import SERIES
+from sfumato.series.ways import APPEND
 
 FILE = SERIES
 FORMAT = 1
@@ -31,11 +32,14 @@ class SeriesDescription:
         What only whoever holds the ledger could have written: a keyed hash of the id.
     policy : mapping
         The published edition of the policy of all releases, as plain values.
+    way : str
+        How every release is made, a name in :data:`sfumato.series.ways.WAYS`.
     """
 
     id: str
     ledger: str
     policy: Mapping[str, Any]
+    way: str = APPEND
 
     def text(self) -> str:
         """Return the content of the file."""
@@ -57,7 +61,9 @@ class SeriesDescription:
                 raise ValueError
             if content["format"] != FORMAT:
                 raise VerificationError(f"{FILE}: is of a format that this version does not know; use a newer sfumato")
-            found = cls(_text(content["id"]), _text(content["ledger"]), content["policy"])
+            found = cls(
+                _text(content["id"]), _text(content["ledger"]), content["policy"], _text(content.get("way", APPEND))
+            )
             if not isinstance(found.policy, Mapping):
                 raise TypeError
         except (ValueError, KeyError, TypeError, RecursionError):

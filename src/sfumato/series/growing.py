@@ -16,10 +16,11 @@ from sfumato.errors import InputError, PolicyError, raise_all
 from sfumato.models.compiled import compile_rules
 from sfumato.models.protocol import PrivacyModel
 from sfumato.models.rule_traits import smallest
-from sfumato.series.growing_ground import Ground, axes_of, ranged, tight_boxes
-from sfumato.series.growing_guard import Followed, Guard, taken_back
+from sfumato.series.growing_ground import Ground, alike, axes_of, ranged, tight_boxes
+from sfumato.series.growing_guard import Guard, taken_back
 from sfumato.series.growing_moves import make_anew, send_down, settle
-from sfumato.series.growing_tree import CutTree, Node, Standing, frozen, thawed, tree_of_cuts
+from sfumato.series.growing_tree import CutTree, Node, Standing, common_node, frozen, thawed, tree_of_cuts
+from sfumato.series.recount.histories import Followed
 from sfumato.series.recount.released import Boxes, Places, Released
 from sfumato.series.recount.remaining import SensitiveValues, check_models
 from sfumato.table.encoding import EncodedTable
@@ -272,22 +273,33 @@ def _ground(people: Roster, models: Sequence[PrivacyModel], left: Places) -> Gro
 
 
 def _finished(people: Roster, ground: Ground, root: Node, number: int, labels: Labels | None) -> Grown:
-    """Give classes the numbers in which the tree has them, and say what they publish."""
+    """Give classes the numbers in which the tree has them, and say what they publish; those that look alike are one."""
     tree, nodes = frozen(root, ground.width)
     class_of = np.full(people.table.height, -1, dtype=np.int32)
-    node_of: list[int] = []
+    places: list[int] = []
     for place, node in enumerate(nodes):
         for each in node.classes:
-            class_of[each.rows] = len(node_of)
-            node_of.append(place)
+            class_of[each.rows] = len(places)
+            places.append(place)
+    node_of = np.array(places, dtype=np.int64)
     came = np.where((people.came < 0) & (class_of >= 0), number, people.came)
     make = labels or (lambda classes, count: tight_boxes(people.table.attributes, people.table.codes, classes, count))
-    boxes = make(class_of, len(node_of))
-    months = np.stack([np.full(len(node_of), number), np.zeros(len(node_of), dtype=np.int64)])
+    boxes = _dated(make(class_of, len(node_of)), class_of, came, number)
+    label_of, firsts = alike(boxes)
+    if len(firsts) < len(node_of):
+        # To a recipient they are one class, and so they are to the recount.
+        class_of = np.append(label_of, -1).astype(np.int32)[class_of]
+        first, last = np.full(len(firsts), len(nodes), dtype=np.int64), np.zeros(len(firsts), dtype=np.int64)
+        np.minimum.at(first, label_of, node_of)
+        np.maximum.at(last, label_of, node_of)
+        node_of, boxes = common_node(tree, first, last), boxes.take(firsts)
+    return Grown(class_of, len(node_of), came, boxes, tree, node_of, people.history_of, ground.left)
+
+
+def _dated(boxes: Boxes, class_of: NDArray[np.int32], came: Numbers, number: int) -> Boxes:
+    """Add the first and the last release with which somebody in a class came."""
+    months = np.stack([np.full(boxes.count, number), np.zeros(boxes.count, dtype=np.int64)])
     shown = class_of >= 0
     np.minimum.at(months[0], class_of[shown], came[shown])
     np.maximum.at(months[1], class_of[shown], came[shown])
-    dated = Boxes(np.column_stack([boxes.low, months[0]]), np.column_stack([boxes.high, months[1]]), boxes.sets)
-    return Grown(
-        class_of, len(node_of), came, dated, tree, np.array(node_of, dtype=np.int64), people.history_of, ground.left
-    )
+    return Boxes(np.column_stack([boxes.low, months[0]]), np.column_stack([boxes.high, months[1]]), boxes.sets)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,8 +12,9 @@ from sfumato.errors import InputError
 from sfumato.models.protocol import PrivacyModel
 from sfumato.series.growing_ground import Ground
 from sfumato.series.growing_tree import Node, Standing
+from sfumato.series.recount.histories import Followed, follow
 from sfumato.series.recount.pair import PairRecount, recount_pair
-from sfumato.series.recount.released import Places, Released, runs
+from sfumato.series.recount.released import Places, Released
 from sfumato.series.recount.remaining import SensitiveValues, holds_on
 
 Numbers = NDArray[np.int64]
@@ -22,22 +22,6 @@ Marks = NDArray[np.bool_]
 
 ROUNDS = 8
 """Recounts, at most; before the last, everything that is still mixed is taken back."""
-
-
-class Followed(NamedTuple):
-    """Where everybody is, and what was left to them on the way.
-
-    Attributes
-    ----------
-    history_of, class_of : numpy.ndarray
-        Integers (n,): people with one history, and their class; −1 for who is not published.
-    left : Places
-        Rows that remain to each history.
-    """
-
-    history_of: Numbers
-    class_of: NDArray[np.int32]
-    left: Places
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -86,10 +70,10 @@ def taken_back(
         failing, followed = _failing(*guard.released(root), guard)
         if not failing.any():
             return count, followed
-        mixed = _mixed(ground, root)
-        groups = {mixed[label] for label in np.flatnonzero(failing).tolist() if mixed[label] >= 0}
+        mixed = _mixed(ground, root, followed.class_of)
+        groups = {head for label in np.flatnonzero(failing).tolist() for head in mixed.get(label, ())}
         if not groups or number == ROUNDS - 2:
-            groups = {head for head in mixed if head >= 0}
+            groups = {head for heads in mixed.values() for head in heads}
         if not groups:
             break
         count += len(groups)
@@ -106,49 +90,10 @@ def _failing(candidate: Released, class_of: NDArray[np.int32], guard: Guard) -> 
     for release, classes in zip(guard.earlier, guard.classes.T, strict=True):
         found = recount_pair(release, candidate)
         failing |= _of_pair(found, _people_of(found, classes, class_of), guard)
-    followed = _follow(guard.before, found, class_of)
+    followed = follow(guard.before, found, class_of)
     broken = guard.broken(followed.left)
     failing[class_of[(class_of >= 0) & broken[followed.history_of]]] = True
     return failing, followed
-
-
-def _follow(before: Followed, step: PairRecount, class_of: NDArray[np.int32]) -> Followed:
-    """Follow everybody from the last release into the candidate.
-
-    Of a history of classes, value for value, no more rows remain than of any step of it.
-    """
-    old = before.history_of >= 0
-    width = int(class_of.max(initial=0)) + 1
-    keys = np.where(old, before.history_of + 1, 0) * width + class_of
-    keys = np.where(class_of >= 0, keys, -1)
-    ways, first, history_of = np.unique(keys, return_index=True, return_inverse=True)
-    missing = int(len(ways) > 0 and ways[0] < 0)
-    first = first[missing:]
-    pair_keys = step.newer * (int(step.older.max(initial=0)) + 1) + step.older
-    wanted = class_of[first].astype(np.int64) * (int(step.older.max(initial=0)) + 1) + before.class_of[first]
-    pair = np.searchsorted(pair_keys, wanted)
-    came = np.flatnonzero(~old[first])
-    stayed = np.flatnonzero(old[first])
-    history = before.history_of[first[stayed]]
-    owner, place = runs(before.left.starts[history], np.diff(before.left.starts)[history])
-    at = step.both.find(pair[stayed][owner], before.left.value_of[place])
-    rows = np.minimum(before.left.rows[place], step.both.rows[at]) * (at >= 0)
-    new_owner, new_place = _of_classes(step.new, class_of[first[came]].astype(np.int64))
-    left = _sorted_places(
-        np.append(stayed[owner], came[new_owner]), np.append(before.left.value_of[place], step.new.value_of[new_place]),
-        np.append(rows, step.new.rows[new_place]), len(first),
-    )  # fmt: skip
-    return Followed(history_of - missing, class_of, left)
-
-
-def _of_classes(places: Places, classes: Numbers) -> tuple[Numbers, Numbers]:
-    return runs(places.starts[classes], np.diff(places.starts)[classes])
-
-
-def _sorted_places(owner: Numbers, value: Numbers, rows: Numbers, count: int) -> Places:
-    order = np.lexsort((value, owner))
-    order = order[rows[order] > 0]
-    return Places(owner[order], value[order], rows[order], count)
 
 
 def _people_of(found: PairRecount, before: NDArray[np.int32], now: NDArray[np.int32]) -> tuple[Marks, Marks]:
@@ -175,11 +120,14 @@ def _of_pair(found: PairRecount, people: tuple[Marks, Marks], guard: Guard) -> M
     return failing
 
 
-def _mixed(ground: Ground, root: Node) -> list[int]:
-    """Return for each class the origin that stands for its group, −1 where nothing was mixed or divided."""
+def _mixed(ground: Ground, root: Node, class_of: NDArray[np.int32]) -> dict[int, set[int]]:
+    """Return for each class the origins that stand for its groups, where something was mixed or divided."""
     moved = {ground.origin_of(origin) for origin in ground.moved}
-    heads = [ground.origin_of(each.origin) for node in root.below() for each in node.classes]
-    return [head if head in moved else -1 for head in heads]
+    found: dict[int, set[int]] = {}
+    for each in (each for node in root.below() for each in node.classes):
+        if (head := ground.origin_of(each.origin)) in moved:
+            found.setdefault(int(class_of[each.rows[0]]), set()).add(head)
+    return found
 
 
 def _take_back(ground: Ground, root: Node, before: Sequence[tuple[Node, int, Numbers]], groups: set[int]) -> None:

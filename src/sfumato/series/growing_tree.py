@@ -120,6 +120,20 @@ def thawed(tree: CutTree) -> list[Node]:
     return nodes
 
 
+def common_node(tree: CutTree, first: Numbers, last: Numbers) -> Numbers:
+    """Return the lowest node above some nodes, of which the first and the last number are given; int64."""
+    found = np.zeros(len(first), dtype=np.int64)
+    for place, (low, high) in enumerate(zip(first.tolist(), last.tolist(), strict=True)):
+        node = 0
+        while node != low and tree.right_child[node] >= 0:
+            right = int(tree.right_child[node])
+            if low < right <= high:
+                break
+            node = node + 1 if high < right else right
+        found[place] = node
+    return found
+
+
 def tree_of_cuts(cuts: Numbers, members: Sequence[Numbers], codes: Numbers, ranged: Marks, width: int) -> Node:
     """Return the tree of cuts that a search made of a whole table.
 
@@ -158,9 +172,15 @@ def cut(node: Node, attribute: int, lefts: Numbers, rights: Numbers, is_ranged: 
     node.left = np.zeros(width, dtype=np.bool_)
     node.left[lefts] = True
     if is_ranged:
-        here, there = np.unique(lefts), np.unique(rights)
-        every = np.arange(width)
-        node.left = _distance(every, here) < _distance(every, there)
+        node.left = nearest_left(lefts, rights, width)
+
+
+def nearest_left(lefts: Numbers, rights: Numbers, width: int) -> Marks:
+    """Tell which codes are nearer to one of the left side than to any of the right side; bool (width,)."""
+    if not len(lefts) or not len(rights):
+        return np.full(width, len(lefts) > 0)
+    every = np.arange(width)
+    return np.asarray(_distance(every, np.unique(lefts)) < _distance(every, np.unique(rights)))
 
 
 def _distance(codes: Numbers, to: Numbers) -> Numbers:

@@ -31,6 +31,7 @@ from sfumato.series.frozen import Frozen
 from sfumato.series.lock import FILE as LOCK_FILE
 from sfumato.series.people import PeopleOfRelease, mark_of_series
 from sfumato.series.private_files import PRIVATE_FOLDER, said_plainly, write_private
+from sfumato.series.ways import APPEND
 
 FILE = "ledger.json"
 FORMAT = 1
@@ -84,9 +85,9 @@ class Entry:
         sha256 of its ``release.json``.
     way : str
     newcomers, classes : int
-        People who came with it, and their classes.
+        People who came with it, and their classes; everybody's classes where these grow.
     loss : float
-        Normalized NCP of the newcomers' records.
+        Normalized NCP of the newcomers' records; of everybody's where classes grow.
     people : PrivateFile
     """
 
@@ -160,6 +161,8 @@ class Ledger:
     state : State
     next : State or None
         What the state will be once a release that is being written has taken its place.
+    way : str
+        How its releases are made.
     """
 
     folder: Path
@@ -169,6 +172,7 @@ class Ledger:
     policy: Policy
     state: State
     next: State | None = None
+    way: str = APPEND
 
     @classmethod
     def open(cls, folder: Path, series: SeriesFolder) -> Ledger:
@@ -220,6 +224,7 @@ class Ledger:
                 Policy.from_mapping(content["policy"]),
                 State.read(content["state"]),
                 None if following is None else State.read(following),
+                content.get("way", APPEND),
             )
         except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError, PolicyError, SchemaError):
             raise damaged from None
@@ -234,6 +239,7 @@ class Ledger:
             "policy": self.policy.to_mapping(),
             "state": self.state.to_dict(),
             "next": None if self.next is None else self.next.to_dict(),
+            "way": self.way,
         }
         text = json.dumps({**content, "seal": _seal(content, self.key)}, indent=1) + "\n"
         write_private(self.folder / FILE, text.encode())
@@ -309,7 +315,7 @@ def _listed(numbers: tuple[int, ...] | list[int]) -> str:
     return f"release {numbers[0]}" if len(numbers) == 1 else f"releases {', '.join(map(str, numbers))}"
 
 
-def new_ledger(folder: Path, series: str, column: str, policy: Policy) -> Ledger:
+def new_ledger(folder: Path, series: str, column: str, policy: Policy, way: str = APPEND) -> Ledger:
     """Make the folder of a new ledger, for its owner alone.
 
     Raises
@@ -323,7 +329,7 @@ def new_ledger(folder: Path, series: str, column: str, policy: Policy) -> Ledger
     with said_plainly(folder):
         folder.mkdir(mode=PRIVATE_FOLDER, exist_ok=True)
         folder.chmod(PRIVATE_FOLDER)
-    return Ledger(folder, series, secrets.token_bytes(KEY_BYTES), column, policy, State()).write()
+    return Ledger(folder, series, secrets.token_bytes(KEY_BYTES), column, policy, State(), way=way).write()
 
 
 def _make_room(folder: Path) -> None:

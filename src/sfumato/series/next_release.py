@@ -24,6 +24,8 @@ from sfumato.release.text_files import write_texts
 from sfumato.series.appended import labels_of
 from sfumato.series.batch import Batch
 from sfumato.series.description import KEY, Place
+from sfumato.series.frozen import Frozen
+from sfumato.series.people import PeopleOfRelease
 from sfumato.series.reading import ReadRelease
 from sfumato.series.ways import WAYS
 from sfumato.table.writing import Format
@@ -49,11 +51,14 @@ class Work:
     how : Running
     kept : bytes or None
         What the maker of the release before wanted the ledger to keep for this one.
+    people : sequence of PeopleOfRelease
+        What the ledger says of each earlier release.
     """
 
     format: Format
     how: Running = Running()
     kept: bytes | None = None
+    people: Sequence[PeopleOfRelease] = ()
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -74,6 +79,10 @@ class Made:
         What the ledger is to keep for the next release: private.
     notes : tuple of str
         What the steward should know.
+    people : PeopleOfRelease or None
+        Everybody, where the way has to know the class of all people; None: newcomers are written down alone.
+    frozen : Frozen or None
+        What the series fixes from now on, where that hangs on everybody; None: as the newcomers have it.
     """
 
     published: PublishedTable
@@ -82,6 +91,8 @@ class Made:
     class_of: NDArray[np.integer]
     kept: bytes | None = None
     notes: tuple[str, ...] = ()
+    people: PeopleOfRelease | None = None
+    frozen: Frozen | None = None
 
     def write(self, folder: Path, place: Place, policy: str, format: Format) -> None:
         """Write the files of a release folder, which says which place it has in its series."""

@@ -9,6 +9,7 @@ from sfumato.numbers import counted, percent
 from sfumato.release.opening import open_folder
 from sfumato.series.folder import SeriesFolder
 from sfumato.series.ledger import Ledger
+from sfumato.series.ways import GROW
 
 if TYPE_CHECKING:
     from sfumato.series.series import Series
@@ -26,7 +27,7 @@ class ReleaseLine:
     newcomers, classes : int or None
         Who came with it, and their classes; None without the ledger.
     loss : float or None
-        Normalized NCP of the newcomers' records.
+        Normalized NCP of the newcomers' records; of everybody's where classes grow.
     loss_of_all : float or None
         The mean over all records so far.
     """
@@ -44,7 +45,11 @@ class ReleaseLine:
         line = f"release {self.number}: {counted(self.records, 'record')}"
         if self.newcomers is None or self.classes is None or self.loss is None or self.loss_of_all is None:
             return line
-        came = f"{counted(self.newcomers, 'newcomer')} in {counted(self.classes, 'class')} ({self.way})"
+        came = counted(self.newcomers, "newcomer")
+        if self.way == GROW:
+            there = f"{came}, {counted(self.classes, 'class')} of everybody ({self.way})"
+            return f"{line}; {there}, NCP of all {percent(self.loss_of_all, 3)}"
+        came = f"{came} in {counted(self.classes, 'class')} ({self.way})"
         return f"{line}; {came}, NCP {percent(self.loss, 3)}, of all {percent(self.loss_of_all, 3)}"
 
 
@@ -92,6 +97,7 @@ def overview_of(series: Series) -> Overview:
     lines, lost, people = [], 0.0, 0
     for number, (rows, entry) in enumerate(zip(records, state.entries, strict=False), 1):
         people += entry.newcomers
-        lost += entry.loss * entry.newcomers
+        # What append adds is counted by itself, what grows as a whole.
+        lost = entry.loss * people if entry.way == GROW else lost + entry.loss * entry.newcomers
         lines.append(ReleaseLine(number, rows, entry.way, entry.newcomers, entry.classes, entry.loss, lost / people))
     return Overview(folder.description.id, tuple(lines), 0 if state.waiting is None else state.waiting.people)

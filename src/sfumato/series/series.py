@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Self
 from sfumato.progress import Progress, silent
 from sfumato.series.folder import SeriesFolder
 from sfumato.series.verify import SeriesVerification, verify_series
+from sfumato.series.ways import APPEND, GROW
 
 if TYPE_CHECKING:
     from sfumato.models.protocol import PrivacyModel
@@ -51,6 +52,7 @@ class Series:
         table: object = None,
         ledger: str | os.PathLike[str] | None = None,
         key: str | None = None,
+        way: str = APPEND,
         seed: int | None = None,
         threads: int | None = None,
         progress: Progress = silent,
@@ -72,6 +74,8 @@ class Series:
             of it.
         key
             The identifying column that says who a record is about; None: the only one.
+        way
+            How all releases are made: ``"append"`` or ``"grow"``.
         seed, threads, progress
             As of :meth:`append`.
 
@@ -92,7 +96,7 @@ class Series:
         from sfumato.series.starting import started
 
         made = cls(Path(folder), ledger_of(Path(folder)) if ledger is None else Path(ledger))
-        started(made, policy, models, key=key, table=table, how=Running(seed, threads, progress))
+        started(made, policy, models, key=key, table=table, way=way, how=Running(seed, threads, progress))
         return made
 
     @classmethod
@@ -161,7 +165,45 @@ class Series:
         from sfumato.series.next_release import Running
         from sfumato.series.step import next_step
 
-        return next_step(self, table, "append", Running(seed, threads, progress), policy=policy)
+        return next_step(self, table, APPEND, Running(seed, threads, progress), policy=policy)
+
+    def grow(
+        self,
+        table: object,
+        *,
+        policy: Policy | None = None,
+        seed: int | None = None,
+        threads: int | None = None,
+        progress: Progress = silent,
+    ) -> Step:
+        """Publish the next release of a growing series: classes take newcomers in, and are cut again.
+
+        Parameters
+        ----------
+        table, policy, seed, threads, progress
+            As of :meth:`append`: newcomers alone. The records of everybody else are in the ledger.
+
+        Returns
+        -------
+        Step
+            Its report is of everybody.
+
+        Raises
+        ------
+        PolicyError, InputError, VerificationError
+            As of :meth:`append`.
+
+        Notes
+        -----
+        *Guarantee.* Whoever knows the quasi-identifying values of one person, and with which release the person came,
+        is left with rows that satisfy every model, by any two releases and by the whole series. Every pair of releases
+        is recounted with everybody in their classes before one is published; from the folders alone as far as they
+        decide it. It does not hold against somebody who knows these values of *everybody*: take :meth:`append` there.
+        """
+        from sfumato.series.next_release import Running
+        from sfumato.series.step import next_step
+
+        return next_step(self, table, GROW, Running(seed, threads, progress), policy=policy)
 
     @property
     def releases(self) -> tuple[Path, ...]:

@@ -17,12 +17,13 @@ from sfumato.policy.policy import Policy
 from sfumato.recoding import Recoding
 from sfumato.release.arguments import setting_problems
 from sfumato.release.folder import check_target, whole_folder
-from sfumato.series.acceptable import key_column, refuse, settled
+from sfumato.series.acceptable import key_column, published_policy, refuse, settled
 from sfumato.series.description import FILE, SeriesDescription
 from sfumato.series.ledger import check_ledger_place, new_ledger
 from sfumato.series.next_release import Running
 from sfumato.series.people import mark_of_series
 from sfumato.series.step import Step, next_step
+from sfumato.series.ways import APPEND
 from sfumato.table.schema import Schema
 
 if TYPE_CHECKING:
@@ -36,6 +37,7 @@ def started(
     *,
     key: str | None = None,
     table: object = None,
+    way: str = APPEND,
     how: Running = Running(),  # noqa: B008 - a frozen value
 ) -> Step | None:
     """Make the ledger and the folder of a series, and publish the first people; see :meth:`sfumato.Series.start`.
@@ -43,14 +45,14 @@ def started(
     A kill in between leaves a series without releases, or a ledger without a series, which the next start takes away.
     """
     meant = _policy(policy, models)
-    refuse(meant)
+    refuse(meant, way)
     column = key_column(meant, key)
     _check_places(series)
-    _made(series, settled(meant), column)
+    _made(series, settled(meant), column, way)
     if table is None:
         return None
     try:
-        return next_step(series, table, "append", how, may_wait=False)
+        return next_step(series, table, way, how, may_wait=False)
     except BaseException:
         _taken_back(series)
         raise
@@ -63,10 +65,10 @@ def _check_places(series: Series) -> None:
     check_ledger_place(series.ledger, series.folder)
 
 
-def _made(series: Series, policy: Policy, column: str) -> None:
-    ledger = new_ledger(series.ledger, secrets.token_hex(16), column, policy)
-    published = tomllib.loads(policy.published())
-    description = SeriesDescription(ledger.series, mark_of_series(ledger.series, ledger.key), published)
+def _made(series: Series, policy: Policy, column: str, way: str) -> None:
+    ledger = new_ledger(series.ledger, secrets.token_hex(16), column, policy, way)
+    published = tomllib.loads(published_policy(policy, way))
+    description = SeriesDescription(ledger.series, mark_of_series(ledger.series, ledger.key), published, way)
     with whole_folder(series.folder) as part:
         (part / FILE).write_text(description.text(), encoding="utf-8")
 

@@ -13,13 +13,14 @@ import polars as pl
 from numpy.typing import NDArray
 
 from sfumato.errors import PolicyError, UnsatisfiableError, VerificationError, raise_all
-from sfumato.models.checks import Outcome
+from sfumato.models.checks import Check, Outcome
 from sfumato.numbers import counted
 from sfumato.policy.policy import Policy
 from sfumato.randomness import seed_problems
+from sfumato.registry import loaded
 from sfumato.release.folder import MARK, whole_folder
 from sfumato.release.loss_report import Report
-from sfumato.series.acceptable import changes
+from sfumato.series.acceptable import changes, published_policy
 from sfumato.series.batch import Batch, read_batch
 from sfumato.series.description import Place
 from sfumato.series.folder import SeriesFolder
@@ -29,7 +30,7 @@ from sfumato.series.next_release import Made, Running, Work, limits_of, maker_of
 from sfumato.series.people import PeopleOfRelease
 from sfumato.series.private_files import sync_folder
 from sfumato.series.reading import ReadRelease
-from sfumato.series.ways import WAYS, recount_of
+from sfumato.series.ways import WAYS, Attest, recount_of
 from sfumato.table.writing import sha256_of
 
 if TYPE_CHECKING:
@@ -108,6 +109,8 @@ def next_step(
     Ledger.open(series.ledger, SeriesFolder.open(series.folder))
     with locked(series.ledger) as note:
         kept = Ledger.open(series.ledger, SeriesFolder.open(series.folder)).recovered(series.folder)
+        if way != kept.way:
+            raise PolicyError(f"{series.folder}: is a series of the way {kept.way!r}; use sfumato series {kept.way}")
         raise_all(PolicyError, () if policy is None else changes(kept.policy, policy))
         how.progress("reading", 0, 1)
         batch = read_batch(table, kept)
@@ -126,7 +129,8 @@ def _taken_in(series: SeriesFolder, ledger: Ledger, batch: Batch, way: str, how:
     earlier = [ReadRelease.of(path) for path in paths]
     for each in earlier:
         each.refuse_if_changed()
-    work = Work(ledger.policy.output.format, how, ledger.kept())
+    people = ledger.people() if WAYS[way].history else ()
+    work = Work(ledger.policy.output.format, how, ledger.kept(), people)
     return _published(series, ledger, batch, maker_of(way)(work, batch, earlier), way, earlier)
 
 
@@ -159,8 +163,10 @@ def _published(
     place = Place(ledger.series, number, way, series.hash_of(number - 1) or "")
     target = series.release(number)
     with whole_folder(target) as part:
-        made.write(part, place, ledger.policy.published(), ledger.policy.output.format)
+        made.write(part, place, published_policy(ledger.policy, way), ledger.policy.output.format)
         _recount(part, earlier, way)
+        if made.people is not None:
+            _attest(part, earlier, way, [*ledger.people(), made.people])
         pending = replace(ledger, next=_next_state(ledger, batch, made, sha256_of(part / MARK), way)).write()
     sync_folder(series.path)
     following = pending.next or pending.state
@@ -174,12 +180,12 @@ def _published(
 def _next_state(ledger: Ledger, batch: Batch, made: Made, release: str, way: str) -> State:
     """Write the files of the next state, and return it."""
     shown = made.class_of >= 0
-    people = PeopleOfRelease.of(batch.tags.filter(pl.Series(shown)), made.class_of[shown])
+    people = made.people or PeopleOfRelease.of(batch.tags.filter(pl.Series(shown)), made.class_of[shown])
     file = PrivateFile.write(ledger.folder, "people", people.content())
     losses = made.report.losses
-    entry = Entry(release, way, len(people.tags), losses.classes, losses.normalized_ncp, file)
+    entry = Entry(release, way, int(shown.sum()), losses.classes, losses.normalized_ncp, file)
     kept = None if made.kept is None else PrivateFile.write(ledger.folder, "kept", made.kept)
-    return State(batch.frozen, (*ledger.state.entries, entry), _waiting(ledger, batch, ~shown), kept)
+    return State(made.frozen or batch.frozen, (*ledger.state.entries, entry), _waiting(ledger, batch, ~shown), kept)
 
 
 def _recount(part: Path, earlier: Sequence[ReadRelease], way: str) -> None:
@@ -192,5 +198,21 @@ def _recount(part: Path, earlier: Sequence[ReadRelease], way: str) -> None:
     """
     newer = ReadRelease.of(part)
     newer.verification.raise_unless_ok()
-    broken = [check for check in recount_of(way)(earlier, newer) if check.outcome is not Outcome.HOLDS]
+    _refuse(recount_of(way)(earlier, newer))
+
+
+def _attest(part: Path, earlier: Sequence[ReadRelease], way: str, people: Sequence[PeopleOfRelease]) -> None:
+    """Recount what was written with everybody in their classes, as who knows them could.
+
+    Raises
+    ------
+    VerificationError
+        Never expected: nothing is published then.
+    """
+    attest: Attest = loaded(WAYS[way].attest)
+    _refuse(attest(earlier, ReadRelease.of(part), people))
+
+
+def _refuse(checks: Sequence[Check]) -> None:
+    broken = [check for check in checks if check.outcome is not Outcome.HOLDS and check.required]
     raise_all(VerificationError, [f"{check.promise}: {check.outcome}; {check.detail}" for check in broken])

@@ -14,6 +14,11 @@ if TYPE_CHECKING:
     from sfumato.series.reading import ReadRelease
 
 
+APPEND, GROW = "append", "grow"
+ARRIVED = "arrived"
+"""The column of growing series that says with which releases the people of a class came."""
+
+
 class Recount(Protocol):
     """Recounts a release beside those before it, from the folders alone."""
 
@@ -40,7 +45,8 @@ class Way(NamedTuple):
     """Where the parts of a way lie, as ``module:name``; neither recount nor attest load a maker.
 
     `attested` says what no recipient can recount, one sentence each. With `history` a release is made and recounted
-    beside all releases before it, else beside the last one.
+    beside all releases before it, else beside the last one. `added` is a column that it publishes beside those of the
+    table, by which classes are told apart as by quasi-identifying ones.
     """
 
     maker: str
@@ -48,14 +54,27 @@ class Way(NamedTuple):
     attest: str
     attested: tuple[str, ...]
     history: bool = False
+    added: str | None = None
 
 
 WAYS: dict[str, Way] = {
-    "append": Way(
+    APPEND: Way(
         "sfumato.series.append:append",
         "sfumato.series.appended:recount_append",
         "sfumato.series.appended:attest_append",
         ("nobody of a later batch is in an earlier release",),
+    ),
+    GROW: Way(
+        "sfumato.series.grow_release:grow_release",
+        "sfumato.series.grown:recount_grown",
+        "sfumato.series.grown:attest_grown",
+        (
+            "nobody of a later batch is in an earlier release",
+            "everybody of a release is in the next one, with the same record",
+            "the pairs of classes that leave too few rows are those in which nobody is",
+        ),
+        history=True,
+        added=ARRIVED,
     ),
 }
 """Name in ``release.json`` and on the command line → its parts. The maker is a

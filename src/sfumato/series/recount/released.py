@@ -52,6 +52,11 @@ class Boxes:
         ):
             raise InputError("a class of a release has a box that covers nothing: the release was changed, or misread")
 
+    def take(self, classes: NDArray[np.integer]) -> Boxes:
+        """Return the boxes of some classes, in that order."""
+        sets = {index: members[classes] for index, members in self.sets.items()}
+        return Boxes(self.low[classes], self.high[classes], sets)
+
     @property
     def count(self) -> int:
         """Number of classes c."""

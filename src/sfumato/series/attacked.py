@@ -1,0 +1,322 @@
+"""Attacks on several releases of the same people, played for people whose values are known.
+
+Letters: n people, c classes of a release, v values (all that rows publish beside their class), p pairs of classes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from sfumato.errors import InputError
+from sfumato.models.says import least_class_size
+from sfumato.numbers import counted
+from sfumato.recoding.notation import STAR
+from sfumato.recoding.parsing import split_set, written_ends
+from sfumato.release.description import build_model
+from sfumato.series.folder import SeriesFolder
+from sfumato.series.labels import MISSING, Labelled, arrivals, kinds_of, recipients
+from sfumato.series.reading import ReadRelease
+from sfumato.series.recount.attacks import subtract
+from sfumato.series.recount.pair import recount_pair
+from sfumato.series.recount.released import Places, Released
+from sfumato.table.kinds import text_of
+from sfumato.table.reading import read_table
+from sfumato.table.schema import Kind, Schema
+
+Left = NDArray[np.float64]
+Marks = NDArray[np.bool_]
+
+AT_ONCE = 256
+"""People who are attacked at a time."""
+
+
+class _Known(NamedTuple):
+    """What an attacker knows of people: which classes of each release cover them, and with which release they came.
+
+    `covers` holds bool (n, c) for each release, `came` int64 (n,) from 0.
+    """
+
+    covers: list[Marks]
+    came: NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Played:
+    """What one attack left to people.
+
+    Attributes
+    ----------
+    attack : str
+    cases : int
+        Cases: people, once for each two releases where two are compared.
+    least_rows, least_values : int or None
+        The fewest rows, and different values of all that rows publish beside their class, that are left to somebody.
+    below : int
+        Cases in which fewer rows are left than the smallest class that the releases promise.
+    alone : int
+        Cases in which one row is left, or none.
+    unplayed : str or None
+        Why it could not be played.
+    """
+
+    attack: str
+    cases: int
+    least_rows: int | None = None
+    least_values: int | None = None
+    below: int = 0
+    alone: int = 0
+    unplayed: str | None = None
+
+    def __str__(self) -> str:
+        """Write it as one line."""
+        if self.unplayed is not None or self.least_rows is None:
+            return f"  {self.attack}: not played, because {self.unplayed or 'there is nobody whom it is about'}"
+        verdict = "falls" if self.below else "stands"
+        line = f"  {self.attack}: {verdict}; {counted(self.least_rows, 'row')} at least in {self.cases:,} cases"
+        if self.below:
+            line += f", fewer than promised in {self.below:,}, no more than one in {self.alone:,}"
+        return line
+
+
+@dataclass(frozen=True)
+class SeriesAttacks:
+    """What several releases tell of people together.
+
+    Attributes
+    ----------
+    releases : int
+    promised : int
+        Rows that every single release leaves to everybody.
+    alone : tuple of int
+        The fewest rows that each release leaves to somebody by itself: the control.
+    played : tuple of Played
+    """
+
+    releases: int
+    promised: int
+    alone: tuple[int, ...]
+    played: tuple[Played, ...]
+
+    @property
+    def ok(self) -> bool:
+        """Tell whether nobody was left fewer rows than promised."""
+        return not any(each.below for each in self.played)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values, for JSON."""
+        return {"ok": self.ok, **asdict(self)}
+
+    def __str__(self) -> str:
+        """Return a line for each attack."""
+        head = f"{counted(self.releases, 'release')}; each promises {self.promised:,} rows to everybody"
+        control = f"  one release by itself: {counted(min(self.alone), 'row')} at least"
+        return "\n".join([head, control, *map(str, self.played)])
+
+
+def releases_of(folders: Sequence[Path]) -> list[Path]:
+    """Return the release folders of a series, or those that were named."""
+    if len(folders) == 1:
+        return list(SeriesFolder.open(folders[0]).releases)
+    return list(folders)
+
+
+def attack_releases(releases: Sequence[Path], originals: Sequence[Path]) -> SeriesAttacks:
+    """Play attacks on releases whose people are known.
+
+    Parameters
+    ----------
+    releases
+        Folders, the oldest first; at least two.
+    originals
+        Tables of the people who came with the first release, with the second one, and so on; with one table everybody
+        is in all of them.
+
+    Raises
+    ------
+    InputError
+        When tables and releases do not fit each other.
+    VerificationError
+        When the releases cannot be compared.
+
+    Notes
+    -----
+    The attacker knows the quasi-identifying values of one person and with which release the person came, and that
+    people stay. Several classes may cover a person; the rows of all of them are counted. *Intersection*: of each value
+    as many rows as the release has that has fewest. *Difference*: rows that one release has more than the one
+    before. *Forward and cross*, *backward*: :func:`~sfumato.series.recount.pair.recount_pair`, for each two releases;
+    rows that can be traced from one release to the other are excluded there. Cost O(n · v · p).
+    """
+    if len(releases) < 2:
+        raise InputError("an attack on a series needs two releases or more")
+    if not 1 <= len(originals) <= len(releases):
+        raise InputError("--original: give one table of everybody, or one for each release: who came with it")
+    read = [ReadRelease.of(path) for path in releases]
+    labelled = [Labelled.read(each) for each in read]
+    models = [model for entry in read[-1].description.models if (model := build_model(entry)) is not None]
+    promised = least_class_size(models) or 1
+    known = _known(labelled, originals)
+    shown = recipients(labelled)
+    alone = [_alone(release, known, number) for number, release in enumerate(shown)]
+    least = tuple(int(each[:, 0].min()) for each in alone)
+    if min(least) == 0:
+        raise InputError(
+            "--original: somebody is covered by no class of a release; give the people of each release in its order, "
+            "just as they were published"
+        )
+    played = (_intersection(shown, known), *_of_pairs(shown, known), _differences(shown, known))
+    return SeriesAttacks(len(shown), promised, least, tuple(_judged(*each, promised) for each in played))
+
+
+def _judged(attack: str, left: Sequence[Left] | str, promised: int) -> Played:
+    if isinstance(left, str):
+        return Played(attack, 0, unplayed=left)
+    if not left or not sum(map(len, left)):
+        return Played(attack, 0)
+    rows, values = np.concatenate(left).T
+    below, one = int((rows < promised).sum()), int((rows <= 1).sum())
+    return Played(attack, len(rows), int(rows.min()), int(values.min()), below, one)
+
+
+def _known(releases: Sequence[Labelled], originals: Sequence[Path]) -> _Known:
+    """Find the classes that cover each person, with which the months in which people came must fit, too."""
+    names = releases[0].labels.columns
+    schema = Schema(quasi_identifying=names, others="drop")
+    tables = [read_table(path, schema).frame for path in originals]
+    texts = pl.concat([pl.DataFrame({name: text_of(table[name]) for name in names}) for table in tables])
+    came = np.repeat(np.arange(len(tables)), [table.height for table in tables])
+    kinds = kinds_of([each.labels.select(names) for each in releases])
+    covers = [_covered(each.labels, texts, kinds) for each in releases]
+    for number, each in enumerate(releases):
+        if each.arrived is not None:
+            low, high = arrivals(each.arrived, number + 1)
+            covers[number] &= (low <= came[:, None]) & (came[:, None] <= high)
+    return _Known(covers, came)
+
+
+def _covered(labels: pl.DataFrame, people: pl.DataFrame, kinds: dict[str, Kind]) -> Marks:
+    """Tell which classes cover each person; bool (n, c)."""
+    covers = np.ones((people.height, labels.height), dtype=np.bool_)
+    for name, kind in kinds.items():
+        values, value_of = _distinct(people[name])
+        shown, label_of = _distinct(labels[name])
+        fits = _members(values, shown) if kind is Kind.CATEGORICAL else _inside(values, shown, kind)
+        covers &= fits[value_of][:, label_of]
+    return covers
+
+
+def _distinct(column: pl.Series) -> tuple[pl.Series, NDArray[np.int64]]:
+    distinct = column.unique(maintain_order=True)
+    place = {text: number for number, text in enumerate(distinct.to_list())}
+    return distinct, np.array([place[text] for text in column.to_list()], dtype=np.int64)
+
+
+def _members(values: pl.Series, labels: pl.Series) -> Marks:
+    fits = np.zeros((len(values), len(labels)), dtype=np.bool_)
+    place = {text: number for number, text in enumerate(values.to_list())}
+    for number, label in enumerate(labels.to_list()):
+        if label == STAR:
+            fits[:, number] = True
+        else:
+            fits[[place[member] for member in split_set(label) if member in place], number] = True
+    return fits
+
+
+def _inside(values: pl.Series, labels: pl.Series, kind: Kind) -> Marks:
+    own, _, _ = written_ends(values, kind)
+    own = np.where(values.is_null().to_numpy(), MISSING, own)[:, None]
+    low, high, half_open = written_ends(labels, kind)
+    missing, star = labels.is_null().to_numpy(), labels.eq_missing(STAR).to_numpy()
+    low = np.where(missing, MISSING, np.where(star, -np.inf, low))
+    high = np.where(missing | star, MISSING, np.where(half_open, np.nextafter(high, -np.inf), high))
+    return np.asarray((own >= low) & (own <= high))
+
+
+def _in_chunks(who: Marks, count: Callable[[NDArray[np.int64]], Left]) -> list[Left]:
+    """Count for some people, a few at a time: from rows of each value, float64 (m, v), to rows and values, (m, 2)."""
+    people = np.flatnonzero(who)
+    counted = (count(people[start : start + AT_ONCE]) for start in range(0, len(people), AT_ONCE))
+    return [np.column_stack([each.sum(axis=1), (each > 0).sum(axis=1)]) for each in counted]
+
+
+def _dense(places: Places, values: int) -> Left:
+    """Return how often each list has each value; float64 (lists, v)."""
+    found = np.zeros((places.count, values))
+    found[places.class_of, places.value_of] = places.rows
+    return found
+
+
+def _width(releases: Sequence[Released]) -> int:
+    return 1 + max(int(each.value_of.max(initial=0)) for each in releases)
+
+
+def _alone(release: Released, known: _Known, number: int) -> Left:
+    """Return the rows that a release leaves by itself to whoever is in it."""
+    counts = _dense(release.places, _width([release]))
+    found = _in_chunks(known.came <= number, lambda some: known.covers[number][some] @ counts)
+    return np.concatenate(found)
+
+
+def _intersection(releases: Sequence[Released], known: _Known) -> tuple[str, list[Left]]:
+    """Of each value, take as many rows as the release has that has fewest."""
+    values = _width(releases)
+    counts = [_dense(each.places, values) for each in releases]
+
+    def left(some: NDArray[np.int64]) -> Left:
+        found = np.full((len(some), values), np.inf)
+        for number, each in enumerate(counts):
+            there = known.came[some] <= number
+            found[there] = np.minimum(found[there], known.covers[number][some[there]] @ each)
+        return found
+
+    return "intersection of all releases", _in_chunks(known.came < len(releases) - 1, left)
+
+
+def _of_pairs(releases: Sequence[Released], known: _Known) -> Iterator[tuple[str, list[Left] | str]]:
+    """Play the forward, cross and backward attack on each two releases."""
+    forward, backward = list[Left](), list[Left]()
+    values = _width(releases)
+    for newer in range(1, len(releases)):
+        for older in range(newer):
+            try:
+                found = recount_pair(releases[older], releases[newer])
+            except InputError as error:
+                reason = " ".join(error.problems)
+                yield "forward, cross and backward attack", f"of releases {older + 1} and {newer + 1} {reason}"
+                return
+            both, new = _dense(found.both, values), _dense(found.new, values)
+            first, second = known.covers[older], known.covers[newer]
+
+            def of_both(
+                some: NDArray[np.int64],
+                both: Left = both,
+                first: Marks = first[:, found.older],
+                second: Marks = second[:, found.newer],
+            ) -> Left:
+                return np.asarray((first[some] & second[some]) @ both)
+
+            def of_new(some: NDArray[np.int64], new: Left = new, second: Marks = second) -> Left:
+                return np.asarray(second[some] @ new)
+
+            forward += _in_chunks(known.came <= older, of_both)
+            backward += _in_chunks((known.came > older) & (known.came <= newer), of_new)
+    yield "forward and cross attack on each two releases", forward
+    yield "backward attack on each two releases", backward
+
+
+def _differences(releases: Sequence[Released], known: _Known) -> tuple[str, list[Left]]:
+    """Subtract each release from the one after it; people who came between them have one of the rows that are left."""
+    found = list[Left]()
+    for number in range(1, len(releases)):
+        groups = subtract(releases[number - 1], releases[number])
+        came = np.flatnonzero(known.came == number)
+        for person in came.tolist():
+            inside = np.unique(groups.group_of[known.covers[number][person]])
+            found.append(np.array([[each[inside].sum() for each in groups.narrowed]], dtype=np.float64))
+    return "difference of neighbours", found

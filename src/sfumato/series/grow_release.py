@@ -1,0 +1,222 @@
+"""*Grow*: the next release of a growing series, whose classes take newcomers in and are cut again.
+
+Letters: n people, c classes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import cast
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from sfumato.anonymizers.protocol import Anonymizer
+from sfumato.classes.generalized import Form
+from sfumato.classes.partition import Partition
+from sfumato.errors import UnsatisfiableError, VerificationError
+from sfumato.numbers import counted
+from sfumato.published import PublishedTable
+from sfumato.randomness import permutation
+from sfumato.recoding.recode import recode
+from sfumato.release.formulas import formula_cells, formula_lines
+from sfumato.release.generalizing import SolvedTask, released
+from sfumato.release.loss_report import Report
+from sfumato.release.task import Task
+from sfumato.series.append import as_written, refuse_too_few
+from sfumato.series.appended import numbered_classes
+from sfumato.series.batch import TAG, Batch, plain
+from sfumato.series.frozen import Frozen
+from sfumato.series.growing import Grown, Roster, grow
+from sfumato.series.growing_state import GrowingState, codes_of
+from sfumato.series.grown import came_with, classes_of
+from sfumato.series.labels import Labelled, LabelReader, arrival_labels, comparable, kinds_of, values_of
+from sfumato.series.next_release import Made, Work
+from sfumato.series.people import PeopleOfRelease
+from sfumato.series.reading import ReadRelease
+from sfumato.series.recount.histories import follow_all
+from sfumato.series.recount.released import Released
+from sfumato.series.recount.remaining import SensitiveValues
+from sfumato.series.ways import ARRIVED
+from sfumato.table.encoding import EncodedAttribute, EncodedTable, encode
+from sfumato.table.kinds import text_of
+from sfumato.table.reading import read_table
+from sfumato.table.row_order import canonical_order
+from sfumato.table.schema import Kind
+from sfumato.table.table import Table
+from sfumato.table.writing import Format
+
+_DIFFER = "the releases and the ledger do not say the same of everybody; nothing was published"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class _Everybody:
+    """All people: those of the releases before, and after them those who come.
+
+    Attributes
+    ----------
+    table : Table
+    encoded : EncodedTable
+    tags : polars.Series of Binary
+    frozen : Frozen
+        With the grids that everybody's values ask for.
+    """
+
+    table: Table
+    encoded: EncodedTable
+    tags: pl.Series
+    frozen: Frozen
+
+    @classmethod
+    def of(cls, batch: Batch, state: GrowingState | None) -> _Everybody:
+        table, tags = batch.table, batch.tags
+        if state is not None:
+            frame, schema = plain(table), replace(batch.policy.to_schema(), identifying=())
+            table = read_table(pl.concat([state.records.select(frame.columns), frame]), schema)
+            tags = pl.concat([state.records[TAG].alias(tags.name), tags])
+        encoded = batch.frozen.on_grids(encode(table))
+        return cls(table, encoded, tags, batch.frozen.with_grids(encoded))
+
+    def records(self) -> pl.DataFrame:
+        return plain(self.table).with_columns(self.tags.alias(TAG))
+
+
+def grow_release(work: Work, batch: Batch, earlier: Sequence[ReadRelease]) -> Made:
+    """Make a release of everybody, in which classes have taken newcomers in; see :func:`sfumato.series.growing.grow`.
+
+    Raises
+    ------
+    UnsatisfiableError
+        When the newcomers alone cannot satisfy the models.
+    """
+    refuse_too_few(batch)
+    state = GrowingState.read(work.kept) if work.kept is not None else None
+    if (state is None) != (not earlier):
+        raise VerificationError("the ledger does not keep what the next release is made of; put a copy of it back")
+    everybody = _Everybody.of(batch, state)
+    task = Task(
+        everybody.table, batch.policy, False, work.how.seed, work.how.threads, work.how.progress, everybody.encoded
+    )
+    work.how.progress("growing", 2, 6)
+    grown = _grown(task, everybody, [Labelled.read(each) for each in earlier], work.people, state)
+    return _made(work, batch, everybody, grown, _solved(task, everybody, grown))
+
+
+def _grown(
+    task: Task,
+    everybody: _Everybody,
+    earlier: Sequence[Labelled],
+    people: Sequence[PeopleOfRelease],
+    state: GrowingState | None,
+) -> Grown:
+    """Decide about the classes, which publish what `task` says."""
+    encoded, recoding = everybody.encoded, task.recoding
+    forms = recoding.forms_of(encoded.attributes)
+    kinds = {each.name: _kind(each, form) for each, form in zip(encoded.attributes, forms, strict=True)}
+    known = {attribute.name: attribute.labels for attribute in encoded.attributes}
+    alike = [replace(each, labels=each.labels.select(list(kinds))) for each in earlier]
+    reader = LabelReader.of(kinds, [each.labels for each in alike], known)
+    value_of, values, releases = _values(everybody, alike, reader, task.policy.output.format)
+    classes = classes_of(people, everybody.tags)
+
+    def labels(class_of: NDArray[np.int32]) -> pl.DataFrame:
+        shown = recode(encoded, Partition(class_of, int(class_of.max(initial=-1)) + 1), recoding)
+        return pl.DataFrame({each.attribute.name: each.labels[each.per_class] for each in shown.columns})
+
+    nobody = np.full(encoded.height, -1, dtype=np.int64)
+    last, history_of = None, nobody
+    if state is not None:
+        now = follow_all(releases, classes)
+        tree, history_of = state.tree_for(encoded.attributes), now.history_of
+        last = Grown(
+            classes[:, -1], len(state.node_of), nobody, releases[-1].boxes, tree, state.node_of, history_of, now.left
+        )
+    roster = Roster(encoded, value_of, values, classes, came_with(classes), history_of)
+    found = grow(
+        roster, task.models, releases, last, labels=lambda class_of, _: reader.boxes(labels(class_of.astype(np.int32)))
+    )
+    if (found.class_of < 0).any():
+        waiting = counted(int((found.class_of < 0).sum()), "person")
+        raise UnsatisfiableError(f"The newcomers, {waiting}, do not satisfy the models as a class of their own.")
+    _check_readable(kinds, [*(each.labels for each in alike), labels(found.class_of)])
+    return found
+
+
+def _kind(attribute: EncodedAttribute, form: Form) -> Kind:
+    return attribute.kind if form is Form.INTERVAL else Kind.CATEGORICAL
+
+
+def _check_readable(kinds: dict[str, Kind], labels: Sequence[pl.DataFrame]) -> None:
+    """Refuse categories that a recipient would take for intervals."""
+    seen = kinds_of(labels)
+    wrong = [name for name, kind in seen.items() if kind not in (Kind.CATEGORICAL, kinds[name])]
+    if wrong:
+        raise VerificationError(
+            f"column(s) {', '.join(map(repr, wrong))}: have categories that look like intervals, so that no recipient "
+            "can recount them; write these values otherwise"
+        )
+
+
+def _values(
+    everybody: _Everybody, earlier: Sequence[Labelled], reader: LabelReader, format: Format
+) -> tuple[NDArray[np.int64], SensitiveValues, list[Released]]:
+    """Give numbers to all that people publish beside their class, and read the releases with these numbers."""
+    table, encoded = everybody.table, everybody.encoded
+    names = [name for name in table.frame.columns if name not in table.schema.quasi_identifying]
+    rows = as_written(table.frame.select(names), (), format) if names else pl.DataFrame(height=table.height)
+    own = rows.with_columns(text_of(column).alias(column.name) for column in rows)
+    value_of, *theirs = values_of([own, *(each.others for each in earlier)])
+    count = int(value_of.max(initial=-1)) + 1
+    if any((each >= count).any() for each in theirs):
+        raise VerificationError(_DIFFER)
+    codes = np.zeros((count, len(encoded.sensitive)), dtype=np.int64)
+    codes[value_of] = encoded.sensitive_codes
+    return value_of, SensitiveValues(encoded.sensitive, codes), comparable(earlier, reader, theirs)
+
+
+def _solved(task: Task, everybody: _Everybody, grown: Grown) -> SolvedTask:
+    """Return the classes as an algorithm would have found them, and the order in which rows are published."""
+    encoded = everybody.encoded
+    partition = Partition(grown.class_of.astype(np.int32), grown.count)
+    order = canonical_order(encoded, everybody.table)[permutation(encoded.height, task.seed)]
+    return SolvedTask(task, task.problem(encoded), partition, recode(encoded, partition, task.recoding), order)
+
+
+def _made(work: Work, batch: Batch, everybody: _Everybody, grown: Grown, solved: SolvedTask) -> Made:
+    anonymizer = cast("Anonymizer", solved.task.anonymizer)
+    release = released(solved, anonymizer)
+    assert isinstance(release.published, PublishedTable)
+    assert isinstance(release.report, Report)
+    notes = tuple(f"{line}: kept" for line in formula_lines(formula_cells(release.published)))
+    published = _with_arrivals(release.published, grown, solved.order)
+    written = as_written(published.data, published.quasi_identifying, work.format)
+    class_of = np.empty(grown.count, dtype=np.int64)
+    shown = numbered_classes(replace(published, data=written))
+    class_of[grown.class_of[solved.order]] = shown
+    if len(np.unique(class_of)) != int(shown.max()) + 1 or not np.array_equal(
+        class_of[grown.class_of[solved.order]], shown
+    ):
+        raise VerificationError(_DIFFER)
+    node_of = np.empty(grown.count, dtype=np.int64)
+    node_of[class_of] = grown.node_of
+    state = GrowingState(everybody.records(), grown.tree, node_of, codes_of(everybody.encoded.attributes))
+    of_people = class_of[grown.class_of]
+    return Made(
+        published,
+        replace(release.description, structure=published.structure),
+        release.report,
+        of_people[everybody.encoded.height - batch.table.height :],
+        state.content(),
+        notes if work.format == "csv" else (),
+        PeopleOfRelease.of(everybody.tags, of_people),
+        everybody.frozen,
+    )
+
+
+def _with_arrivals(published: PublishedTable, grown: Grown, order: NDArray[np.integer]) -> PublishedTable:
+    """Add the column that says with which releases the people of each class came."""
+    labels = arrival_labels(grown.boxes.low[:, -1], grown.boxes.high[:, -1])
+    data = published.data.with_columns(labels[grown.class_of[order]].alias(ARRIVED))
+    return replace(published, data=data, quasi_identifying=(*published.quasi_identifying, ARRIVED))

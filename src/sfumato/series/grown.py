@@ -1,0 +1,199 @@
+"""The recount of *grow*: each release beside every earlier one, for the forward, cross and backward attack.
+
+Letters: p pairs of classes of two releases that meet, c classes of the newer one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from sfumato.errors import InputError, SfumatoError
+from sfumato.models.checks import Check, Outcome
+from sfumato.models.protocol import PrivacyModel
+from sfumato.numbers import counted
+from sfumato.published.checks.generalized import RowsOfClasses
+from sfumato.release.description import build_model
+from sfumato.series.labels import Labelled, arrivals, recipients
+from sfumato.series.people import PeopleOfRelease, known_among
+from sfumato.series.reading import ReadRelease
+from sfumato.series.recount.histories import follow_all
+from sfumato.series.recount.pair import PairRecount, recount_pair
+from sfumato.series.recount.released import Places, Released
+from sfumato.series.recount.remaining import SensitiveValues, holds_on
+
+Marks = NDArray[np.bool_]
+Classes = NDArray[np.int32]
+
+PROMISE = "beside release {}: forward, cross and backward attack leave everybody enough rows"
+ARRIVALS = "every class says with which releases its people came"
+FITS = "the releases can be compared"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class _Recounting:
+    """All releases up to the newest one, and what was promised of them.
+
+    Attributes
+    ----------
+    releases : sequence of Released
+    models : sequence of PrivacyModel
+    values : SensitiveValues
+    """
+
+    releases: Sequence[Released]
+    models: Sequence[PrivacyModel]
+    values: SensitiveValues
+
+    @classmethod
+    def of(cls, earlier: Sequence[ReadRelease], newer: ReadRelease) -> _Recounting:
+        releases = recipients([Labelled.read(each) for each in (*earlier, newer)])
+        models = [model for entry in newer.description.models if (model := build_model(entry)) is not None]
+        rows = RowsOfClasses.of(newer.published.data, newer.published.quasi_identifying, newer.description.attributes())
+        most = max(int(each.value_of.max(initial=-1)) for each in releases) + 1
+        codes = np.zeros((most, len(rows.sensitive)), dtype=np.int64)
+        codes[releases[-1].value_of] = rows.codes
+        return cls(releases, models, SensitiveValues(rows.sensitive, codes))
+
+    def breaks(self, left: Places) -> Marks:
+        """Tell which lists of rows break a model; empty ones are nobody's, and break none."""
+        return ~holds_on(left, self.models, self.values)
+
+
+def recount_grown(earlier: Sequence[ReadRelease], newer: ReadRelease) -> tuple[Check, ...]:
+    """Recount a release of a growing series from its folder and those of all before it.
+
+    Notes
+    -----
+    *Guarantee.* A pair of releases holds where every pair of their classes that meet leaves rows that satisfy every
+    model, to who is in both and to who came between them. Where rows publish values, nobody may be in a pair of
+    classes that leaves less: what is certain is told as broken (a class all of whose pairs fail, or whose newcomers
+    are left too little), and the rest is the steward's word, who has recounted the pairs in which somebody is.
+    """
+    try:
+        arrivals(Labelled.read(newer).arrived, len(earlier) + 1)
+        told = (Check(ARRIVALS, Outcome.HOLDS),)
+        if not earlier:
+            return told
+        recounting = _Recounting.of(earlier, newer)
+    except SfumatoError as error:
+        return tuple(Check(FITS, Outcome.BROKEN, detail=problem) for problem in error.problems)
+    return (*told, *(_beside(recounting, number) for number in range(len(earlier))))
+
+
+def _beside(recounting: _Recounting, number: int) -> Check:
+    promise = PROMISE.format(number + 1)
+    older, newer = recounting.releases[number], recounting.releases[-1]
+    try:
+        found = recount_pair(older, newer)
+    except InputError as error:
+        return Check(promise, Outcome.BROKEN, detail=" ".join(error.problems))
+    both, new = found.both_rows > 0, found.new_rows > 0
+    fails, lacks = recounting.breaks(found.both), recounting.breaks(found.new)
+    came = newer.boxes.low[:, -1], newer.boxes.high[:, -1]
+    certain = int(_without_any(found.older, both & ~fails, older.boxes.count).sum())
+    certain += int((_without_any(found.newer, both & ~fails, newer.boxes.count) & (came[0] <= number)).sum())
+    certain += int(((came[1] > number) & (lacks | ~new)).sum())
+    if certain:
+        detail = f"{counted(certain, 'class')} in which somebody is leaves too little to its people"
+        return Check(promise, Outcome.BROKEN, detail=detail)
+    least = f"{_least(found, both & ~fails, new & ~lacks)}; {_how(found)}"
+    if fails.any():
+        detail = f"{counted(int(fails.sum()), 'pair')} of classes leave less if somebody is in them; of others, {least}"
+        return Check(promise, Outcome.UNDECIDABLE, detail=detail, required=False)
+    return Check(promise, Outcome.HOLDS, detail=least)
+
+
+def _without_any(classes: NDArray[np.int64], good: Marks, count: int) -> Marks:
+    """Tell which classes have no pair that is good."""
+    return np.asarray(np.bincount(classes[good], minlength=count) == 0)
+
+
+def _least(found: PairRecount, both: Marks, new: Marks) -> str:
+    """Say how many rows are left at least by each attack."""
+    rows = [values[some].min(initial=2**62) for values, some in ((found.both_rows, both), (found.new_rows, new))]
+    forward, backward = ("nobody" if each == 2**62 else f"{each:,}" for each in rows)
+    return f"forward and cross {forward}, backward {backward} rows at least"
+
+
+def _how(found: PairRecount) -> str:
+    shape = "nested classes, " if found.nested else ""
+    return shape + (f"flows in {counted(found.flows, 'group')}" if found.flows else "closed forms")
+
+
+def classes_of(people: Sequence[PeopleOfRelease], tags: pl.Series) -> Classes:
+    """Return the class of some people in each release, −1 where they are not in it; int32 (n, releases)."""
+    asked, columns = pl.DataFrame({"tag": tags}), [np.zeros((len(tags), 0), dtype=np.int32)]
+    for each in people:
+        known = pl.DataFrame({"tag": each.tags, "class": each.class_of})
+        joined = asked.join(known, on="tag", how="left", maintain_order="left")["class"]
+        columns.append(joined.cast(pl.Int64).fill_null(-1).to_numpy().astype(np.int32)[:, None])
+    return np.concatenate(columns, axis=1)
+
+
+def came_with(classes: Classes) -> NDArray[np.int64]:
+    """Return the release with which each person came, from 0; −1 for who is in none."""
+    there = classes >= 0
+    if not classes.shape[1]:
+        return np.full(len(classes), -1, dtype=np.int64)
+    return np.where(there.any(axis=1), there.argmax(axis=1), -1).astype(np.int64)
+
+
+def attest_grown(
+    earlier: Sequence[ReadRelease], newer: ReadRelease, people: Sequence[PeopleOfRelease]
+) -> tuple[Check, ...]:
+    """Check that the ledger has everybody's class, that nobody left, and recount for the people who really are there.
+
+    Every pair of classes in which somebody is is recounted, and everybody's whole way from class to class.
+    """
+    number, now = len(people), people[-1]
+    classes = classes_of(people, now.tags)
+    checks = [_in_their_classes(newer, classes, now, number)]
+    if earlier:
+        gone = len(people[-2].tags) - known_among(people[-2].tags, [now.tags])
+        stays = f"everybody of release {number - 1} is in release {number}"
+        checks.append(_said(stays, not gone, counted(gone, "person")))
+    if not earlier or any(check.outcome is not Outcome.HOLDS for check in checks):
+        return tuple(checks)
+    recounting = _Recounting.of(earlier, newer)
+    failing = [_failing(recounting, classes, older) for older in range(number - 1)]
+    if not any(failing):
+        left = follow_all(recounting.releases, classes)
+        failing.append(int(recounting.breaks(left.left)[left.history_of].sum()))
+    promise = f"release {number} and those before leave everybody who is there enough rows"
+    return (*checks, _said(promise, not any(failing), f"{counted(max(failing), 'person')} are left too few"))
+
+
+def _said(promise: str, holds: bool, detail: str) -> Check:
+    return Check(promise, Outcome.HOLDS) if holds else Check(promise, Outcome.BROKEN, detail=detail)
+
+
+def _in_their_classes(newer: ReadRelease, classes: Classes, now: PeopleOfRelease, number: int) -> Check:
+    promise = f"the ledger has one person for every row of release {number}, in its class"
+    shown = Labelled.read(newer)
+    sizes, said = np.bincount(shown.class_of), np.bincount(now.class_of)
+    alike = now.tags.n_unique() == len(now.tags) and np.array_equal(sizes, said)
+    if alike:
+        came, (low, high) = came_with(classes), arrivals(shown.arrived, number)
+        first, last = np.full(len(sizes), number), np.full(len(sizes), -1)
+        np.minimum.at(first, classes[:, -1], came)
+        np.maximum.at(last, classes[:, -1], came)
+        alike = np.array_equal(first, low) and np.array_equal(last, high)
+    return _said(promise, alike, "people are missing, or classes have other sizes or came with other releases")
+
+
+def _failing(recounting: _Recounting, classes: Classes, older: int) -> int:
+    """Count the people whom an older release and the newest one leave too little."""
+    found = recount_pair(recounting.releases[older], recounting.releases[-1])
+    before, now = classes[:, older].astype(np.int64), classes[:, -1].astype(np.int64)
+    width = int(found.older.max(initial=0)) + 1
+    keys, stays = found.newer * width + found.older, before >= 0
+    wanted = now[stays] * width + before[stays]
+    at = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
+    bad = (recounting.breaks(found.both) | (found.both_rows == 0))[at] | (keys[at] != wanted)
+    lacks = recounting.breaks(found.new) | (found.new_rows == 0)
+    return int(bad.sum() + lacks[now[~stays]].sum())

@@ -1,0 +1,245 @@
+"""What the labels of several releases cover, read from their folders alone, so that their classes can be compared.
+
+Letters: n rows of a release, c classes, q quasi-identifying columns.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from sfumato.errors import VerificationError
+from sfumato.published import PublishedTable
+from sfumato.published.checks.rows import group_rows
+from sfumato.recoding.notation import STAR
+from sfumato.recoding.parsing import split_set, written_ends
+from sfumato.series.appended import numbered_classes
+from sfumato.series.reading import ReadRelease
+from sfumato.series.recount.released import Boxes, Released
+from sfumato.series.ways import ARRIVED
+from sfumato.table.distinct import as_categories
+from sfumato.table.kinds import text_of
+from sfumato.table.schema import Kind
+
+Numbers = NDArray[np.int64]
+
+HIGHEST, MISSING = 1e300, 2e300
+"""Where ``*`` ends, and the place of the missing value, which ``*`` covers, too."""
+EXACT = 2.0**53
+"""From here on two whole numbers may be one float, and labels could seem to overlap that do not."""
+_INTERVAL = r"^\[.+\.\..+[\])]$"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Labelled:
+    """A release as text.
+
+    Attributes
+    ----------
+    class_of : numpy.ndarray
+        int64 (n,): the class of each row, numbered from 0 in the order of the labels.
+    labels : polars.DataFrame of String
+        What each class publishes; c rows, q columns, those of the table alone.
+    arrived : polars.Series or None
+        String (c,): the releases with which the people of each class came, where that is published.
+    others : polars.DataFrame of String
+        All that a row says beside it; n rows.
+    """
+
+    class_of: Numbers
+    labels: pl.DataFrame
+    arrived: pl.Series | None
+    others: pl.DataFrame
+
+    @classmethod
+    def of(cls, published: PublishedTable) -> Labelled:
+        """Take a table apart, every cell as its text."""
+        class_of = numbered_classes(published)
+        firsts = np.zeros(int(class_of.max(initial=-1)) + 1, dtype=np.int64)
+        firsts[class_of[::-1]] = np.arange(len(class_of))[::-1]
+        texts = pl.DataFrame([text_of(column).alias(column.name) for column in published.data])
+        quasi = [name for name in published.quasi_identifying if name != ARRIVED]
+        labels = texts[firsts]
+        arrived = labels[ARRIVED] if ARRIVED in published.quasi_identifying else None
+        return cls(class_of, labels.select(quasi), arrived, texts.drop(published.quasi_identifying))
+
+    @classmethod
+    def read(cls, release: ReadRelease) -> Labelled:
+        """Read a release as it was written: no reader decides what its texts mean."""
+        published, facts = release.published, release.opened.files["data"]
+        path = release.path / facts.file
+        rows = pl.read_csv(path, infer_schema=False) if path.suffix == ".csv" else pl.read_parquet(path)
+        return cls.of(replace(published, data=rows.select(published.data.columns)))
+
+
+def values_of(tables: Sequence[pl.DataFrame]) -> list[Numbers]:
+    """Give equal rows of several tables of texts one number; int64 each.
+
+    The numbers are those of first appearance. Columns are told apart by their names.
+    """
+    names = tables[0].columns
+    heights = np.cumsum([table.height for table in tables])[:-1]
+    if not names:
+        return [np.zeros(table.height, dtype=np.int64) for table in tables]
+    together = pl.concat([table.select(names) for table in tables])
+    numbers, _ = group_rows([as_categories([column])[0] for column in together])
+    return np.split(numbers.astype(np.int64), heights)
+
+
+def kinds_of(tables: Sequence[pl.DataFrame]) -> dict[str, Kind]:
+    """Tell which columns of labels are of numbers or dates, by the intervals in them; all others are of sets.
+
+    A column without an interval has single values, which are equal or not.
+    """
+    return {name: _kind(pl.concat([table[name] for table in tables]).unique()) for name in tables[0].columns}
+
+
+def _kind(labels: pl.Series) -> Kind:
+    labels = labels.drop_nulls().filter(labels.drop_nulls() != STAR)
+    if labels.str.contains(_INTERVAL).any():
+        for kind in (Kind.NUMERIC, Kind.DATE):
+            low, high, _ = written_ends(labels, kind)
+            if np.isfinite(low).all() and np.isfinite(high).all():
+                return kind
+    return Kind.CATEGORICAL
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class LabelReader:
+    """Reads labels of all releases of a series alike.
+
+    Attributes
+    ----------
+    kinds : mapping of str to Kind
+        Of every quasi-identifying column: numbers and dates are read as ranges, all others as sets of texts.
+    members : mapping of str to mapping
+        For columns of sets, the number of every text.
+    """
+
+    kinds: Mapping[str, Kind]
+    members: Mapping[str, Mapping[str | None, int]]
+
+    @classmethod
+    def of(
+        cls, kinds: Mapping[str, Kind], tables: Iterable[pl.DataFrame], known: Mapping[str, pl.Series]
+    ) -> LabelReader:
+        """Give numbers to the texts that labels of some tables name, and others that are known."""
+        there = list(tables)
+        members: dict[str, dict[str | None, int]] = {}
+        for name, kind in kinds.items():
+            if kind is Kind.CATEGORICAL:
+                texts: dict[str | None, int] = {None: 0}
+                for labels in (table[name].unique() for table in there):
+                    for label in labels.to_list():
+                        for member in () if label == STAR else split_set(label):
+                            texts.setdefault(member, len(texts))
+                for member in known[name].to_list() if name in known else ():
+                    texts.setdefault(member, len(texts))
+                members[name] = texts
+        return cls(kinds, members)
+
+    def boxes(self, labels: pl.DataFrame) -> Boxes:
+        """Return what classes cover.
+
+        Raises
+        ------
+        VerificationError
+            When a label is not in the notation.
+        """
+        low, high = (np.zeros((labels.height, len(self.kinds))) for _ in range(2))
+        sets = {}
+        for index, (name, kind) in enumerate(self.kinds.items()):
+            if kind is Kind.CATEGORICAL:
+                sets[index] = _sets(labels[name], self.members[name])
+            else:
+                low[:, index], high[:, index] = _ranges(labels[name], kind)
+        return Boxes(low, high, sets)
+
+
+def _sets(labels: pl.Series, number_of: Mapping[str | None, int]) -> NDArray[np.bool_]:
+    """Read sets of texts; the last member is whatever no label names."""
+    distinct = labels.unique(maintain_order=True)
+    members = np.zeros((len(distinct), len(number_of) + 1), dtype=np.bool_)
+    for place, label in enumerate(distinct.to_list()):
+        if label == STAR:
+            members[place] = True
+        else:
+            members[place, [number_of[member] for member in split_set(label)]] = True
+    places = {label: place for place, label in enumerate(distinct.to_list())}
+    return members[[places[label] for label in labels.to_list()]]
+
+
+def _ranges(labels: pl.Series, kind: Kind) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    low, high, half_open = written_ends(labels, kind)
+    high = np.where(half_open, np.nextafter(high, -np.inf), high)
+    missing, star = labels.is_null().to_numpy(), labels.eq_missing(STAR).to_numpy()
+    readable = np.isfinite(low) & np.isfinite(high) & (low <= high) & (np.maximum(np.abs(low), np.abs(high)) < EXACT)
+    unreadable = int((~(readable | missing | star)).sum())
+    if unreadable:
+        raise VerificationError(
+            f"column {labels.name!r}: {unreadable:,} labels are no intervals, or of numbers from 2^53 on; a series "
+            "whose classes grow cannot be recounted with them: publish such a column as categories, or use append"
+        )
+    low = np.where(missing, MISSING, np.where(star, -HIGHEST, low))
+    return low, np.where(missing | star, MISSING, high)
+
+
+def arrivals(arrived: pl.Series | None, release: int) -> tuple[Numbers, Numbers]:
+    """Return the first and the last release with which the people of each class came, from 0; int64 (c,) twice.
+
+    Raises
+    ------
+    VerificationError
+        When they are not said, or are later than the release.
+    """
+    if arrived is None:
+        raise VerificationError(f"the column {ARRIVED!r} is missing; a series whose classes grow needs it")
+    low, high, half_open = written_ends(arrived, Kind.NUMERIC)
+    whole = (low == np.floor(low)) & (high == np.floor(high)) & ~half_open
+    if not (whole & (low >= 1) & (low <= high) & (high <= release)).all():
+        raise VerificationError(f"column {ARRIVED!r}: not numbers of releases up to {release}")
+    return low.astype(np.int64) - 1, high.astype(np.int64) - 1
+
+
+def arrival_labels(low: NDArray[np.number], high: NDArray[np.number]) -> pl.Series:
+    """Write with which releases the people of each class came; both numbers from 0."""
+    first, last = pl.Series(low + 1).cast(pl.Int64).cast(pl.String), pl.Series(high + 1).cast(pl.Int64).cast(pl.String)
+    several = pl.concat_str(pl.lit("["), first, pl.lit(".."), last, pl.lit("]"))
+    return pl.select(pl.when(first == last).then(first).otherwise(several)).to_series().alias(ARRIVED)
+
+
+def dated(boxes: Boxes, months: tuple[Numbers, Numbers]) -> Boxes:
+    """Add with which releases people came, as a last attribute."""
+    return Boxes(np.column_stack([boxes.low, months[0]]), np.column_stack([boxes.high, months[1]]), boxes.sets)
+
+
+def comparable(releases: Sequence[Labelled], reader: LabelReader, values: Sequence[Numbers]) -> list[Released]:
+    """Return releases as the recount takes them, the oldest first; with arrivals where all of them say these."""
+    told = all(each.arrived is not None for each in releases)
+    found = []
+    for number, (each, value_of) in enumerate(zip(releases, values, strict=True), 1):
+        boxes = reader.boxes(each.labels)
+        boxes = dated(boxes, arrivals(each.arrived, number)) if told else boxes
+        found.append(Released(each.class_of, value_of, boxes))
+    return found
+
+
+def recipients(releases: Sequence[Labelled]) -> list[Released]:
+    """Return releases of one series, or of the same people, as whoever has nothing but them reads them.
+
+    Raises
+    ------
+    VerificationError
+        When they cannot be compared.
+    """
+    if len({tuple(sorted((*each.labels.columns, "|", *each.others.columns))) for each in releases}) > 1:
+        raise VerificationError("the releases have other columns; they cannot be compared")
+    tables = [each.labels for each in releases]
+    tables = [table.select(tables[0].columns) for table in tables]
+    reader = LabelReader.of(kinds_of(tables), tables, {})
+    alike = [replace(each, labels=table) for each, table in zip(releases, tables, strict=True)]
+    return comparable(alike, reader, values_of([each.others for each in releases]))
