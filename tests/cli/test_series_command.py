@@ -42,7 +42,7 @@ def test_a_walk_through_the_months(months: Path) -> None:
     code, out, err = run("start", "s", "0.csv", *ROLES, "-k", "3", "-l", "2")
     assert code == 0
     assert out.startswith("Release 1: 30 people came\n")
-    assert "distinct-l-diversity (l=2): holds" in out
+    assert "entropy-l-diversity (l=2): holds" in out
     assert "It is release 1 of a series (append): it stands up to the others of the series" in out
     assert "series started in s; keep s.ledger to yourself, and copies of it" in err
     code, out, err = run("append", "s", "1.csv")
