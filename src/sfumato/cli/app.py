@@ -37,7 +37,7 @@ COMMANDS = {
 
 GROUPS = {
     "ratings": {"check": "ratings", "anonymize": "rating_anonymize", "attack": "rating_attack"},
-    "series": {"start": "series", "append": "series", "verify": "series", "show": "series"},
+    "series": {"start": "series", "append": "series", "republish": "series", "verify": "series", "show": "series"},
 }
 """The same for the commands of a group, whose help stands in the module of its name."""
 

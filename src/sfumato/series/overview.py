@@ -9,6 +9,7 @@ from sfumato.numbers import counted, percent
 from sfumato.release.opening import open_folder
 from sfumato.series.folder import SeriesFolder
 from sfumato.series.ledger import Ledger
+from sfumato.series.ways import WAYS
 
 if TYPE_CHECKING:
     from sfumato.series.series import Series
@@ -44,7 +45,8 @@ class ReleaseLine:
         line = f"release {self.number}: {counted(self.records, 'record')}"
         if self.newcomers is None or self.classes is None or self.loss is None or self.loss_of_all is None:
             return line
-        came = f"{counted(self.newcomers, 'newcomer')} in {counted(self.classes, 'class')} ({self.way})"
+        who = "person" if self.way in WAYS and WAYS[self.way].everybody else "newcomer"
+        came = f"{counted(self.newcomers, who)} in {counted(self.classes, 'class')} ({self.way})"
         return f"{line}; {came}, NCP {percent(self.loss, 3)}, of all {percent(self.loss_of_all, 3)}"
 
 
@@ -92,6 +94,8 @@ def overview_of(series: Series) -> Overview:
     lines, lost, people = [], 0.0, 0
     for number, (rows, entry) in enumerate(zip(records, state.entries, strict=False), 1):
         people += entry.newcomers
+        if entry.way in WAYS and WAYS[entry.way].everybody:
+            lost, people = 0.0, entry.newcomers
         lost += entry.loss * entry.newcomers
         lines.append(ReleaseLine(number, rows, entry.way, entry.newcomers, entry.classes, entry.loss, lost / people))
     return Overview(folder.description.id, tuple(lines), 0 if state.waiting is None else state.waiting.people)

@@ -49,6 +49,7 @@ class Series:
         models: Sequence[PrivacyModel] | PrivacyModel = (),
         *,
         table: object = None,
+        way: str = "append",
         ledger: str | os.PathLike[str] | None = None,
         key: str | None = None,
         seed: int | None = None,
@@ -67,6 +68,8 @@ class Series:
             One privacy model or several, where `policy` is a schema.
         table
             The first people, as :meth:`append` takes them. None: they come with the first append.
+        way
+            How the first release is made: ``"append"``, or ``"m-invariance"``, after which :meth:`republish` goes on.
         ledger
             Folder for the steward's ledger; None: ``FOLDER.ledger``, beside the folder. Keep it private, and copies
             of it.
@@ -92,7 +95,7 @@ class Series:
         from sfumato.series.starting import started
 
         made = cls(Path(folder), ledger_of(Path(folder)) if ledger is None else Path(ledger))
-        started(made, policy, models, key=key, table=table, how=Running(seed, threads, progress))
+        started(made, policy, models, key=key, table=table, way=way, how=Running(seed, threads, progress))
         return made
 
     @classmethod
@@ -162,6 +165,56 @@ class Series:
         from sfumato.series.step import next_step
 
         return next_step(self, table, "append", Running(seed, threads, progress), policy=policy)
+
+    def republish(
+        self,
+        table: object,
+        *,
+        most_counterfeits: float = 0.05,
+        seed: int | None = None,
+        threads: int | None = None,
+        progress: Progress = silent,
+    ) -> Step:
+        """Publish everybody who is in now, in a series that was started with ``way="m-invariance"``.
+
+        Parameters
+        ----------
+        table
+            Everybody who is in now, one record each. Who was in an earlier release and is not in the table has left;
+            who comes back is in a class of the same sensitive values again.
+        most_counterfeits
+            Invented rows that are allowed, as a share of all rows of the release.
+        seed, threads, progress
+            As of :meth:`append`.
+
+        Returns
+        -------
+        Step
+            What was published. Nobody waits.
+
+        Raises
+        ------
+        PolicyError
+            When the series is not one of m-invariance.
+        InputError
+            As of :meth:`append`; also when the sensitive value, or a quasi-identifying one, of somebody who was there
+            before has changed.
+        UnsatisfiableError
+            When a value has more than 1/m of the newcomers, or more counterfeits would be needed than are allowed.
+            Nothing is changed then.
+        VerificationError
+            When folder and ledger do not belong together, or one of them is damaged.
+
+        Notes
+        -----
+        *Guarantee.* Whoever knows everybody's quasi-identifying values, and who is in which release, knows nobody's
+        sensitive value with more than 1/m from the numbers of all releases together. That classes have m different
+        values can be recounted; that people keep them is attested by the ledger.
+        """
+        from sfumato.series.next_release import Running
+        from sfumato.series.step import next_step
+
+        return next_step(self, table, "m-invariance", Running(seed, threads, progress, most_counterfeits))
 
     @property
     def releases(self) -> tuple[Path, ...]:

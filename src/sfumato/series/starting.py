@@ -23,6 +23,7 @@ from sfumato.series.ledger import check_ledger_place, new_ledger
 from sfumato.series.next_release import Running
 from sfumato.series.people import mark_of_series
 from sfumato.series.step import Step, next_step
+from sfumato.series.ways import refuse_unknown
 from sfumato.table.schema import Schema
 
 if TYPE_CHECKING:
@@ -36,12 +37,14 @@ def started(
     *,
     key: str | None = None,
     table: object = None,
+    way: str = "append",
     how: Running = Running(),  # noqa: B008 - a frozen value
 ) -> Step | None:
     """Make the ledger and the folder of a series, and publish the first people; see :meth:`sfumato.Series.start`.
 
     A kill in between leaves a series without releases, or a ledger without a series, which the next start takes away.
     """
+    refuse_unknown(way, first=table is not None)
     meant = _policy(policy, models)
     refuse(meant)
     column = key_column(meant, key)
@@ -50,7 +53,7 @@ def started(
     if table is None:
         return None
     try:
-        return next_step(series, table, "append", how, may_wait=False)
+        return next_step(series, table, way, how, may_wait=False)
     except BaseException:
         _taken_back(series)
         raise

@@ -29,7 +29,7 @@ from sfumato.series.next_release import Made, Running, Work, limits_of, maker_of
 from sfumato.series.people import PeopleOfRelease
 from sfumato.series.private_files import sync_folder
 from sfumato.series.reading import ReadRelease
-from sfumato.series.ways import WAYS, recount_of
+from sfumato.series.ways import WAYS, recount_of, refuse_mixture
 from sfumato.table.writing import sha256_of
 
 if TYPE_CHECKING:
@@ -58,6 +58,8 @@ class Step:
         Of those who came with the release, for the steward.
     notes : tuple of str
         What else the steward should know.
+    everybody : bool
+        Whether the table held everybody who is in now, not newcomers alone.
     """
 
     number: int | None
@@ -68,6 +70,7 @@ class Step:
     reason: str | None = None
     report: Report | None = None
     notes: tuple[str, ...] = ()
+    everybody: bool = False
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values, for JSON."""
@@ -90,7 +93,8 @@ class Step:
             waited = max(0, self.published - self.newcomers)
             of_them = f", {waited:,} of whom had waited" if waited else ""
             wait = f"; {counted(self.waiting, 'person')} wait" if self.waiting else ""
-            lines = [f"Release {self.number}: {counted(self.published, 'person')} came{of_them}{wait}"]
+            verb = ("is in it" if self.published == 1 else "are in it") if self.everybody else "came"
+            lines = [f"Release {self.number}: {counted(self.published, 'person')} {verb}{of_them}{wait}"]
         return "\n".join([*lines, *self.notes, *([] if self.report is None else [str(self.report)])])
 
 
@@ -109,12 +113,14 @@ def next_step(
     with locked(series.ledger) as note:
         kept = Ledger.open(series.ledger, SeriesFolder.open(series.folder)).recovered(series.folder)
         raise_all(PolicyError, () if policy is None else changes(kept.policy, policy))
+        # Only who was appended can wait.
+        refuse_mixture(way, [*(entry.way for entry in kept.state.entries), *(["append"] if kept.state.waiting else [])])
         how.progress("reading", 0, 1)
-        batch = read_batch(table, kept)
+        batch = read_batch(table, kept, everybody=WAYS[way].everybody)
         try:
             step = _taken_in(SeriesFolder.open(series.folder), kept, batch, way, how)
         except UnsatisfiableError as error:
-            if not may_wait:
+            if not may_wait or WAYS[way].everybody:
                 raise
             step = _all_wait(kept, batch, " ".join(error.problems))
     return step if note is None else replace(step, notes=(note, *step.notes))
@@ -168,7 +174,7 @@ def _published(
     report = replace(made.report, limits=limits_of(place))
     came, waiting = following.entries[-1].newcomers, following.waiting
     still = 0 if waiting is None else waiting.people
-    return Step(number, target, batch.newcomers, came, still, None, report, made.notes)
+    return Step(number, target, batch.newcomers, came, still, None, report, made.notes, WAYS[way].everybody)
 
 
 def _next_state(ledger: Ledger, batch: Batch, made: Made, release: str, way: str) -> State:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
-from sfumato.errors import VerificationError
+from sfumato.errors import PolicyError, VerificationError
 from sfumato.models.checks import Check
 from sfumato.registry import loaded
 
@@ -40,7 +40,8 @@ class Way(NamedTuple):
     """Where the parts of a way lie, as ``module:name``; neither recount nor attest load a maker.
 
     `attested` says what no recipient can recount, one sentence each. With `history` a release is made and recounted
-    beside all releases before it, else beside the last one.
+    beside all releases before it, else beside the last one. With `everybody` the table holds everybody who is in now,
+    not newcomers: nobody's records wait in the ledger, and no release of the series is made in another way.
     """
 
     maker: str
@@ -48,6 +49,7 @@ class Way(NamedTuple):
     attest: str
     attested: tuple[str, ...]
     history: bool = False
+    everybody: bool = False
 
 
 WAYS: dict[str, Way] = {
@@ -57,9 +59,39 @@ WAYS: dict[str, Way] = {
         "sfumato.series.appended:attest_append",
         ("nobody of a later batch is in an earlier release",),
     ),
+    "m-invariance": Way(
+        "sfumato.series.invariant_making:republish",
+        "sfumato.series.invariant_recount:recount_invariant",
+        "sfumato.series.invariant_recount:attest_invariant",
+        (
+            "whoever is in several releases is in classes of the same sensitive values (the signature), with the same "
+            "values of their own",
+            "each class has as many counterfeits as its rows say",
+        ),
+        history=True,
+        everybody=True,
+    ),
 }
 """Name in ``release.json`` and on the command line → its parts. The maker is a
 :class:`~sfumato.series.next_release.Maker`."""
+
+
+def refuse_mixture(way: str, before: Iterable[str]) -> None:
+    """Raise PolicyError when a way does not go with those of the releases before."""
+    for other in before:
+        if other != way and (WAYS[way].everybody or (other in WAYS and WAYS[other].everybody)):
+            raise PolicyError(
+                f"way: the series is one of {other}, and a release made by {way} does not go with that: what one of "
+                "them promises rests on all releases being its own. Start another series with other people"
+            )
+
+
+def refuse_unknown(way: str, *, first: bool) -> None:
+    """Raise PolicyError for a way that there is not, and for one that a series cannot start with as it is asked for."""
+    if way not in WAYS:
+        raise PolicyError(f"way: there is no such way; there are {', '.join(WAYS)}")
+    if WAYS[way].everybody and not first:
+        raise PolicyError(f"way: a series of {way} starts with the first people; give their table")
 
 
 def recount_of(way: str) -> Recount:
