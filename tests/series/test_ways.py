@@ -105,7 +105,7 @@ def test_a_series_keeps_its_way(tmp_path: Path) -> None:
     for way in ("toy", "grow"):
         with pytest.raises(sf.PolicyError, match="is a series of the way 'append'; use sfumato series append"):
             next_step(series, more, way, Running())
-    with pytest.raises(sf.PolicyError, match="way: 'other' is none; known are append, grow, toy"):
+    with pytest.raises(sf.PolicyError, match="way: there is no such way; there are append, grow, m-invariance, toy"):
         sf.Series.start(tmp_path / "t", SCHEMA, sf.KAnonymity(3), table=first, way="other")
     assert len(series.releases) == 1
     assert not (tmp_path / "t").exists()

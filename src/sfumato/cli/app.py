@@ -41,6 +41,7 @@ GROUPS = {
         "start": "series",
         "append": "series",
         "grow": "series",
+        "republish": "series",
         "verify": "series",
         "attack": "series",
         "show": "series",

@@ -63,19 +63,31 @@ SamePolicy = Annotated[
     typer.Option("--policy", metavar="FILE", help="Policy file that must be that of the series; the series decides."),
 ]
 K = Annotated[int | None, typer.Option("-k", help="k-anonymity: smallest equivalence class.", rich_help_panel=PRIVACY)]
+M = Annotated[
+    int | None,
+    typer.Option("-m", help="m-invariance: different sensitive values of each class.", rich_help_panel=PRIVACY),
+]
+Everybody = Annotated[
+    Path, typer.Argument(metavar="TABLE", show_default=False, help="CSV or Parquet file of everybody who is in now.")
+]
+MostCounterfeits = Annotated[
+    float,
+    typer.Option(metavar="SHARE", help="m-invariance: invented rows that are allowed.", rich_help_panel=METHOD),
+]
 L = Annotated[float | None, typer.Option("-l", help="l-diversity of every sensitive column.", rich_help_panel=PRIVACY)]
 DiversityKind = Annotated[
     Diversity,
     typer.Option(metavar="KIND", help=f"Which l-diversity: {', '.join(get_args(Diversity))}.", rich_help_panel=PRIVACY),
 ]
 C = Annotated[float | None, typer.Option("-c", help="Constant of recursive l-diversity.", rich_help_panel=PRIVACY)]
-Way = Literal["append", "grow"]
+Way = Literal["append", "grow", "m-invariance"]
 WayName = Annotated[
     Way,
     typer.Option(
         "--way",
-        metavar="append|grow",
-        help="How releases follow each other: newcomers in classes of their own, or in those that are there.",
+        metavar="append|grow|m-invariance",
+        help="How releases follow each other: newcomers in classes of their own, in those that are there, or everybody "
+        "anew in classes of the same sensitive values.",
         rich_help_panel=METHOD,
     ),
 ]
@@ -104,15 +116,17 @@ def start(
     table: FirstPeople = None,
     policy: PolicyFile = None,
     roles: RoleOptions = RoleOptions(),  # noqa: B008 - a frozen value
+    way: WayName = "append",
     key: Key = None,
+    m: M = None,
     k: K = None,
     l: L = None,  # noqa: E741
     diversity: DiversityKind = "entropy",
     c: C = None,
     model: Models = None,
-    way: WayName = "append",
     anonymizer: AnonymizerName = None,
     settings: Settings = None,
+    most_counterfeits: MostCounterfeits = 0.05,
     threads: Threads = None,
     seed: Seed = None,
     reading: Reading = Reading(),  # noqa: B008 - a frozen value
@@ -130,11 +144,14 @@ def start(
     people also kinds and types of columns, and the grids on which intervals end.
     """
     from sfumato.cli.words import Words, model_words, policy_of
+    from sfumato.errors import PolicyError
     from sfumato.series.next_release import Running
     from sfumato.series.series import Series, ledger_of
     from sfumato.series.starting import started
 
-    models, problems = model_words(k=k, l=l, diversity=diversity, c=c, t=None, others=model or ())
+    if m is not None and way != "m-invariance":
+        raise PolicyError("-m: belongs to m-invariance; add --way m-invariance")
+    models, problems = model_words(k=k, l=l, diversity=diversity, c=c, t=None, others=(*_models_of(m), *(model or ())))
     words = Words(
         policy=policy,
         **roles.words,
@@ -149,7 +166,9 @@ def start(
     meant = policy_of(words)
     series = Series(folder, ledger_of(folder) if ledger is None else ledger)
     with progress_bar(quiet=quiet or as_json) as progress:
-        step = started(series, meant, key=key, table=table, way=way, how=Running(seed, None, progress))
+        step = started(
+            series, meant, key=key, table=table, way=way, how=Running(seed, None, progress, most_counterfeits)
+        )
     if step is not None:
         _tell(step, quiet=quiet, as_json=as_json)
     elif as_json:
@@ -218,6 +237,31 @@ def _next(
     _tell(step, quiet=quiet, as_json=as_json)
 
 
+def republish(
+    folder: SeriesFolder,
+    table: Everybody,
+    ledger: Ledger = None,
+    most_counterfeits: MostCounterfeits = 0.05,
+    threads: Threads = None,
+    seed: Seed = None,
+    quiet: Quiet = False,
+    as_json: AsJson = False,
+) -> None:
+    """Publish everybody who is in now, in a series that was started with --way m-invariance.
+
+    Who is not in the table has left; who comes back is in a class of the same sensitive values again. Where people
+    left, counterfeits may stand in for them: how many each class has is published, not which rows they are.
+    """
+    from sfumato.series.series import Series
+
+    with progress_bar(quiet=quiet or as_json) as progress:
+        series = Series.open(folder, ledger=ledger)
+        step = series.republish(
+            table, most_counterfeits=most_counterfeits, seed=seed, threads=threads, progress=progress
+        )
+    _tell(step, quiet=quiet, as_json=as_json)
+
+
 def verify(
     folder: SeriesFolder,
     ledger: Annotated[
@@ -276,6 +320,13 @@ def show(folder: SeriesFolder, ledger: Ledger = None, as_json: AsJson = False) -
 
     found = overview_of(Series.open(folder, ledger=ledger))
     say_result(found.to_dict(), str(found), as_json=as_json)
+
+
+def _models_of(m: int | None) -> tuple[str, ...]:
+    """Return what every class of m different values keeps."""
+    if m is None:
+        return ()
+    return f"k-anonymity:k={m}", f"distinct-l-diversity:l={m}", f"probabilistic-l-diversity:l={m}"
 
 
 def _tell(step: Step, *, quiet: bool, as_json: bool) -> None:

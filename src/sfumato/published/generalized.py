@@ -29,6 +29,8 @@ class PublishedTable:
         The same for the l.
     pseudonyms : Pseudonyms or None
         The column that says which rows of a class are of one person, where that is published.
+    class_number, counterfeits : str or None
+        The columns that say to which class a row belongs, and how many rows of the class are invented (m-invariance).
     """
 
     kind: ClassVar[str] = "generalized-table"
@@ -47,6 +49,8 @@ class PublishedTable:
     promised: str | None = None
     promised_l: str | None = None
     pseudonyms: Pseudonyms | None = None
+    class_number: str | None = None
+    counterfeits: str | None = None
 
     def __post_init__(self) -> None:
         """Check that the table has the named columns, each in one role."""
@@ -60,7 +64,7 @@ class PublishedTable:
     def added(self) -> tuple[str, ...]:
         """Return the columns that are none of the original's."""
         numbered = None if self.pseudonyms is None else self.pseudonyms.column
-        return tuple(name for name in (*self.promises.values(), numbered) if name is not None)
+        return tuple(name for name in (*self.promises.values(), numbered, *self.invented.values()) if name is not None)
 
     @property
     def tables(self) -> dict[str, pl.DataFrame]:
@@ -72,12 +76,18 @@ class PublishedTable:
         """Return the roles of the columns."""
         roles = {"quasi_identifying": list(self.quasi_identifying), "sensitive": list(self.sensitive)}
         numbered = {} if self.pseudonyms is None else {"pseudonyms": self.pseudonyms.to_dict()}
-        return {**roles, **self.promises, **numbered}
+        return {**roles, **self.promises, **numbered, **self.invented}
 
     @property
     def promises(self) -> dict[str, str]:
         """The columns that say what classes promise to those who wish for a k or an l of their own."""
         named = {"promised": self.promised, "promised_l": self.promised_l}
+        return {key: name for key, name in named.items() if name is not None}
+
+    @property
+    def invented(self) -> dict[str, str]:
+        """The columns that number classes and count the counterfeits in them."""
+        named = {"class_number": self.class_number, "counterfeits": self.counterfeits}
         return {key: name for key, name in named.items() if name is not None}
 
     @classmethod
@@ -87,7 +97,8 @@ class PublishedTable:
             names = structure_names(structure, "quasi_identifying"), structure_names(structure, "sensitive")
         except ValueError as error:
             raise InputError(f"generalized table: {error}") from None
-        promised, promised_l = (structure.get(key) for key in ("promised", "promised_l"))
-        if not all(name is None or isinstance(name, str) for name in (promised, promised_l)):
-            raise InputError("generalized table: promised must name a column")
-        return cls(tables["data"], *names, promised, promised_l, Pseudonyms.read(structure.get("pseudonyms")))
+        promised, promised_l, *invented = map(structure.get, ("promised", "promised_l", "class_number", "counterfeits"))
+        if not all(name is None or isinstance(name, str) for name in (promised, promised_l, *invented)):
+            raise InputError("generalized table: promised, class_number and counterfeits must name a column")
+        numbered = Pseudonyms.read(structure.get("pseudonyms"))
+        return cls(tables["data"], *names, promised, promised_l, numbered, *invented)

@@ -63,7 +63,7 @@ class Batch:
         return plain(self.table).with_columns(self.tags.alias(TAG))
 
 
-def read_batch(source: object, ledger: Ledger) -> Batch:
+def read_batch(source: object, ledger: Ledger, *, everybody: bool = False) -> Batch:
     """Read the newcomers, and put those who wait beside them.
 
     Parameters
@@ -72,6 +72,8 @@ def read_batch(source: object, ledger: Ledger) -> Batch:
         As :func:`sfumato.read_table` takes it.
     ledger
         Of the series.
+    everybody
+        Whether people of earlier releases belong into the table, too.
 
     Raises
     ------
@@ -90,7 +92,7 @@ def read_batch(source: object, ledger: Ledger) -> Batch:
         typed = _tried(lambda: _named(label, lambda: frozen.typed(table)), errors)
         encoded = _tried(lambda: _named(label, lambda: encode(typed or table)), errors)
     problems = [
-        *(() if tags is None else _people_problems(tags, ledger)),
+        *(() if tags is None else _people_problems(tags, ledger, everybody=everybody)),
         *(() if header is None or frozen is None else _new_columns(header, frozen)),
     ]
     reminder = [_reminder(type(errors[0]))] if errors and known is not None else []
@@ -143,7 +145,7 @@ def _new_columns(header: Header, frozen: Frozen) -> Iterator[str]:
         yield f"new column(s): {header.listed(new)}; the series was started without them: leave them out"
 
 
-def _people_problems(tags: pl.Series, ledger: Ledger) -> Iterator[str]:
+def _people_problems(tags: pl.Series, ledger: Ledger, *, everybody: bool) -> Iterator[str]:
     named = f"column {ledger.column!r}"
     if keyless := tags.null_count():
         yield (
@@ -156,6 +158,8 @@ def _people_problems(tags: pl.Series, ledger: Ledger) -> Iterator[str]:
             f"{named}: {counted(repeated, 'record')} of {len(tags):,} with a key that another one has; a series holds "
             "one record of each person: put those of a person together before"
         )
+    if everybody:
+        return
     if before := known_among(present, [people.tags for people in ledger.people()]):
         yield (
             f"{named}: {_of(before, tags)} in an earlier release; hand in newcomers alone, as two classes of a person "

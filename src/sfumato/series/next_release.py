@@ -33,11 +33,12 @@ from sfumato.table.writing import Format
 
 @dataclass(frozen=True)
 class Running:
-    """How to run: a seed for tests and studies, the threads, and who is told of progress."""
+    """How to run: a seed for tests and studies, the threads, who is told of progress, and the counterfeits allowed."""
 
     seed: int | None = None
     threads: int | None = None
     progress: Progress = silent
+    most_counterfeits: float = 0.05
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from sfumato.numbers import counted, percent
 from sfumato.release.opening import open_folder
 from sfumato.series.folder import SeriesFolder
 from sfumato.series.ledger import Ledger
-from sfumato.series.ways import GROW
+from sfumato.series.ways import GROW, WAYS
 
 if TYPE_CHECKING:
     from sfumato.series.series import Series
@@ -45,7 +45,8 @@ class ReleaseLine:
         line = f"release {self.number}: {counted(self.records, 'record')}"
         if self.newcomers is None or self.classes is None or self.loss is None or self.loss_of_all is None:
             return line
-        came = counted(self.newcomers, "newcomer")
+        who = "person" if self.way in WAYS and WAYS[self.way].everybody else "newcomer"
+        came = counted(self.newcomers, who)
         if self.way == GROW:
             there = f"{came}, {counted(self.classes, 'class')} of everybody ({self.way})"
             return f"{line}; {there}, NCP of all {percent(self.loss_of_all, 3)}"
@@ -97,6 +98,8 @@ def overview_of(series: Series) -> Overview:
     lines, lost, people = [], 0.0, 0
     for number, (rows, entry) in enumerate(zip(records, state.entries, strict=False), 1):
         people += entry.newcomers
+        if entry.way in WAYS and WAYS[entry.way].everybody:
+            lost, people = 0.0, entry.newcomers
         # What append adds is counted by itself, what grows as a whole.
         lost = entry.loss * people if entry.way == GROW else lost + entry.loss * entry.newcomers
         lines.append(ReleaseLine(number, rows, entry.way, entry.newcomers, entry.classes, entry.loss, lost / people))

@@ -75,7 +75,8 @@ class Series:
         key
             The identifying column that says who a record is about; None: the only one.
         way
-            How all releases are made: ``"append"`` or ``"grow"``.
+            How all releases are made: ``"append"``, ``"grow"``, or ``"m-invariance"``, which :meth:`republish` goes on
+            with.
         seed, threads, progress
             As of :meth:`append`.
 
@@ -204,6 +205,56 @@ class Series:
         from sfumato.series.step import next_step
 
         return next_step(self, table, GROW, Running(seed, threads, progress), policy=policy)
+
+    def republish(
+        self,
+        table: object,
+        *,
+        most_counterfeits: float = 0.05,
+        seed: int | None = None,
+        threads: int | None = None,
+        progress: Progress = silent,
+    ) -> Step:
+        """Publish everybody who is in now, in a series that was started with ``way="m-invariance"``.
+
+        Parameters
+        ----------
+        table
+            Everybody who is in now, one record each. Who was in an earlier release and is not in the table has left;
+            who comes back is in a class of the same sensitive values again.
+        most_counterfeits
+            Invented rows that are allowed, as a share of all rows of the release.
+        seed, threads, progress
+            As of :meth:`append`.
+
+        Returns
+        -------
+        Step
+            What was published. Nobody waits.
+
+        Raises
+        ------
+        PolicyError
+            When the series is not one of m-invariance.
+        InputError
+            As of :meth:`append`; also when the sensitive value, or a quasi-identifying one, of somebody who was there
+            before has changed.
+        UnsatisfiableError
+            When a value has more than 1/m of the newcomers, or more counterfeits would be needed than are allowed.
+            Nothing is changed then.
+        VerificationError
+            When folder and ledger do not belong together, or one of them is damaged.
+
+        Notes
+        -----
+        *Guarantee.* Whoever knows everybody's quasi-identifying values, and who is in which release, knows nobody's
+        sensitive value with more than 1/m from the numbers of all releases together. That classes have m different
+        values can be recounted; that people keep them is attested by the ledger.
+        """
+        from sfumato.series.next_release import Running
+        from sfumato.series.step import next_step
+
+        return next_step(self, table, "m-invariance", Running(seed, threads, progress, most_counterfeits))
 
     @property
     def releases(self) -> tuple[Path, ...]:

@@ -23,7 +23,7 @@ from sfumato.series.ledger import check_ledger_place, new_ledger
 from sfumato.series.next_release import Running
 from sfumato.series.people import mark_of_series
 from sfumato.series.step import Step, next_step
-from sfumato.series.ways import APPEND
+from sfumato.series.ways import APPEND, refuse_unknown
 from sfumato.table.schema import Schema
 
 if TYPE_CHECKING:
@@ -44,6 +44,7 @@ def started(
 
     A kill in between leaves a series without releases, or a ledger without a series, which the next start takes away.
     """
+    refuse_unknown(way, first=table is not None)
     meant = _policy(policy, models)
     refuse(meant, way)
     column = key_column(meant, key)

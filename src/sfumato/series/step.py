@@ -30,7 +30,7 @@ from sfumato.series.next_release import Made, Running, Work, limits_of, maker_of
 from sfumato.series.people import PeopleOfRelease
 from sfumato.series.private_files import sync_folder
 from sfumato.series.reading import ReadRelease
-from sfumato.series.ways import WAYS, Attest, recount_of
+from sfumato.series.ways import WAYS, Attest, command_of, recount_of
 from sfumato.table.writing import sha256_of
 
 if TYPE_CHECKING:
@@ -59,6 +59,8 @@ class Step:
         Of those who came with the release, for the steward.
     notes : tuple of str
         What else the steward should know.
+    everybody : bool
+        Whether the table held everybody who is in now, not newcomers alone.
     """
 
     number: int | None
@@ -69,6 +71,7 @@ class Step:
     reason: str | None = None
     report: Report | None = None
     notes: tuple[str, ...] = ()
+    everybody: bool = False
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values, for JSON."""
@@ -91,7 +94,8 @@ class Step:
             waited = max(0, self.published - self.newcomers)
             of_them = f", {waited:,} of whom had waited" if waited else ""
             wait = f"; {counted(self.waiting, 'person')} wait" if self.waiting else ""
-            lines = [f"Release {self.number}: {counted(self.published, 'person')} came{of_them}{wait}"]
+            verb = ("is in it" if self.published == 1 else "are in it") if self.everybody else "came"
+            lines = [f"Release {self.number}: {counted(self.published, 'person')} {verb}{of_them}{wait}"]
         return "\n".join([*lines, *self.notes, *([] if self.report is None else [str(self.report)])])
 
 
@@ -110,14 +114,16 @@ def next_step(
     with locked(series.ledger) as note:
         kept = Ledger.open(series.ledger, SeriesFolder.open(series.folder)).recovered(series.folder)
         if way != kept.way:
-            raise PolicyError(f"{series.folder}: is a series of the way {kept.way!r}; use sfumato series {kept.way}")
+            raise PolicyError(
+                f"{series.folder}: is a series of the way {kept.way!r}; use sfumato series {command_of(kept.way)}"
+            )
         raise_all(PolicyError, () if policy is None else changes(kept.policy, policy))
         how.progress("reading", 0, 1)
-        batch = read_batch(table, kept)
+        batch = read_batch(table, kept, everybody=WAYS[way].everybody)
         try:
             step = _taken_in(SeriesFolder.open(series.folder), kept, batch, way, how)
         except UnsatisfiableError as error:
-            if not may_wait:
+            if not may_wait or WAYS[way].everybody:
                 raise
             step = _all_wait(kept, batch, " ".join(error.problems))
     return step if note is None else replace(step, notes=(note, *step.notes))
@@ -174,7 +180,7 @@ def _published(
     report = replace(made.report, limits=limits_of(place))
     came, waiting = following.entries[-1].newcomers, following.waiting
     still = 0 if waiting is None else waiting.people
-    return Step(number, target, batch.newcomers, came, still, None, report, made.notes)
+    return Step(number, target, batch.newcomers, came, still, None, report, made.notes, WAYS[way].everybody)
 
 
 def _next_state(ledger: Ledger, batch: Batch, made: Made, release: str, way: str) -> State:

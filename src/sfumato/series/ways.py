@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
-from sfumato.errors import VerificationError
+from sfumato.errors import PolicyError, VerificationError
 from sfumato.models.checks import Check
 from sfumato.registry import loaded
 
@@ -46,7 +46,8 @@ class Way(NamedTuple):
 
     `attested` says what no recipient can recount, one sentence each. With `history` a release is made and recounted
     beside all releases before it, else beside the last one. `added` is a column that it publishes beside those of the
-    table, by which classes are told apart as by quasi-identifying ones.
+    table, by which classes are told apart as by quasi-identifying ones. With `everybody` the table holds everybody who
+    is in now, not newcomers, and nobody waits. `command` makes the next release, where it is not called as the way.
     """
 
     maker: str
@@ -55,6 +56,8 @@ class Way(NamedTuple):
     attested: tuple[str, ...]
     history: bool = False
     added: str | None = None
+    everybody: bool = False
+    command: str = ""
 
 
 WAYS: dict[str, Way] = {
@@ -76,9 +79,35 @@ WAYS: dict[str, Way] = {
         history=True,
         added=ARRIVED,
     ),
+    "m-invariance": Way(
+        "sfumato.series.invariant_making:republish",
+        "sfumato.series.invariant_recount:recount_invariant",
+        "sfumato.series.invariant_recount:attest_invariant",
+        (
+            "whoever is in several releases is in classes of the same sensitive values (the signature), with the same "
+            "values of their own",
+            "each class has as many counterfeits as its rows say",
+        ),
+        history=True,
+        everybody=True,
+        command="republish",
+    ),
 }
 """Name in ``release.json`` and on the command line → its parts. The maker is a
 :class:`~sfumato.series.next_release.Maker`."""
+
+
+def command_of(way: str) -> str:
+    """Return the command, and the method, that makes the next release in a way."""
+    return WAYS[way].command or way if way in WAYS else way
+
+
+def refuse_unknown(way: str, *, first: bool) -> None:
+    """Raise PolicyError for a way that there is not, and for one that a series cannot start with as it is asked for."""
+    if way not in WAYS:
+        raise PolicyError(f"way: there is no such way; there are {', '.join(WAYS)}")
+    if WAYS[way].everybody and not first:
+        raise PolicyError(f"way: a series of {way} starts with the first people; give their table")
 
 
 def recount_of(way: str) -> Recount:

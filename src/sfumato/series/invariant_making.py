@@ -1,0 +1,269 @@
+"""*m-invariance*: everybody who is in now, in classes of their own signatures, with counterfeits where people left.
+
+Letters: n people, z counterfeits, c classes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from sfumato.anonymizers.mondrian.mondrian import Mondrian
+from sfumato.anonymizers.protocol import Anonymizer
+from sfumato.classes.generalized import GeneralizedTable
+from sfumato.classes.partition import Partition
+from sfumato.errors import InputError, PolicyError, UnsatisfiableError, VerificationError, raise_all
+from sfumato.metrics import measure_losses
+from sfumato.models.distinct_l_diversity import DistinctLDiversity
+from sfumato.models.k_anonymity import KAnonymity
+from sfumato.models.probabilistic_l_diversity import ProbabilisticLDiversity
+from sfumato.models.says import smallest_allowed
+from sfumato.numbers import counted, percent
+from sfumato.policy.policy import Policy
+from sfumato.published import PublishedTable
+from sfumato.randomness import another, permutation
+from sfumato.recoding import recode_as_published
+from sfumato.release.formulas import formula_cells, formula_lines
+from sfumato.release.generalizing import SolvedTask, released
+from sfumato.release.loss_report import Report
+from sfumato.release.problem import problem_of
+from sfumato.release.release import Release
+from sfumato.release.task import Task
+from sfumato.series.batch import Batch
+from sfumato.series.invariance import Invariant, Present, keep_invariant
+from sfumato.series.invariant_kept import QUASI, SIGNATURE, TAG, VALUE, Known, fingerprints
+from sfumato.series.invariant_recount import m_of
+from sfumato.series.next_release import Made, Running, Work
+from sfumato.series.reading import ReadRelease
+from sfumato.table.encoding import encode
+from sfumato.table.kinds import text_of
+from sfumato.table.schema import Kind
+from sfumato.table.table import Table
+
+CLASS_NUMBER, COUNTERFEITS = "class_number", "counterfeits"
+"""The published columns that the original does not have."""
+MODELS = (KAnonymity, DistinctLDiversity, ProbabilisticLDiversity)
+
+
+def republish(work: Work, batch: Batch, earlier: Sequence[ReadRelease]) -> Made:
+    """Make a release of everybody who is in now; see :func:`sfumato.series.invariance.keep_invariant`.
+
+    Raises
+    ------
+    PolicyError
+        When the policy cannot be that of such a series.
+    InputError
+        When values of people who were there before have changed, or a sensitive value is missing.
+    UnsatisfiableError
+        When some could only wait because of their value, or more counterfeits would be needed than are allowed.
+    """
+    _refuse(batch.policy, batch.table, work.how.most_counterfeits)
+    if earlier and work.kept is None:
+        raise VerificationError("the ledger does not have the signatures of the people; put a copy of it back")
+    (name,) = batch.table.schema.sensitive
+    known = Known.read(work.kept)
+    now = _now(batch, name)
+    before = known.of(batch.tags)
+    _refuse_changes(batch, now, before)
+    values = _values(known, batch.table, name)
+    m = m_of(batch.policy.to_models())
+    found = keep_invariant(_present(batch, before, values, name), m, most_counterfeits=work.how.most_counterfeits)
+    _refuse_if_some_wait(found, batch, name, m)
+    signatures = [tuple(values[code] for code in signature) for signature in found.signatures]
+    people = now.with_columns(
+        pl.Series(SIGNATURE, [signatures[number] for number in found.signature_of.tolist()], dtype=pl.List(pl.String))
+    )
+    made = _made(_Rows.of(found, batch, name, values), batch, work.how)
+    told = _told(found, batch, before, known)
+    formulas = formula_lines(formula_cells(made.published)) if work.format == "csv" else ()
+    return replace(
+        made, kept=known.with_people(people).content(), notes=(told, *(f"{line}: kept" for line in formulas))
+    )
+
+
+def _refuse(policy: Policy, table: Table, most: float) -> None:
+    """Raise PolicyError with every reason for which a policy cannot be that of such a series."""
+    raise_all(PolicyError, [*_of_columns(table), *_of_parts(policy), *_of_share(most)])
+
+
+def _of_share(most: float) -> list[str]:
+    return [] if 0 <= most < 1 else ["most counterfeits: must be a share of the rows, from 0 to below 1"]
+
+
+def _of_columns(table: Table) -> list[str]:
+    problems, sensitive = [], list(table.schema.sensitive)
+    if len(sensitive) != 1:
+        problems.append(
+            f"sensitive columns: m-invariance protects one, and there are {len(sensitive)}; in a class the values of "
+            "several columns would have to be exchanged together. Take the others out, or use the way append"
+        )
+    problems += [
+        f"sensitive column {name!r}: is {table.kinds[name]}, and m-invariance exchanges categories; give it the kind "
+        "categorical, or put its values into ranges before"
+        for name in sensitive
+        if table.kinds[name] is not Kind.CATEGORICAL
+    ]
+    if table.schema.insensitive:
+        problems.append(
+            f"insensitive columns: {len(table.schema.insensitive)} would be published as they are in every release; "
+            "they link a person's rows from release to release, and counterfeits have none. Take them out, or let "
+            'others be "drop"'
+        )
+    taken = [name for name in (CLASS_NUMBER, COUNTERFEITS) if name in table.frame.columns]
+    problems += [f"column {name!r}: a release has such a column of its own; rename it" for name in taken]
+    return problems
+
+
+def _of_parts(policy: Policy) -> list[str]:
+    models = policy.to_models()
+    problems = [
+        f"models: {model.name} is not what m-invariance keeps; it keeps k-anonymity, and distinct and probabilistic "
+        "l-diversity, with one m for k and l"
+        for model in models
+        if not isinstance(model, MODELS)
+    ]
+    if m_of(models) < 2:
+        problems.append("models: m-invariance needs an m of 2 or more (on the command line -m)")
+    if policy.to_anonymizer() != Mondrian() or policy.refine:
+        problems.append("anonymizer: m-invariance makes its classes itself; leave anonymizer and refine out")
+    return problems
+
+
+def _now(batch: Batch, name: str) -> pl.DataFrame:
+    """Return tag and fingerprints of everybody."""
+    if missing := batch.table.frame[name].null_count():
+        raise InputError(
+            f"column {name!r}: {counted(missing, 'record')} without a value; fill them in, or leave these people out"
+        )
+    quasi = fingerprints(batch.table, list(batch.table.schema.quasi_identifying), batch.tags)
+    return pl.DataFrame({TAG: batch.tags, QUASI: quasi, VALUE: fingerprints(batch.table, [name], batch.tags)})
+
+
+def _refuse_changes(batch: Batch, now: pl.DataFrame, before: pl.DataFrame) -> None:
+    """Raise InputError when somebody who was there has other values."""
+    reason = (
+        "m-invariance withstands people who come and leave, not values that change, as the two values together can "
+        "tell who it is. Leave these people out of this and all later releases"
+    )
+    raise_all(
+        InputError,
+        [
+            f"{batch.table.source}: {counted(changed, 'person')} with another {what} value than in an earlier release; "
+            f"{reason}"
+            for what, column in (("sensitive", VALUE), ("quasi-identifying", QUASI))
+            if (changed := int((now[column] != before[column]).fill_null(False).sum()))
+        ],
+    )
+
+
+def _values(known: Known, table: Table, name: str) -> list[str]:
+    """Return all sensitive values that ever were, sorted."""
+    old = known.people[SIGNATURE].explode().drop_nulls().unique().to_list()
+    return sorted({*old, *text_of(table.frame[name]).unique().to_list()})
+
+
+def _present(batch: Batch, before: pl.DataFrame, values: list[str], name: str) -> Present:
+    code_of = {value: code for code, value in enumerate(values)}
+    codes = np.array([code_of[text] for text in text_of(batch.table.frame[name]).to_list()], dtype=np.int64)
+    old = [None if each is None else tuple(code_of[text] for text in each) for each in before[SIGNATURE].to_list()]
+    signatures = sorted({each for each in old if each is not None})
+    number_of = {each: number for number, each in enumerate(signatures)}
+    numbers = np.array([-1 if each is None else number_of[each] for each in old], dtype=np.int64)
+    return Present(batch.encoded, codes, numbers, tuple(signatures))
+
+
+def _refuse_if_some_wait(found: Invariant, batch: Batch, name: str, m: int) -> None:
+    waiting = int((found.class_of < 0).sum())
+    if waiting:
+        raise UnsatisfiableError(
+            f"m-invariance: in column {name!r} some values have more than 1/{m} of the newcomers, {waiting:,} of whom "
+            f"would have to wait (of {batch.table.height:,} people). Whom it hits would show the value, so nothing was "
+            "published: leave all newcomers out until there are others, or lower m in a new series"
+        )
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class _Rows:
+    """The rows of a release, counterfeits among them, ordered by class and value.
+
+    `person_class` is the class of each person, n; all others are of the n + z rows.
+    """
+
+    table: Table
+    class_of: NDArray[np.int32]
+    invented: NDArray[np.bool_]
+    counterfeits: NDArray[np.int64]
+    person_class: NDArray[np.int32]
+
+    @classmethod
+    def of(cls, found: Invariant, batch: Batch, name: str, values: list[str]) -> _Rows:
+        """Put a counterfeit beside the people of its class: it is published with their labels."""
+        texts = np.array(text_of(batch.table.frame[name]).to_list() + [values[v] for v in found.counterfeit_value])
+        classes = np.concatenate([found.class_of, found.counterfeit_class]).astype(np.int32)
+        invented = np.arange(len(classes)) >= len(found.class_of)
+        real = np.lexsort((texts[~invented], found.class_of))
+        _, firsts = np.unique(found.class_of[real], return_index=True)
+        model = np.concatenate([np.arange(len(found.class_of)), real[firsts][found.counterfeit_class]])
+        order = np.lexsort((texts, classes))
+        table = batch.table.take(model[order])
+        column = pl.Series(name, texts[order].tolist(), dtype=pl.String).cast(table.frame[name].dtype)
+        table = replace(table, frame=table.frame.with_columns(column))
+        return cls(table, classes[order], invented[order], found.counterfeits, found.class_of)
+
+
+def _made(rows: _Rows, batch: Batch, how: Running) -> Made:
+    """Recode, publish and measure."""
+    encoded = batch.frozen.on_grids(encode(rows.table))
+    task = Task(rows.table, batch.policy, False, how.seed, how.threads, how.progress, encoded)
+    anonymizer = task.anonymizer
+    assert isinstance(anonymizer, Anonymizer)
+    problem = problem_of(task, anonymizer, encoded)
+    partition = Partition(rows.class_of, len(rows.counterfeits))
+    generalized = recode_as_published(encoded, partition, task.recoding, threads=problem.threads)
+    order = permutation(len(rows.class_of), how.seed)
+    release = released(SolvedTask(task, problem, partition, generalized, order), anonymizer)
+    # From 1, in an order that says nothing of the classes.
+    number_of = permutation(len(rows.counterfeits), another(how.seed, 1)) + 1
+    published = _numbered(release, rows, order, number_of)
+    report = _charged(release, rows, generalized, task)
+    description = replace(release.description, structure=published.structure)
+    return Made(published, description, report, number_of[rows.person_class])
+
+
+def _numbered(
+    release: Release, rows: _Rows, order: NDArray[np.integer], number_of: NDArray[np.int64]
+) -> PublishedTable:
+    """Add the columns that say which rows are a class, and how many of them are counterfeits."""
+    assert isinstance(release.published, PublishedTable)
+    shown = rows.class_of[order]
+    data = release.published.data.with_columns(
+        pl.Series(CLASS_NUMBER, number_of[shown]), pl.Series(COUNTERFEITS, rows.counterfeits[shown])
+    )
+    return replace(release.published, data=data, class_number=CLASS_NUMBER, counterfeits=COUNTERFEITS)
+
+
+def _charged(release: Release, rows: _Rows, generalized: GeneralizedTable, task: Task) -> Report:
+    """Return the report, with every counterfeit charged as a record of which nothing is published."""
+    class_of = np.where(rows.invented, np.int32(-1), generalized.class_of).astype(np.int32)
+    sizes = np.bincount(class_of[class_of >= 0], minlength=len(generalized.sizes)).astype(np.int64)
+    losses = measure_losses(replace(generalized, class_of=class_of, sizes=sizes), k=smallest_allowed(task.models))
+    assert isinstance(release.report, Report)
+    people = int((~rows.invented).sum())
+    anonymizer = f"m-invariance (m={m_of(task.models)})"
+    return replace(release.report, anonymizer=anonymizer, original=people, losses=losses)
+
+
+def _told(found: Invariant, batch: Batch, before: pl.DataFrame, known: Known) -> str:
+    """Say who came and how many counterfeits there are."""
+    new, fakes = before[SIGNATURE].null_count(), len(found.counterfeit_class)
+    rows = batch.table.height + fakes
+    away = known.people.height - (batch.table.height - new)
+    return (
+        f"{counted(new, 'person')} came who was never there before, and {counted(away, 'person')} of earlier releases "
+        f"{'is' if away == 1 else 'are'} not in it; {counted(fakes, 'counterfeit')} in {rows:,} rows "
+        f"({percent(fakes / rows, 2)}), which every loss charges as records of which nothing is published"
+    )
