@@ -370,3 +370,21 @@ def test_people_who_waited_are_told_apart_by_the_release_with_which_they_came(tm
     assert len(series.releases) == 2
     assert sum(row["arrived"] != "1" for row in rows) >= 8
     assert {row["arrived"] for row in rows} <= {"1", "2", "[1..2]"}
+
+
+def test_categories_that_look_like_intervals_are_refused(tmp_path: Path) -> None:
+    table = write_csv(tmp_path / "0.csv", [(f"p{n}", 30, "[1..2]" if n % 2 else "[2..3]", "flu") for n in range(20)])
+    with pytest.raises(sf.VerificationError, match=r"'city'.*look like intervals"):
+        sf.Series.start(tmp_path / "s", SCHEMA, sf.KAnonymity(4), table=table, way="grow")
+    assert not (tmp_path / "s").exists()
+    assert not (tmp_path / "s.ledger").exists()
+
+
+@pytest.mark.parametrize("arrived", ["5", "[0..1]", "x", "*", "", "[2..1]"])
+def test_arrivals_that_cannot_be_are_told(arrived: str, grown: sf.Series) -> None:
+    path = grown.releases[1] / "data.csv"
+    rows = pl.read_csv(path, infer_schema=False)
+    rows.with_columns(pl.lit(arrived).alias("arrived")).write_csv(path)
+    found = grown.verify()
+    assert not found.ok
+    assert any(str(check.outcome) == "broken" for check in found.releases[1].beside)
