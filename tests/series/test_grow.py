@@ -20,6 +20,7 @@ from sfumato.hierarchy import HierarchyTable
 from sfumato.models.protocol import PrivacyModel
 from sfumato.series.growing_state import GrowingState
 from sfumato.series.ledger import Ledger
+from sfumato.series.people import tags_of
 
 Row = dict[str, str]
 
@@ -107,6 +108,43 @@ def test_all_worlds_leave_everybody_k_rows(seed: int, tmp_path: Path) -> None:
                 if person[0] in came and came[person[0]] <= newer:
                     assert left_to(person, came[person[0]], older, releases[older - 1], releases[newer - 1]) >= 2
     assert series.verify(ledger=True).ok
+
+
+def real_classes(series: sf.Series, names: Sequence[str]) -> list[dict[str, tuple[str, ...]]]:
+    """Return what the ledger says: the labels of the class of each person, release by release."""
+    ledger = Ledger.read(series.ledger)
+    tags = dict(zip(tags_of(pl.Series(names), ledger.key).to_list(), names, strict=True))
+    found = []
+    for path, people_of in zip(series.releases, ledger.people(), strict=True):
+        labels = sorted({label(row) for row in read(path)})
+        found.append(
+            {tags[tag]: labels[number] for tag, number in zip(people_of.tags, people_of.class_of, strict=True)}
+        )
+    return found
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_all_worlds_leave_everybody_k_rows_of_the_own_classes(seed: int, tmp_path: Path) -> None:
+    # Rows publish values, too: then the classes in which people really are count, as the ledger knows them.
+    everybody = people(11, seed=100 + seed)
+    series = sf.Series.start(tmp_path / "s", SCHEMA, sf.KAnonymity(2), way="grow")
+    for month in (everybody[:5], everybody[5:8], everybody[8:]):
+        series.grow(pl.DataFrame(month, schema=list(HEADER), orient="row"))
+    assert len(series.releases) == 3
+    classes = real_classes(series, [str(person[0]) for person in everybody])
+    releases = [read(path) for path in series.releases]
+    for older, newer in ((0, 1), (0, 2), (1, 2)):
+        found = worlds(releases[older], releases[newer])
+        assert found
+        for name, second in classes[newer].items():
+            here = {place for place, row in enumerate(releases[newer]) if label(row) == second}
+            if name not in classes[older]:
+                assert len({place for world in found for place in here - set(world)}) >= 2
+                continue
+            there = [place for place, row in enumerate(releases[older]) if label(row) == classes[older][name]]
+            pairs = {(place, world[place]) for world in found for place in there if world[place] in here}
+            assert len({place for place, _ in pairs}) >= 2
+            assert len({place for _, place in pairs}) >= 2
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -332,3 +370,21 @@ def test_people_who_waited_are_told_apart_by_the_release_with_which_they_came(tm
     assert len(series.releases) == 2
     assert sum(row["arrived"] != "1" for row in rows) >= 8
     assert {row["arrived"] for row in rows} <= {"1", "2", "[1..2]"}
+
+
+def test_categories_that_look_like_intervals_are_refused(tmp_path: Path) -> None:
+    table = write_csv(tmp_path / "0.csv", [(f"p{n}", 30, "[1..2]" if n % 2 else "[2..3]", "flu") for n in range(20)])
+    with pytest.raises(sf.VerificationError, match=r"'city'.*look like intervals"):
+        sf.Series.start(tmp_path / "s", SCHEMA, sf.KAnonymity(4), table=table, way="grow")
+    assert not (tmp_path / "s").exists()
+    assert not (tmp_path / "s.ledger").exists()
+
+
+@pytest.mark.parametrize("arrived", ["5", "[0..1]", "x", "*", "", "[2..1]"])
+def test_arrivals_that_cannot_be_are_told(arrived: str, grown: sf.Series) -> None:
+    path = grown.releases[1] / "data.csv"
+    rows = pl.read_csv(path, infer_schema=False)
+    rows.with_columns(pl.lit(arrived).alias("arrived")).write_csv(path)
+    found = grown.verify()
+    assert not found.ok
+    assert any(str(check.outcome) == "broken" for check in found.releases[1].beside)

@@ -12,6 +12,7 @@ from sfumato.errors import PolicyError, raise_all
 from sfumato.hierarchy import HierarchyTable
 from sfumato.models.says import least_class_size, says
 from sfumato.policy.columns import columns_of
+from sfumato.policy.parts import Column
 from sfumato.policy.people import People
 from sfumato.policy.policy import DEFAULT_ANONYMIZER, Policy
 from sfumato.series.ways import APPEND, ARRIVED, GROW, WAYS
@@ -79,7 +80,7 @@ def published_policy(policy: Policy, way: str) -> str:
     """Return the edition of a policy that goes into the releases of a series, with the column that its way adds."""
     added, columns = WAYS[way].added, policy.columns
     if added is not None:
-        quasi = {**columns.quasi_identifying, added: type(next(iter(columns.quasi_identifying.values())))()}
+        quasi = {**columns.quasi_identifying, added: Column()}
         policy = policy.model_copy(update={"columns": columns.model_copy(update={"quasi_identifying": quasi})})
     return policy.published()
 

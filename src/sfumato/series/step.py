@@ -56,7 +56,7 @@ class Step:
     reason : str or None
         Why they wait.
     report : Report or None
-        Of those who came with the release, for the steward.
+        Of those who came with the release, for the steward; of everybody where classes grow.
     notes : tuple of str
         What else the steward should know.
     everybody : bool
