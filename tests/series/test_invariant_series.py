@@ -410,3 +410,13 @@ def test_a_killed_republication_is_there_for_both_or_for_neither(
     assert found == sorted(found)
     assert not found[0]
     assert step > 1 or found[-1]
+
+
+def test_attacks_that_know_nothing_of_counterfeits_are_not_played(series: sf.Series, tmp_path: Path) -> None:
+    """Their verdict would be about other releases: who stays in all of them."""
+    from sfumato.series.attacked import attack_releases
+
+    table = tmp_path / "now.csv"
+    frame(PAIRS).write_csv(table)
+    with pytest.raises(sf.PolicyError, match="not people who leave and come back, nor counterfeits"):
+        attack_releases([series.releases[0], series.releases[0]], [table])

@@ -14,7 +14,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from sfumato.errors import InputError
+from sfumato.errors import InputError, PolicyError
 from sfumato.models.says import least_class_size
 from sfumato.numbers import counted
 from sfumato.recoding.notation import STAR
@@ -144,6 +144,8 @@ def attack_releases(releases: Sequence[Path], originals: Sequence[Path]) -> Seri
         When tables and releases do not fit each other.
     VerificationError
         When the releases cannot be compared.
+    PolicyError
+        For releases with counterfeits.
 
     Notes
     -----
@@ -158,6 +160,11 @@ def attack_releases(releases: Sequence[Path], originals: Sequence[Path]) -> Seri
     if not 1 <= len(originals) <= len(releases):
         raise InputError("--original: give one table of everybody, or one for each release: who came with it")
     read = [ReadRelease.of(path) for path in releases]
+    if any(each.published.invented for each in read):
+        raise PolicyError(
+            "series attack: these attacks know people who stay, not people who leave and come back, nor counterfeits, "
+            "as in releases of m-invariance; what those promise is recounted by sfumato series verify"
+        )
     labelled = [Labelled.read(each) for each in read]
     models = [model for entry in read[-1].description.models if (model := build_model(entry)) is not None]
     promised = least_class_size(models) or 1
