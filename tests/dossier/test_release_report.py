@@ -384,7 +384,10 @@ def test_a_column_that_repeats_like_a_key_is_told_of(tmp_path):
     smallest, few = re.findall(r"the smallest class has (\d+) people, and (\d+) of \d+ classes", noted)[0]
     assert f"the smallest has {smallest} people, and {few} have fewer than 5." in str(made)
     assert "If every record is another person" in str(made)
-    assert "highest risk of a record" in made.html()
+    page = made.html()
+    assert "highest risk of a record" in page
+    assert "Every record is taken for another person here" in page
+    assert not re.search("highest risk of a person|people above|people who look like", page)
     public = " ".join(made.to_dict("public")["summary"])
     assert "People may have several records" in public
     assert not {"client", "67"} & {*public.split()}

@@ -35,7 +35,7 @@ def draw_report(content: Mapping[str, Any]) -> dict[str, str]:
     """
     drawn = {
         "losses": _losses(content.get("losses")),
-        "risk": _risk(content.get("risk")),
+        "risk": _risk(content.get("risk"), "record" if content.get("repeated") else "person"),
         "attacks": _attacks(content.get("attacks")),
         "curves": _curves(content.get("attacks")),
         "distributions": _distributions(content.get("utility")),
@@ -74,19 +74,20 @@ def _bars(name: str, labels: Sequence[str], widths: Sequence[float], across: str
     return _inline(figure, name)
 
 
-def _risk(risk: Mapping[str, Any] | None) -> str:
-    """Draw the share of people above each threshold, before and after."""
+def _risk(risk: Mapping[str, Any] | None, counted: str) -> str:
+    """Draw the share of people, or of records where these are counted, above each threshold, before and after."""
     if not risk or "after" not in risk or "before" not in risk:
         return ""
+    everybody = "people" if counted == "person" else "records"
     rows = [
-        ("highest risk of a person", risk["before"]["highest"], risk["after"]["highest"]),
+        (f"highest risk of a {counted}", risk["before"]["highest"], risk["after"]["highest"]),
         ("average risk", risk["before"]["average"], risk["after"]["average"]),
         *(
-            (f"people above {one['threshold']}", one["share"], other["share"])
+            (f"{everybody} above {one['threshold']}", one["share"], other["share"])
             for one, other in zip(risk["before"]["above"], risk["after"]["above"], strict=True)
         ),
     ]
-    figure, axes = canvas("probability, or share of the people", "", height=0.9 + 0.42 * len(rows))
+    figure, axes = canvas(f"probability, or share of the {everybody}", "", height=0.9 + 0.42 * len(rows))
     for place, (_, before, after) in enumerate(rows):
         axes.barh(place - 0.19, before, color=BEFORE, height=0.34, label="before" if not place else None)
         axes.barh(place + 0.19, after, color=AFTER, height=0.34, label="after" if not place else None, hatch="//")
@@ -108,7 +109,7 @@ def _attacks(attacks: Mapping[str, Any] | None) -> str:
     results = [result for result in played if result["success"]["people"]]
     if not results:
         return ""
-    figure, axes = canvas("share of the people", "", height=1.0 + 0.34 * len(results))
+    figure, axes = canvas(f"share of the {_counted(results)}", "", height=1.0 + 0.34 * len(results))
     for place, result in enumerate(results):
         success, control, mark = result["success"], result.get("control"), MARKS[result["verdict"]]
         axes.plot([success["low"], success["high"]], [place, place], color=mark["color"], linewidth=2.2)
@@ -139,6 +140,7 @@ def _curves(attacks: Mapping[str, Any] | None) -> str:
     figure, places = canvases(rows, CURVES_ABREAST, height=0.6 + 2.5 * rows)
     for place, result in zip(places, drawn, strict=False):
         _curve(place, result["curve"], result["success"]["baseline"])
+        place.set_xlabel(f"surest % of the {_counted([result])}")
         place.set_title(_named(result, results), fontsize="medium", loc="left")
     for place in places[len(drawn) :]:
         place.set_visible(False)
@@ -164,8 +166,12 @@ def _curve(axes: Any, curve: Mapping[str, Any], guessing: float) -> None:
     axes.set_xticks(shares, [f"{share:g}" for share in shares])
     axes.minorticks_off()
     axes.set_ylim(-0.03, 1.05)
-    axes.set_xlabel("surest % of the people")
     axes.set_ylabel("right")
+
+
+def _counted(results: Sequence[Mapping[str, Any]]) -> str:
+    """Return what attacks count: records where all of them do, else people."""
+    return "records" if all(result["counts"] == "records" for result in results) else "people"
 
 
 def _legend(places: Sequence[Any]) -> tuple[list[Any], list[str]]:
