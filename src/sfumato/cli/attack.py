@@ -266,17 +266,14 @@ def _table(
     meant: Policy, path: Path, errors: list[SfumatoError], what: str, *, named: bool, drop: bool = False
 ) -> Table | None:
     """Read people as a policy says; with their names if a register will be compared with them."""
-    from sfumato.table.csv_format import CsvFormat
     from sfumato.table.person_column import number_people
     from sfumato.table.reading import read_table
-    from sfumato.table.sources import open_source
+    from sfumato.table.sources import open_as_said
 
     columns = meant.columns
     update: dict[str, Any] = {"others": "drop", "identifying": ()} if drop else {}
-    reading = meant.reading()
-    layout = CsvFormat(**{name: reading[name] for name in ("separator", "encoding", "quote", "header", "columns")})
     try:
-        if drop and columns.person is not None and columns.person not in open_source(path, layout).names:
+        if drop and columns.person is not None and columns.person not in open_as_said(path, meant.reading()).names:
             # People who are not in the data may lack a key; then every record is taken for another person.
             update["person"] = None
         if named:

@@ -24,7 +24,9 @@ PUBLISHERS = (
 )
 """Those whose releases are not generalized tables."""
 
-Original = Annotated[Path, typer.Argument(metavar="TABLE", show_default=False, help="CSV or Parquet file.")]
+Original = Annotated[
+    Path, typer.Argument(metavar="TABLE", show_default=False, help="File, e.g. CSV, Parquet or Excel.")
+]
 ReleaseFolder = Annotated[Path, typer.Argument(metavar="RELEASE", show_default=False, help="Folder of a release.")]
 PolicyFile = Annotated[
     Path | None, typer.Option("--policy", metavar="FILE", help="Policy file (TOML); other options override it.")
@@ -44,6 +46,24 @@ NoHeader = Annotated[bool, typer.Option("--no-header", help="The file has no hea
 ColumnNames = Annotated[
     str | None,
     typer.Option("--columns", metavar="NAMES", help="Names for the columns, in order.", rich_help_panel=READING),
+]
+Sheet = Annotated[str | None, typer.Option(metavar="NAME", help="Sheet of a workbook.", rich_help_panel=READING)]
+Range = Annotated[
+    str | None,
+    typer.Option(
+        "--range",
+        metavar="CELLS",
+        help="Cells of the sheet, names first, e.g. B3:H500 or B3:H.",
+        rich_help_panel=READING,
+    ),
+]
+Codes = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="NAMES",
+        help="Columns of SPSS, Stata and SAS files to read as codes, without labels.",
+        rich_help_panel=READING,
+    ),
 ]
 
 Identifying = Annotated[
@@ -160,6 +180,9 @@ class Reading:
     missing: Missing = None
     no_header: NoHeader = False
     columns: ColumnNames = None
+    sheet: Sheet = None
+    range: Range = None
+    codes: Codes = None
 
     @property
     def source(self) -> dict[str, Any]:
@@ -172,6 +195,9 @@ class Reading:
             missing=self.missing,
             header=not self.no_header,
             columns=self.columns,
+            sheet=self.sheet,
+            range=self.range,
+            codes=self.codes,
         )
 
 

@@ -139,6 +139,9 @@ def source_words(
     missing: Sequence[str] | None,
     header: bool,
     columns: str | None,
+    sheet: str | None = None,
+    range: str | None = None,
+    codes: Sequence[str] | None = None,
 ) -> dict[str, Any]:
     """Return what the options say about reading a file, as a policy writes it."""
     said = {
@@ -147,6 +150,9 @@ def source_words(
         "missing": list(missing) if missing else None,
         "header": None if header else False,
         "columns": names_in(columns) if columns else None,
+        "sheet": sheet,
+        "range": range,
+        "codes": all_names(codes) if codes else None,
     }
     return {key: value for key, value in said.items() if value is not None}
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import fields
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, ValidationInfo, field_validator, model_validator
@@ -12,10 +13,11 @@ from sfumato.policy.entries import AlsoWritten, PolicyPart, problems_reported
 from sfumato.policy.hierarchy_entries import HierarchyEntry, published_hierarchy
 from sfumato.table.csv_format import CsvFormat
 from sfumato.table.schema import Attribute, Kind, Others
+from sfumato.table.sources.protocol import SourceSettings
 
 
 class Source(PolicyPart):
-    """How a text file is read; an empty `quote` means that quotes are ordinary text."""
+    """How a file is read; an empty `quote` means that quotes are ordinary text."""
 
     separator: str = ","
     encoding: str = "utf-8"
@@ -24,18 +26,20 @@ class Source(PolicyPart):
     header: bool = True
     columns: tuple[str, ...] | None = None
     strip: bool = True
+    sheet: str | None = None
+    range: str | None = None
+    codes: tuple[str, ...] | None = None
 
     @model_validator(mode="after")
     def _is_a_layout(self) -> Self:
-        layout = self.reading()
-        del layout["missing"]
         with problems_reported(self.keys()):
-            CsvFormat(**layout)
+            CsvFormat(**{field.name: self.reading()[field.name] for field in fields(CsvFormat)})
         return self
 
     def reading(self) -> dict[str, Any]:
-        """Return the arguments for :func:`sfumato.read_table`."""
-        return {**self.model_dump(), "quote": self.quote or None}
+        """Return the arguments for :func:`sfumato.read_table`; of what only some sources are told, what is said."""
+        unsaid = {field.name for field in fields(SourceSettings) if getattr(self, field.name) is None}
+        return {**self.model_dump(exclude=unsaid), "quote": self.quote or None}
 
 
 class Column(PolicyPart):

@@ -18,12 +18,11 @@ from sfumato.series.frozen import Frozen
 from sfumato.series.ledger import Ledger
 from sfumato.series.people import known_among, tags_of
 from sfumato.table.columns import ValueReading, kept_column, with_missing
-from sfumato.table.csv_format import CsvFormat
 from sfumato.table.encoding import EncodedTable, encode
 from sfumato.table.header import Header, checked_header
 from sfumato.table.problems import raise_together
 from sfumato.table.reading import label_of, missing_texts, read_table
-from sfumato.table.sources import open_source
+from sfumato.table.sources import open_as_said
 from sfumato.table.table import Table
 
 TAG = " tag"
@@ -128,9 +127,9 @@ def _tried(work: Callable[[], Result], errors: list[SfumatoError]) -> Result | N
 def _key_of(source: object, policy: Policy, column: str) -> tuple[Header | None, pl.Series | None]:
     """Return the header and the keys of the people; None where reading the table says what is wrong with the source."""
     layout = policy.reading()
-    missing = missing_texts(layout.pop("missing"))
+    missing = missing_texts(layout["missing"])
     try:
-        opened = open_source(source, CsvFormat(**layout))
+        opened = open_as_said(source, layout)
         header = checked_header(opened.names, policy.to_schema(), layout["columns"] or ())
         if column not in header.names:
             return header, None

@@ -80,7 +80,7 @@ def open_csv(path: Path, layout: CsvFormat) -> CsvFile:
 
 def _unpacked(packed: bytes) -> bytes:
     """Unpack every part of a gzip file, up to a limit: a small file may hold more than the memory does."""
-    limit = _unpack_limit(len(packed))
+    limit = unpack_limit(len(packed))
     blocks: list[bytes] = []
     size = 0
     try:
@@ -98,7 +98,7 @@ def _unpacked(packed: bytes) -> bytes:
     return b"".join(blocks)
 
 
-def _unpack_limit(packed: int) -> int:
+def unpack_limit(packed: int) -> int:
     """Return the most bytes that a gzip file of that many may unpack to."""
     said = os.environ.get(UNPACK_LIMIT)
     if said is None:

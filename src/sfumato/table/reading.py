@@ -20,7 +20,7 @@ from sfumato.table.problems import raise_together
 from sfumato.table.repeated_keys import candidates, repeated_key
 from sfumato.table.roles import assign_roles
 from sfumato.table.schema import Attribute, Kind, Schema
-from sfumato.table.sources import TableSource, open_source
+from sfumato.table.sources import SourceSettings, TableSource, open_source
 from sfumato.table.table import Table
 
 
@@ -48,6 +48,9 @@ def read_table(
     header: bool = True,
     columns: Sequence[str] | None = None,
     strip: bool | list[str] | tuple[str, ...] = True,
+    sheet: str | None = None,
+    range: str | None = None,
+    codes: Sequence[str] = (),
 ) -> Table:
     """Read a table of people and check it against its schema.
 
@@ -69,6 +72,11 @@ def read_table(
     strip
         Whether blanks around the fields of a CSV file are dropped (inside quotes too), or a list of the columns in
         which they are.
+    sheet, range
+        Where the table lies in a workbook: the name of its sheet, and its cells with the names of the columns in the
+        first row, such as ``"B3:H500"``, ``"B3:H"`` (as far down as there is something) or ``"B3"``.
+    codes
+        Columns of an SPSS, Stata or SAS file that are read as codes, though the file has labels for them.
 
     Returns
     -------
@@ -92,14 +100,14 @@ def read_table(
     does a carriage return by itself end a row.
     """
     if isinstance(schema, ReadingPolicy):
-        _refuse_two_layouts((separator, encoding, quote, missing, header, columns, strip))
+        _refuse_two_layouts((separator, encoding, quote, missing, header, columns, strip, sheet, range, codes))
         return read_table(source, schema.to_schema(), **schema.reading())
     with _named(source) as label:
         _refuse_no_schema(schema)
         tokens = missing_texts(missing)
         everywhere, somewhere = (False, strip) if isinstance(strip, (list, tuple)) else (strip, ())
         layout = CsvFormat(separator, encoding, quote, header, columns, everywhere)
-        opened = open_source(source, layout)
+        opened = open_source(source, layout, SourceSettings(sheet, range, tuple(codes)))
         header_row = checked_header(opened.names, schema, layout.columns or ())
         keys = candidates(header_row, schema)
         values = ValueReading(tokens, everywhere, opened.is_text, somewhere)

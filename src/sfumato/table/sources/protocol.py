@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Protocol
 
 import polars as pl
 
+from sfumato.errors import InputError, raise_all
 from sfumato.table.csv_format import CsvFormat
 
 _START = 64
@@ -35,8 +36,8 @@ class TableSource(Protocol):
 
 
 @dataclass(frozen=True)
-class Place:
-    """Where a table lies inside of its source; None leaves it to the source.
+class SourceSettings:
+    """What only some sources need to be told; None and empty leave it to the source.
 
     Attributes
     ----------
@@ -44,10 +45,33 @@ class Place:
         Of a workbook.
     range : str or None
         Cells of a sheet, such as ``B3:H500``; the first row names the columns.
+    codes : tuple of str
+        Columns whose codes are read although the file has labels for them.
     """
 
     sheet: str | None = None
     range: str | None = None
+    codes: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        """Check the types.
+
+        Raises
+        ------
+        InputError
+            With every setting that is not of its type.
+        """
+        codes = (self.codes,) if isinstance(self.codes, str) else self.codes
+        is_list = isinstance(codes, Collection) and all(isinstance(name, str) for name in codes)
+        texts = {"sheet": self.sheet, "range": self.range}
+        problems = [f"{name} must be a text" for name, text in texts.items() if not isinstance(text, str | None)]
+        raise_all(InputError, [*problems, *([] if is_list else ["codes must be a list of column names"])])
+        object.__setattr__(self, "codes", tuple(codes))
+
+    @property
+    def given(self) -> frozenset[str]:
+        """The names of those that are said."""
+        return frozenset(field.name for field in fields(self) if getattr(self, field.name) not in (None, ()))
 
 
 @dataclass(frozen=True)
@@ -64,25 +88,25 @@ class Given:
         The first bytes of a file; empty for everything else, and for pipes, which can be read only once.
     layout : CsvFormat
         How text is laid out.
-    place : Place
+    settings : SourceSettings
     """
 
     value: object
     path: Path | None
     start: bytes
     layout: CsvFormat
-    place: Place
+    settings: SourceSettings
 
     @classmethod
-    def of(cls, value: object, layout: CsvFormat, place: Place) -> Given:
+    def of(cls, value: object, layout: CsvFormat, settings: SourceSettings) -> Given:
         """Look at what was handed in, raising OSError where a file cannot be opened."""
         if not isinstance(value, (str, os.PathLike)):
-            return cls(value, None, b"", layout, place)
+            return cls(value, None, b"", layout, settings)
         path = Path(value)
         if not path.is_file():
-            return cls(value, path, b"", layout, place)
+            return cls(value, path, b"", layout, settings)
         with path.open("rb") as stream:
-            return cls(value, path, stream.read(_START), layout, place)
+            return cls(value, path, stream.read(_START), layout, settings)
 
     @property
     def file(self) -> Path:
@@ -103,7 +127,13 @@ class Family:
         Tells from the object, the path or the first bytes whether a source is of this family.
     open : callable
         Opens it as named columns, raising :class:`~sfumato.errors.InputError`; values are read later.
+    settings : frozenset of str
+        Those of :class:`SourceSettings` that mean something here; others are refused.
+    said_of : str
+        What messages call its sources.
     """
 
     recognizes: Callable[[Given], bool]
     open: Callable[[Given], TableSource]
+    settings: frozenset[str] = frozenset()
+    said_of: str = "other sources"
