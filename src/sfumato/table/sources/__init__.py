@@ -11,7 +11,7 @@ from typing import Any
 
 from sfumato.errors import InputError, raise_all
 from sfumato.table.csv_format import CsvFormat
-from sfumato.table.sources import csv_text, folders, frames, parquet, workbooks
+from sfumato.table.sources import csv_text, folders, frames, parquet, statistical, workbooks
 from sfumato.table.sources.protocol import Family, Given, SourceSettings, TableSource
 
 __all__ = ["SOURCES", "SourceSettings", "TableSource", "open_as_said", "open_source"]
@@ -22,6 +22,7 @@ SOURCES: tuple[Family, ...] = (
     parquet.FAMILY,
     workbooks.FAMILY,
     workbooks.OLD,
+    *statistical.FAMILIES,
     csv_text.FAMILY,
 )
 """In this order the families are asked; the last one takes every file."""

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 import polars as pl
 
 from sfumato.numbers import counted
+from sfumato.table.sources.whole_numbers import is_whole, whole_where_whole
 from sfumato.table.sources.workbook_signs import Signs
 
 _EXACT = 10**15
@@ -33,14 +34,14 @@ def column_problems(name: str, column: pl.Series, place: int, signs: Signs) -> I
         yield from _dates_beside_others(name, column)
     if isinstance(column.dtype, pl.Datetime) and bool((column < _FIRST_DAY).any()):
         yield f"column {name!r} holds times of day; write them as text or numbers"
-    if _is_whole(column) and bool((column.abs() >= _EXACT).any()):
+    if column.dtype.is_float() and _has_rounded(column):
         yield (
             f"column {name!r} holds whole numbers of sixteen digits or more, of which Excel keeps fifteen; write them "
             "as text"
         )
     widths = signs.padded.get(place, {})
     if widths and (
-        len(widths) > 1 or sum(widths.values()) != len(column) - column.null_count() or not _is_whole(column)
+        len(widths) > 1 or sum(widths.values()) != len(column) - column.null_count() or not is_whole(column)
     ):
         padded = sum(widths.values())
         yield (
@@ -54,16 +55,15 @@ def read_column(column: pl.Series, place: int, signs: Signs) -> pl.Series:
     if place in signs.padded:
         width = next(iter(signs.padded[place]))
         return column.cast(pl.Int64).cast(pl.String).str.zfill(width)
-    if _is_whole(column):
-        return column.cast(pl.Int64)
     if column.dtype == pl.String:
         return column.str.replace(_MIDNIGHT, "$1") if column.str.contains(_MIDNIGHT).any() else column
-    return column
+    return whole_where_whole(column)
 
 
-def _is_whole(column: pl.Series) -> bool:
-    """Tell whether a column holds whole numbers alone, which a sheet stores as 31.0."""
-    return column.dtype.is_float() and bool((column.drop_nulls() == column.drop_nulls().round()).all())
+def _has_rounded(column: pl.Series) -> bool:
+    """Tell whether all numbers are whole, and one has more digits than Excel keeps."""
+    known = column.drop_nulls()
+    return bool((known.abs() >= _EXACT).any() and (known == known.round()).all())
 
 
 def _dates_beside_others(name: str, column: pl.Series) -> Iterator[str]:
