@@ -12,7 +12,7 @@ import polars as pl
 
 from sfumato.errors import InputError, PolicyError, SchemaError, SfumatoError, raise_all
 from sfumato.parallel import each, worth_starting
-from sfumato.table.columns import ValueReading, is_text, kept_column, typed_column, with_missing
+from sfumato.table.columns import ValueReading, is_text, kept_column, read_attribute, with_missing
 from sfumato.table.csv_format import CsvFormat
 from sfumato.table.csv_source import csv_source
 from sfumato.table.frame_source import frame_source, parquet_source
@@ -23,6 +23,7 @@ from sfumato.table.repeated_keys import candidates, repeated_key
 from sfumato.table.roles import assign_roles
 from sfumato.table.schema import Attribute, Kind, Schema
 from sfumato.table.table import Table
+from sfumato.table.written_forms import WrittenForm
 
 _PARQUET = b"PAR1"
 _ZIP = b"PK\x03\x04"
@@ -70,6 +71,9 @@ def read_table(
     header: bool = True,
     columns: Sequence[str] | None = None,
     strip: bool | list[str] | tuple[str, ...] = True,
+    decimal: str | None = None,
+    thousands: str | None = None,
+    dates: str | Sequence[str] | None = None,
 ) -> Table:
     """Read a table of people and check it against its schema.
 
@@ -91,6 +95,10 @@ def read_table(
     strip
         Whether blanks around the fields of a CSV file are dropped (inside quotes too), or a list of the columns in
         which they are.
+    decimal, thousands, dates
+        How numbers and dates are written in the whole file, such as ``","``, ``"."`` and ``"dd.mm.yyyy"`` (or several
+        forms); an :class:`~sfumato.Attribute` says it of one column. See
+        :class:`~sfumato.table.written_forms.WrittenForm`.
 
     Returns
     -------
@@ -114,7 +122,7 @@ def read_table(
     does a carriage return by itself end a row.
     """
     if isinstance(schema, ReadingPolicy):
-        _refuse_two_layouts((separator, encoding, quote, missing, header, columns, strip))
+        _refuse_two_layouts((separator, encoding, quote, missing, header, columns, strip, decimal, thousands, dates))
         return read_table(source, schema.to_schema(), **schema.reading())
     with _named(source) as label:
         _refuse_no_schema(schema)
@@ -124,7 +132,8 @@ def read_table(
         opened = open_source(source, layout)
         header_row = checked_header(opened.names, schema, layout.columns or ())
         keys = candidates(header_row, schema)
-        values = ValueReading(tokens, everywhere, opened.is_text, somewhere)
+        form = WrittenForm(decimal, thousands, dates=dates)
+        values = ValueReading(tokens, everywhere, opened.is_text, somewhere, form, asks=opened.is_text)
         return _table(opened, header_row, schema, values, label, keys)
 
 
@@ -266,7 +275,7 @@ def _typed(
         try:
             if column.name not in attributes:
                 return kept_column(column, reading.of(column.name)).alias(column.name), None
-            values, kind = typed_column(column, attributes[column.name].kind, reading.of(column.name))
+            values, kind = read_attribute(column, attributes[column.name], reading.of(column.name))
             return values.alias(column.name), kind
         except SfumatoError as error:
             return error
