@@ -57,6 +57,11 @@ class Source(Layout):
             WrittenForm(self.decimal, self.thousands, dates=self.dates)
         return self
 
+    def reading(self) -> dict[str, Any]:
+        """Return the arguments for :func:`sfumato.read_table`."""
+        said = super().reading()
+        return {key: value for key, value in said.items() if key not in WRITTEN or value is not None}
+
 
 class Column(PolicyPart):
     """Settings of one quasi-identifying or sensitive column."""

@@ -9,12 +9,14 @@ from typing import NamedTuple
 import polars as pl
 
 from sfumato.errors import InputError
+from sfumato.numbers import counted
 from sfumato.table.date_forms import date_form
 from sfumato.table.distinct import private_categorical
 from sfumato.table.kinds import text_of
-from sfumato.table.proposals import ask, proposals
+from sfumato.table.proposals import proposals
+from sfumato.table.questions import ask, question_of_codes, question_of_text
 from sfumato.table.schema import Attribute, Kind
-from sfumato.table.texts import EXPECTED, Parsed, clean, parse
+from sfumato.table.texts import EXPECTED, Parsed, Way, clean, parse
 from sfumato.table.written_forms import PLAIN, WrittenForm
 
 _PLAIN = (pl.String, pl.Categorical, pl.Enum, pl.Boolean, pl.Date, pl.Datetime, pl.Time, pl.Null)
@@ -38,6 +40,8 @@ class ValueReading:
         How numbers and dates are written.
     asks : bool
         Whether text that seems to be meant as numbers or dates is an error that says what to declare.
+    codes : collection of str
+        Columns in which numbers that look like codes are asked about, too.
     """
 
     missing: Collection[str]
@@ -46,6 +50,7 @@ class ValueReading:
     stripped: Collection[str] = ()
     form: WrittenForm = PLAIN
     asks: bool = False
+    codes: Collection[str] = ()
 
     def of(self, name: str) -> ValueReading:
         """Return how the values of one column are read."""
@@ -53,10 +58,11 @@ class ValueReading:
 
 
 class TypedColumn(NamedTuple):
-    """A column as a table holds it, and its kind."""
+    """A column as a table holds it, its kind, and what a steward should hear of how it was read."""
 
     values: pl.Series
     kind: Kind
+    remarks: tuple[str, ...] = ()
 
 
 def kept_column(column: pl.Series, reading: ValueReading) -> pl.Series:
@@ -103,8 +109,8 @@ def read_attribute(column: pl.Series, attribute: Attribute, reading: ValueReadin
     InputError
         Counting the values that are not of the declared kind, with the row of the first; or saying what to declare.
     """
-    values, found = _typed(column, attribute, reading)
-    return TypedColumn(_canonical(values) if values.dtype.is_float() else values, found)
+    typed = _typed(column, attribute, reading)
+    return typed._replace(values=_canonical(typed.values)) if typed.values.dtype.is_float() else typed
 
 
 def _canonical(values: pl.Series) -> pl.Series:
@@ -112,7 +118,7 @@ def _canonical(values: pl.Series) -> pl.Series:
     return values.fill_nan(None).set((values == 0.0).fill_null(False), 0.0)
 
 
-def _typed(column: pl.Series, attribute: Attribute, reading: ValueReading) -> tuple[pl.Series, Kind]:
+def _typed(column: pl.Series, attribute: Attribute, reading: ValueReading) -> TypedColumn:
     _refuse_nested(column)
     kind = _declared_kind(attribute)
     if is_text(column):
@@ -130,7 +136,9 @@ def _typed(column: pl.Series, attribute: Attribute, reading: ValueReading) -> tu
         natural, plain = Kind.BOOLEAN, column
     else:
         natural, plain = Kind.DATE, _plain_dates(column)
-    return (plain, natural) if kind in (None, natural) else _parsed(_as_text(plain), kind, attribute, reading)
+    if kind in (None, natural):
+        return TypedColumn(plain, natural)
+    return _parsed(_as_text(plain), kind, attribute, reading)
 
 
 def _declared_kind(attribute: Attribute) -> Kind | None:
@@ -145,18 +153,43 @@ def _declared_kind(attribute: Attribute) -> Kind | None:
     return None
 
 
-def _parsed(
-    column: pl.Series, kind: Kind | None, attribute: Attribute, reading: ValueReading
-) -> tuple[pl.Series, Kind]:
+def _parsed(column: pl.Series, kind: Kind | None, attribute: Attribute, reading: ValueReading) -> TypedColumn:
     form = attribute.form.over(reading.form)
     parsed = parse(column, kind, reading.missing, strip=reading.strip, form=form)
-    if parsed.strangers.any() and form.strays is None:
+    strangers = int(parsed.strangers.sum())
+    if strangers and form.strays is None:
         raise _refused(column.name, parsed, reading.form)
-    if kind is None and reading.asks and attribute.hierarchy is None and parsed.kind is Kind.CATEGORICAL:
-        found = proposals(parsed.known)
-        if found:
-            raise ask(column.name, found, reading.form)
-    return parsed.values, parsed.kind
+    question = None if kind is not None or form.strays else _question(column, parsed, attribute, reading)
+    if question is not None:
+        raise question
+    return TypedColumn(parsed.values, parsed.kind, _remarks(column.name, parsed, strangers))
+
+
+def _question(column: pl.Series, parsed: Parsed, attribute: Attribute, reading: ValueReading) -> InputError | None:
+    """Ask about a column of which nothing was declared, unless its hierarchy says what its values are."""
+    if not reading.asks or attribute.hierarchy is not None:
+        return None
+    if parsed.kind is Kind.NUMERIC and column.name in reading.codes:
+        codes = question_of_codes(column.name, parsed.known)
+        if codes is not None:
+            return codes
+
+    def strangers(way: Way) -> pl.Series:
+        return parse(column, None, reading.missing, strip=reading.strip, way=way).strangers
+
+    return question_of_text(column.name, parsed, reading.form, strangers)
+
+
+def _remarks(name: str, parsed: Parsed, strangers: int) -> tuple[str, ...]:
+    remarks = []
+    if strangers:
+        remarks.append(
+            f"Column {name!r}: {counted(strangers, 'record')} of {len(parsed.values):,} held text that is no "
+            f"{'number' if parsed.kind is Kind.NUMERIC else 'date'}, and count as missing (strays)."
+        )
+    if parsed.way.date is not None and parsed.way.date.has_day and parsed.way.date.has_clock:
+        remarks.append(f"Column {name!r}: of timestamps the day was read, as it is written; times of day were dropped.")
+    return tuple(remarks)
 
 
 def _refused(name: str, parsed: Parsed, general: WrittenForm) -> InputError:

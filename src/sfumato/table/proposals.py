@@ -1,14 +1,13 @@
-"""Text that is meant as numbers or dates: how it seems to be written, and what to declare. Nothing is guessed."""
+"""Text that is meant as numbers or dates: in which forms all of it reads. Nothing is guessed."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import product
 
 import polars as pl
 
-from sfumato.errors import InputError
 from sfumato.table.date_forms import date_form
 from sfumato.table.schema import Kind
 from sfumato.table.texts import Way, way_of
@@ -161,63 +160,3 @@ def _dates(known: pl.Series, sample: pl.Series, share: float) -> Iterator[Propos
         date = date_form(text)
         if all(_fits(date.read(texts).is_not_null(), share) for texts in (sample, known)):
             yield Proposal(Kind.DATE if date.has_day else Kind.NUMERIC, WrittenForm(dates=text))
-
-
-def ask(name: str, found: Sequence[Proposal], general: WrittenForm) -> InputError:
-    """Write the question for a column that reads as numbers or dates throughout: what to declare.
-
-    Parameters
-    ----------
-    name
-        Of the column.
-    found
-        One proposal, or several of which only the steward knows the right one.
-    general
-        What was said about the whole file: where that is not true of this column, the column alone is named.
-    """
-    kinds = " or ".join(dict.fromkeys(_what(proposal) for proposal in found))
-    options = [option_words(name, proposal.form, general) for proposal in found]
-    said = f"column {name!r} is text, but every value of it reads as a {kinds}"
-    if len(found) == 1:
-        advice = f"; declare it: {options[0]} (in a policy {policy_words(name, found[0].form, general)})"
-    else:
-        forms = " and ".join(_spelled(proposal.form) for proposal in found)
-        advice = f", as {forms}, and only you know which: {' or '.join(options)}"
-    return InputError(f"{said}{advice}; or keep it as text: --categorical {name}")
-
-
-def _what(proposal: Proposal) -> str:
-    if proposal.kind is Kind.DATE:
-        return "timestamp" if proposal.way.date is not None and proposal.way.date.has_clock else "date"
-    return "time of day" if proposal.form.forms else "number"
-
-
-def _spelled(form: WrittenForm) -> str:
-    if form.forms:
-        return form.forms[0]
-    said = {"decimal": form.decimal, "thousands separator": form.thousands, "unit": form.unit}
-    return "numbers with " + ", ".join(f"{what} {value!r}" for what, value in said.items() if value)
-
-
-def option_words(name: str, form: WrittenForm, general: WrittenForm) -> str:
-    """Write what to declare as options of the command line."""
-    of_column = f"{name}=" if general != PLAIN else ""
-    said = {"--decimal": form.decimal, "--thousands": form.thousands, "--dates": (form.forms or (None,))[0]}
-    words = [f"{option} {_quoted(of_column + value)}" for option, value in said.items() if value]
-    if form.unit:
-        words.append(f"--unit {_quoted(f'{name}={form.unit}')}")
-    return " ".join(words)
-
-
-def policy_words(name: str, form: WrittenForm, general: WrittenForm) -> str:
-    """Write what to declare as lines of a policy."""
-    said = {"decimal": form.decimal, "thousands": form.thousands, "dates": (form.forms or (None,))[0]}
-    words = [f'{key} = "{value}"' for key, value in said.items() if value]
-    place = "[source]" if general == PLAIN and not form.unit else f"the settings of column {name!r}"
-    if form.unit:
-        words.append(f'unit = "{form.unit}"')
-    return f"{' and '.join(words)} under {place}"
-
-
-def _quoted(text: str) -> str:
-    return text if not set(text) & set(" '\"$%€&;()*?<>|\\`!") else f'"{text}"' if "$" not in text else f"'{text}'"

@@ -12,7 +12,14 @@ import polars as pl
 
 from sfumato.errors import InputError, PolicyError, SchemaError, SfumatoError, raise_all
 from sfumato.parallel import each, worth_starting
-from sfumato.table.columns import ValueReading, is_text, kept_column, read_attribute, with_missing
+from sfumato.table.columns import (
+    TypedColumn,
+    ValueReading,
+    is_text,
+    kept_column,
+    read_attribute,
+    with_missing,
+)
 from sfumato.table.csv_format import CsvFormat
 from sfumato.table.csv_source import csv_source
 from sfumato.table.frame_source import frame_source, parquet_source
@@ -133,7 +140,9 @@ def read_table(
         header_row = checked_header(opened.names, schema, layout.columns or ())
         keys = candidates(header_row, schema)
         form = WrittenForm(decimal, thousands, dates=dates)
-        values = ValueReading(tokens, everywhere, opened.is_text, somewhere, form, asks=opened.is_text)
+        values = ValueReading(
+            tokens, everywhere, opened.is_text, somewhere, form, opened.is_text, schema.quasi_identifying
+        )
         return _table(opened, header_row, schema, values, label, keys)
 
 
@@ -234,14 +243,14 @@ def _table(
     assignment = assign_roles(header, schema)
     errors = list(assignment.errors)
     frame, kinds, people, repeated = pl.DataFrame(), dict[str, Kind](), None, None
-    wishes, wished_l, keyless, from_text = None, None, None, frozenset[str]()
+    wishes, wished_l, keyless, from_text, remarks = None, None, None, frozenset[str](), tuple[str, ...]()
     try:
         keys = () if errors else keys
         columns = _read(source, assignment.kept, keys) if assignment.kept else []
         kept, others = columns[: len(assignment.kept)], columns[len(assignment.kept) :]
         if reading.is_text:
             from_text = frozenset(column.name for column in kept if is_text(column))
-        frame, kinds = _typed(kept, {**schema.quasi_identifying, **schema.sensitive}, reading)
+        frame, kinds, remarks = _typed(kept, {**schema.quasi_identifying, **schema.sensitive}, reading)
         repeated = repeated_key([with_missing(key, reading) for key in others], assignment.schema, frame)
         if schema.person is not None and schema.person in frame.columns:
             key = with_missing(frame.drop_in_place(schema.person), reading)
@@ -254,7 +263,17 @@ def _table(
         errors.append(error)
     raise_together(errors)
     return Table(
-        frame, assignment.schema, kinds, label, people, repeated, wishes, wished_l, from_text & {*kinds}, keyless
+        frame,
+        assignment.schema,
+        kinds,
+        label,
+        people,
+        repeated,
+        wishes,
+        wished_l,
+        from_text & {*kinds},
+        keyless,
+        remarks,
     )
 
 
@@ -270,18 +289,24 @@ def _read(source: TableSource, kept: Sequence[str], keys: Sequence[str]) -> list
 
 def _typed(
     columns: Sequence[pl.Series], attributes: Mapping[str, Attribute], reading: ValueReading
-) -> tuple[pl.DataFrame, dict[str, Kind]]:
-    def one(column: pl.Series) -> tuple[pl.Series, Kind | None] | SfumatoError:
+) -> tuple[pl.DataFrame, dict[str, Kind], tuple[str, ...]]:
+    def one(column: pl.Series) -> pl.Series | TypedColumn | SfumatoError:
         try:
             if column.name not in attributes:
-                return kept_column(column, reading.of(column.name)).alias(column.name), None
-            values, kind = read_attribute(column, attributes[column.name], reading.of(column.name))
-            return values.alias(column.name), kind
+                return kept_column(column, reading.of(column.name)).alias(column.name)
+            typed = read_attribute(column, attributes[column.name], reading.of(column.name))
+            return typed._replace(values=typed.values.alias(column.name))
         except SfumatoError as error:
             return error
 
     threads = worth_starting(pl.thread_pool_size(), len(columns[0]) if columns else 0)
     read = each(one, columns, threads)
     raise_together([result for result in read if isinstance(result, SfumatoError)])
-    typed = [result for result in read if not isinstance(result, SfumatoError)]
-    return pl.DataFrame([column for column, _ in typed]), {column.name: kind for column, kind in typed if kind}
+    typed = [result for result in read if isinstance(result, TypedColumn)]
+    series = [
+        result if isinstance(result, pl.Series) else result.values
+        for result in read
+        if not isinstance(result, SfumatoError)
+    ]
+    kinds = {column.values.name: column.kind for column in typed}
+    return pl.DataFrame(series), kinds, tuple(remark for column in typed for remark in column.remarks)

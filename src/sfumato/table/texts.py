@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 
 import polars as pl
@@ -29,27 +29,6 @@ EXPECTED = {
     Kind.DATE: "a date like 2024-12-31",
 }
 """What each kind but categories must look like."""
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class Parsed:
-    """A column of text read as one kind.
-
-    Attributes
-    ----------
-    kind : Kind
-    values : polars.Series
-        Int64, Float64, Boolean, Date or Categorical.
-    strangers : polars.Series of Boolean
-        Records whose text is not of the kind, null in `values`.
-    known : polars.Series of String
-        The texts that were read, each distinct one at least once, without those that stand for a missing value.
-    """
-
-    kind: Kind
-    values: pl.Series
-    strangers: pl.Series
-    known: pl.Series
 
 
 @dataclass(frozen=True)
@@ -82,8 +61,40 @@ class Way:
         return texts.cast(private_categorical())
 
 
+@dataclass(frozen=True, eq=False, repr=False)
+class Parsed:
+    """A column of text read as one kind.
+
+    Attributes
+    ----------
+    way : Way
+    values : polars.Series
+        Int64, Float64, Boolean, Date or Categorical.
+    strangers : polars.Series of Boolean
+        Records whose text is not of the kind, null in `values`.
+    known : polars.Series of String
+        The texts that were read, each distinct one at least once, without those that stand for a missing value.
+    """
+
+    way: Way
+    values: pl.Series
+    strangers: pl.Series
+    known: pl.Series
+
+    @property
+    def kind(self) -> Kind:
+        """Of the column."""
+        return self.way.kind
+
+
 def parse(
-    column: pl.Series, kind: Kind | None, missing: Collection[str], *, strip: bool, form: WrittenForm = PLAIN
+    column: pl.Series,
+    kind: Kind | None,
+    missing: Collection[str],
+    *,
+    strip: bool,
+    form: WrittenForm = PLAIN,
+    way: Way | None = None,
 ) -> Parsed:
     """Read a column of text (String or Categorical) as `kind`, or as the kind that all its values agree on.
 
@@ -103,14 +114,22 @@ def parse(
         Whether blanks around a value are dropped.
     form
         How numbers and dates are written.
+    way
+        How the texts are read, where that is known already.
     """
+
+    def chosen(known: pl.Series) -> Way:
+        if way is not None:
+            return way
+        return way_of(known, form) if kind is None else _declared_way(known, kind, form)
+
     if column.dtype == pl.String:
-        return _parse(column, kind, missing, strip=strip, form=form)
+        return _parse(column, missing, chosen, strip=strip)
     texts = column.unique().drop_nulls()
-    parsed = _parse(texts.cast(pl.String), kind, missing, strip=strip, form=form)
+    parsed = _parse(texts.cast(pl.String), missing, chosen, strip=strip)
     nobody = pl.repeat(False, len(column), dtype=pl.Boolean, eager=True)
     strangers = _spread(parsed.strangers, texts, column) if parsed.strangers.any() else nobody
-    return Parsed(parsed.kind, _spread(parsed.values, texts, column), strangers, parsed.known)
+    return Parsed(parsed.way, _spread(parsed.values, texts, column), strangers, parsed.known)
 
 
 def clean(column: pl.Series, *, strip: bool) -> pl.Series:
@@ -143,23 +162,21 @@ def _span(numbers: pl.Series) -> int:
     return 0 if highest is None else int(highest) + 1  # type: ignore[arg-type]
 
 
-def _parse(texts: pl.Series, kind: Kind | None, missing: Collection[str], *, strip: bool, form: WrittenForm) -> Parsed:
+def _parse(texts: pl.Series, missing: Collection[str], chosen: Callable[[pl.Series], Way], *, strip: bool) -> Parsed:
     cleaned = texts.str.strip_chars() if strip else texts
     tokens = pl.Series(["", *missing], dtype=pl.String)
     # Tokens are compared without blanks, whether or not the blanks around values are dropped.
     present = texts.str.strip_chars().is_in(tokens.implode()).not_()
     cleaned = cleaned.set(~present.fill_null(False), None)
     known = cleaned.drop_nulls()
-    way = way_of(known, form) if kind is None else _declared_way(known, kind, form)
+    way = chosen(known)
     values = way.read(cleaned)
-    return Parsed(way.kind, values, values.is_null() & cleaned.is_not_null(), known)
+    return Parsed(way, values, values.is_null() & cleaned.is_not_null(), known)
 
 
 def _declared_way(known: pl.Series, kind: Kind, form: WrittenForm) -> Way:
     """Return how a column of declared kind is read: ISO dates, unless a declared form fits more of its values."""
-    days = kind is Kind.DATE
-    forms = [date_form(text) for text in form.forms] if kind in (Kind.DATE, Kind.NUMERIC) else []
-    ways = [Way(kind, form.number), *(Way(kind, date=date) for date in forms if date.has_day is days)]
+    ways = [Way(kind, form.number), *(way for way in _declared_dates(form) if way.kind is kind)]
     return ways[0] if len(ways) == 1 else min(ways, key=lambda way: way.read(known).null_count())
 
 
@@ -174,10 +191,24 @@ def way_of(known: pl.Series, form: WrittenForm) -> Way:
         return Way(Kind.NUMERIC, form.number)
     if known.str.contains(_DATE).all() and not Way(Kind.DATE).read(known).has_nulls():
         return Way(Kind.DATE)
-    fitting = [date for date in map(date_form, form.forms) if not date.read(known).has_nulls()]
-    if fitting:
-        return Way(Kind.DATE if fitting[0].has_day else Kind.NUMERIC, date=fitting[0])
-    return Way(Kind.CATEGORICAL)
+    fitting = [way for way in _declared_dates(form) if not way.read(known).has_nulls()]
+    # Where several declared forms fit and mean different days, the column has to say which is its own.
+    if fitting and all((way.read(known) == fitting[0].read(known)).all() for way in fitting[1:]):
+        return fitting[0]
+    return Way(Kind.CATEGORICAL) if form.strays is None else _mostly(known, form)
+
+
+def _declared_dates(form: WrittenForm) -> list[Way]:
+    dates = [date_form(text) for text in form.forms]
+    return [Way(Kind.DATE if date.has_day else Kind.NUMERIC, date=date) for date in dates]
+
+
+def _mostly(known: pl.Series, form: WrittenForm) -> Way:
+    """Return how most texts of a column with strays are read; as categories where most are neither number nor date."""
+    ways = [Way(Kind.NUMERIC, form.number), Way(Kind.DATE), *_declared_dates(form)]
+    unread = {way: way.read(known).null_count() for way in ways}
+    best = min(ways, key=unread.__getitem__)
+    return best if 2 * unread[best] < len(known) else Way(Kind.CATEGORICAL)
 
 
 def _are_numbers(lowered: pl.Series) -> bool:
