@@ -107,7 +107,9 @@ def read_table(
         everywhere, somewhere = (False, strip) if isinstance(strip, (list, tuple)) else (strip, ())
         layout = CsvFormat(separator, encoding, quote, header, columns, everywhere)
         opened = open_source(source, layout, place)
-        header_row = checked_header(opened.names, schema, layout.columns or (opened.names if is_database(source) else ()))
+        header_row = checked_header(
+            opened.names, schema, layout.columns or (opened.names if is_database(source) else ())
+        )
         keys = [name for name in candidates(header_row, schema) if name in schema.roles or not is_database(source)]
         values = ValueReading(tokens, everywhere, opened.is_text, somewhere)
         return _table(opened, header_row, schema, values, label, keys)

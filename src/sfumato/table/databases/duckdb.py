@@ -19,13 +19,32 @@ from sfumato.table.databases.address import Address, existing_file
 from sfumato.table.databases.protocol import Relation, absent, in_own_words, quoted, refuse_types
 
 texts_only = False
+longest_name = 1_000_000
+folds_case = True
 
-_PLAIN = (
-    "BOOLEAN TINYINT SMALLINT INTEGER BIGINT UTINYINT USMALLINT UINTEGER UBIGINT HUGEINT FLOAT DOUBLE VARCHAR DATE TIME "
-    "TIMESTAMP TIMESTAMP_S TIMESTAMP_MS TIMESTAMP_NS"
-).split()
+_PLAIN = [
+    "BOOLEAN",
+    "TINYINT",
+    "SMALLINT",
+    "INTEGER",
+    "BIGINT",
+    "UTINYINT",
+    "USMALLINT",
+    "UINTEGER",
+    "UBIGINT",
+    "HUGEINT",
+    "FLOAT",
+    "DOUBLE",
+    "VARCHAR",
+    "DATE",
+    "TIME",
+    "TIMESTAMP",
+    "TIMESTAMP_S",
+    "TIMESTAMP_MS",
+    "TIMESTAMP_NS",
+]
 _CASTS = {"TIMESTAMP WITH TIME ZONE": "{}::TIMESTAMP", "UUID": "{}::VARCHAR", "UHUGEINT": "{}::VARCHAR"}
-_OFFLINE = {"autoinstall_known_extensions": "false", "autoload_known_extensions": "false"}
+_OFFLINE: dict[str, Any] = {"autoinstall_known_extensions": "false", "autoload_known_extensions": "false"}
 _TABLES = """
 SELECT schema_name, table_name FROM duckdb_tables() WHERE NOT internal AND database_name = current_database()
 UNION SELECT schema_name, view_name FROM duckdb_views() WHERE NOT internal AND database_name = current_database()
@@ -70,7 +89,7 @@ class DuckdbSession:
         # Behind FROM, the names of columns that are there twice are changed.
         return list(self.connection.sql(query).columns)
 
-    def read(self, relation: Relation, names: Sequence[str]) -> pl.DataFrame:
+    def read(self, relation: Relation, names: Sequence[str], *, as_written: bool = False) -> pl.DataFrame:
         """Read some columns."""
         types = {name: kind for name, kind, *_ in self.connection.execute(f"DESCRIBE FROM {relation.sql}").fetchall()}
         casts = {name: _cast(quoted(name), types[name]) for name in names}

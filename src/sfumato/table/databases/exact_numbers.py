@@ -24,9 +24,9 @@ def numbers_in(texts: pl.Series) -> pl.Series:
     texts = texts.set((texts == "NaN").fill_null(False), None)
     if texts.str.contains("Infinity", literal=True).any():
         return texts.cast(pl.Float64)
-    scale = texts.str.extract(r"\.(\d+)$").str.len_bytes().max() or 0
-    for dtype in (pl.Int64,) if not scale else (pl.Decimal(_DIGITS, int(scale)),) if scale <= _DIGITS else ():
-        numbers = texts.cast(dtype, strict=False)
-        if numbers.null_count() == texts.null_count():
-            return numbers
-    return texts
+    behind = texts.str.extract(r"\.(\d+)$").str.len_bytes()
+    scale = 0 if behind.null_count() == len(behind) else int(behind.to_numpy()[behind.is_not_null()].max())
+    if scale > _DIGITS:
+        return texts
+    numbers = texts.cast(pl.Decimal(_DIGITS, scale) if scale else pl.Int64, strict=False)
+    return numbers if numbers.null_count() == texts.null_count() else texts

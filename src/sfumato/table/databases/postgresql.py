@@ -19,6 +19,8 @@ from sfumato.table.databases.exact_numbers import numbers_in
 from sfumato.table.databases.protocol import Relation, absent, in_own_words, quoted, refuse_types
 
 texts_only = False
+longest_name = 63
+folds_case = False
 
 _PLAIN = {"int2", "int4", "int8", "float4", "float8", "bool", "date", "timestamp", "time", "text", "varchar"}
 _CASTS = {
@@ -31,13 +33,15 @@ _CASTS = {
     "macaddr8": "{}::text",
     "char": "{}::text",
 }
-"""Casts of types that the driver returns otherwise than a table holds them; the zone of times is that of the session."""
+"""Casts of types that the driver returns otherwise than a table holds them; times are those of the session's zone."""
 _TEXTS = {"S", "E", "I"}
 """Categories of types that are texts: strings, enumerations, network addresses."""
 _NUMBERS = {"numeric", "money"}
 
 _TYPES = """
-WITH RECURSIVE asked AS (SELECT {typed} FROM (SELECT 1) AS one LEFT JOIN (SELECT * FROM {relation} AS q LIMIT 0) AS q ON true),
+WITH RECURSIVE asked AS (
+    SELECT {typed} FROM (SELECT 1) AS one LEFT JOIN (SELECT * FROM {relation} AS q LIMIT 0) AS q ON true
+),
 base AS (
     SELECT ord, t.oid, t.typname, t.typtype, t.typcategory, t.typbasetype
     FROM asked, unnest(ARRAY[{oids}]) WITH ORDINALITY AS a(oid, ord) JOIN pg_type AS t ON t.oid = a.oid
@@ -49,7 +53,8 @@ SELECT typname::text, typcategory::text FROM base WHERE typtype <> 'd' ORDER BY 
 """
 _TABLES = """
 SELECT CASE WHEN short THEN relname::text ELSE nspname || '.' || relname END
-FROM pg_class AS c JOIN pg_namespace AS n ON n.oid = relnamespace, unnest(ARRAY[pg_table_is_visible(c.oid), false]) AS short
+FROM pg_class AS c JOIN pg_namespace AS n ON n.oid = relnamespace,
+    unnest(ARRAY[pg_table_is_visible(c.oid), false]) AS short
 WHERE relkind IN ('r', 'v', 'm', 'f', 'p') AND nspname NOT IN ('pg_catalog', 'information_schema', 'pg_toast')
     AND has_schema_privilege(n.oid, 'USAGE') AND has_table_privilege(c.oid, 'SELECT')
 GROUP BY 1 ORDER BY 1
@@ -60,18 +65,19 @@ WHERE n.nspname = $1 AND relkind IN ('r', 'v', 'm', 'f', 'p', 'S') ORDER BY 1
 """
 
 _STATES = {
-    "28": "the database refused the user or the password; check PGUSER and PGPASSWORD, the password file or the service",
+    "28": "the database refused the user or the password; check PGUSER, PGPASSWORD and the password file",
     "3D000": "there is no such database on the server; check its name",
     "42501": "the database user may not do this; have the right granted",
     "42601": "the query is not valid SQL; try it in psql",
     "42703": "the query names a column that is not there; try it in psql",
     "42": "the query cannot be run; try it in psql",
     "25006": "the query would change the database; a source is only read",
-    "22": "the query fails on a value of the table; try it in psql",
+    "22": "the query fails on a value, or the database cannot keep one; nothing was changed",
     "53100": "the database server has no space left; nothing was changed",
     "53": "the database server lacks memory or connections; try again later",
     "57014": "the database stopped the query (a time limit, or somebody cancelled it)",
     "2BP01": "something else in the database depends on the release that is there; drop that first",
+    "55P03": "somebody is using the release that is there; nothing was changed, try again later",
     "40": "somebody else changed the same tables at the same time; nothing was changed, try again",
     "42P06": "somebody else made the schema at the same time; nothing was changed",
     "42P07": "somebody else made the tables at the same time; nothing was changed",
@@ -110,7 +116,7 @@ class PostgresSession:
         """Return the names of all columns."""
         return list(self.cursor.adbc_execute_schema(f"SELECT * FROM {relation.sql} AS q").names)
 
-    def read(self, relation: Relation, names: Sequence[str]) -> pl.DataFrame:
+    def read(self, relation: Relation, names: Sequence[str], *, as_written: bool = False) -> pl.DataFrame:
         """Read some columns."""
         types = dict(zip(names, self._types(relation, names), strict=True))
         casts = {name: _cast(name, *kind) for name, kind in types.items()}
@@ -169,6 +175,7 @@ def reading(address: Address) -> Iterator[PostgresSession]:
 def writing(address: Address) -> Iterator[PostgresSession]:
     """Open a database for one transaction, which is committed when the block ends well."""
     with _connected(address) as connection, closing(connection.cursor()) as cursor, in_own_words(_explained):
+        cursor.execute("SET LOCAL lock_timeout = '30s'")
         yield PostgresSession(cursor)
         connection.commit()
 
@@ -203,7 +210,7 @@ def _refuse_infinite(frame: pl.DataFrame) -> None:
         low, high = bounds.get(column.dtype.base_type(), (0, 0))
         if high and not column.to_physical().is_between(low, high).all():
             raise InputError(
-                f"column {column.name!r} holds 'infinity', or dates outside the years 1 to 9999; replace them in a query"
+                f"column {column.name!r} holds 'infinity', or dates outside the years 1 to 9999; replace it in a query"
             )
 
 

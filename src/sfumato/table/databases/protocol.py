@@ -45,8 +45,11 @@ class Session(Protocol):
         """Return the names of all columns, in order, as often as they are there."""
         ...
 
-    def read(self, relation: Relation, names: Sequence[str]) -> pl.DataFrame:
-        """Read some columns as numbers, texts, booleans, dates and times; raise InputError for any other type."""
+    def read(self, relation: Relation, names: Sequence[str], *, as_written: bool = False) -> pl.DataFrame:
+        """Read some columns as numbers, texts, booleans, dates and times; raise InputError for any other type.
+
+        What :meth:`write` has written comes back `as_written`: no text is taken for a date.
+        """
         ...
 
     def held(self, schema: str) -> list[str] | None:
@@ -75,6 +78,10 @@ class Connector(Protocol):
 
     texts_only: bool
     """Whether it has no booleans, dates and times, so that they are written as text."""
+    longest_name: int
+    """Bytes of a name; longer ones are cut off."""
+    folds_case: bool
+    """Whether columns whose names differ in case alone are the same."""
 
     def reading(self, address: Address) -> AbstractContextManager[Session]:
         """Open it for reading alone, at one state."""
@@ -95,6 +102,9 @@ def quoted(*names: str) -> str:
     return ".".join('"' + name.replace('"', '""') + '"' for name in names)
 
 
+_DRIVERS = {"adbc_driver_manager", "_duckdb", "duckdb", "pyarrow", "polars"}
+
+
 @contextmanager
 def in_own_words(explain: Callable[[Exception], str]) -> Iterator[None]:
     """Replace every error of a driver by a sentence of our own."""
@@ -103,7 +113,10 @@ def in_own_words(explain: Callable[[Exception], str]) -> Iterator[None]:
     except SfumatoError:
         raise
     except Exception as error:
-        raise InputError(explain(error)) from None
+        # Some streams end with errors of the system or of who reads them; all else is a fault of this program.
+        if isinstance(error, OSError) or type(error).__module__.partition(".")[0] in _DRIVERS:
+            raise InputError(explain(error)) from None
+        raise
 
 
 def absent(package: str) -> InputError:

@@ -19,6 +19,8 @@ from sfumato.table.databases.address import Address, existing_file
 from sfumato.table.databases.protocol import Relation, absent, in_own_words, quoted, refuse_types
 
 texts_only = True
+longest_name = 1_000_000
+folds_case = True
 
 _TYPES = ("null", "integer", "real", "text", "blob")
 """Types of values, the one last that decides about a column where there are several."""
@@ -61,7 +63,7 @@ class SqliteSession:
         self.cursor.execute(relation.sql[1:-1] if query else f"SELECT * FROM {relation.sql} LIMIT 0")
         return [column[0] for column in self.cursor.description]
 
-    def read(self, relation: Relation, names: Sequence[str]) -> pl.DataFrame:
+    def read(self, relation: Relation, names: Sequence[str], *, as_written: bool = False) -> pl.DataFrame:
         """Read some columns."""
         self.cursor.execute(f"CREATE TEMP VIEW {_VIEW} AS SELECT * FROM {relation.sql}")
         rows, types = self._types(names)
@@ -73,7 +75,9 @@ class SqliteSession:
         frame = pl.DataFrame(self.cursor.fetch_record_batch())
         declared = {name: kind for _, name, kind, *_ in self._rows(f"PRAGMA temp.table_info({_VIEW})")}
         self.cursor.execute(f"DROP VIEW temp.{_VIEW}")
-        return frame.with_columns([_as_declared(frame[name], declared[name]) for name in names])
+        return (
+            frame if as_written else frame.with_columns([_as_declared(frame[name], declared[name]) for name in names])
+        )
 
     def held(self, schema: str) -> list[str] | None:
         """Return the names of everything in a schema: all tables whose names begin with its name."""
@@ -164,8 +168,10 @@ def _dates_in(texts: pl.Series) -> pl.Series:
 
 def _times_in(texts: pl.Series) -> pl.Series:
     whole = texts.str.replace("T", " ", literal=True)
-    return whole.str.pad_end(19, "#").str.replace(r"^(.{10})#+$", "${1} 00:00:00").str.to_datetime(
-        "%F %T%.f", time_unit="us", strict=False
+    return (
+        whole.str.pad_end(19, "#")
+        .str.replace(r"^(.{10})#+$", "${1} 00:00:00")
+        .str.to_datetime("%F %T%.f", time_unit="us", strict=False)
     )
 
 

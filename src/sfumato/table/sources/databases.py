@@ -54,9 +54,7 @@ class DatabaseSource:
         return frame.get_columns()
 
 
-def database_source(
-    url: str, *, table: str | None = None, query: str | PathLike[str] | None = None
-) -> DatabaseSource:
+def database_source(url: str, *, table: str | None = None, query: str | PathLike[str] | None = None) -> DatabaseSource:
     """Open a table, or a query, and read the names of its columns.
 
     Parameters
@@ -124,5 +122,5 @@ def _sql_in(path: Path) -> str:
 
 FAMILY = Family(
     recognizes=lambda given: is_database(given.value),
-    open=lambda given: database_source(given.value, table=given.place.table, query=given.place.query),
+    open=lambda given: database_source(str(given.value), table=given.place.table, query=given.place.query),
 )
