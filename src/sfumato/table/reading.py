@@ -21,13 +21,14 @@ from sfumato.table.columns import (
     with_missing,
 )
 from sfumato.table.csv_format import CsvFormat
+from sfumato.table.databases.address import is_database
 from sfumato.table.header import Header, checked_header
 from sfumato.table.person_column import number_people, read_wishes
 from sfumato.table.problems import raise_together
 from sfumato.table.repeated_keys import candidates, repeated_key
 from sfumato.table.roles import assign_roles
 from sfumato.table.schema import Attribute, Kind, Schema
-from sfumato.table.sources import TableSource, open_source
+from sfumato.table.sources import Place, TableSource, open_source
 from sfumato.table.table import Table
 from sfumato.table.written_forms import WrittenForm
 
@@ -59,17 +60,20 @@ def read_table(
     decimal: str | None = None,
     thousands: str | None = None,
     dates: str | Sequence[str] | None = None,
+    table: str | None = None,
+    query: str | os.PathLike[str] | None = None,
 ) -> Table:
     """Read a table of people and check it against its schema.
 
     Parameters
     ----------
     source
-        Path of a CSV file (plain or gzip) or Parquet file, or a polars, pandas or Arrow frame.
+        Path of a CSV file (plain or gzip) or Parquet file, a polars, pandas or Arrow frame, or a database:
+        ``postgresql://host/database``, ``sqlite:///path`` or ``duckdb:///path``, without a password.
     schema
         One role for every column, or a :class:`sfumato.Policy`, which also says how a file is read. Identifying
         columns, and those dropped that may be keys of people, are read to see whether they repeat, and forgotten; other
-        dropped columns are never loaded.
+        dropped columns are never loaded, of a database none at all.
     separator, encoding, quote
         Layout of a CSV file; ``quote=None`` takes quotes as ordinary text.
     missing
@@ -84,6 +88,8 @@ def read_table(
         How numbers and dates are written in the whole file, such as ``","``, ``"."`` and ``"dd.mm.yyyy"`` (or several
         forms); an :class:`~sfumato.Attribute` says it of one column. See
         :class:`~sfumato.table.written_forms.WrittenForm`.
+    table, query
+        Which table of a database, with its schema before a dot where it needs one; or a file with one SELECT.
 
     Returns
     -------
@@ -107,16 +113,20 @@ def read_table(
     does a carriage return by itself end a row.
     """
     if isinstance(schema, ReadingPolicy):
-        _refuse_two_layouts((separator, encoding, quote, missing, header, columns, strip, decimal, thousands, dates))
-        return read_table(source, schema.to_schema(), **schema.reading())
-    with _named(source) as label:
+        given = (separator, encoding, quote, missing, header, columns, strip, decimal, thousands, dates, table, query)
+        _refuse_two_layouts(given)
+        return read_table(source, schema.to_schema(), **reading_of(schema, source))
+    with _named(source, table) as label:
+        place = _place(source, table, query)
         _refuse_no_schema(schema)
         tokens = missing_texts(missing)
         everywhere, somewhere = (False, strip) if isinstance(strip, (list, tuple)) else (strip, ())
         layout = CsvFormat(separator, encoding, quote, header, columns, everywhere)
-        opened = open_source(source, layout)
-        header_row = checked_header(opened.names, schema, layout.columns or ())
-        keys = candidates(header_row, schema)
+        opened = open_source(source, layout, place)
+        header_row = checked_header(
+            opened.names, schema, layout.columns or (opened.names if is_database(source) else ())
+        )
+        keys = [name for name in candidates(header_row, schema) if name in schema.roles or not is_database(source)]
         form = WrittenForm(decimal, thousands, dates=dates)
         values = ValueReading(
             tokens, everywhere, opened.is_text, somewhere, form, opened.is_text, schema.quasi_identifying
@@ -135,18 +145,33 @@ def read_written(source: object, schema: Schema) -> Table:
         return _table(opened, header_row, schema, ValueReading(missing_texts(""), False, opened.is_text), label)
 
 
+def reading_of(policy: ReadingPolicy, source: object) -> dict[str, Any]:
+    """Return how a policy reads one source: which table of a database is nothing to a file."""
+    of_databases = () if is_database(source) else ("table", "query")
+    return {name: value for name, value in policy.reading().items() if name not in of_databases}
+
+
+def _place(source: object, table: str | None, query: str | os.PathLike[str] | None) -> Place:
+    if (table is not None or query is not None) and not is_database(source):
+        raise InputError("table and query say what is read of a database, and the source is none; leave them out")
+    return Place(table=table, query=query)
+
+
 @contextmanager
-def _named(source: object) -> Iterator[str]:
+def _named(source: object, table: str | None = None) -> Iterator[str]:
     """Put the name of a source before every problem with it."""
-    label = label_of(source)
+    label = label_of(source, table)
     try:
         yield label
     except SfumatoError as error:
         raise type(error)(*(f"{label}: {problem}" for problem in error.problems)) from None
 
 
-def label_of(source: object) -> str:
-    """Return what messages call a source: the name of the file, or ``table``."""
+def label_of(source: object, table: str | None = None) -> str:
+    """Return what messages call a source: the name of the file, or of the table of a database, or ``table``."""
+    if is_database(source):
+        # Nothing of the URL: it may hold a password that is still to be refused.
+        return table or "database"
     return Path(source).name if isinstance(source, (str, os.PathLike)) else "table"
 
 
