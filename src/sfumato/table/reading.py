@@ -244,9 +244,8 @@ def _table(
     except SfumatoError as error:
         errors.append(error)
     raise_together(errors)
-    return Table(
-        frame, assignment.schema, kinds, label, people, repeated, wishes, wished_l, from_text & {*kinds}, keyless
-    )
+    texts, passing = from_text & {*kinds}, assignment.passing
+    return Table(frame, assignment.schema, kinds, label, people, repeated, wishes, wished_l, texts, keyless, passing)
 
 
 def _read(source: TableSource, kept: Sequence[str], keys: Sequence[str]) -> list[pl.Series]:

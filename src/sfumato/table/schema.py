@@ -135,6 +135,9 @@ class Schema:
         k-anonymity then gives everybody a class of at least that many.
     wished_l
         The same for the l of distinct or probabilistic l-diversity.
+    publish
+        Columns that somebody has looked at, and that are published although they look as if they identified people.
+        Those of them that have no other role are insensitive.
 
     Raises
     ------
@@ -150,6 +153,7 @@ class Schema:
     person: str | None = None
     wished_k: str | None = None
     wished_l: str | None = None
+    publish: tuple[str, ...] = ()
 
     def __init__(
         self,
@@ -162,6 +166,7 @@ class Schema:
         person: str | None = None,
         wished_k: str | None = None,
         wished_l: str | None = None,
+        publish: Sequence[str] = (),
     ) -> None:
         problems: list[str] = []
         quasi = _attributes(quasi_identifying, "quasi_identifying", problems)
@@ -177,8 +182,10 @@ class Schema:
             ("person", person),
             ("wished_k", wished_k),
             ("wished_l", wished_l),
+            ("publish", _names(publish, "publish", problems)),
         ):
             object.__setattr__(self, name, value)
+        object.__setattr__(self, "insensitive", (*self.insensitive, *self._without_role()))
         if others not in ("error", "drop", "keep"):
             problems.append("others must be 'error', 'drop' or 'keep'")
         for name, column in (("person", person), ("wished_k", wished_k), ("wished_l", wished_l)):
@@ -211,6 +218,11 @@ class Schema:
             **dict.fromkeys(self.sensitive, Role.SENSITIVE),
             **dict.fromkeys(self.insensitive, Role.INSENSITIVE),
         }
+
+    def _without_role(self) -> Iterable[str]:
+        """Return the columns that are only said to be published."""
+        roles = self.roles
+        return dict.fromkeys(name for name in self.publish if name not in roles)
 
     def _of_people(self) -> tuple[tuple[str | None, Role], ...]:
         return (self.person, Role.PERSON), (self.wished_k, Role.WISHED_K), (self.wished_l, Role.WISHED_L)
