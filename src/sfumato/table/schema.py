@@ -185,13 +185,13 @@ class Schema:
             ("publish", _names(publish, "publish", problems)),
         ):
             object.__setattr__(self, name, value)
-        object.__setattr__(self, "insensitive", (*self.insensitive, *self._without_role()))
         if others not in ("error", "drop", "keep"):
             problems.append("others must be 'error', 'drop' or 'keep'")
         for name, column in (("person", person), ("wished_k", wished_k), ("wished_l", wished_l)):
             if column is not None and not isinstance(column, str):
                 problems.append(f"{name} must be the name of a column")
                 object.__setattr__(self, name, None)
+        object.__setattr__(self, "insensitive", (*self.insensitive, *self._without_role()))
         problems.extend(self._double_roles())
         raise_all(SchemaError, problems)
 

@@ -91,7 +91,7 @@ NEGATIVE: dict[str, list[str]] = {
     "diseases (ICD-9)": many(lambda: f"{digits(3)}.{digits(2)}"),
     "medicines (ATC)": many(lambda: f"{letters(1)}{digits(2)}{letters(2)}{digits(2)}"),
     "occupations": ["Exec-managerial", "Handlers-cleaners", "Prof-specialty", "Never worked", "Self-emp-not-inc"],
-    "answers": ["strongly agree", "agree", "neither agree nor disagree", "disagree", "strongly disagree", "does not want to say"],
+    "answers": ["agree", "neither agree nor disagree", "disagree", "strongly disagree", "does not want to say"],
     "branches": [f"{letters(4).title()} and {letters(5).lower()}" for _ in range(60)],
     "mentions": ["at home @ night", "user@", "@work", "5 @ 3"],
     "almost accounts": many(lambda: "DE" + digits(20))[:1],
@@ -122,7 +122,8 @@ def test_blanks_around_values_and_the_order_of_values_do_not_count() -> None:
     [
         (LIKE_NAMES, ["Ada Abel", "Ben B. Bruck", "Owen-Lee McDonald", "Müller, Hans", "Dr. Eva Kern"],
          ["Never worked", "New york city", "ulcer", "12 Main", "A1 B2"]),
-        (LIKE_RECORDS, ["MRN-0012345", "P123456", "2024/00123", "KH 9912345"], ["J45.0", "A10BA02", "E11", "12345", "C4"]),
+        (LIKE_RECORDS, ["MRN-0012345", "P123456", "2024/00123", "KH 9912345"],
+         ["J45.0", "A10BA02", "E11", "12345", "C4"]),
         (LIKE_DAYS, ["20240131", "19560229"], ["20241301", "20240132", "12345678", "2024013"]),
     ],
 )  # fmt: skip
