@@ -136,6 +136,14 @@ class Columns(PolicyPart):
     person: str | None = None
     wished_k: str | None = None
     wished_l: str | None = None
+    publish: tuple[str, ...] = ()
+
+    @property
+    def unprotected(self) -> tuple[str, ...]:
+        """Insensitive columns: those of that role, and those of none that are to be published."""
+        others = {*self.identifying, *self.quasi_identifying, *self.sensitive, *self.insensitive}
+        others |= {self.person, self.wished_k, self.wished_l}  # type: ignore[arg-type]
+        return (*self.insensitive, *(name for name in dict.fromkeys(self.publish) if name not in others))
 
     def to_mapping(self) -> dict[str, Any]:
         """Return plain values, in the short form if columns have no settings."""
@@ -148,6 +156,7 @@ class Columns(PolicyPart):
             "person": self.person,
             "wished-k": self.wished_k,
             "wished-l": self.wished_l,
+            "publish": list(self.publish),
         }
 
 

@@ -249,6 +249,7 @@ def _table(
         from_text & {*kinds},
         keyless,
         remarks,
+        assignment.passing,
     )
 
 
