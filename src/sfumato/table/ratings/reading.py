@@ -17,7 +17,7 @@ from sfumato.table.ratings.scale import scale_of
 from sfumato.table.ratings.sensitive import sensitive_choice
 from sfumato.table.ratings.wide_form import read_wide
 from sfumato.table.reading import label_of, missing_texts
-from sfumato.table.sources import SourceSettings, TableSource, open_source
+from sfumato.table.sources import Place, TableSource, open_source
 
 Form = Literal["long", "wide", "netflix"]
 
@@ -113,7 +113,7 @@ def read_ratings(
         opened = (
             netflix_source(source)
             if form == "netflix"
-            else open_source(source, layout, SourceSettings(sheet, range, tuple(codes)))
+            else open_source(source, layout, Place(sheet, range, tuple(codes)))
         )
         reading = ValueReading(tokens, True, opened.is_text or form == "netflix")
         given = [name for name in (user, issue, rating, time, *(issues or ()), *(columns or ())) if name is not None]

@@ -5,19 +5,18 @@ A new source is a file with a :class:`~sfumato.table.sources.protocol.Family` an
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
-from dataclasses import fields
-from typing import Any
+from collections.abc import Collection
 
 from sfumato.errors import InputError, raise_all
 from sfumato.table.csv_format import CsvFormat
-from sfumato.table.sources import csv_text, folders, frames, parquet, statistical, workbooks
-from sfumato.table.sources.protocol import Family, Given, SourceSettings, TableSource
+from sfumato.table.sources import csv_text, databases, folders, frames, parquet, statistical, workbooks
+from sfumato.table.sources.protocol import Family, Given, Place, TableSource
 
-__all__ = ["SOURCES", "SourceSettings", "TableSource", "open_as_said", "open_source"]
+__all__ = ["SOURCES", "Place", "TableSource", "open_source"]
 
 SOURCES: tuple[Family, ...] = (
     frames.FAMILY,
+    databases.FAMILY,
     folders.FAMILY,
     parquet.FAMILY,
     workbooks.FAMILY,
@@ -28,7 +27,7 @@ SOURCES: tuple[Family, ...] = (
 """In this order the families are asked; the last one takes every file."""
 
 
-def open_source(source: object, layout: CsvFormat, settings: SourceSettings | None = None) -> TableSource:
+def open_source(source: object, layout: CsvFormat, place: Place | None = None) -> TableSource:
     """Open a file or frame as named columns; values are read later.
 
     Parameters
@@ -37,7 +36,7 @@ def open_source(source: object, layout: CsvFormat, settings: SourceSettings | No
         What any of the :data:`SOURCES` recognises.
     layout
         How text is laid out.
-    settings
+    place
         What only some sources need to be told.
 
     Raises
@@ -46,23 +45,14 @@ def open_source(source: object, layout: CsvFormat, settings: SourceSettings | No
         When it is none, cannot be opened, or is told what means nothing to it.
     """
     try:
-        given = Given.of(source, layout, settings or SourceSettings())
+        given = Given.of(source, layout, place or Place())
         family = next(family for family in SOURCES if family.recognizes(given))
-        raise_all(InputError, _meaningless(given.settings.given - family.settings))
+        raise_all(InputError, _meaningless(given.place.given - family.settings))
         return family.open(given)
     except FileNotFoundError:
         raise InputError("there is no such file; check the path") from None
     except (OSError, ValueError):
         raise InputError("the file cannot be read; check the path and its permissions") from None
-
-
-def open_as_said(source: object, reading: Mapping[str, Any]) -> TableSource:
-    """Open a source as arguments of :func:`sfumato.read_table` say; those about values mean nothing here."""
-
-    def said(part: Any) -> Any:
-        return part(**{field.name: reading[field.name] for field in fields(part) if field.name in reading})
-
-    return open_source(source, said(CsvFormat), said(SourceSettings))
 
 
 def _meaningless(names: Collection[str]) -> list[str]:

@@ -36,8 +36,8 @@ class TableSource(Protocol):
 
 
 @dataclass(frozen=True)
-class SourceSettings:
-    """What only some sources need to be told; None and empty leave it to the source.
+class Place:
+    """Where a table lies inside of its source, and what of it: None and empty leave it to the source.
 
     Attributes
     ----------
@@ -47,11 +47,17 @@ class SourceSettings:
         Cells of a sheet, such as ``B3:H500``; the first row names the columns.
     codes : tuple of str
         Columns whose codes are read although the file has labels for them.
+    table : str or None
+        Of a database, with its schema before a dot where it needs one.
+    query : path or None
+        A file with one SELECT, which is asked of a database instead.
     """
 
     sheet: str | None = None
     range: str | None = None
     codes: tuple[str, ...] = ()
+    table: str | None = None
+    query: str | os.PathLike[str] | None = None
 
     def __post_init__(self) -> None:
         """Check the types.
@@ -88,25 +94,25 @@ class Given:
         The first bytes of a file; empty for everything else, and for pipes, which can be read only once.
     layout : CsvFormat
         How text is laid out.
-    settings : SourceSettings
+    place : Place
     """
 
     value: object
     path: Path | None
     start: bytes
     layout: CsvFormat
-    settings: SourceSettings
+    place: Place
 
     @classmethod
-    def of(cls, value: object, layout: CsvFormat, settings: SourceSettings) -> Given:
+    def of(cls, value: object, layout: CsvFormat, place: Place) -> Given:
         """Look at what was handed in, raising OSError where a file cannot be opened."""
         if not isinstance(value, (str, os.PathLike)):
-            return cls(value, None, b"", layout, settings)
+            return cls(value, None, b"", layout, place)
         path = Path(value)
         if not path.is_file():
-            return cls(value, path, b"", layout, settings)
+            return cls(value, path, b"", layout, place)
         with path.open("rb") as stream:
-            return cls(value, path, stream.read(_START), layout, settings)
+            return cls(value, path, stream.read(_START), layout, place)
 
     @property
     def file(self) -> Path:
@@ -128,7 +134,7 @@ class Family:
     open : callable
         Opens it as named columns, raising :class:`~sfumato.errors.InputError`; values are read later.
     settings : frozenset of str
-        Those of :class:`SourceSettings` that mean something here; others are refused.
+        Those of :class:`Place` that mean something here; others are refused.
     said_of : str
         What messages call its sources.
     """

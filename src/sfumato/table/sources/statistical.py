@@ -97,7 +97,7 @@ def _open(given: Given, *, reader: str, program: str, **more: Any) -> TableSourc
         return _load(given.file, reader, program, names, encoding=said, **more, **also)
 
     metadata = load([], metadataonly=True)[1]
-    names, codes = tuple(metadata.column_names), frozenset(given.settings.codes)
+    names, codes = tuple(metadata.column_names), frozenset(given.place.codes)
     if codes - {*names}:
         raise InputError(f"codes: names {len(codes - {*names})} column(s) that the file does not have")
     return LabelledSource(load, names, codes)

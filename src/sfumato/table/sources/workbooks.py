@@ -150,8 +150,8 @@ def open_sheet(given: Given) -> TableSource:
         When there is no such sheet, when it is not said which, or when no row of names can be told.
     """
     book = open_workbook(given.file)
-    sheet = _meant(book, given.settings.sheet)
-    said = CellRange() if given.settings.range is None else CellRange.of(given.settings.range)
+    sheet = _meant(book, given.place.sheet)
+    said = CellRange() if given.place.range is None else CellRange.of(given.place.range)
     rows = [
         Row(row.number, {column: text for column, text in row.cells.items() if said.has(column, row.number)})
         for row in book.first_rows(sheet, said.top or 0, _ROWS_LOOKED_AT)
