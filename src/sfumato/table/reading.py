@@ -17,6 +17,7 @@ from sfumato.table.csv_format import CsvFormat
 from sfumato.table.csv_source import csv_source
 from sfumato.table.frame_source import frame_source, parquet_source
 from sfumato.table.header import Header, checked_header
+from sfumato.table.pandas_index import without_index
 from sfumato.table.person_column import number_people, read_wishes
 from sfumato.table.problems import raise_together
 from sfumato.table.repeated_keys import candidates, repeated_key
@@ -122,7 +123,7 @@ def read_table(
         everywhere, somewhere = (False, strip) if isinstance(strip, (list, tuple)) else (strip, ())
         layout = CsvFormat(separator, encoding, quote, header, columns, everywhere)
         opened = open_source(source, layout)
-        header_row = checked_header(opened.names, schema, layout.columns or ())
+        header_row = checked_header(without_index(opened, schema.roles), schema, layout.columns or ())
         keys = candidates(header_row, schema)
         values = ValueReading(tokens, everywhere, opened.is_text, somewhere)
         return _table(opened, header_row, schema, values, label, keys)
@@ -226,10 +227,12 @@ def _table(
     errors = list(assignment.errors)
     frame, kinds, people, repeated = pl.DataFrame(), dict[str, Kind](), None, None
     wishes, wished_l, keyless, from_text = None, None, None, frozenset[str]()
+    orders: dict[str, tuple[str, ...]] = {}
     try:
         keys = () if errors else keys
         columns = _read(source, assignment.kept, keys) if assignment.kept else []
         kept, others = columns[: len(assignment.kept)], columns[len(assignment.kept) :]
+        orders = {each.name: tuple(each.dtype.categories) for each in kept if isinstance(each.dtype, pl.Enum)}
         if reading.is_text:
             from_text = frozenset(column.name for column in kept if is_text(column))
         frame, kinds = _typed(kept, {**schema.quasi_identifying, **schema.sensitive}, reading)
@@ -244,9 +247,8 @@ def _table(
     except SfumatoError as error:
         errors.append(error)
     raise_together(errors)
-    return Table(
-        frame, assignment.schema, kinds, label, people, repeated, wishes, wished_l, from_text & {*kinds}, keyless
-    )
+    read = frame, assignment.schema, kinds, label, people, repeated, wishes, wished_l, from_text & {*kinds}, keyless
+    return Table(*read, orders)
 
 
 def _read(source: TableSource, kept: Sequence[str], keys: Sequence[str]) -> list[pl.Series]:

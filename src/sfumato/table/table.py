@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
@@ -46,6 +47,8 @@ class Table:
         bool (n,): whether a record has no value in the person column, so that it counts as a person of its own.
     from_text : frozenset of str
         Quasi-identifying and sensitive columns that the source has as text, so that values decided their types.
+    orders : mapping of str to tuple of str
+        The order of the categories of those columns for which a frame declares one.
 
     Raises
     ------
@@ -65,6 +68,7 @@ class Table:
     wished_l: NDArray[np.int64] | None = None
     from_text: frozenset[str] = frozenset()
     keyless: NDArray[np.bool_] | None = None
+    orders: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         """Check frame, roles and kinds against each other."""
