@@ -126,7 +126,8 @@ def released(solved: SolvedTask, anonymizer: Anonymizer) -> Release:
     )
     task.step("done", STEPS)
     audit = None if attested is None else Audit.of(_as_read(generalized)[order], attested, problem.seed)
-    return Release(published, report, describe(published, task, encoded, types.kinds), task.policy.published(), audit)
+    described = describe(published, task, encoded, types.kinds)
+    return Release(published, report, described, task.policy.published(), audit, task.table.orders)
 
 
 def _with_added(

@@ -45,9 +45,8 @@ def published_release(task: Task, publisher: Publisher) -> Release:
     verification = verified(publication.published, task.table, task.models)
     report = _report(publication, verification, task)
     task.step("done", STEPS)
-    return Release(
-        publication.published, report, describe(publication.published, task, encoded), task.policy.published()
-    )
+    described = describe(publication.published, task, encoded)
+    return Release(publication.published, report, described, task.policy.published(), orders=task.table.orders)
 
 
 def _meaningless(task: Task, publisher: Publisher) -> Iterator[str]:

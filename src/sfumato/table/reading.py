@@ -23,6 +23,7 @@ from sfumato.table.columns import (
 from sfumato.table.csv_format import CsvFormat
 from sfumato.table.databases.address import is_database
 from sfumato.table.header import Header, checked_header
+from sfumato.table.pandas_index import without_index
 from sfumato.table.person_column import number_people, read_wishes
 from sfumato.table.problems import raise_together
 from sfumato.table.repeated_keys import candidates, repeated_key
@@ -133,7 +134,7 @@ def read_table(
         layout = CsvFormat(separator, encoding, quote, header, columns, everywhere)
         opened = open_source(source, layout, place)
         header_row = checked_header(
-            opened.names, schema, layout.columns or (opened.names if is_database(source) else ())
+            without_index(opened, schema.roles), schema, layout.columns or (opened.names if is_database(source) else ())
         )
         keys = [name for name in candidates(header_row, schema) if name in schema.roles or not is_database(source)]
         form = WrittenForm(decimal, thousands, dates=dates)
@@ -227,10 +228,12 @@ def _table(
     errors = list(assignment.errors)
     frame, kinds, people, repeated = pl.DataFrame(), dict[str, Kind](), None, None
     wishes, wished_l, keyless, from_text, remarks = None, None, None, frozenset[str](), tuple[str, ...]()
+    orders: dict[str, tuple[str, ...]] = {}
     try:
         keys = () if errors else keys
         columns = _read(source, assignment.kept, keys) if assignment.kept else []
         kept, others = columns[: len(assignment.kept)], columns[len(assignment.kept) :]
+        orders = {each.name: tuple(each.dtype.categories) for each in kept if isinstance(each.dtype, pl.Enum)}
         if reading.is_text:
             from_text = frozenset(column.name for column in kept if is_text(column))
         frame, kinds, remarks = _typed(kept, {**schema.quasi_identifying, **schema.sensitive}, reading)
@@ -258,6 +261,7 @@ def _table(
         keyless,
         remarks,
         assignment.passing,
+        orders,
     )
 
 
