@@ -30,6 +30,7 @@ from sfumato.table.repeated_keys import candidates, repeated_key
 from sfumato.table.roles import assign_roles
 from sfumato.table.schema import Attribute, Kind, Schema
 from sfumato.table.sources import Place, TableSource, open_source
+from sfumato.table.sources.other_files import scheme_of
 from sfumato.table.table import Table
 from sfumato.table.written_forms import WrittenForm
 
@@ -181,6 +182,8 @@ def label_of(source: object, table: str | None = None) -> str:
     if is_database(source):
         # Nothing of the URL: it may hold a password that is still to be refused.
         return table or "database"
+    if scheme_of(source):
+        return "address"
     return Path(source).name if isinstance(source, (str, os.PathLike)) else "table"
 
 

@@ -9,19 +9,38 @@ from collections.abc import Collection
 
 from sfumato.errors import InputError, raise_all
 from sfumato.table.csv_format import CsvFormat
-from sfumato.table.sources import csv_text, databases, folders, frames, parquet, statistical, workbooks
+from sfumato.table.sources import (
+    arrow_files,
+    csv_text,
+    databases,
+    folders,
+    frames,
+    json_lines,
+    other_files,
+    parquet,
+    statistical,
+    streams,
+    workbooks,
+)
 from sfumato.table.sources.protocol import Family, Given, Place, TableSource
 
 __all__ = ["SOURCES", "Place", "TableSource", "open_source"]
 
 SOURCES: tuple[Family, ...] = (
-    frames.FAMILY,
     databases.FAMILY,
-    folders.FAMILY,
+    folders.LIST,
+    streams.FAMILY,
+    frames.FAMILY,
+    folders.FOLDER,
+    *other_files.FAMILIES,
+    folders.PATTERN,
     parquet.FAMILY,
+    arrow_files.FAMILY,
     workbooks.FAMILY,
     workbooks.OLD,
     *statistical.FAMILIES,
+    json_lines.FAMILY,
+    json_lines.DOCUMENT,
     csv_text.FAMILY,
 )
 """In this order the families are asked; the last one takes every file."""
