@@ -116,16 +116,29 @@ def read_table(
     if isinstance(schema, ReadingPolicy):
         _refuse_two_layouts((separator, encoding, quote, missing, header, columns, strip))
         return read_table(source, schema.to_schema(), **schema.reading())
-    with _named(source) as label:
+    with named(source) as label:
         _refuse_no_schema(schema)
         tokens = missing_texts(missing)
         everywhere, somewhere = (False, strip) if isinstance(strip, (list, tuple)) else (strip, ())
         layout = CsvFormat(separator, encoding, quote, header, columns, everywhere)
         opened = open_source(source, layout)
-        header_row = checked_header(opened.names, schema, layout.columns or ())
-        keys = candidates(header_row, schema)
         values = ValueReading(tokens, everywhere, opened.is_text, somewhere)
-        return _table(opened, header_row, schema, values, label, keys)
+        return with_roles(opened, schema, values, label, layout.columns or ())
+
+
+def with_roles(
+    opened: TableSource, schema: Schema, values: ValueReading, label: str, given: Sequence[str] = ()
+) -> Table:
+    """Read from an open source what a schema asks for; `given` are names of columns that the caller gave.
+
+    Raises
+    ------
+    SfumatoError
+        As :func:`read_table` does, without the name of the source.
+    """
+    _refuse_no_schema(schema)
+    header_row = checked_header(opened.names, schema, given)
+    return _table(opened, header_row, schema, values, label, candidates(header_row, schema))
 
 
 def read_written(source: object, schema: Schema) -> Table:
@@ -133,14 +146,14 @@ def read_written(source: object, schema: Schema) -> Table:
 
     Parameters and errors are those of :func:`read_table`.
     """
-    with _named(source) as label:
+    with named(source) as label:
         opened = open_source(source, CsvFormat(strip=False))
         header_row = checked_header(opened.names, schema)
         return _table(opened, header_row, schema, ValueReading(missing_texts(""), False, opened.is_text), label)
 
 
 @contextmanager
-def _named(source: object) -> Iterator[str]:
+def named(source: object) -> Iterator[str]:
     """Put the name of a source before every problem with it."""
     label = label_of(source)
     try:
