@@ -5,11 +5,11 @@ from typing import Any
 
 import polars as pl
 import pytest
-from examples import examples
 from hypothesis import given
 from hypothesis import strategies as st
 
 import sfumato as sf
+from examples import examples
 
 NAMES = ("a", "b", "c")
 cells = st.sampled_from(["x", "y", "z", None])
@@ -54,7 +54,9 @@ def test_sizes_are_those_of_counting_record_by_record(rows, chosen):
 @examples(60)
 @given(st.lists(st.tuples(st.integers(0, 40) | st.none(), st.sampled_from("fm")), min_size=1, max_size=40), st.data())
 def test_levels_count_what_the_hierarchy_makes_of_the_values(rows, data):
-    frame = pl.DataFrame({"age": [age for age, _ in rows], "sex": [sex for _, sex in rows]}, schema={"age": pl.Int64, "sex": pl.String})
+    frame = pl.DataFrame(
+        {"age": [age for age, _ in rows], "sex": [sex for _, sex in rows]}, schema={"age": pl.Int64, "sex": pl.String}
+    )
     chosen = {"age": sf.intervals(5, 20), "sex": None}
     preview = sf.Preview(sf.open_table(frame))
     ages = [age for age, _ in rows if age is not None]
@@ -73,7 +75,9 @@ def test_levels_count_what_the_hierarchy_makes_of_the_values(rows, data):
 
 
 def test_sizes_are_those_of_risk():
-    frame = pl.DataFrame({"zip": ["1", "1.0", "2", "2"] * 3, "age": [1.5, 1.50, None, 2.0] * 3, "day": ["2026-01-01"] * 12})
+    frame = pl.DataFrame(
+        {"zip": ["1", "1.0", "2", "2"] * 3, "age": [1.5, 1.50, None, 2.0] * 3, "day": ["2026-01-01"] * 12}
+    )
     raw = sf.open_table(frame)
     for kinds in ({}, {"zip": "numeric"}):
         chosen = {name: sf.Attribute(kind=kinds.get(name)) for name in frame.columns}

@@ -8,7 +8,12 @@ import pytest
 import sfumato as sf
 
 ROLES = ("identifying", "quasi_identifying", "sensitive", "insensitive")
-TEXT = "name,age,zip,when,sick\n A ,30,01234,2026-01-02,yes\nB,31.50,01235,,no\nC,?,99999,2026-03-04,\nA,31.5,01234,2026-01-02,no\n"
+TEXT = """name,age,zip,when,sick
+ A ,30,01234,2026-01-02,yes
+B,31.50,01235,,no
+C,?,99999,2026-03-04,
+A,31.5,01234,2026-01-02,no
+"""
 
 
 def schemas(names: list[str]) -> list[sf.Schema]:
@@ -94,7 +99,8 @@ def test_a_wrong_role_is_told_with_the_name_of_the_file(file):
 
 
 @pytest.mark.parametrize(
-    ("text", "message"), [("", "is empty"), ("a,a\n1,2\n", "same name"), ("a,\n1,2\n", "empty"), ("a\x1b,b\n", "control")]
+    ("text", "message"),
+    [("", "is empty"), ("a,a\n1,2\n", "same name"), ("a,\n1,2\n", "empty"), ("a\x1b,b\n", "control")],
 )
 def test_a_file_that_is_no_table_is_refused_when_it_is_opened(tmp_path, text, message):
     path = tmp_path / "odd.csv"

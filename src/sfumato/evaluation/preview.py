@@ -152,7 +152,7 @@ class Preview:
     def also_known(
         self, quasi_identifying: Chosen, others: Sequence[str], levels: Mapping[str, int] | None = None
     ) -> dict[str, ClassSizes]:
-        """Count the classes with each of some other columns added: what if somebody knew that one, too?
+        """Count the classes with each of some other columns added, as if somebody knew that one, too.
 
         Notes
         -----

@@ -4,9 +4,9 @@ import random
 
 import polars as pl
 import pytest
-from naive.linkage import candidates
 
 import sfumato as sf
+from naive.linkage import candidates
 
 NAMES = ("age", "sex", "zip")
 ZIPS = ["1234", "1235", "1290", "5555"]
