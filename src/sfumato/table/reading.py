@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
@@ -73,8 +74,10 @@ def read_table(
     Parameters
     ----------
     source
-        Path of a CSV file (plain or gzip) or Parquet file, a polars, pandas or Arrow frame, or a database:
-        ``postgresql://host/database``, ``sqlite:///path`` or ``duckdb:///path``, without a password.
+        Path of a file: CSV (plain, gzip or zstd), JSON lines, Parquet, Arrow, Excel, SPSS, Stata or SAS. Several files
+        of one table: a folder, a pattern such as ``"visits/*.parquet"``, or a list of paths. A polars, pandas or Arrow
+        frame, or anything that streams Arrow. A database: ``postgresql://host/database``, ``sqlite:///path`` or
+        ``duckdb:///path``, without a password.
     schema
         One role for every column, or a :class:`sfumato.Policy`, which also says how a file is read. Identifying
         columns, and those dropped that may be keys of people, are read to see whether they repeat, and forgotten; other
@@ -126,23 +129,48 @@ def read_table(
         layout_given = (separator, encoding, quote, missing, header, columns, strip, decimal, thousands, dates)
         _refuse_two_layouts((*layout_given, table, query, sheet, range, codes))
         return read_table(source, schema.to_schema(), **reading_of(schema, source))
-    with _named(source, table) as label:
-        _refuse_query(source, table, query)
-        place = Place(sheet, range, tuple(codes), table, query)
+    with named(source, table) as label:
         _refuse_no_schema(schema)
-        tokens = missing_texts(missing)
-        everywhere, somewhere = (False, strip) if isinstance(strip, (list, tuple)) else (strip, ())
+        everywhere = False if isinstance(strip, (list, tuple)) else strip
         layout = CsvFormat(separator, encoding, quote, header, columns, everywhere)
-        opened = open_source(source, layout, place)
-        header_row = checked_header(
-            without_index(opened, schema.roles), schema, layout.columns or (opened.names if is_database(source) else ())
-        )
-        keys = [name for name in candidates(header_row, schema) if name in schema.roles or not is_database(source)]
         form = WrittenForm(decimal, thousands, dates=dates)
-        values = ValueReading(
-            tokens, everywhere, opened.is_text, somewhere, form, opened.is_text, schema.quasi_identifying
-        )
-        return _table(opened, header_row, schema, values, label, keys)
+        place = place_of(source, table, query, sheet=sheet, range=range, codes=codes)
+        opened = open_table_as(source, place, layout, missing, strip, form)
+        return with_roles(*opened, schema, label, layout.columns or ())
+
+
+def open_table_as(
+    source: object,
+    place: Place,
+    layout: CsvFormat,
+    missing: str | Sequence[str],
+    strip: bool | list[str] | tuple[str, ...],
+    form: WrittenForm,
+) -> tuple[TableSource, ValueReading]:
+    """Open a source, and say how its values are read; see :func:`read_table`."""
+    tokens = missing_texts(missing)
+    everywhere, somewhere = (False, strip) if isinstance(strip, (list, tuple)) else (strip, ())
+    opened = open_source(source, layout, place)
+    return opened, ValueReading(tokens, everywhere, opened.is_text, somewhere, form, opened.is_text)
+
+
+def with_roles(
+    opened: TableSource, values: ValueReading, schema: Schema, label: str, given: Sequence[str] = ()
+) -> Table:
+    """Read from an open source what a schema asks for; `given` are names of columns that the caller gave.
+
+    Raises
+    ------
+    SfumatoError
+        As :func:`read_table` does, without the name of the source.
+    """
+    _refuse_no_schema(schema)
+    alone = getattr(opened, "reads_roles_alone", False)
+    # Names that a database gives are no records that were taken for a header.
+    known = given or (opened.names if alone else ())
+    header_row = checked_header(without_index(opened, schema.roles), schema, known)
+    keys = [name for name in candidates(header_row, schema) if name in schema.roles or not alone]
+    return _table(opened, header_row, schema, replace(values, codes=schema.quasi_identifying), label, keys)
 
 
 def read_written(source: object, schema: Schema) -> Table:
@@ -150,7 +178,7 @@ def read_written(source: object, schema: Schema) -> Table:
 
     Parameters and errors are those of :func:`read_table`.
     """
-    with _named(source) as label:
+    with named(source) as label:
         opened = open_source(source, CsvFormat(strip=False))
         header_row = checked_header(opened.names, schema)
         return _table(opened, header_row, schema, ValueReading(missing_texts(""), False, opened.is_text), label)
@@ -162,13 +190,23 @@ def reading_of(policy: ReadingPolicy, source: object) -> dict[str, Any]:
     return {name: value for name, value in policy.reading().items() if name not in of_databases}
 
 
-def _refuse_query(source: object, table: str | None, query: str | os.PathLike[str] | None) -> None:
+def place_of(
+    source: object,
+    table: str | None,
+    query: str | os.PathLike[str] | None,
+    *,
+    sheet: str | None = None,
+    range: str | None = None,
+    codes: Sequence[str] = (),
+) -> Place:
+    """Return where a table lies inside of a source, raising InputError where the source has no inside."""
     if (table is not None or query is not None) and not is_database(source):
         raise InputError("table and query say what is read of a database, and the source is none; leave them out")
+    return Place(sheet, range, tuple(codes), table, query)
 
 
 @contextmanager
-def _named(source: object, table: str | None = None) -> Iterator[str]:
+def named(source: object, table: str | None = None) -> Iterator[str]:
     """Put the name of a source before every problem with it."""
     label = label_of(source, table)
     try:
