@@ -75,7 +75,5 @@ def open_source(source: object, layout: CsvFormat, place: Place | None = None) -
 
 
 def _meaningless(names: Collection[str]) -> list[str]:
-    meant = {
-        name: next((family.said_of for family in SOURCES if name in family.settings), "other sources") for name in names
-    }
+    meant = {name: family.said_of for family in SOURCES for name in family.settings if family.said_of}
     return [f"{name} is only for {meant[name]}; leave it out" for name in sorted(names)]

@@ -136,10 +136,10 @@ class Family:
     settings : frozenset of str
         Those of :class:`Place` that mean something here; others are refused.
     said_of : str
-        What messages call its sources.
+        What messages call its sources where somebody says a setting that is only for them.
     """
 
     recognizes: Callable[[Given], bool]
     open: Callable[[Given], TableSource]
     settings: frozenset[str] = frozenset()
-    said_of: str = "other sources"
+    said_of: str = ""
