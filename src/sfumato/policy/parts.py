@@ -23,43 +23,30 @@ PLACE = ("sheet", "range", "codes")
 """Where the table lies in a workbook, and columns of a statistical file that are read as codes."""
 
 
+def _said(text: str) -> Any:
+    """Describe a setting where it stands, as parts that take it over need it described, too."""
+    return Field(description=text)
+
+
 class Layout(PolicyPart):
-    """How a file is laid out.
+    """How a file is laid out."""
 
-    Attributes
-    ----------
-    separator
-        The character between fields.
-    encoding
-        How the file writes letters.
-    quote
-        The character around fields that hold separators; empty: quotes are ordinary text.
-    missing
-        Texts that stand for a missing value, beside the empty field.
-    header
-        Whether the first row names the columns.
-    columns
-        Names of all columns, where the first row does not say them.
-    strip
-        Whether blanks around fields are dropped.
-    sheet
-        The sheet of a workbook that holds the table.
-    range
-        Its cells in the sheet, such as B3:H500; the first row names the columns.
-    codes
-        Columns of an SPSS, Stata or SAS file that are read as codes, without their labels.
-    """
-
-    separator: str = ","
-    encoding: str = "utf-8"
-    quote: str = '"'
-    missing: tuple[str, ...] = ("",)
-    header: bool = True
-    columns: tuple[str, ...] | None = None
-    strip: bool = True
-    sheet: str | None = None
-    range: str | None = None
-    codes: tuple[str, ...] | None = None
+    separator: Annotated[str, _said("The character between fields.")] = ","
+    encoding: Annotated[str, _said("How the file writes letters.")] = "utf-8"
+    quote: Annotated[
+        str, _said("The character around fields that hold separators; empty: quotes are ordinary text.")
+    ] = '"'
+    missing: Annotated[tuple[str, ...], _said("Texts that stand for a missing value, beside the empty field.")] = ("",)
+    header: Annotated[bool, _said("Whether the first row names the columns.")] = True
+    columns: Annotated[
+        tuple[str, ...] | None, _said("Names of all columns, where the first row does not say them.")
+    ] = None
+    strip: Annotated[bool, _said("Whether blanks around fields are dropped.")] = True
+    sheet: Annotated[str | None, _said("The sheet of a workbook that holds the table.")] = None
+    range: Annotated[str | None, _said("Its cells in the sheet, names first, such as B3:H500.")] = None
+    codes: Annotated[
+        tuple[str, ...] | None, _said("Columns of SPSS, Stata and SAS files to read as codes, without labels.")
+    ] = None
 
     @model_validator(mode="after")
     def _is_a_layout(self) -> Self:
@@ -82,7 +69,17 @@ class Layout(PolicyPart):
 
 
 class Source(Layout):
-    """How a text file is read: its layout, and how numbers and dates are written in it."""
+    """How a text file is read: its layout, and how numbers and dates are written in it.
+
+    Attributes
+    ----------
+    decimal
+        The character before the fraction of a number.
+    thousands
+        The character between the thousands of a number.
+    dates
+        How dates are written, such as dd.mm.yyyy; several forms where the file has several.
+    """
 
     decimal: str | None = None
     thousands: str | None = None
@@ -115,6 +112,16 @@ class Column(PolicyPart):
         Whether a published policy keeps the domain to itself.
     weight
         Importance of the column in losses and in the choice of cuts.
+    decimal
+        The character before the fraction of a number.
+    thousands
+        The character between the thousands of a number.
+    unit
+        What stands beside every number, such as a currency or a percent sign.
+    dates
+        How dates are written, such as dd.mm.yyyy.
+    strays
+        Whether text among numbers or dates counts as missing.
     """
 
     kind: Literal["numeric", "categorical", "boolean", "date"] | None = None
@@ -197,6 +204,8 @@ class Columns(PolicyPart):
         The column that says which k a record's person wishes for; always removed.
     wished_l
         The same for the l of l-diversity.
+    publish
+        Columns that are published though they look like identifiers.
     """
 
     identifying: tuple[str, ...] = ()
