@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from sfumato.release.release import Release
 
 Diversity = Literal["entropy", "distinct", "probabilistic", "recursive"]
-Format = Literal["csv", "parquet"]
+Format = Literal["csv", "parquet", "xlsx", "sav", "dta"]
 Formulas = Literal["keep", "escape", "refuse"]
 
 EXAMPLE = """\b
@@ -120,7 +120,12 @@ def anonymize(
         Path | None, typer.Option(metavar="FOLDER", help="Folder of the release.", rich_help_panel=OUTPUT)
     ] = None,
     format: Annotated[
-        Format | None, typer.Option(help="Format of the published table; default csv.", rich_help_panel=OUTPUT)
+        Format | None,
+        typer.Option(
+            metavar="FORMAT",
+            help="Of the published table: csv (default), parquet, xlsx, sav (SPSS) or dta (Stata).",
+            rich_help_panel=OUTPUT,
+        ),
     ] = None,
     formulas: Annotated[
         Formulas,

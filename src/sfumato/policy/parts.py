@@ -273,7 +273,7 @@ class Output(PolicyPart):
         Of the files that hold the tables.
     """
 
-    format: Literal["csv", "parquet"] = "csv"
+    format: Literal["csv", "parquet", "xlsx", "sav", "dta"] = "csv"
 
 
 def _short(columns: Mapping[str, Column]) -> list[str] | dict[str, Any]:

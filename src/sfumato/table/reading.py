@@ -303,6 +303,7 @@ def _table(
         remarks,
         assignment.passing,
         orders,
+        getattr(source, "value_codes", {}),
     )
 
 

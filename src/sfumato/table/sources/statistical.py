@@ -38,11 +38,14 @@ class LabelledSource:
     names : tuple of str
     codes : frozenset of str
         Columns whose labels are not used.
+    value_codes : mapping of str to mapping of str to int
+        The code of each label, by column.
     """
 
     load: Callable[[list[str]], tuple[pl.DataFrame, Any]]
     names: tuple[str, ...]
     codes: frozenset[str]
+    value_codes: Mapping[str, Mapping[str, int]]
 
     is_text = False
     """Values have types of their own."""
@@ -100,7 +103,16 @@ def _open(given: Given, *, reader: str, program: str, **more: Any) -> TableSourc
     names, codes = tuple(metadata.column_names), frozenset(given.place.codes)
     if codes - {*names}:
         raise InputError(f"codes: names {len(codes - {*names})} column(s) that the file does not have")
-    return LabelledSource(load, names, codes)
+    labels = metadata.variable_value_labels.items()
+    value_codes = {name: found for name, meant in labels if name not in codes and (found := _codes_of(meant))}
+    return LabelledSource(load, names, codes, value_codes)
+
+
+def _codes_of(labels: Mapping[Any, str]) -> dict[str, int]:
+    """Return the code of each label, if all codes are whole numbers; of those that share a label, the lowest."""
+    if not all(isinstance(code, int | float) and code == round(code) for code in labels):
+        return {}
+    return {str(labels[code]).strip(): int(code) for code in sorted(labels, reverse=True)}
 
 
 def _load(path: Path, reader: str, program: str, names: list[str], **more: Any) -> tuple[pl.DataFrame, Any]:
