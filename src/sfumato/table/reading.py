@@ -21,7 +21,7 @@ from sfumato.table.columns import (
     with_missing,
 )
 from sfumato.table.csv_format import CsvFormat
-from sfumato.table.csv_source import csv_source
+from sfumato.table.csv_source import CsvSource, csv_source
 from sfumato.table.frame_source import frame_source, parquet_source
 from sfumato.table.header import Header, checked_header
 from sfumato.table.person_column import number_people, read_wishes
@@ -137,13 +137,13 @@ def read_table(
         everywhere, somewhere = (False, strip) if isinstance(strip, (list, tuple)) else (strip, ())
         layout = CsvFormat(separator, encoding, quote, header, columns, everywhere)
         opened = open_source(source, layout)
-        header_row = checked_header(opened.names, schema, layout.columns or ())
-        keys = candidates(header_row, schema)
         form = WrittenForm(decimal, thousands, dates=dates)
         values = ValueReading(
             tokens, everywhere, opened.is_text, somewhere, form, opened.is_text, schema.quasi_identifying
         )
-        return _table(opened, header_row, schema, values, label, keys)
+        with _advised(opened, schema):
+            header_row = checked_header(opened.names, schema, layout.columns or ())
+            return _table(opened, header_row, schema, values, label, candidates(header_row, schema))
 
 
 def read_written(source: object, schema: Schema) -> Table:
@@ -165,6 +165,19 @@ def _named(source: object) -> Iterator[str]:
         yield label
     except SfumatoError as error:
         raise type(error)(*(f"{label}: {problem}" for problem in error.problems)) from None
+
+
+@contextmanager
+def _advised(opened: TableSource, schema: Schema) -> Iterator[None]:
+    """Say which separator or encoding a CSV file seems to have, where something is wrong with what was read."""
+    try:
+        yield
+    except SfumatoError as error:
+        advice = opened.advice(schema.roles) if isinstance(opened, CsvSource) else None
+        if advice is None:
+            raise
+        is_lost = not schema.roles.keys() & {*opened.names}
+        raise InputError(advice, *(() if is_lost else error.problems)) from None
 
 
 def label_of(source: object) -> str:
