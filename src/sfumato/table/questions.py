@@ -49,7 +49,8 @@ def question_of_text(
         Tells which records do not fit a way of reading; for the row of the first.
     """
     if parsed.kind is Kind.NUMERIC:
-        return _thousands(name, general) if general.decimal is None and grouped_thousands(parsed.known) else None
+        is_plain = parsed.way == Way(Kind.NUMERIC) and general.decimal is None
+        return _thousands(name, general) if is_plain and grouped_thousands(parsed.known) else None
     if parsed.kind is not Kind.CATEGORICAL or parsed.known.is_empty():
         return None
     if found := proposals(parsed.known):
@@ -103,11 +104,10 @@ def remark_on_codes(name: str, known: pl.Series) -> str | None:
 
 def digits_each(known: pl.Series) -> int | None:
     """Return the length, three or more, of whole numbers that all have it, if there are ten of them at least."""
-    if _one_length(known.head(_SAMPLE)) is None:
+    if (_one_length(known.head(_SAMPLE)) or 0) < _SHORT_CODE:
         return None
     length = _one_length(known)
-    few = length is None or length < _SHORT_CODE or known.n_unique() < _FEWEST_CODES
-    return None if few else length
+    return None if length is None or known.n_unique() < _FEWEST_CODES else length
 
 
 def _are_days(known: pl.Series) -> bool:
@@ -177,9 +177,9 @@ def _thousands(name: str, general: WrittenForm) -> InputError:
 
 def _about_strays(name: str, stray: Proposal, strange: pl.Series, general: WrittenForm) -> InputError:
     count, row = int(strange.sum()), int(strange.arg_max() or 0) + 1
-    others = f", written with {option_words(name, stray.form, general)}" if stray.form != PLAIN else ""
+    written = f" (as {option_words(name, stray.form, general)} reads it)" if stray.form != PLAIN else ""
     return InputError(
-        f"column {name!r} holds a {_what(stray)} in all records{others} but {count:,}, first in row {row}; correct "
+        f"column {name!r} holds a {_what(stray)}{written} in all records but {count:,}, first in row {row}; correct "
         f"them, give their text with --missing, make such texts missing values (--strays-missing {_quoted(name)}; in a "
         f'policy strays = "missing" of the column), or keep all as text: --categorical {_quoted(name)}'
     )
