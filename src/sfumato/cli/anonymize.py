@@ -20,8 +20,8 @@ from sfumato.cli.options import (
     Overwrite,
     PeopleOptions,
     PolicyFile,
-    Reading,
     RoleOptions,
+    TableReading,
 )
 from sfumato.cli.outcome import complain, say
 from sfumato.cli.progress import progress_bar
@@ -115,7 +115,7 @@ def anonymize(
         int | None,
         typer.Option(help="For tests and studies only: makes the random order repeatable.", rich_help_panel=METHOD),
     ] = None,
-    reading: Reading = Reading(),  # noqa: B008 - a frozen value
+    reading: TableReading = TableReading(),  # noqa: B008 - a frozen value
     out: Annotated[
         Path | None, typer.Option(metavar="FOLDER", help="Folder of the release.", rich_help_panel=OUTPUT)
     ] = None,
@@ -160,7 +160,7 @@ def anonymize(
         models=models,
         anonymizer=anonymizer or (None if within is None else "best"),
         options=[*(settings or ()), *(() if within is None else (f"within={within}",))],
-        source=reading.source,
+        **reading.words,
         people=people.people,
         top={"suppression-limit": suppression, "refine": refine, "threads": threads},
         format=format,
@@ -213,13 +213,18 @@ def _check_audit(audit: Path | None, out: Path, save_policy: Path | None, *, ove
 
 def _release(table: Path, policy: Policy, seed: int | None, *, bound: bool, quiet: bool) -> Release:
     from sfumato.release.anonymize import anonymize as make_release
+    from sfumato.release.passing import passing_notes
     from sfumato.table.reading import read_table
 
     if seed is not None and seed < 0:
         raise PolicyError("--seed: must be 0 or above")
     with progress_bar(quiet=quiet) as progress:
         progress("reading", 0, 1)
-        return make_release(read_table(table, policy), policy, bound=bound, seed=seed, progress=progress)
+        original = read_table(table, policy)
+        release = make_release(original, policy, bound=bound, seed=seed, progress=progress)
+    # On stderr, too, where they are read even if the report is not.
+    complain(passing_notes(original, {name for each in release.published.tables.values() for name in each.columns}))
+    return release
 
 
 def say_formulas(cells: Mapping[str, int], formulas: Formulas) -> None:

@@ -241,6 +241,7 @@ class Policy(PolicyPart):
             person=self.columns.person,
             wished_k=self.columns.wished_k,
             wished_l=self.columns.wished_l,
+            publish=self.columns.publish,
         )
 
     def without_sensitive(self) -> Policy:

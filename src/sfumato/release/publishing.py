@@ -15,6 +15,7 @@ from sfumato.recoding import Recoding
 from sfumato.release.describing import describe
 from sfumato.release.folding import folding_problems
 from sfumato.release.kind_report import KindReport
+from sfumato.release.passing import passing_notes
 from sfumato.release.problem import problems_in
 from sfumato.release.release import Release
 from sfumato.release.repeated_notes import repeated_notes
@@ -62,6 +63,7 @@ def _meaningless(task: Task, publisher: Publisher) -> Iterator[str]:
 
 
 def _report(publication: Publication, verification: Verification, task: Task) -> KindReport:
+    names = {name for frame in publication.published.tables.values() for name in frame.columns}
     return KindReport(
         anonymizer=repr(task.anonymizer),
         kind=publication.published.kind,
@@ -74,7 +76,7 @@ def _report(publication: Publication, verification: Verification, task: Task) ->
             *publication.published.limits,
             *limits_of_values(task.models, tuple(task.table.schema.sensitive)),
         ),
-        notes=(*publication.notes, *repeated_notes(task.table, None, 1)),
+        notes=(*publication.notes, *passing_notes(task.table, names), *repeated_notes(task.table, None, 1)),
         sampled=getattr(task.anonymizer, "samples", False),
         purpose=task.policy.purpose,
         recipient=task.policy.recipient,

@@ -1,10 +1,9 @@
-"""Frames of polars, pandas and Arrow, and Parquet files, as sources of columns."""
+"""Frames of polars, pandas and Arrow."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 import polars as pl
 
@@ -13,6 +12,7 @@ from sfumato.table.declared_order import with_declared_order
 from sfumato.table.header import Header, repeated
 from sfumato.table.pandas_index import index_columns
 from sfumato.table.problems import raise_together
+from sfumato.table.sources.protocol import Family
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -56,41 +56,6 @@ class FrameSource:
         return columns
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class ParquetSource:
-    """Names of the columns of a Parquet file, and how to read them.
-
-    Attributes
-    ----------
-    path : pathlib.Path
-    names : tuple of str
-    index : frozenset of str
-        Those that were the index of a pandas frame.
-    """
-
-    path: Path
-    names: tuple[str, ...]
-    index: frozenset[str] = frozenset()
-
-    is_text = False
-    """Values have types of their own."""
-
-    def read(self, names: Sequence[str]) -> list[pl.Series]:
-        """Read columns.
-
-        Raises
-        ------
-        InputError
-            When the file is damaged.
-        """
-        try:
-            # By number, for the same reason.
-            numbers = [self.names.index(name) for name in names]
-            return pl.read_parquet(self.path, columns=numbers, glob=False).get_columns()
-        except (pl.exceptions.PolarsError, OSError):
-            raise _damaged() from None
-
-
 def frame_source(frame: object) -> FrameSource:
     """Accept a frame of any library that narwhals knows.
 
@@ -127,19 +92,4 @@ def frame_source(frame: object) -> FrameSource:
     return FrameSource(column, tuple(names), index_columns(getattr(getattr(frame, "schema", None), "metadata", None)))
 
 
-def parquet_source(path: Path) -> ParquetSource:
-    """Open a Parquet file and read the names of its columns.
-
-    Raises
-    ------
-    InputError
-        When the file is damaged.
-    """
-    try:
-        return ParquetSource(path, tuple(pl.read_parquet_schema(path)), index_columns(pl.read_parquet_metadata(path)))
-    except (pl.exceptions.PolarsError, OSError):
-        raise _damaged() from None
-
-
-def _damaged() -> InputError:
-    return InputError("the Parquet file is damaged or cut off; get a whole copy")
+FAMILY = Family(recognizes=lambda given: given.path is None, open=lambda given: frame_source(given.value))
