@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import fields
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, ValidationInfo, field_validator, model_validator
@@ -15,7 +16,7 @@ from sfumato.table.schema import Attribute, Kind, Others
 
 
 class Source(PolicyPart):
-    """How a text file is read; an empty `quote` means that quotes are ordinary text."""
+    """How a text file is read, and what of a database; an empty `quote` means that quotes are ordinary text."""
 
     separator: str = ","
     encoding: str = "utf-8"
@@ -24,18 +25,21 @@ class Source(PolicyPart):
     header: bool = True
     columns: tuple[str, ...] | None = None
     strip: bool = True
+    table: str | None = None
+    query: str | None = None
 
     @model_validator(mode="after")
     def _is_a_layout(self) -> Self:
-        layout = self.reading()
-        del layout["missing"]
         with problems_reported(self.keys()):
-            CsvFormat(**layout)
+            if self.table is not None and self.query is not None:
+                raise PolicyError("query: is named beside a table; leave one of them out")
+            CsvFormat(**{field.name: self.reading()[field.name] for field in fields(CsvFormat)})
         return self
 
     def reading(self) -> dict[str, Any]:
-        """Return the arguments for :func:`sfumato.read_table`."""
-        return {**self.model_dump(), "quote": self.quote or None}
+        """Return the arguments for :func:`sfumato.read_table`; of what only some sources are told, what is said."""
+        unsaid = {name for name in ("table", "query") if getattr(self, name) is None}
+        return {**self.model_dump(exclude=unsaid), "quote": self.quote or None}
 
 
 class Column(PolicyPart):

@@ -122,6 +122,8 @@ class RatingPolicy(PolicyPart):
         with problems_reported(["source"]):
             if not source.strip:
                 raise PolicyError("source: blanks around users, issues and ratings are always dropped; leave strip out")
+            if (source.table, source.query) != (None, None):
+                raise PolicyError("source: ratings are read from files; leave table and query out")
         return source
 
     @classmethod

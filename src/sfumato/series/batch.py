@@ -23,7 +23,7 @@ from sfumato.table.encoding import EncodedTable, encode
 from sfumato.table.header import Header, checked_header
 from sfumato.table.problems import raise_together
 from sfumato.table.reading import label_of, missing_texts, read_table
-from sfumato.table.sources import open_source
+from sfumato.table.sources import Place, open_source
 from sfumato.table.table import Table
 
 TAG = " tag"
@@ -82,7 +82,7 @@ def read_batch(source: object, ledger: Ledger, *, everybody: bool = False) -> Ba
         With everything that is wrong, at once: columns, types, values outside a hierarchy or domain, people without a
         key or with two records, and people who are in a release already. Counts and column names are shown, no value.
     """
-    known, label, errors = ledger.state.frozen, label_of(source), list[SfumatoError]()
+    known, label, errors = ledger.state.frozen, label_of(source, ledger.policy.source.table), list[SfumatoError]()
     policy = ledger.policy if known is None else known.settled(ledger.policy)
     table = _tried(lambda: read_table(source, policy), errors)
     header, key = _key_of(source, policy, ledger.column)
@@ -129,8 +129,9 @@ def _key_of(source: object, policy: Policy, column: str) -> tuple[Header | None,
     """Return the header and the keys of the people; None where reading the table says what is wrong with the source."""
     layout = policy.reading()
     missing = missing_texts(layout.pop("missing"))
+    place = Place(table=layout.pop("table", None), query=layout.pop("query", None))
     try:
-        opened = open_source(source, CsvFormat(**layout))
+        opened = open_source(source, CsvFormat(**layout), place)
         header = checked_header(opened.names, policy.to_schema(), layout["columns"] or ())
         if column not in header.names:
             return header, None
