@@ -25,7 +25,10 @@ PUBLISHERS = (
 """Those whose releases are not generalized tables."""
 
 Original = Annotated[
-    Path, typer.Argument(metavar="TABLE", show_default=False, help="File, e.g. CSV, Parquet or Excel.")
+    str,
+    typer.Argument(
+        metavar="TABLE", show_default=False, help="File (CSV, Parquet, Excel, ...), folder or URL of a database."
+    ),
 ]
 ReleaseFolder = Annotated[Path, typer.Argument(metavar="RELEASE", show_default=False, help="Folder of a release.")]
 PolicyFile = Annotated[
@@ -64,6 +67,14 @@ Codes = Annotated[
         help="Columns of SPSS, Stata and SAS files to read as codes, without labels.",
         rich_help_panel=READING,
     ),
+]
+TableName = Annotated[
+    str | None,
+    typer.Option("--table", metavar="NAME", help="Table of a database, e.g. clinic.visits.", rich_help_panel=READING),
+]
+QueryFile = Annotated[
+    str | None,
+    typer.Option("--query", metavar="FILE", help="File with one SELECT for a database.", rich_help_panel=READING),
 ]
 
 Decimal = Annotated[
@@ -242,6 +253,8 @@ class Reading:
     sheet: Sheet = None
     range: Range = None
     codes: Codes = None
+    table_name: TableName = None
+    query: QueryFile = None
 
     @property
     def source(self) -> dict[str, Any]:
@@ -257,6 +270,8 @@ class Reading:
             sheet=self.sheet,
             range=self.range,
             codes=self.codes,
+            table=self.table_name,
+            query=self.query,
         )
 
 

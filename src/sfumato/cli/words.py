@@ -149,6 +149,8 @@ def source_words(
     sheet: str | None = None,
     range: str | None = None,
     codes: Sequence[str] | None = None,
+    table: str | None = None,
+    query: str | None = None,
 ) -> dict[str, Any]:
     """Return what the options say about reading a file, as a policy writes it."""
     said = {
@@ -160,6 +162,8 @@ def source_words(
         "sheet": sheet,
         "range": range,
         "codes": all_names(codes) if codes else None,
+        "table": table,
+        "query": query,
     }
     return {key: value for key, value in said.items() if value is not None}
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, ValidationInfo, field_validator, model_validator
@@ -12,7 +13,7 @@ from sfumato.policy.entries import AlsoWritten, PolicyPart, problems_reported
 from sfumato.policy.hierarchy_entries import HierarchyEntry, published_hierarchy
 from sfumato.table.csv_format import CsvFormat
 from sfumato.table.schema import Attribute, Kind, Others
-from sfumato.table.sources.protocol import Place
+from sfumato.table.sources import Place
 from sfumato.table.written_forms import WrittenForm
 
 WRITTEN = ("decimal", "thousands", "unit", "dates", "strays")
@@ -69,7 +70,7 @@ class Layout(PolicyPart):
 
 
 class Source(Layout):
-    """How a text file is read: its layout, and how numbers and dates are written in it.
+    """How a table is read: the layout of a text file, how numbers and dates are written in it, and what of a database.
 
     Attributes
     ----------
@@ -79,22 +80,34 @@ class Source(Layout):
         The character between the thousands of a number.
     dates
         How dates are written, such as dd.mm.yyyy; several forms where the file has several.
+    table
+        Which table of a database, with its schema before a dot where it needs one.
+    query
+        A file with one SELECT, which a database is asked instead.
     """
 
     decimal: str | None = None
     thousands: str | None = None
     dates: str | tuple[str, ...] | None = None
+    table: str | None = None
+    query: str | None = None
 
     @model_validator(mode="after")
     def _is_a_form(self) -> Self:
         with problems_reported(self.keys()):
+            if self.table is not None and self.query is not None:
+                raise PolicyError("query: is named beside a table; leave one of them out")
             WrittenForm(self.decimal, self.thousands, dates=self.dates)
         return self
 
     def reading(self) -> dict[str, Any]:
-        """Return the arguments for :func:`sfumato.read_table`."""
-        said = super().reading()
-        return {key: value for key, value in said.items() if key not in WRITTEN or value is not None}
+        """Return the arguments for :func:`sfumato.read_table`; of what only some sources are told, what is said."""
+        said, always = super().reading(), Layout.model_fields.keys()
+        return {key: value for key, value in said.items() if key in always or value is not None}
+
+    def place(self) -> Place:
+        """Return where the table lies inside of its source."""
+        return replace(super().place(), table=self.table, query=self.query)
 
 
 class Column(PolicyPart):

@@ -70,6 +70,13 @@ class Release:
         promises = ", ".join(check.promise for check in self.report.verification.checks)
         return f"Release({self.report.published} records, {promises})"
 
+    def _repr_html_(self) -> str:
+        """Show notebooks columns, promises and losses; for the published values ask for :attr:`data`."""
+        from sfumato.notebook import card
+        from sfumato.release.report_html import counts, release_parts
+
+        return card("Release", counts(self.report), *release_parts(self))
+
     @property
     def tables(self) -> dict[str, pl.DataFrame]:
         """Every published table under the name of its file, without ending."""

@@ -81,7 +81,7 @@ def read_batch(source: object, ledger: Ledger, *, everybody: bool = False) -> Ba
         With everything that is wrong, at once: columns, types, values outside a hierarchy or domain, people without a
         key or with two records, and people who are in a release already. Counts and column names are shown, no value.
     """
-    known, label, errors = ledger.state.frozen, label_of(source), list[SfumatoError]()
+    known, label, errors = ledger.state.frozen, label_of(source, ledger.policy.source.table), list[SfumatoError]()
     policy = ledger.policy if known is None else known.settled(ledger.policy)
     table = _tried(lambda: read_table(source, policy), errors)
     header, key = _key_of(source, policy, ledger.column)

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import unicodedata
 from collections import Counter
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
+from difflib import get_close_matches
 
 from sfumato.errors import InputError, SchemaError
 from sfumato.table.schema import Schema
@@ -18,6 +19,8 @@ MOST_COLUMNS = 10_000
 """Wider sources are refused: they are transposed, or were read with the wrong separator."""
 
 _MOST_LISTED = 50
+_NEAR = 0.75
+"""Likeness from which on a name counts as one that was mistyped. So alike, it is no secret of the table's."""
 _CONTROLS = frozenset({"Cc", "Cs", "Zl", "Zp"})
 """Unicode categories that no name may hold: control characters, lone surrogates, line and paragraph separators."""
 
@@ -85,14 +88,29 @@ def checked_header(names: Sequence[str], schema: Schema, given: Collection[str] 
     wanted = schema.roles.keys()
     found = wanted & set(names)
     if not found:
+        near = ", ".join(near_names(wanted, names))
         raise SchemaError(
-            "no column of the schema is in the table; check the separator, and the header (a file without one needs "
-            "header=False, on the command line --no-header)"
+            "no column of the schema is in the table; "
+            + (
+                f"{near}: correct the name(s)"
+                if near
+                else "check the separator, and the header (a file without one needs header=False, on the command line "
+                "--no-header)"
+            )
         )
     is_certain = len(found) > max(1, len(wanted) / 2)
     header = Header(tuple(names), frozenset(names) if is_certain else frozenset((*wanted, *given)))
     check_names(header)
     return header
+
+
+def near_names(absent: Collection[str], names: Collection[str]) -> Iterator[str]:
+    """Say for each absent name which of the table's names is nearly the same, if one is."""
+    lowered = {name.strip().casefold(): name for name in names}
+    for name in absent:
+        near = get_close_matches(name.strip().casefold(), lowered, 1, cutoff=_NEAR)
+        if near:
+            yield f"{name!r} may be {lowered[near[0]]!r}"
 
 
 def repeated(names: Sequence[str]) -> frozenset[str]:

@@ -31,6 +31,7 @@ from sfumato.table.repeated_keys import candidates, repeated_key
 from sfumato.table.roles import assign_roles
 from sfumato.table.schema import Attribute, Kind, Schema
 from sfumato.table.sources import Place, TableSource, open_source
+from sfumato.table.sources.csv_text import CsvSource
 from sfumato.table.sources.other_files import scheme_of
 from sfumato.table.table import Table
 from sfumato.table.written_forms import WrittenForm
@@ -168,9 +169,10 @@ def with_roles(
     alone = getattr(opened, "reads_roles_alone", False)
     # Names that a database gives are no records that were taken for a header.
     known = given or (opened.names if alone else ())
-    header_row = checked_header(without_index(opened, schema.roles), schema, known)
-    keys = [name for name in candidates(header_row, schema) if name in schema.roles or not alone]
-    return _table(opened, header_row, schema, replace(values, codes=schema.quasi_identifying), label, keys)
+    with _advised(opened, schema):
+        header_row = checked_header(without_index(opened, schema.roles), schema, known)
+        keys = [name for name in candidates(header_row, schema) if name in schema.roles or not alone]
+        return _table(opened, header_row, schema, replace(values, codes=schema.quasi_identifying), label, keys)
 
 
 def read_written(source: object, schema: Schema) -> Table:
@@ -213,6 +215,19 @@ def named(source: object, table: str | None = None) -> Iterator[str]:
         yield label
     except SfumatoError as error:
         raise type(error)(*(f"{label}: {problem}" for problem in error.problems)) from None
+
+
+@contextmanager
+def _advised(opened: TableSource, schema: Schema) -> Iterator[None]:
+    """Say which separator or encoding a CSV file seems to have, where something is wrong with what was read."""
+    try:
+        yield
+    except SfumatoError as error:
+        advice = opened.advice(schema.roles) if isinstance(opened, CsvSource) else None
+        if advice is None:
+            raise
+        is_lost = not schema.roles.keys() & {*opened.names}
+        raise InputError(advice, *(() if is_lost else error.problems)) from None
 
 
 def label_of(source: object, table: str | None = None) -> str:

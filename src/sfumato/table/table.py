@@ -145,6 +145,14 @@ class Table:
         """Name the table and count its records and columns; no value is shown."""
         return f"Table({self.source!r}, {self.height} records, {self.frame.width} columns)"
 
+    def _repr_html_(self) -> str:
+        """Show notebooks the columns; no value is shown."""
+        from sfumato.notebook import card
+        from sfumato.table.roles_html import roles_table
+
+        note = f"{self.source}: {counted(self.height, 'record')}, {counted(self.frame.width, 'column')}"
+        return card("Table", note, roles_table(self.schema, self.kinds))
+
     @property
     def height(self) -> int:
         """Number of records."""
