@@ -12,6 +12,7 @@ import pyreadstat
 import pytest
 
 import sfumato as sf
+from sfumato.table.writers import check_installed
 
 FORMATS = ("xlsx", "sav", "dta")
 ROWS = 120
@@ -140,3 +141,10 @@ def test_by_the_command_line(people, tmp_path):
     assert run("verify", "out").returncode == 0
     again = run("anonymize", "visits.xlsx", "--policy", "p.toml", "--out", "again")
     assert again.returncode == 0, again.stderr
+
+
+def test_an_absent_library_is_told_before_any_work(monkeypatch):
+    monkeypatch.setitem(sys.modules, "xlsxwriter", None)
+    with pytest.raises(sf.InputError, match=r"^releases as xlsx need the library xlsxwriter, .* 'sfumato\[excel\]'$"):
+        check_installed("xlsx")
+    check_installed("csv")
