@@ -66,6 +66,8 @@ def open_source(source: object, layout: CsvFormat, place: Place | None = None) -
     try:
         given = Given.of(source, layout, place or Place())
         family = next(family for family in SOURCES if family.recognizes(given))
+        if family is csv_text.FAMILY and not given.file.exists():
+            raise FileNotFoundError
         raise_all(InputError, _meaningless(given.place.given - family.settings))
         return family.open(given)
     except FileNotFoundError:
