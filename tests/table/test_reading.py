@@ -182,7 +182,7 @@ class TestKinds:
             (["99999999999999999999", "1"], Kind.CATEGORICAL, ["99999999999999999999", "1"]),
             (["1", "two"], Kind.CATEGORICAL, ["1", "two"]),
             (["nan", "inf"], Kind.CATEGORICAL, ["nan", "inf"]),
-            (["1,5", "2"], Kind.CATEGORICAL, ["1,5", "2"]),
+            (["1,5", "2.5"], Kind.CATEGORICAL, ["1,5", "2.5"]),
             (["٣", "1"], Kind.CATEGORICAL, ["٣", "1"]),
             (["true", "False", ""], Kind.BOOLEAN, [True, False, None]),
             (["false", "", "false"], Kind.BOOLEAN, [False, None, False]),

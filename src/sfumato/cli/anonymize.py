@@ -20,8 +20,8 @@ from sfumato.cli.options import (
     Overwrite,
     PeopleOptions,
     PolicyFile,
-    Reading,
     RoleOptions,
+    TableReading,
 )
 from sfumato.cli.outcome import complain, say
 from sfumato.cli.progress import progress_bar
@@ -115,7 +115,7 @@ def anonymize(
         int | None,
         typer.Option(help="For tests and studies only: makes the random order repeatable.", rich_help_panel=METHOD),
     ] = None,
-    reading: Reading = Reading(),  # noqa: B008 - a frozen value
+    reading: TableReading = TableReading(),  # noqa: B008 - a frozen value
     out: Annotated[
         Path | None, typer.Option(metavar="FOLDER", help="Folder of the release.", rich_help_panel=OUTPUT)
     ] = None,
@@ -160,7 +160,7 @@ def anonymize(
         models=models,
         anonymizer=anonymizer or (None if within is None else "best"),
         options=[*(settings or ()), *(() if within is None else (f"within={within}",))],
-        source=reading.source,
+        **reading.words,
         people=people.people,
         top={"suppression-limit": suppression, "refine": refine, "threads": threads},
         format=format,

@@ -14,8 +14,8 @@ from sfumato.cli.options import (
     OUTPUT,
     AsJson,
     PolicyFile,
-    Reading,
     RoleOptions,
+    TableReading,
 )
 from sfumato.cli.progress import progress_bar
 from sfumato.errors import InputError, PolicyError, SfumatoError, raise_all
@@ -102,7 +102,7 @@ def attack(
     seed: Annotated[int | None, typer.Option(help="Makes the attacks repeatable.", rich_help_panel=PLAYED)] = None,
     threads: Annotated[int | None, typer.Option(help="Threads; default all cores.", rich_help_panel=PLAYED)] = None,
     roles: RoleOptions = RoleOptions(),  # noqa: B008 - a frozen value
-    reading: Reading = Reading(),  # noqa: B008 - a frozen value
+    reading: TableReading = TableReading(),  # noqa: B008 - a frozen value
     fail_if_succeeds: Annotated[
         bool,
         typer.Option(
@@ -132,7 +132,7 @@ def attack(
     words = Words(
         policy=policy,
         **roles.words,
-        source=reading.source,
+        **reading.words,
     )
     problems = _usage_problems(target, policy, original, hold_out, control, earlier)
     chosen = _chosen(attacks, settings or (), problems)
@@ -266,14 +266,13 @@ def _table(
     meant: Policy, path: Path, errors: list[SfumatoError], what: str, *, named: bool, drop: bool = False
 ) -> Table | None:
     """Read people as a policy says; with their names if a register will be compared with them."""
-    from sfumato.table.csv_format import CsvFormat
     from sfumato.table.person_column import number_people
-    from sfumato.table.reading import open_source, read_table
+    from sfumato.table.reading import read_table
+    from sfumato.table.sources import open_source
 
     columns = meant.columns
     update: dict[str, Any] = {"others": "drop", "identifying": ()} if drop else {}
-    reading = meant.reading()
-    layout = CsvFormat(**{name: reading[name] for name in ("separator", "encoding", "quote", "header", "columns")})
+    layout = meant.source.layout()
     try:
         if drop and columns.person is not None and columns.person not in open_source(path, layout).names:
             # People who are not in the data may lack a key; then every record is taken for another person.

@@ -18,8 +18,8 @@ from sfumato.cli.options import (
     AsJson,
     Original,
     PolicyFile,
-    Reading,
     RoleOptions,
+    TableReading,
 )
 from sfumato.cli.outcome import complain, say
 from sfumato.cli.progress import progress_bar
@@ -105,7 +105,7 @@ def compare(
         int | None, typer.Option(help="Runs at a time; default all cores.", rich_help_panel=METHOD)
     ] = None,
     seed: Annotated[int | None, typer.Option(help="Makes the figures repeatable.", rich_help_panel=METHOD)] = None,
-    reading: Reading = Reading(),  # noqa: B008 - a frozen value
+    reading: TableReading = TableReading(),  # noqa: B008 - a frozen value
     out: Annotated[
         Path | None,
         typer.Option(
@@ -144,7 +144,7 @@ def compare(
         policy=policy,
         **roles.words,
         models=asked,
-        source=reading.source,
+        **reading.words,
         top={"suppression-limit": suppression, "threads": threads},
         problems=(*problems, *more, *_name_problems(names), *_drawing_problems(out, no_drawings=no_drawings)),
     )

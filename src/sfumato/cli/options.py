@@ -46,6 +46,47 @@ ColumnNames = Annotated[
     typer.Option("--columns", metavar="NAMES", help="Names for the columns, in order.", rich_help_panel=READING),
 ]
 
+Decimal = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="[NAME=]MARK",
+        help="Mark before fractions, '.' or ',': of the file, or of one column; repeatable.",
+        rich_help_panel=READING,
+    ),
+]
+Thousands = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="[NAME=]MARK",
+        help="Mark between groups of three digits: '.', ',', ' ' or an apostrophe; repeatable.",
+        rich_help_panel=READING,
+    ),
+]
+Dates = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="[NAME=]FORM",
+        help="Form of dates, e.g. dd.mm.yyyy, mm/dd/yyyy, 'yyyy-mm-dd hh:mm:ss', hh:mm; repeatable.",
+        rich_help_panel=READING,
+    ),
+]
+Unit = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="NAME=TEXT",
+        help="What stands beside every number of a column, e.g. 'pay=€'; repeatable.",
+        rich_help_panel=READING,
+    ),
+]
+StraysMissing = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="NAMES",
+        help="Columns of numbers or dates in which any other text is a missing value.",
+        rich_help_panel=READING,
+    ),
+]
+
 Identifying = Annotated[
     list[str] | None, typer.Option(metavar="NAMES", help="Columns to remove, such as names.", rich_help_panel=COLUMNS)
 ]
@@ -99,6 +140,16 @@ Others = Annotated[
 Categorical = Annotated[
     list[str] | None,
     typer.Option(metavar="NAMES", help="Columns of codes that only look like numbers.", rich_help_panel=COLUMNS),
+]
+Numeric = Annotated[
+    list[str] | None,
+    typer.Option(metavar="NAMES", help="Columns of numbers that only look like codes.", rich_help_panel=COLUMNS),
+]
+Boolean = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="NAMES", help="Columns that say yes or no (ja or nein, 1 or 0, ...).", rich_help_panel=COLUMNS
+    ),
 ]
 Hierarchies = Annotated[
     Path | None,
@@ -161,7 +212,7 @@ Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace what is th
 
 @dataclass(frozen=True)
 class Reading:
-    """How to read the table."""
+    """How a file is laid out."""
 
     separator: Separator = None
     encoding: Encoding = None
@@ -184,6 +235,28 @@ class Reading:
 
 
 @dataclass(frozen=True)
+class TableReading(Reading):
+    """How to read a table: its layout, and how numbers and dates are written."""
+
+    decimal: Decimal = None
+    thousands: Thousands = None
+    dates: Dates = None
+    unit: Unit = None
+    strays_missing: StraysMissing = None
+
+    @property
+    def words(self) -> dict[str, Any]:
+        """Return the options as :class:`sfumato.cli.words.Words` takes them."""
+        from sfumato.cli.written_words import written_words
+
+        of_file, of_columns = written_words(
+            {"decimal": self.decimal, "thousands": self.thousands, "dates": self.dates, "unit": self.unit},
+            self.strays_missing,
+        )
+        return {"source": {**self.source, **of_file}, "written": of_columns}
+
+
+@dataclass(frozen=True)
 class RoleOptions:
     """The roles of the columns."""
 
@@ -197,6 +270,8 @@ class RoleOptions:
     wished_k: WishedK = None
     wished_l: WishedL = None
     categorical: Categorical = None
+    numeric: Numeric = None
+    boolean: Boolean = None
     hierarchies: Hierarchies = None
 
     @property
@@ -211,7 +286,11 @@ class RoleOptions:
             "person": self.person,
             "wished_k": self.wished_k,
             "wished_l": self.wished_l,
-            "categorical": self.categorical or (),
+            "kinds": {
+                "categorical": self.categorical or (),
+                "numeric": self.numeric or (),
+                "boolean": self.boolean or (),
+            },
             "hierarchies": self.hierarchies,
         }
 

@@ -14,8 +14,8 @@ from sfumato.cli.options import (
     Hierarchies,
     Overwrite,
     PolicyFile,
-    Reading,
     ReleaseFolder,
+    TableReading,
 )
 from sfumato.cli.outcome import complain, say
 from sfumato.cli.progress import progress_bar
@@ -61,7 +61,7 @@ def report(
         typer.Option("--bound", help="Also compute how little any release must lose.", rich_help_panel=MEASURED),
     ] = False,
     hierarchies: Hierarchies = None,
-    reading: Reading = Reading(),  # noqa: B008 - a frozen value
+    reading: TableReading = TableReading(),  # noqa: B008 - a frozen value
     threads: Annotated[int | None, typer.Option(help="Threads; default all cores.", rich_help_panel=MEASURED)] = None,
     seed: Annotated[int | None, typer.Option(help="Makes the figures repeatable.", rich_help_panel=MEASURED)] = None,
     edition: Annotated[
@@ -93,7 +93,7 @@ def report(
     words = Words(
         policy=policy or release / "policy.toml",
         hierarchies=hierarchies,
-        source=reading.source,
+        **reading.words,
         top={"threads": threads},
     )
     meant = policy_of(words)

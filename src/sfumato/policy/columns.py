@@ -81,7 +81,7 @@ def _other_names(role: str, said: list[str], read: list[str]) -> str:
 
 def _alike(said: Column, read: Column) -> bool:
     """Tell whether a column was read as a policy says; settings that were withheld do not count."""
-    if (said.kind, said.weight) != (read.kind, read.weight):
+    if (said.kind, said.weight, said.written()) != (read.kind, read.weight, read.written()):
         return False
     if said.domain != read.domain and not (said.domain_withheld and read.domain is not None):
         return False

@@ -12,10 +12,14 @@ from sfumato.policy.entries import AlsoWritten, PolicyPart, problems_reported
 from sfumato.policy.hierarchy_entries import HierarchyEntry, published_hierarchy
 from sfumato.table.csv_format import CsvFormat
 from sfumato.table.schema import Attribute, Kind, Others
+from sfumato.table.written_forms import WrittenForm
+
+WRITTEN = ("decimal", "thousands", "unit", "dates", "strays")
+"""Settings of a column that say how its values are written in the steward's file."""
 
 
-class Source(PolicyPart):
-    """How a text file is read; an empty `quote` means that quotes are ordinary text."""
+class Layout(PolicyPart):
+    """How a text file is laid out; an empty `quote` means that quotes are ordinary text."""
 
     separator: str = ","
     encoding: str = "utf-8"
@@ -27,15 +31,36 @@ class Source(PolicyPart):
 
     @model_validator(mode="after")
     def _is_a_layout(self) -> Self:
-        layout = self.reading()
-        del layout["missing"]
         with problems_reported(self.keys()):
-            CsvFormat(**layout)
+            self.layout()
+        return self
+
+    def layout(self) -> CsvFormat:
+        """Return the layout of the file."""
+        return CsvFormat(self.separator, self.encoding, self.quote or None, self.header, self.columns, self.strip)
+
+    def reading(self) -> dict[str, Any]:
+        """Return the arguments for :func:`sfumato.read_table`, or :func:`sfumato.read_ratings`."""
+        return {**self.model_dump(), "quote": self.quote or None}
+
+
+class Source(Layout):
+    """How a text file is read: its layout, and how numbers and dates are written in it."""
+
+    decimal: str | None = None
+    thousands: str | None = None
+    dates: str | tuple[str, ...] | None = None
+
+    @model_validator(mode="after")
+    def _is_a_form(self) -> Self:
+        with problems_reported(self.keys()):
+            WrittenForm(self.decimal, self.thousands, dates=self.dates)
         return self
 
     def reading(self) -> dict[str, Any]:
         """Return the arguments for :func:`sfumato.read_table`."""
-        return {**self.model_dump(), "quote": self.quote or None}
+        said = super().reading()
+        return {key: value for key, value in said.items() if key not in WRITTEN or value is not None}
 
 
 class Column(PolicyPart):
@@ -46,6 +71,21 @@ class Column(PolicyPart):
     domain: tuple[int | float, ...] | tuple[str, ...] | None = None
     domain_withheld: bool = False
     weight: Annotated[float, Field(gt=0)] = 1.0
+    decimal: str | None = None
+    thousands: str | None = None
+    unit: str | None = None
+    dates: str | tuple[str, ...] | None = None
+    strays: Literal["missing"] | None = None
+
+    @model_validator(mode="after")
+    def _is_a_form(self) -> Self:
+        with problems_reported(self.keys()):
+            Attribute(kind=None if self.kind is None else Kind(self.kind), **self.written())
+        return self
+
+    def written(self) -> dict[str, Any]:
+        """Return the settings that say how values are written."""
+        return {key: getattr(self, key) for key in WRITTEN}
 
     @field_validator("domain")
     @classmethod
@@ -68,12 +108,17 @@ class Column(PolicyPart):
             raise PolicyError("domain was withheld from the published policy; give it again, or leave it out")
         kind = None if self.kind is None else Kind(self.kind)
         domain: Any = self.domain
-        return Attribute(kind=kind, hierarchy=hierarchy, domain=domain, weight=self.weight)
+        return Attribute(kind=kind, hierarchy=hierarchy, domain=domain, weight=self.weight, **self.written())
 
     def published(self) -> Column:
-        """Return the edition for a release: nothing that lists original values."""
+        """Return the edition for a release: nothing that lists original values, or is about the steward's file."""
         is_withheld = self.domain_withheld or self.domain is not None
-        changes = {"hierarchy": published_hierarchy(self.hierarchy), "domain": None, "domain_withheld": is_withheld}
+        changes = {
+            "hierarchy": published_hierarchy(self.hierarchy),
+            "domain": None,
+            "domain_withheld": is_withheld,
+            **dict.fromkeys(WRITTEN),
+        }
         return self.model_copy(update=changes)
 
 

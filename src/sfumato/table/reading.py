@@ -12,38 +12,24 @@ import polars as pl
 
 from sfumato.errors import InputError, PolicyError, SchemaError, SfumatoError, raise_all
 from sfumato.parallel import each, worth_starting
-from sfumato.table.columns import ValueReading, is_text, kept_column, typed_column, with_missing
+from sfumato.table.columns import (
+    TypedColumn,
+    ValueReading,
+    is_text,
+    kept_column,
+    read_attribute,
+    with_missing,
+)
 from sfumato.table.csv_format import CsvFormat
-from sfumato.table.csv_source import csv_source
-from sfumato.table.frame_source import frame_source, parquet_source
 from sfumato.table.header import Header, checked_header
 from sfumato.table.person_column import number_people, read_wishes
 from sfumato.table.problems import raise_together
 from sfumato.table.repeated_keys import candidates, repeated_key
 from sfumato.table.roles import assign_roles
 from sfumato.table.schema import Attribute, Kind, Schema
+from sfumato.table.sources import TableSource, open_source
 from sfumato.table.table import Table
-
-_PARQUET = b"PAR1"
-_ZIP = b"PK\x03\x04"
-
-
-class TableSource(Protocol):
-    """Anything that has named columns."""
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """Names of all columns."""
-        ...
-
-    @property
-    def is_text(self) -> bool:
-        """Whether every value arrives as text, so that kinds must be read off it."""
-        ...
-
-    def read(self, names: Sequence[str]) -> list[pl.Series]:
-        """Read some columns, raising :class:`~sfumato.errors.InputError`."""
-        ...
+from sfumato.table.written_forms import WrittenForm
 
 
 @runtime_checkable
@@ -70,6 +56,9 @@ def read_table(
     header: bool = True,
     columns: Sequence[str] | None = None,
     strip: bool | list[str] | tuple[str, ...] = True,
+    decimal: str | None = None,
+    thousands: str | None = None,
+    dates: str | Sequence[str] | None = None,
 ) -> Table:
     """Read a table of people and check it against its schema.
 
@@ -91,6 +80,10 @@ def read_table(
     strip
         Whether blanks around the fields of a CSV file are dropped (inside quotes too), or a list of the columns in
         which they are.
+    decimal, thousands, dates
+        How numbers and dates are written in the whole file, such as ``","``, ``"."`` and ``"dd.mm.yyyy"`` (or several
+        forms); an :class:`~sfumato.Attribute` says it of one column. See
+        :class:`~sfumato.table.written_forms.WrittenForm`.
 
     Returns
     -------
@@ -114,7 +107,7 @@ def read_table(
     does a carriage return by itself end a row.
     """
     if isinstance(schema, ReadingPolicy):
-        _refuse_two_layouts((separator, encoding, quote, missing, header, columns, strip))
+        _refuse_two_layouts((separator, encoding, quote, missing, header, columns, strip, decimal, thousands, dates))
         return read_table(source, schema.to_schema(), **schema.reading())
     with _named(source) as label:
         _refuse_no_schema(schema)
@@ -124,7 +117,10 @@ def read_table(
         opened = open_source(source, layout)
         header_row = checked_header(opened.names, schema, layout.columns or ())
         keys = candidates(header_row, schema)
-        values = ValueReading(tokens, everywhere, opened.is_text, somewhere)
+        form = WrittenForm(decimal, thousands, dates=dates)
+        values = ValueReading(
+            tokens, everywhere, opened.is_text, somewhere, form, opened.is_text, schema.quasi_identifying
+        )
         return _table(opened, header_row, schema, values, label, keys)
 
 
@@ -186,34 +182,6 @@ def missing_texts(missing: object) -> frozenset[str]:
     return frozenset(texts)
 
 
-def open_source(source: object, layout: CsvFormat) -> TableSource:
-    """Open a file or frame as named columns; values are read later.
-
-    Raises
-    ------
-    InputError
-        When it is neither, or cannot be opened.
-    """
-    if not isinstance(source, (str, os.PathLike)):
-        return frame_source(source)
-    path = Path(source)
-    try:
-        if path.is_dir():
-            raise InputError("this is a folder; give the path of a CSV or Parquet file")
-        if path.is_file():
-            with path.open("rb") as stream:
-                start = stream.read(4)
-            if start == _PARQUET:
-                return parquet_source(path)
-            if start == _ZIP:
-                raise InputError("this is a zip archive or spreadsheet; save the table as CSV")
-        return csv_source(path, layout)
-    except FileNotFoundError:
-        raise InputError("there is no such file; check the path") from None
-    except (OSError, ValueError):
-        raise InputError("the file cannot be read; check the path and its permissions") from None
-
-
 def _table(
     source: TableSource,
     header: Header,
@@ -225,14 +193,14 @@ def _table(
     assignment = assign_roles(header, schema)
     errors = list(assignment.errors)
     frame, kinds, people, repeated = pl.DataFrame(), dict[str, Kind](), None, None
-    wishes, wished_l, keyless, from_text = None, None, None, frozenset[str]()
+    wishes, wished_l, keyless, from_text, remarks = None, None, None, frozenset[str](), tuple[str, ...]()
     try:
         keys = () if errors else keys
         columns = _read(source, assignment.kept, keys) if assignment.kept else []
         kept, others = columns[: len(assignment.kept)], columns[len(assignment.kept) :]
         if reading.is_text:
             from_text = frozenset(column.name for column in kept if is_text(column))
-        frame, kinds = _typed(kept, {**schema.quasi_identifying, **schema.sensitive}, reading)
+        frame, kinds, remarks = _typed(kept, {**schema.quasi_identifying, **schema.sensitive}, reading)
         repeated = repeated_key([with_missing(key, reading) for key in others], assignment.schema, frame)
         if schema.person is not None and schema.person in frame.columns:
             key = with_missing(frame.drop_in_place(schema.person), reading)
@@ -244,8 +212,20 @@ def _table(
     except SfumatoError as error:
         errors.append(error)
     raise_together(errors)
-    texts, passing = from_text & {*kinds}, assignment.passing
-    return Table(frame, assignment.schema, kinds, label, people, repeated, wishes, wished_l, texts, keyless, passing)
+    return Table(
+        frame,
+        assignment.schema,
+        kinds,
+        label,
+        people,
+        repeated,
+        wishes,
+        wished_l,
+        from_text & {*kinds},
+        keyless,
+        remarks,
+        assignment.passing,
+    )
 
 
 def _read(source: TableSource, kept: Sequence[str], keys: Sequence[str]) -> list[pl.Series]:
@@ -260,18 +240,24 @@ def _read(source: TableSource, kept: Sequence[str], keys: Sequence[str]) -> list
 
 def _typed(
     columns: Sequence[pl.Series], attributes: Mapping[str, Attribute], reading: ValueReading
-) -> tuple[pl.DataFrame, dict[str, Kind]]:
-    def one(column: pl.Series) -> tuple[pl.Series, Kind | None] | SfumatoError:
+) -> tuple[pl.DataFrame, dict[str, Kind], tuple[str, ...]]:
+    def one(column: pl.Series) -> pl.Series | TypedColumn | SfumatoError:
         try:
             if column.name not in attributes:
-                return kept_column(column, reading.of(column.name)).alias(column.name), None
-            values, kind = typed_column(column, attributes[column.name].kind, reading.of(column.name))
-            return values.alias(column.name), kind
+                return kept_column(column, reading.of(column.name)).alias(column.name)
+            typed = read_attribute(column, attributes[column.name], reading.of(column.name))
+            return typed._replace(values=typed.values.alias(column.name))
         except SfumatoError as error:
             return error
 
     threads = worth_starting(pl.thread_pool_size(), len(columns[0]) if columns else 0)
     read = each(one, columns, threads)
     raise_together([result for result in read if isinstance(result, SfumatoError)])
-    typed = [result for result in read if not isinstance(result, SfumatoError)]
-    return pl.DataFrame([column for column, _ in typed]), {column.name: kind for column, kind in typed if kind}
+    typed = [result for result in read if isinstance(result, TypedColumn)]
+    series = [
+        result if isinstance(result, pl.Series) else result.values
+        for result in read
+        if not isinstance(result, SfumatoError)
+    ]
+    kinds = {column.values.name: column.kind for column in typed}
+    return pl.DataFrame(series), kinds, tuple(remark for column in typed for remark in column.remarks)

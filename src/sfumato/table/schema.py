@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Literal
 
-from sfumato.errors import SchemaError, raise_all
+from sfumato.errors import InputError, SchemaError, raise_all
 from sfumato.hierarchy.specification import HierarchySpecification
 from sfumato.settings import is_finite_number, plain, plain_domain
+from sfumato.table.written_forms import Strays, WrittenForm
 
 Others = Literal["error", "drop", "keep"]
 
@@ -51,6 +52,10 @@ class Attribute:
         a value outside it is an error.
     weight
         Importance of the attribute in losses and in the choice of cuts, > 0 and finite.
+    decimal, thousands, unit, dates, strays
+        How the values are written where they come as text: ``decimal=","``, ``thousands="."``, ``unit="€"``,
+        ``dates="dd.mm.yyyy"`` (or several forms); ``strays="missing"`` makes every text that is no number or date a
+        missing value. See :class:`~sfumato.table.written_forms.WrittenForm`.
 
     Raises
     ------
@@ -62,6 +67,11 @@ class Attribute:
     hierarchy: HierarchySpecification | None = None
     domain: tuple[float, float] | tuple[str, ...] | None = None
     weight: float = 1.0
+    decimal: str | None = None
+    thousands: str | None = None
+    unit: str | None = None
+    dates: str | tuple[str, ...] | None = None
+    strays: Strays | None = None
 
     def __post_init__(self) -> None:
         """Check the settings against each other."""
@@ -83,11 +93,35 @@ class Attribute:
                 problems.append("domain must be a list of finite numbers, or of texts or dates")
             else:
                 problems.extend(_domain_problems(self))
+        problems.extend(_form_problems(self))
         raise_all(SchemaError, problems)
+
+    @property
+    def form(self) -> WrittenForm:
+        """How values are written where they come as text."""
+        return WrittenForm(self.decimal, self.thousands, self.unit, self.dates, self.strays)
 
 
 def _is_hierarchy(setting: object) -> bool:
     return isinstance(setting, HierarchySpecification) and not isinstance(setting, type)
+
+
+def _form_problems(attribute: Attribute) -> Iterator[str]:
+    if isinstance(attribute.dates, list):
+        object.__setattr__(attribute, "dates", tuple(attribute.dates))
+    try:
+        form = attribute.form
+    except InputError as error:
+        yield from error.problems
+        return
+    if form.is_numeric and form.forms:
+        yield "decimal, thousands and unit are for numbers, dates for dates: leave one of them out"
+    elif form.is_numeric and attribute.kind not in (None, Kind.NUMERIC):
+        yield f"decimal, thousands and unit are for numbers, but the kind is {attribute.kind}"
+    elif form.forms and attribute.kind not in (None, Kind.DATE, Kind.NUMERIC):
+        yield f"dates is for dates and times, but the kind is {attribute.kind}"
+    elif form.strays and attribute.kind in (Kind.CATEGORICAL, Kind.BOOLEAN):
+        yield f"strays is for numbers and dates, but the kind is {attribute.kind}"
 
 
 _BORDERS = {Kind.NUMERIC: "numbers", Kind.DATE: "dates, also as text in ISO form"}

@@ -47,6 +47,8 @@ class Table:
         bool (n,): whether a record has no value in the person column, so that it counts as a person of its own.
     from_text : frozenset of str
         Quasi-identifying and sensitive columns that the source has as text, so that values decided their types.
+    remarks : tuple of str
+        What a steward should hear of how values were read, without any of them.
     passing : frozenset of str
         Insensitive columns to which nobody gave that role: those of ``others="keep"``.
 
@@ -68,6 +70,7 @@ class Table:
     wished_l: NDArray[np.int64] | None = None
     from_text: frozenset[str] = frozenset()
     keyless: NDArray[np.bool_] | None = None
+    remarks: tuple[str, ...] = ()
     passing: frozenset[str] = frozenset()
 
     def __post_init__(self) -> None:
