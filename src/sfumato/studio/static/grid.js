@@ -114,7 +114,7 @@ class Grid {
     for (const page of new Set([Math.floor(this.first / PAGE), Math.floor(Math.max(0, end - 1) / PAGE)])) this.ask(page);
     if (this.names.length && !this.head.firstChild) this.head.append(this.header());
     const top = Math.min(this.place.scrollTop, Math.max(0, this.total - (end - this.first) * ROW));
-    rows.push(this.spacer(top));
+    if (top >= 1) rows.push(this.spacer(top));
     for (let row = this.first; row < end; row++) rows.push(this.row(row));
     rows.push(this.spacer(Math.max(0, this.total - top - (end - this.first) * ROW)));
     this.body.replaceChildren(...rows);
