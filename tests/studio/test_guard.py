@@ -5,13 +5,21 @@ from __future__ import annotations
 import re
 
 import pytest
-from studio.desks import OURS, PORT, opened, people
 
 from sfumato.studio.guard import IDLE, MOST, POLICY
+from studio.desks import OURS, PORT, opened, people
 
 HOST = f"127.0.0.1:{PORT}"
 PAGES = ["/", "/columns", "/hierarchies", "/promises", "/runs", "/look", "/compare", "/attack", "/sign", "/history"]
-WRITES = ["/setup/column", "/setup/promises", "/setup/hierarchy", "/setup/policy", "/runs/start", "/runs/cancel", "/quit"]
+WRITES = [
+    "/setup/column",
+    "/setup/promises",
+    "/setup/hierarchy",
+    "/setup/policy",
+    "/runs/start",
+    "/runs/cancel",
+    "/quit",
+]
 
 
 @pytest.fixture
@@ -55,7 +63,9 @@ def test_a_cookie_of_somebody_else_does_not_help(studio):
     assert studio.get("/").status_code == 401
 
 
-@pytest.mark.parametrize("host", ["evil.example", f"evil.example:{PORT}", "127.0.0.1", "127.0.0.1:1", "", f"localhost:{PORT}.evil"])
+@pytest.mark.parametrize(
+    "host", ["evil.example", f"evil.example:{PORT}", "127.0.0.1", "127.0.0.1:1", "", f"localhost:{PORT}.evil"]
+)
 def test_another_host_is_refused(inside, host):
     assert inside.get("/", host=host).status_code == 421
     assert inside.get(f"/open?token={inside.app.token}", host=host).status_code == 421
@@ -139,7 +149,9 @@ def test_no_path_leads_out(inside, path):
 def test_long_bodies_are_refused(inside):
     many = {"entry": "1", "policy": "x" * (MOST + 1)}
     assert inside.client.post("/setup/policy", data=many, headers=OURS).status_code == 413
-    assert inside.client.post("/setup/policy", content=b"x", headers={**OURS, "Content-Length": "-1"}).status_code == 413
+    assert (
+        inside.client.post("/setup/policy", content=b"x", headers={**OURS, "Content-Length": "-1"}).status_code == 413
+    )
 
 
 def test_the_studio_locks_itself_and_the_terminal_opens_it_again(tmp_path):

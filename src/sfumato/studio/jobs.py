@@ -109,6 +109,7 @@ class Jobs:
         self._lock = threading.RLock()
         self._running: tuple[int, subprocess.Popen[str]] | None = None
         self._ready: subprocess.Popen[str] | None = None
+        self._watcher: threading.Thread | None = None
         self._closed = False
         self._prepare()
 
@@ -194,6 +195,9 @@ class Jobs:
             self.cancel(number)
         if ready is not None:
             _kill(ready)
+            _close_pipes(ready)
+        if self._watcher is not None:
+            self._watcher.join(timeout=5)
 
     def _keep(self, job: Job) -> None:
         self._jobs[job.number] = job
@@ -223,7 +227,8 @@ class Jobs:
             job = replace(self._jobs[number], state=RUNNING, begun=_now())
             self._keep(job)
             self._progress[number] = Progress("starting")
-        threading.Thread(target=self._watch, args=(job, process), daemon=True, name="sfumato-job").start()
+            self._watcher = threading.Thread(target=self._watch, args=(job, process), daemon=True, name="sfumato-job")
+        self._watcher.start()
 
     def _watch(self, job: Job, process: subprocess.Popen[str]) -> None:
         assert process.stdin is not None
@@ -238,6 +243,7 @@ class Jobs:
         said = self._told(job.number, process)
         out.join()
         code = process.wait()
+        _close_pipes(process)
         self._end(job, code, said, "".join(printed))
 
     def _told(self, number: int, process: subprocess.Popen[str]) -> list[str]:
@@ -299,6 +305,13 @@ def _kill(process: subprocess.Popen[str]) -> None:
         else:
             process.kill()
     process.wait()
+
+
+def _close_pipes(process: subprocess.Popen[str]) -> None:
+    for pipe in (process.stdin, process.stdout, process.stderr):
+        if pipe is not None:
+            with suppress(OSError):
+                pipe.close()
 
 
 def _progress(line: str) -> Progress | None:

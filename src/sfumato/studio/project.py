@@ -26,7 +26,7 @@ MARK = "studio.toml"
 _PARTS = ("history", "hierarchies", "releases", "jobs")
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False)
 class Project:
     """A folder with the history of the setup, hierarchies, releases and reports.
 
@@ -113,6 +113,7 @@ class Project:
         """Let others open the project."""
         if self._lock is not None:
             os.close(self._lock)
+            self._lock = None
 
 
 def _read(folder: Path) -> dict[str, Any]:

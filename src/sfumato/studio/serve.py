@@ -112,6 +112,8 @@ def listening_socket(port: int) -> Iterator[socket.socket]:
     try:
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listening.bind(("127.0.0.1", port))
+        # Whoever opens the address before the server is ready waits for it.
+        listening.listen(100)
     except OSError:
         listening.close()
         raise InputError(f"--port: {port} is in use; leave it out to take a free one") from None

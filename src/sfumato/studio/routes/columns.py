@@ -136,8 +136,8 @@ BRANCHED = "Another tab had gone on from here; this change began a branch of the
 def grid(request: Request) -> Response:
     """Return rows of the original or of a release, as texts."""
     desk, asked = desk_of(request), request.query_params
-    start, count = whole(asked.get("start", "0"), "start"), whole(asked.get("count", "200"), "count")
     try:
+        start, count = whole(asked.get("start", "0"), "start"), whole(asked.get("count", "200"), "count")
         sheet = _sheet(desk, asked.get("of", "original"), asked.get("table", ""))
     except InputError as error:
         return JSONResponse({"problems": list(error.problems)}, 404)
