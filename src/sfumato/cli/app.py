@@ -32,6 +32,7 @@ COMMANDS = {
     "report": "report",
     "hierarchy": "hierarchy",
     "reproduce": "reproduce",
+    "studio": "studio",
     "warm": "warm",
 }
 """Command → the module whose function of the same name it runs."""
@@ -58,6 +59,7 @@ A release is a folder with the published table, a report, and a record that anyb
 \b
 A short tour:
   sfumato demo                      an attack, before and after
+  sfumato studio patients.csv       the whole job in a browser
   sfumato anonymize patients.csv --identifying name --quasi age,sex,zip \\
       --sensitive disease --others drop -k 5 --out patients-release/
   sfumato verify patients-release/  recount what the release promises
