@@ -24,7 +24,9 @@ PUBLISHERS = (
 )
 """Those whose releases are not generalized tables."""
 
-Original = Annotated[Path, typer.Argument(metavar="TABLE", show_default=False, help="CSV or Parquet file.")]
+Original = Annotated[
+    Path, typer.Argument(metavar="TABLE", show_default=False, help="CSV or Parquet file; - is standard input.")
+]
 ReleaseFolder = Annotated[Path, typer.Argument(metavar="RELEASE", show_default=False, help="Folder of a release.")]
 PolicyFile = Annotated[
     Path | None, typer.Option("--policy", metavar="FILE", help="Policy file (TOML); other options override it.")

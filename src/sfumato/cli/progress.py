@@ -6,11 +6,13 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
+from sfumato.cli import log_lines
+
 
 @contextmanager
 def progress_bar(*, quiet: bool = False) -> Iterator[Callable[[str, int, int], None]]:
     """Return a callback (what, done, total) that draws a bar; it draws nothing if `quiet` or not on a terminal."""
-    if quiet or not sys.stderr.isatty():
+    if quiet or log_lines.is_on() or not sys.stderr.isatty():
         yield lambda what, done, total: None
         return
     from rich.console import Console

@@ -34,6 +34,6 @@ def _watch(heard: socket.socket, told: socket.socket) -> None:
         if number[0] == signal.SIGINT:
             time.sleep(PATIENCE)
             if compiling:
-                complain(explained(KeyboardInterrupt())[0])
+                complain(explained(KeyboardInterrupt())[0], is_error=True)
                 os._exit(STOPPED)
     told.close()

@@ -60,22 +60,30 @@ class CsvFile:
                 held = block[len(body) :]
 
 
-def open_csv(path: Path, layout: CsvFormat) -> CsvFile:
-    """Open a file, unpacking gzip and translating other encodings to UTF-8 in memory.
+def open_csv(given: Path | bytes, layout: CsvFormat) -> CsvFile:
+    """Open a file, or its content, unpacking gzip and translating other encodings to UTF-8 in memory.
 
     Raises
     ------
     InputError
         When the file cannot be unpacked, or has bytes that are invalid in its encoding (with the line).
     """
-    with path.open("rb") as stream:
-        is_packed = stream.read(2) == _GZIP
+    if isinstance(given, Path) and not given.is_file():
+        given = given.read_bytes()  # a pipe can be read only once, and a file is opened several times
     is_utf8 = codecs.lookup(layout.encoding).name in ("utf-8", "utf-8-sig", "ascii")
+    is_packed = _start_of(given) == _GZIP
     if is_utf8 and not is_packed:
-        # A pipe can be read only once; the file is opened several times.
-        return CsvFile(path if path.is_file() else path.read_bytes())
-    content = _unpacked(path.read_bytes()) if is_packed else path.read_bytes()
+        return CsvFile(given)
+    content = given if isinstance(given, bytes) else given.read_bytes()
+    content = _unpacked(content) if is_packed else content
     return CsvFile(content if is_utf8 else _translated(content, layout.encoding))
+
+
+def _start_of(given: Path | bytes) -> bytes:
+    if isinstance(given, bytes):
+        return given[: len(_GZIP)]
+    with given.open("rb") as stream:
+        return stream.read(len(_GZIP))
 
 
 def _unpacked(packed: bytes) -> bytes:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -30,8 +31,11 @@ from sfumato.table.repeated_keys import candidates, repeated_key
 from sfumato.table.roles import assign_roles
 from sfumato.table.schema import Attribute, Kind, Schema
 from sfumato.table.sources import Place, TableSource, open_source
+from sfumato.table.sources.standard_input import DASH, LABEL
 from sfumato.table.table import Table
 from sfumato.table.written_forms import WrittenForm
+
+LOG = logging.getLogger("sfumato.table")
 
 
 @runtime_checkable
@@ -132,7 +136,9 @@ def read_table(
         values = ValueReading(
             tokens, everywhere, opened.is_text, somewhere, form, opened.is_text, schema.quasi_identifying
         )
-        return _table(opened, header_row, schema, values, label, keys)
+        read = _table(opened, header_row, schema, values, label, keys)
+        LOG.info("read %s: %d records, %d columns", label, read.height, read.frame.width)
+        return read
 
 
 def read_written(source: object, schema: Schema) -> Table:
@@ -173,7 +179,9 @@ def label_of(source: object, table: str | None = None) -> str:
     if is_database(source):
         # Nothing of the URL: it may hold a password that is still to be refused.
         return table or "database"
-    return Path(source).name if isinstance(source, (str, os.PathLike)) else "table"
+    if not isinstance(source, (str, os.PathLike)):
+        return "table"
+    return LABEL if Path(source) == DASH else Path(source).name
 
 
 def _refuse_two_layouts(given: tuple[object, ...]) -> None:
