@@ -25,7 +25,10 @@ PUBLISHERS = (
 """Those whose releases are not generalized tables."""
 
 Original = Annotated[
-    Path, typer.Argument(metavar="TABLE", show_default=False, help="CSV or Parquet file; - is standard input.")
+    str,
+    typer.Argument(
+        metavar="TABLE", show_default=False, help="CSV or Parquet file, - for standard input, or the URL of a database."
+    ),
 ]
 ReleaseFolder = Annotated[Path, typer.Argument(metavar="RELEASE", show_default=False, help="Folder of a release.")]
 PolicyFile = Annotated[
@@ -46,6 +49,14 @@ NoHeader = Annotated[bool, typer.Option("--no-header", help="The file has no hea
 ColumnNames = Annotated[
     str | None,
     typer.Option("--columns", metavar="NAMES", help="Names for the columns, in order.", rich_help_panel=READING),
+]
+TableName = Annotated[
+    str | None,
+    typer.Option("--table", metavar="NAME", help="Table of a database, e.g. clinic.visits.", rich_help_panel=READING),
+]
+QueryFile = Annotated[
+    str | None,
+    typer.Option("--query", metavar="FILE", help="File with one SELECT for a database.", rich_help_panel=READING),
 ]
 
 Decimal = Annotated[
@@ -221,6 +232,8 @@ class Reading:
     missing: Missing = None
     no_header: NoHeader = False
     columns: ColumnNames = None
+    table_name: TableName = None
+    query: QueryFile = None
 
     @property
     def source(self) -> dict[str, Any]:
@@ -233,6 +246,8 @@ class Reading:
             missing=self.missing,
             header=not self.no_header,
             columns=self.columns,
+            table=self.table_name,
+            query=self.query,
         )
 
 

@@ -20,6 +20,8 @@ from sfumato.errors import SfumatoError
 INPUT, STOPPED = 2, 130
 
 _UNPRINTABLE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069]")
+_SECRET = re.compile(r"(?<=:/)/?[^/\s]*:[^/\s]*(?=@)|(?<=password=)[^&\s]+", re.IGNORECASE)
+"""User and password in a URL, wherever it was typed."""
 
 
 class CommandGroup(TyperGroup):
@@ -83,7 +85,7 @@ def complain(lines: Sequence[str], *, is_error: bool = False) -> None:
         return log_lines.log(lines, is_error=is_error)
     with contextlib.suppress(OSError, ValueError):
         for line in lines:
-            print(f"sfumato: {printable(line)}", file=sys.stderr)
+            print(f"sfumato: {_SECRET.sub('...', printable(line))}", file=sys.stderr)
         sys.stderr.flush()
 
 

@@ -76,7 +76,12 @@ def _report(publication: Publication, verification: Verification, task: Task) ->
             *publication.published.limits,
             *limits_of_values(task.models, tuple(task.table.schema.sensitive)),
         ),
-        notes=(*publication.notes, *passing_notes(task.table, names), *repeated_notes(task.table, None, 1)),
+        notes=(
+            *task.table.remarks,
+            *publication.notes,
+            *passing_notes(task.table, names),
+            *repeated_notes(task.table, None, 1),
+        ),
         sampled=getattr(task.anonymizer, "samples", False),
         purpose=task.policy.purpose,
         recipient=task.policy.recipient,

@@ -14,10 +14,12 @@ from typing import BinaryIO
 
 from sfumato.errors import InputError
 from sfumato.table.csv_format import CsvFormat
+from sfumato.table.text_encodings import is_utf8, likely_encoding, refuse_utf8, refuse_utf16
 
 _BLOCK = 1 << 18
 _GZIP = b"\x1f\x8b"
 _UNPACKED = 1 << 20
+_START = 400
 
 UNPACK_LIMIT = "SFUMATO_UNPACK_LIMIT"
 """Variable with the most MB that a gzip file may unpack to."""
@@ -47,6 +49,18 @@ class CsvFile:
         """Open the text; line ends stay as they are, bytes that are not UTF-8 become lone surrogates."""
         return io.TextIOWrapper(self.open(), encoding="utf-8-sig", errors="surrogateescape", newline="")
 
+    def strange_bytes(self) -> bytes:
+        """Return bytes from the first on that is not UTF-8; none where all are."""
+        decoder, block = codecs.getincrementaldecoder("utf-8")(), b""
+        with self.open() as stream:
+            try:
+                while block := stream.read(_BLOCK):
+                    decoder.decode(block)
+                decoder.decode(b"", final=True)
+            except UnicodeDecodeError as error:
+                return error.object[error.start :] + stream.read(_BLOCK)
+        return b""
+
     def blocks(self) -> Iterator[bytes]:
         """Read the bytes block by block, without the line ends that close the file."""
         held = b""
@@ -70,13 +84,18 @@ def open_csv(given: Path | bytes, layout: CsvFormat) -> CsvFile:
     """
     if isinstance(given, Path) and not given.is_file():
         given = given.read_bytes()  # a pipe can be read only once, and a file is opened several times
-    is_utf8 = codecs.lookup(layout.encoding).name in ("utf-8", "utf-8-sig", "ascii")
     is_packed = _start_of(given) == _GZIP
-    if is_utf8 and not is_packed:
-        return CsvFile(given)
-    content = given if isinstance(given, bytes) else given.read_bytes()
-    content = _unpacked(content) if is_packed else content
-    return CsvFile(content if is_utf8 else _translated(content, layout.encoding))
+    if is_utf8(layout.encoding) and not is_packed:
+        file = CsvFile(given)
+    else:
+        content = given if isinstance(given, bytes) else given.read_bytes()
+        content = _unpacked(content) if is_packed else content
+        refuse_utf8(content, layout.encoding)
+        file = CsvFile(content if is_utf8(layout.encoding) else _translated(content, layout.encoding))
+    if is_utf8(layout.encoding):
+        with file.open() as stream:
+            refuse_utf16(stream.read(_START), layout.encoding)
+    return file
 
 
 def _start_of(given: Path | bytes) -> bytes:
@@ -127,6 +146,7 @@ def _translated(content: bytes, encoding: str) -> bytes:
             readable = block[: getattr(error, "start", 0)].decode(encoding, errors="ignore")
             line = translated.count(b"\n") + readable.count("\n") + 1
             raise InputError(
-                f"line {line} of the file has bytes that are not {encoding}; give the encoding that it was written in"
+                f"line {line} of the file has bytes that are not {encoding}; give the encoding that it was written in: "
+                f"it reads as {likely_encoding(content)}"
             ) from None
     return bytes(translated).removeprefix(codecs.BOM_UTF8)

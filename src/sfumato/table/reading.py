@@ -6,6 +6,7 @@ import logging
 import os
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
@@ -31,6 +32,7 @@ from sfumato.table.repeated_keys import candidates, repeated_key
 from sfumato.table.roles import assign_roles
 from sfumato.table.schema import Attribute, Kind, Schema
 from sfumato.table.sources import Place, TableSource, open_source
+from sfumato.table.sources.csv_text import CsvSource
 from sfumato.table.sources.standard_input import DASH, LABEL
 from sfumato.table.table import Table
 from sfumato.table.written_forms import WrittenForm
@@ -121,24 +123,50 @@ def read_table(
         given = (separator, encoding, quote, missing, header, columns, strip, decimal, thousands, dates, table, query)
         _refuse_two_layouts(given)
         return read_table(source, schema.to_schema(), **reading_of(schema, source))
-    with _named(source, table) as label:
-        place = _place(source, table, query)
+    with named(source, table) as label:
         _refuse_no_schema(schema)
-        tokens = missing_texts(missing)
-        everywhere, somewhere = (False, strip) if isinstance(strip, (list, tuple)) else (strip, ())
+        everywhere = False if isinstance(strip, (list, tuple)) else strip
         layout = CsvFormat(separator, encoding, quote, header, columns, everywhere)
-        opened = open_source(source, layout, place)
-        header_row = checked_header(
-            without_index(opened, schema.roles), schema, layout.columns or (opened.names if is_database(source) else ())
-        )
-        keys = [name for name in candidates(header_row, schema) if name in schema.roles or not is_database(source)]
         form = WrittenForm(decimal, thousands, dates=dates)
-        values = ValueReading(
-            tokens, everywhere, opened.is_text, somewhere, form, opened.is_text, schema.quasi_identifying
-        )
-        read = _table(opened, header_row, schema, values, label, keys)
+        opened = open_table_as(source, place_of(source, table, query), layout, missing, strip, form)
+        read = with_roles(*opened, schema, label, layout.columns or ())
         LOG.info("read %s: %d records, %d columns", label, read.height, read.frame.width)
         return read
+
+
+def open_table_as(
+    source: object,
+    place: Place,
+    layout: CsvFormat,
+    missing: str | Sequence[str],
+    strip: bool | list[str] | tuple[str, ...],
+    form: WrittenForm,
+) -> tuple[TableSource, ValueReading]:
+    """Open a source, and say how its values are read; see :func:`read_table`."""
+    tokens = missing_texts(missing)
+    everywhere, somewhere = (False, strip) if isinstance(strip, (list, tuple)) else (strip, ())
+    opened = open_source(source, layout, place)
+    return opened, ValueReading(tokens, everywhere, opened.is_text, somewhere, form, opened.is_text)
+
+
+def with_roles(
+    opened: TableSource, values: ValueReading, schema: Schema, label: str, given: Sequence[str] = ()
+) -> Table:
+    """Read from an open source what a schema asks for; `given` are names of columns that the caller gave.
+
+    Raises
+    ------
+    SfumatoError
+        As :func:`read_table` does, without the name of the source.
+    """
+    _refuse_no_schema(schema)
+    alone = getattr(opened, "reads_roles_alone", False)
+    # Names that a database gives are no records that were taken for a header.
+    known = given or (opened.names if alone else ())
+    with _advised(opened, schema):
+        header_row = checked_header(without_index(opened, schema.roles), schema, known)
+        keys = [name for name in candidates(header_row, schema) if name in schema.roles or not alone]
+        return _table(opened, header_row, schema, replace(values, codes=schema.quasi_identifying), label, keys)
 
 
 def read_written(source: object, schema: Schema) -> Table:
@@ -146,7 +174,7 @@ def read_written(source: object, schema: Schema) -> Table:
 
     Parameters and errors are those of :func:`read_table`.
     """
-    with _named(source) as label:
+    with named(source) as label:
         opened = open_source(source, CsvFormat(strip=False))
         header_row = checked_header(opened.names, schema)
         return _table(opened, header_row, schema, ValueReading(missing_texts(""), False, opened.is_text), label)
@@ -158,20 +186,34 @@ def reading_of(policy: ReadingPolicy, source: object) -> dict[str, Any]:
     return {name: value for name, value in policy.reading().items() if name not in of_databases}
 
 
-def _place(source: object, table: str | None, query: str | os.PathLike[str] | None) -> Place:
+def place_of(source: object, table: str | None, query: str | os.PathLike[str] | None) -> Place:
+    """Return where a table lies inside of a source, raising InputError where the source has no inside."""
     if (table is not None or query is not None) and not is_database(source):
         raise InputError("table and query say what is read of a database, and the source is none; leave them out")
     return Place(table=table, query=query)
 
 
 @contextmanager
-def _named(source: object, table: str | None = None) -> Iterator[str]:
+def named(source: object, table: str | None = None) -> Iterator[str]:
     """Put the name of a source before every problem with it."""
     label = label_of(source, table)
     try:
         yield label
     except SfumatoError as error:
         raise type(error)(*(f"{label}: {problem}" for problem in error.problems)) from None
+
+
+@contextmanager
+def _advised(opened: TableSource, schema: Schema) -> Iterator[None]:
+    """Say which separator or encoding a CSV file seems to have, where something is wrong with what was read."""
+    try:
+        yield
+    except SfumatoError as error:
+        advice = opened.advice(schema.roles) if isinstance(opened, CsvSource) else None
+        if advice is None:
+            raise
+        is_lost = not schema.roles.keys() & {*opened.names}
+        raise InputError(advice, *(() if is_lost else error.problems)) from None
 
 
 def label_of(source: object, table: str | None = None) -> str:

@@ -43,8 +43,7 @@ def assign_roles(header: Header, schema: Schema) -> RoleAssignment:
     errors = []
     if absent:
         available = header.listed(range(len(header.names)))
-        missing = Header(tuple(absent), frozenset(absent)).listed(range(len(absent)))
-        errors.append(SchemaError(f"missing column(s): {missing}; available are {available}"))
+        errors.append(SchemaError(f"missing column(s): {header.missing(absent)}; available are {available}"))
     if others and schema.others == "error":
         errors.append(
             SchemaError(

@@ -37,6 +37,8 @@ class DatabaseSource:
 
     is_text = False
     """Values have types of their own."""
+    reads_roles_alone = True
+    """Columns to which nobody gave a role are never read."""
 
     def read(self, names: Sequence[str]) -> list[pl.Series]:
         """Read columns, and no others, at one state of the database.
