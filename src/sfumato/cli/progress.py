@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
+from sfumato.cli import log_lines
 from sfumato.cli.options import OUTPUT
 from sfumato.kernels.announcing import compiling
 
@@ -52,8 +53,8 @@ def progress_bar(*, quiet: bool = False, told: Told = "bar") -> Iterator[Callabl
         with _lines() as callback:
             yield callback
         return
-    if quiet or not sys.stderr.isatty():
-        _hushed.append(quiet)
+    if quiet or log_lines.is_on() or not sys.stderr.isatty():
+        _hushed.append(quiet or log_lines.is_on())
         try:
             yield lambda what, done, total: None
         finally:
