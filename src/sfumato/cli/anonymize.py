@@ -24,7 +24,7 @@ from sfumato.cli.options import (
     TableReading,
 )
 from sfumato.cli.outcome import complain, say
-from sfumato.cli.progress import progress_bar
+from sfumato.cli.progress import Progressing, Told, progress_bar
 from sfumato.errors import InputError, PolicyError
 
 if TYPE_CHECKING:
@@ -144,6 +144,7 @@ def anonymize(
     ] = None,
     overwrite: Overwrite = False,
     quiet: Annotated[bool, typer.Option("--quiet", help="Print only problems.", rich_help_panel=OUTPUT)] = False,
+    told: Progressing = "bar",
     as_json: AsJson = False,
 ) -> None:
     """Publish a table so that every equivalence class satisfies every privacy model, or say why that is impossible.
@@ -175,7 +176,7 @@ def anonymize(
             raise PolicyError("--audit: the release itself says who is who with --pseudonyms published; leave it out")
         if meant.columns.person is not None and not published:
             _check_audit(audit, out, save_policy, overwrite=overwrite)
-        release = _release(table, meant, seed, bound=bound, quiet=quiet or as_json)
+        release = _release(table, meant, seed, bound=bound, quiet=quiet or as_json, told=told)
         release.save(out, format=meant.output.format, overwrite=overwrite, audit=audit, formulas=formulas)
         _report(release, out, audit, quiet=quiet, as_json=as_json)
         if meant.output.format == "csv":
@@ -211,15 +212,20 @@ def _check_audit(audit: Path | None, out: Path, save_policy: Path | None, *, ove
     check_audit_place(audit or audit_file(out), out, overwrite=overwrite)
 
 
-def _release(table: Path, policy: Policy, seed: int | None, *, bound: bool, quiet: bool) -> Release:
+def _release(table: Path, policy: Policy, seed: int | None, *, bound: bool, quiet: bool, told: Told) -> Release:
     from sfumato.release.anonymize import anonymize as make_release
+    from sfumato.release.passing import passing_notes
     from sfumato.table.reading import read_table
 
     if seed is not None and seed < 0:
         raise PolicyError("--seed: must be 0 or above")
-    with progress_bar(quiet=quiet) as progress:
+    with progress_bar(quiet=quiet, told=told) as progress:
         progress("reading", 0, 1)
-        return make_release(read_table(table, policy), policy, bound=bound, seed=seed, progress=progress)
+        original = read_table(table, policy)
+        release = make_release(original, policy, bound=bound, seed=seed, progress=progress)
+    # On stderr, too, where they are read even if the report is not.
+    complain(passing_notes(original, {name for each in release.published.tables.values() for name in each.columns}))
+    return release
 
 
 def say_formulas(cells: Mapping[str, int], formulas: Formulas) -> None:

@@ -17,7 +17,7 @@ from sfumato.cli.options import (
     RoleOptions,
     TableReading,
 )
-from sfumato.cli.progress import progress_bar
+from sfumato.cli.progress import Progressing, progress_bar
 from sfumato.errors import InputError, PolicyError, SfumatoError, raise_all
 
 if TYPE_CHECKING:
@@ -119,6 +119,7 @@ def attack(
             rich_help_panel=OUTPUT,
         ),
     ] = False,
+    told: Progressing = "bar",
     as_json: AsJson = False,
 ) -> None:
     """Play attacks against a release, or against what a policy would publish, and say which ones succeed.
@@ -139,7 +140,7 @@ def attack(
     if undecided_passes and not fail_if_succeeds:
         problems.append("--undecided-passes: says what --fail-if-succeeds lets pass; give both")
     raise_all(PolicyError, problems)
-    with progress_bar(quiet=as_json) as progress:
+    with progress_bar(quiet=as_json, told=told) as progress:
         common: dict[str, Any] = {
             "attacks": chosen,
             "records_known": int(records_known) if records_known.isdecimal() else records_known,
@@ -267,7 +268,8 @@ def _table(
 ) -> Table | None:
     """Read people as a policy says; with their names if a register will be compared with them."""
     from sfumato.table.person_column import number_people
-    from sfumato.table.reading import open_source, read_table
+    from sfumato.table.reading import read_table
+    from sfumato.table.sources import open_source
 
     columns = meant.columns
     update: dict[str, Any] = {"others": "drop", "identifying": ()} if drop else {}

@@ -101,6 +101,14 @@ Sensitive = Annotated[
 Insensitive = Annotated[
     list[str] | None, typer.Option(metavar="NAMES", help="Columns to publish unchanged.", rich_help_panel=COLUMNS)
 ]
+Publish = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="NAMES",
+        help="Columns that look as if they identified people, and are published all the same.",
+        rich_help_panel=COLUMNS,
+    ),
+]
 Person = Annotated[
     str | None,
     typer.Option(
@@ -256,6 +264,7 @@ class RoleOptions:
     quasi: Quasi = None
     sensitive: Sensitive = None
     insensitive: Insensitive = None
+    publish: Publish = None
     others: Others = None
     person: Person = None
     wished_k: WishedK = None
@@ -272,6 +281,7 @@ class RoleOptions:
 
         return {
             "roles": dict(zip(ROLES, (self.identifying, self.quasi, self.sensitive, self.insensitive), strict=True)),
+            "publish": self.publish or (),
             "others": self.others,
             "person": self.person,
             "wished_k": self.wished_k,

@@ -18,7 +18,7 @@ from sfumato.cli.options import (
     TableReading,
 )
 from sfumato.cli.outcome import complain, say
-from sfumato.cli.progress import progress_bar
+from sfumato.cli.progress import Progressing, progress_bar
 from sfumato.errors import InputError, raise_all
 
 if TYPE_CHECKING:
@@ -78,6 +78,7 @@ def report(
     ] = None,
     overwrite: Overwrite = False,
     quiet: Annotated[bool, typer.Option("--quiet", help="Print only problems.", rich_help_panel=OUTPUT)] = False,
+    told: Progressing = "bar",
     as_json: AsJson = False,
 ) -> None:
     """Recount a release, measure risk before and after, play attacks, and write it all on one page that can be signed.
@@ -97,7 +98,7 @@ def report(
         top={"threads": threads},
     )
     meant = policy_of(words)
-    with progress_bar(quiet=quiet or as_json) as progress:
+    with progress_bar(quiet=quiet or as_json, told=told) as progress:
         made = make_report(
             release,
             _read(meant, original),

@@ -63,6 +63,8 @@ class Words:
         Policy file to start from.
     roles : mapping
         For each role, the lists of names as they were typed.
+    publish : sequence of str
+        Lists of names, as they were typed, of columns that are published whatever they look like.
     others : str or None
     person, wished_k, wished_l : str or None
     kinds : mapping
@@ -87,6 +89,7 @@ class Words:
 
     policy: Path | None = None
     roles: Mapping[str, Sequence[str] | None] = field(default_factory=dict)
+    publish: Sequence[str] = ()
     others: str | None = None
     person: str | None = None
     wished_k: str | None = None
@@ -230,6 +233,9 @@ def _say_columns(mapping: dict[str, Any], words: Words, names: dict[KeyPath, str
     columns = {**given, **{key: text for key, text in {"others": words.others, **people}.items() if text}}
     for role, listed in said.items():
         problems.extend(f"{ROLES[role]}: names a column twice" for _ in range(len(listed) > len(set(listed))))
+    if published := all_names(words.publish):
+        known = columns.get("publish", [])
+        columns["publish"] = list(dict.fromkeys([*(known if isinstance(known, list) else ()), *published]))
     columns |= _moved_roles(columns, said, [name for name in people.values() if name])
     for kind, typed in words.kinds.items():
         problems.extend(_say_settings(columns, {name: {"kind": kind} for name in all_names(typed)}, f"--{kind}"))

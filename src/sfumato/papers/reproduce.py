@@ -67,8 +67,9 @@ def reproduce(
     Examples
     --------
     >>> import sfumato as sf
-    >>> sf.reproduce("soccer", quick=True).claims[0].verdict
-    <Verdict.HOLDS: 'holds'>
+    >>> claim = sf.reproduce("soccer", quick=True).claims[0]
+    >>> claim.verdict, claim.there
+    (<Verdict.STAND_IN: 'on a stand-in'>, <Verdict.HOLDS: 'holds'>)
     """
     raise_all(PolicyError, [*paper_problems(paper), *_setting_problems(seed, quick)])
     folder = None if data is None else Path(data)

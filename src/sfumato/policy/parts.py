@@ -19,7 +19,25 @@ WRITTEN = ("decimal", "thousands", "unit", "dates", "strays")
 
 
 class Layout(PolicyPart):
-    """How a text file is laid out; an empty `quote` means that quotes are ordinary text."""
+    """How a text file is laid out.
+
+    Attributes
+    ----------
+    separator
+        The character between fields.
+    encoding
+        How the file writes letters.
+    quote
+        The character around fields that hold separators; empty: quotes are ordinary text.
+    missing
+        Texts that stand for a missing value, beside the empty field.
+    header
+        Whether the first row names the columns.
+    columns
+        Names of all columns, where the first row does not say them.
+    strip
+        Whether blanks around fields are dropped.
+    """
 
     separator: str = ","
     encoding: str = "utf-8"
@@ -64,7 +82,21 @@ class Source(Layout):
 
 
 class Column(PolicyPart):
-    """Settings of one quasi-identifying or sensitive column."""
+    """Settings of one quasi-identifying or sensitive column.
+
+    Attributes
+    ----------
+    kind
+        How values are read and compared; left out, they are read off the column.
+    hierarchy
+        Ever coarser labels for the values, or the path of a file of them.
+    domain
+        Lowest and highest value, or all categories; left out, those of the data. Losses are measured against it.
+    domain_withheld
+        Whether a published policy keeps the domain to itself.
+    weight
+        Importance of the column in losses and in the choice of cuts.
+    """
 
     kind: Literal["numeric", "categorical", "boolean", "date"] | None = None
     hierarchy: HierarchyEntry | None = None
@@ -126,7 +158,27 @@ ColumnSettings = Annotated[dict[str, Column], AlsoWritten("array", "string")]
 
 
 class Columns(PolicyPart):
-    """The role of every column."""
+    """The role of every column.
+
+    Attributes
+    ----------
+    identifying
+        Columns that are always removed.
+    quasi_identifying
+        Columns that an attacker may know.
+    sensitive
+        Columns whose link to a person must stay hidden.
+    insensitive
+        Columns that are published unchanged.
+    others
+        What happens to columns that no role names: an error, they are dropped, or they are kept.
+    person
+        The column that says who a record is about, where people have several records; always removed.
+    wished_k
+        The column that says which k a record's person wishes for; always removed.
+    wished_l
+        The same for the l of l-diversity.
+    """
 
     identifying: tuple[str, ...] = ()
     quasi_identifying: Annotated[ColumnSettings, Field(min_length=1)]
@@ -136,6 +188,14 @@ class Columns(PolicyPart):
     person: str | None = None
     wished_k: str | None = None
     wished_l: str | None = None
+    publish: tuple[str, ...] = ()
+
+    @property
+    def unprotected(self) -> tuple[str, ...]:
+        """Insensitive columns: those of that role, and those of none that are to be published."""
+        others = {*self.identifying, *self.quasi_identifying, *self.sensitive, *self.insensitive}
+        others |= {self.person, self.wished_k, self.wished_l}  # type: ignore[arg-type]
+        return (*self.insensitive, *(name for name in dict.fromkeys(self.publish) if name not in others))
 
     def to_mapping(self) -> dict[str, Any]:
         """Return plain values, in the short form if columns have no settings."""
@@ -148,11 +208,20 @@ class Columns(PolicyPart):
             "person": self.person,
             "wished-k": self.wished_k,
             "wished-l": self.wished_l,
+            "publish": list(self.publish),
         }
 
 
 class Wish(PolicyPart):
-    """A k, an l or both that everybody with some value of a column is given, as if they wished for it."""
+    """A k, an l or both that everybody with some value of a column is given, as if they wished for it.
+
+    Attributes
+    ----------
+    k, l
+        What is given to them, at least.
+    column, value
+        Who they are.
+    """
 
     k: Annotated[int, Field(ge=1, lt=2**31)] | None = None
     l: Annotated[int, Field(ge=1, lt=2**31)] | None = None  # noqa: E741 - the letter of the literature
@@ -168,7 +237,13 @@ class Wish(PolicyPart):
 
 
 class Output(PolicyPart):
-    """How the release is written."""
+    """How the release is written.
+
+    Attributes
+    ----------
+    format
+        Of the files that hold the tables.
+    """
 
     format: Literal["csv", "parquet"] = "csv"
 

@@ -169,6 +169,9 @@ class Schema:
         k-anonymity then gives everybody a class of at least that many.
     wished_l
         The same for the l of distinct or probabilistic l-diversity.
+    publish
+        Columns that somebody has looked at, and that are published although they look as if they identified people.
+        Those of them that have no other role are insensitive.
 
     Raises
     ------
@@ -184,6 +187,7 @@ class Schema:
     person: str | None = None
     wished_k: str | None = None
     wished_l: str | None = None
+    publish: tuple[str, ...] = ()
 
     def __init__(
         self,
@@ -196,6 +200,7 @@ class Schema:
         person: str | None = None,
         wished_k: str | None = None,
         wished_l: str | None = None,
+        publish: Sequence[str] = (),
     ) -> None:
         problems: list[str] = []
         quasi = _attributes(quasi_identifying, "quasi_identifying", problems)
@@ -211,6 +216,7 @@ class Schema:
             ("person", person),
             ("wished_k", wished_k),
             ("wished_l", wished_l),
+            ("publish", _names(publish, "publish", problems)),
         ):
             object.__setattr__(self, name, value)
         if others not in ("error", "drop", "keep"):
@@ -219,6 +225,7 @@ class Schema:
             if column is not None and not isinstance(column, str):
                 problems.append(f"{name} must be the name of a column")
                 object.__setattr__(self, name, None)
+        object.__setattr__(self, "insensitive", (*self.insensitive, *self._without_role()))
         problems.extend(self._double_roles())
         raise_all(SchemaError, problems)
 
@@ -245,6 +252,11 @@ class Schema:
             **dict.fromkeys(self.sensitive, Role.SENSITIVE),
             **dict.fromkeys(self.insensitive, Role.INSENSITIVE),
         }
+
+    def _without_role(self) -> Iterable[str]:
+        """Return the columns that are only said to be published."""
+        roles = self.roles
+        return dict.fromkeys(name for name in self.publish if name not in roles)
 
     def _of_people(self) -> tuple[tuple[str | None, Role], ...]:
         return (self.person, Role.PERSON), (self.wished_k, Role.WISHED_K), (self.wished_l, Role.WISHED_L)
