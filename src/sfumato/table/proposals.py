@@ -22,7 +22,7 @@ _MOST_STRANGE = 0.2
 """Share of the distinct texts that may be no number or date where all others are."""
 _FEW_STRANGE = 5
 """And how many distinct ones, at most."""
-_FEWEST_ALIKE = 10
+_FEWEST_ALIKE = 5
 """Distinct numbers or dates that a column has before a few other texts count as strays."""
 
 _SIGNS = ("€", "$", "£", "¥", "%", "EUR", "USD", "GBP", "CHF", "JPY", "SEK", "NOK", "DKK", "PLN", "zł", "kr", "Fr.")
