@@ -14,8 +14,9 @@ import typer
 
 from sfumato.cli.kernels import announce_compiling
 from sfumato.cli.options import spread
-from sfumato.cli.outcome import CommandGroup
+from sfumato.cli.outcome import CommandGroup, complain
 from sfumato.cli.stopping import stop_compiling_at_interrupt
+from sfumato.table.announcing import listeners
 
 COMMANDS = {
     "demo": "demo",
@@ -165,6 +166,7 @@ def main() -> None:
             stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
     stop_compiling_at_interrupt()
     announce_compiling()
+    listeners.append(lambda sentence: complain([sentence]))
     # Taking in the options of all commands costs as much as many a command.
     every = [*COMMANDS, *GROUPS]
     named = [word for word in sys.argv[1:2] if word in every]

@@ -172,7 +172,7 @@ def compare(
 
 
 def _compared(
-    table: Path,
+    table: str,
     policy: Policy,
     names: Sequence[str],
     varied: tuple[str, Sequence[float]],

@@ -39,12 +39,12 @@ Example:
 def report(
     release: ReleaseFolder,
     original: Annotated[
-        Path | None,
+        str | None,
         typer.Option(metavar="FILE", help="The table that the release was made from.", rich_help_panel=MEASURED),
     ] = None,
     policy: PolicyFile = None,
     control: Annotated[
-        Path | None,
+        str | None,
         typer.Option(metavar="FILE", help="People who were not in the data, for attacks.", rich_help_panel=MEASURED),
     ] = None,
     earlier: Annotated[
@@ -122,14 +122,14 @@ def report(
         complain([f"report written to {out}{owner}"])
 
 
-def _read(policy: Policy, file: Path | None) -> Table | None:
+def _read(policy: Policy, file: str | None) -> Table | None:
     from sfumato.table.reading import read_table
 
     return None if file is None else read_table(file, policy)
 
 
 def _problems(
-    folder: str | None, original: Path | None, control: Path | None, out: Path | None, *, overwrite: bool
+    folder: str | None, original: str | None, control: str | None, out: Path | None, *, overwrite: bool
 ) -> list[str]:
     """Check, before the work, whether it can be done and its result be written."""
     problems = [folder] if folder else []

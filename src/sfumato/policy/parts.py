@@ -12,40 +12,41 @@ from sfumato.policy.entries import AlsoWritten, PolicyPart, problems_reported
 from sfumato.policy.hierarchy_entries import HierarchyEntry, published_hierarchy
 from sfumato.table.csv_format import CsvFormat
 from sfumato.table.schema import Attribute, Kind, Others
+from sfumato.table.sources.protocol import Place
 from sfumato.table.written_forms import WrittenForm
 
 WRITTEN = ("decimal", "thousands", "unit", "dates", "strays")
 """Settings of a column that say how its values are written in the steward's file."""
 
 
+PLACE = ("sheet", "range", "codes")
+"""Where the table lies in a workbook, and columns of a statistical file that are read as codes."""
+
+
+def _said(text: str) -> Any:
+    """Describe a setting where it stands, as parts that take it over need it described, too."""
+    return Field(description=text)
+
+
 class Layout(PolicyPart):
-    """How a text file is laid out.
+    """How a file is laid out."""
 
-    Attributes
-    ----------
-    separator
-        The character between fields.
-    encoding
-        How the file writes letters.
-    quote
-        The character around fields that hold separators; empty: quotes are ordinary text.
-    missing
-        Texts that stand for a missing value, beside the empty field.
-    header
-        Whether the first row names the columns.
-    columns
-        Names of all columns, where the first row does not say them.
-    strip
-        Whether blanks around fields are dropped.
-    """
-
-    separator: str = ","
-    encoding: str = "utf-8"
-    quote: str = '"'
-    missing: tuple[str, ...] = ("",)
-    header: bool = True
-    columns: tuple[str, ...] | None = None
-    strip: bool = True
+    separator: Annotated[str, _said("The character between fields.")] = ","
+    encoding: Annotated[str, _said("How the file writes letters.")] = "utf-8"
+    quote: Annotated[
+        str, _said("The character around fields that hold separators; empty: quotes are ordinary text.")
+    ] = '"'
+    missing: Annotated[tuple[str, ...], _said("Texts that stand for a missing value, beside the empty field.")] = ("",)
+    header: Annotated[bool, _said("Whether the first row names the columns.")] = True
+    columns: Annotated[
+        tuple[str, ...] | None, _said("Names of all columns, where the first row does not say them.")
+    ] = None
+    strip: Annotated[bool, _said("Whether blanks around fields are dropped.")] = True
+    sheet: Annotated[str | None, _said("The sheet of a workbook that holds the table.")] = None
+    range: Annotated[str | None, _said("Its cells in the sheet, names first, such as B3:H500.")] = None
+    codes: Annotated[
+        tuple[str, ...] | None, _said("Columns of SPSS, Stata and SAS files to read as codes, without labels.")
+    ] = None
 
     @model_validator(mode="after")
     def _is_a_layout(self) -> Self:
@@ -57,28 +58,55 @@ class Layout(PolicyPart):
         """Return the layout of the file."""
         return CsvFormat(self.separator, self.encoding, self.quote or None, self.header, self.columns, self.strip)
 
+    def place(self) -> Place:
+        """Return where the table lies inside of a file."""
+        return Place(self.sheet, self.range, self.codes or ())
+
     def reading(self) -> dict[str, Any]:
         """Return the arguments for :func:`sfumato.read_table`, or :func:`sfumato.read_ratings`."""
-        return {**self.model_dump(), "quote": self.quote or None}
+        said = {**self.model_dump(), "quote": self.quote or None}
+        return {key: value for key, value in said.items() if key not in PLACE or value is not None}
 
 
 class Source(Layout):
-    """How a text file is read: its layout, and how numbers and dates are written in it."""
+    """How a table is read: the layout of a text file, how numbers and dates are written in it, and what of a database.
+
+    Attributes
+    ----------
+    decimal
+        The character before the fraction of a number.
+    thousands
+        The character between the thousands of a number.
+    dates
+        How dates are written, such as dd.mm.yyyy; several forms where the file has several.
+    table
+        Which table of a database, with its schema before a dot where it needs one.
+    query
+        A file with one SELECT, which a database is asked instead.
+    """
 
     decimal: str | None = None
     thousands: str | None = None
     dates: str | tuple[str, ...] | None = None
+    table: str | None = None
+    query: str | None = None
 
     @model_validator(mode="after")
     def _is_a_form(self) -> Self:
         with problems_reported(self.keys()):
+            if self.table is not None and self.query is not None:
+                raise PolicyError("query: is named beside a table; leave one of them out")
             WrittenForm(self.decimal, self.thousands, dates=self.dates)
         return self
 
     def reading(self) -> dict[str, Any]:
-        """Return the arguments for :func:`sfumato.read_table`."""
-        said = super().reading()
-        return {key: value for key, value in said.items() if key not in WRITTEN or value is not None}
+        """Return the arguments for :func:`sfumato.read_table`; of what only some sources are told, what is said."""
+        said, always = super().reading(), Layout.model_fields.keys()
+        return {key: value for key, value in said.items() if key in always or value is not None}
+
+    def place(self) -> Place:
+        """Return where the table lies inside of its source."""
+        return Place(self.sheet, self.range, self.codes or (), self.table, self.query)
 
 
 class Column(PolicyPart):
@@ -96,6 +124,16 @@ class Column(PolicyPart):
         Whether a published policy keeps the domain to itself.
     weight
         Importance of the column in losses and in the choice of cuts.
+    decimal
+        The character before the fraction of a number.
+    thousands
+        The character between the thousands of a number.
+    unit
+        What stands beside every number, such as a currency or a percent sign.
+    dates
+        How dates are written, such as dd.mm.yyyy.
+    strays
+        Whether text among numbers or dates counts as missing.
     """
 
     kind: Literal["numeric", "categorical", "boolean", "date"] | None = None
@@ -178,6 +216,8 @@ class Columns(PolicyPart):
         The column that says which k a record's person wishes for; always removed.
     wished_l
         The same for the l of l-diversity.
+    publish
+        Columns that are published though they look like identifiers.
     """
 
     identifying: tuple[str, ...] = ()
@@ -245,7 +285,7 @@ class Output(PolicyPart):
         Of the files that hold the tables.
     """
 
-    format: Literal["csv", "parquet"] = "csv"
+    format: Literal["csv", "parquet", "xlsx", "sav", "dta"] = "csv"
 
 
 def _short(columns: Mapping[str, Column]) -> list[str] | dict[str, Any]:

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from sfumato.anonymizers.protocol import Anonymizer, Progress, Publisher, silent
+from sfumato.anonymizers.protocol import Anonymizer, Progress, Publisher
 from sfumato.models.protocol import PrivacyModel
 from sfumato.policy.people import People
 from sfumato.policy.policy import Policy
+from sfumato.progress import shown
 from sfumato.recoding import Recoding
 from sfumato.release.arguments import Arguments, policy_of_call, read_for_call
 from sfumato.release.generalizing import generalized_release
@@ -30,7 +31,7 @@ def anonymize(
     bound: bool = False,
     seed: int | None = None,
     threads: int | None = None,
-    progress: Progress = silent,
+    progress: Progress = shown,
     policy: Policy | None = None,
     schema: Schema | None = None,
 ) -> Release:

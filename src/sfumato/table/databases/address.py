@@ -38,6 +38,11 @@ class Address:
     table: str | None = None
     schema: str | None = None
 
+    @property
+    def url(self) -> str:
+        """The database as a command takes it, without user and parameters."""
+        return self.shown if self.kind == "postgresql" else f"{self.kind}:///{self.target}"
+
     def __repr__(self) -> str:
         """Return what may be shown."""
         return f"Address({self.shown})"
@@ -46,6 +51,12 @@ class Address:
 def is_database(source: object) -> bool:
     """Tell whether something is the URL of a database of a known kind."""
     return isinstance(source, str) and source.partition("://")[0].lower() in KINDS and "://" in source
+
+
+def is_database_path(path: os.PathLike[str]) -> bool:
+    """Tell whether a path was made of such a URL, and has lost a slash."""
+    scheme, found, _ = os.fspath(path).partition(":/")
+    return bool(found) and scheme.lower() in KINDS
 
 
 def address_of(url: str) -> Address:
