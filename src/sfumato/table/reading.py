@@ -32,7 +32,6 @@ from sfumato.table.repeated_keys import candidates, repeated_key
 from sfumato.table.roles import assign_roles
 from sfumato.table.schema import Attribute, Kind, Schema
 from sfumato.table.sources import Place, TableSource, open_source
-from sfumato.table.sources.csv_text import CsvSource
 from sfumato.table.sources.other_files import scheme_of
 from sfumato.table.sources.standard_input import DASH, LABEL
 from sfumato.table.table import Table
@@ -229,7 +228,8 @@ def _advised(opened: TableSource, schema: Schema) -> Iterator[None]:
     try:
         yield
     except SfumatoError as error:
-        advice = opened.advice(schema.roles) if isinstance(opened, CsvSource) else None
+        advise = getattr(opened, "advice", None)
+        advice = None if advise is None else advise(schema.roles)
         if advice is None:
             raise
         is_lost = not schema.roles.keys() & {*opened.names}
