@@ -43,6 +43,7 @@ def hierarchy(
     from sfumato.policy.entries import checked
     from sfumato.policy.mistakes import KeyPath
     from sfumato.policy.parts import Source
+    from sfumato.table.identification import hint
     from sfumato.table.reading import read_table
     from sfumato.table.schema import Attribute, Kind, Schema
 
@@ -58,6 +59,8 @@ def hierarchy(
     schema = Schema(quasi_identifying={column: attribute}, others="drop")
     read = read_table(table, schema, **checked(Source, source, names=names).reading())
     drafted = draft_hierarchy(read.frame[column])
+    told = hint(column, read.look(column))
+    complain([told] if told else [])
     if out is None:
         print(hierarchy_text(drafted), end="")
     else:
