@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import io
+import json
 import signal
 import subprocess
 import sys
@@ -113,3 +114,53 @@ def test_an_interruption_while_compiling_ends_the_program_at_once_and_in_one_lin
         _, told = run.communicate(timeout=30)
     assert time.monotonic() - begun < 2
     assert (run.returncode, told) == (130, "sfumato: stopped; no release was written\n")
+
+
+def test_lines_of_json_are_written_off_a_terminal_and_while_an_algorithm_is_silent(monkeypatch):
+    stream = io.StringIO()
+    monkeypatch.setattr("sys.stderr", stream)
+    with progress_bar(quiet=True, told="json") as progress:
+        progress("reading", 0, 1)
+        for done in range(1000):
+            progress("cutting", done, 1000)
+        time.sleep(1.3)
+        progress("checking", 1, 2)
+    lines = [json.loads(line) for line in stream.getvalue().splitlines()]
+    told = [line["progress"] for line in lines]
+    assert told[0] == "reading"
+    assert told[-1] == "checking"
+    # A thousand calls in a moment are a few lines, and the last of them is repeated in the silence.
+    assert 3 <= told.count("cutting") <= 10
+    assert [line["done"] for line in lines if line["progress"] == "cutting"][-1] == 999
+    seconds = [line["seconds"] for line in lines]
+    assert seconds == sorted(seconds)
+    assert set(lines[0]) == {"progress", "done", "total", "seconds"}
+
+
+def test_a_command_tells_progress_as_json(tmp_path):
+    from typer.testing import CliRunner
+
+    from sfumato.cli.app import app
+
+    table = tmp_path / "people.csv"
+    table.write_text(
+        "age,sick\n" + "".join(f"{20 + row % 30},{'ab'[row % 2]}\n" for row in range(60)), encoding="utf-8"
+    )
+    words = [
+        "anonymize",
+        str(table),
+        "--quasi",
+        "age",
+        "--sensitive",
+        "sick",
+        "-k",
+        "3",
+        "--json",
+        "--progress",
+        "json",
+    ]
+    done = CliRunner().invoke(app, [*words, "--out", str(tmp_path / "release")])
+    assert done.exit_code == 0
+    assert json.loads(done.stdout)["records"]
+    lines = [line for line in done.stderr.splitlines() if line.startswith("{")]
+    assert "reading" in [json.loads(line)["progress"] for line in lines]

@@ -518,6 +518,27 @@ def test_the_json_schema_allows_the_short_forms_and_names_the_keys():
     ]
 
 
+def test_every_setting_has_a_help_text_and_a_place_in_a_form():
+    schema = Policy.json_schema()
+    parts = {"Policy": schema, **schema["$defs"]}
+    lacking = [
+        f"{part}.{key}"
+        for part, content in parts.items()
+        for key, setting in content.get("properties", {}).items()
+        if not setting.get("description") or setting["x-group"] not in ("needed", "usual", "rare")
+    ]
+    assert lacking == []
+    k = schema["$defs"]["KAnonymity"]["properties"]["k"]
+    assert (k["minimum"], k["x-group"]) == (1, "needed")
+    assert k["description"] == "Smallest class size, a whole number ≥ 1."
+    assert schema["$defs"]["Best"]["properties"]["within"]["anyOf"][0]["x-unit"] == "seconds"
+    # What is said of a setting is said there alone.
+    assert "Parameters" not in schema["$defs"]["Mondrian"]["description"]
+    assert schema["$defs"]["Mondrian"]["description"].startswith("Cut the table along one attribute")
+    block = schema["$defs"]["KMember"]["properties"]["block-size"]
+    assert "no blocks" in str(block)
+
+
 # round trips
 
 names = st.text(st.characters(codec="utf-8", exclude_characters="\x00"), min_size=1, max_size=8)

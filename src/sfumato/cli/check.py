@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sfumato.cli.kernels import say_result
@@ -41,7 +40,7 @@ def check(
     say_result(report.to_dict(), str(report), as_json=as_json)
 
 
-def _read(path: Path, words: Words) -> Table:
+def _read(path: str, words: Words) -> Table:
     from sfumato.cli.words import columns_alone
     from sfumato.evaluation.checking.inputs import read_texts
     from sfumato.policy.parts import Column, Columns

@@ -62,7 +62,7 @@ def correlation(
         svg.write_text(found.to_svg(), encoding="utf-8")
 
 
-def _read(path: Path, words: Words) -> Table:
+def _read(path: str, words: Words) -> Table:
     from sfumato.cli.words import columns_alone
     from sfumato.table.reading import read_table
 

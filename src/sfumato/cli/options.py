@@ -24,7 +24,9 @@ PUBLISHERS = (
 )
 """Those whose releases are not generalized tables."""
 
-Original = Annotated[Path, typer.Argument(metavar="TABLE", show_default=False, help="CSV or Parquet file.")]
+Original = Annotated[
+    str, typer.Argument(metavar="TABLE", show_default=False, help="CSV or Parquet file, or the URL of a database.")
+]
 ReleaseFolder = Annotated[Path, typer.Argument(metavar="RELEASE", show_default=False, help="Folder of a release.")]
 PolicyFile = Annotated[
     Path | None, typer.Option("--policy", metavar="FILE", help="Policy file (TOML); other options override it.")
@@ -44,6 +46,14 @@ NoHeader = Annotated[bool, typer.Option("--no-header", help="The file has no hea
 ColumnNames = Annotated[
     str | None,
     typer.Option("--columns", metavar="NAMES", help="Names for the columns, in order.", rich_help_panel=READING),
+]
+TableName = Annotated[
+    str | None,
+    typer.Option("--table", metavar="NAME", help="Table of a database, e.g. clinic.visits.", rich_help_panel=READING),
+]
+QueryFile = Annotated[
+    str | None,
+    typer.Option("--query", metavar="FILE", help="File with one SELECT for a database.", rich_help_panel=READING),
 ]
 
 Decimal = Annotated[
@@ -219,6 +229,8 @@ class Reading:
     missing: Missing = None
     no_header: NoHeader = False
     columns: ColumnNames = None
+    table_name: TableName = None
+    query: QueryFile = None
 
     @property
     def source(self) -> dict[str, Any]:
@@ -231,6 +243,8 @@ class Reading:
             missing=self.missing,
             header=not self.no_header,
             columns=self.columns,
+            table=self.table_name,
+            query=self.query,
         )
 
 

@@ -41,10 +41,10 @@ Example:
 
 SeriesFolder = Annotated[Path, typer.Argument(metavar="SERIES", show_default=False, help="Folder of the series.")]
 Newcomers = Annotated[
-    Path, typer.Argument(metavar="TABLE", show_default=False, help="CSV or Parquet file of newcomers alone.")
+    str, typer.Argument(metavar="TABLE", show_default=False, help="File or database with newcomers alone.")
 ]
 FirstPeople = Annotated[
-    Path | None, typer.Argument(metavar="[TABLE]", show_default=False, help="CSV or Parquet file of the first people.")
+    str | None, typer.Argument(metavar="[TABLE]", show_default=False, help="File or database with the first people.")
 ]
 Ledger = Annotated[
     Path | None,
@@ -68,7 +68,7 @@ M = Annotated[
     typer.Option("-m", help="m-invariance: different sensitive values of each class.", rich_help_panel=PRIVACY),
 ]
 Everybody = Annotated[
-    Path, typer.Argument(metavar="TABLE", show_default=False, help="CSV or Parquet file of everybody who is in now.")
+    str, typer.Argument(metavar="TABLE", show_default=False, help="File or database with everybody who is in now.")
 ]
 MostCounterfeits = Annotated[
     float,
@@ -215,7 +215,7 @@ def append(
 
 def _next(
     folder: Path,
-    table: Path,
+    table: str,
     policy: Path | None,
     ledger: Path | None,
     way: Way,

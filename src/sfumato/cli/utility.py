@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
@@ -51,7 +50,7 @@ def utility(
         typer.Option(metavar="NAME", help="count, sum or average, in turn; repeatable.", rich_help_panel=QUERIES),
     ] = None,
     holdout: Annotated[
-        Path | None,
+        str | None,
         typer.Option(
             metavar="FILE",
             help="Original records that the release was not made from, to test classifiers on.",

@@ -45,9 +45,8 @@ def published_release(task: Task, publisher: Publisher) -> Release:
     verification = verified(publication.published, task.table, task.models)
     report = _report(publication, verification, task)
     task.step("done", STEPS)
-    return Release(
-        publication.published, report, describe(publication.published, task, encoded), task.policy.published()
-    )
+    described = describe(publication.published, task, encoded)
+    return Release(publication.published, report, described, task.policy.published(), orders=task.table.orders)
 
 
 def _meaningless(task: Task, publisher: Publisher) -> Iterator[str]:
@@ -77,7 +76,12 @@ def _report(publication: Publication, verification: Verification, task: Task) ->
             *publication.published.limits,
             *limits_of_values(task.models, tuple(task.table.schema.sensitive)),
         ),
-        notes=(*publication.notes, *passing_notes(task.table, names), *repeated_notes(task.table, None, 1)),
+        notes=(
+            *task.table.remarks,
+            *publication.notes,
+            *passing_notes(task.table, names),
+            *repeated_notes(task.table, None, 1),
+        ),
         sampled=getattr(task.anonymizer, "samples", False),
         purpose=task.policy.purpose,
         recipient=task.policy.recipient,

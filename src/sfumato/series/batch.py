@@ -81,7 +81,7 @@ def read_batch(source: object, ledger: Ledger, *, everybody: bool = False) -> Ba
         With everything that is wrong, at once: columns, types, values outside a hierarchy or domain, people without a
         key or with two records, and people who are in a release already. Counts and column names are shown, no value.
     """
-    known, label, errors = ledger.state.frozen, label_of(source), list[SfumatoError]()
+    known, label, errors = ledger.state.frozen, label_of(source, ledger.policy.source.table), list[SfumatoError]()
     policy = ledger.policy if known is None else known.settled(ledger.policy)
     table = _tried(lambda: read_table(source, policy), errors)
     header, key = _key_of(source, policy, ledger.column)
@@ -128,7 +128,7 @@ def _key_of(source: object, policy: Policy, column: str) -> tuple[Header | None,
     """Return the header and the keys of the people; None where reading the table says what is wrong with the source."""
     layout, missing = policy.source.layout(), missing_texts(policy.source.missing)
     try:
-        opened = open_source(source, layout)
+        opened = open_source(source, layout, policy.source.place())
         header = checked_header(opened.names, policy.to_schema(), layout.columns or ())
         if column not in header.names:
             return header, None

@@ -14,7 +14,7 @@ from sfumato.table.date_forms import date_form
 from sfumato.table.distinct import private_categorical
 from sfumato.table.kinds import text_of
 from sfumato.table.proposals import proposals
-from sfumato.table.questions import ask, question_of_codes, question_of_text
+from sfumato.table.questions import ask, question_of_codes, question_of_text, remark_on_codes
 from sfumato.table.schema import Attribute, Kind
 from sfumato.table.texts import EXPECTED, Parsed, Way, clean, parse
 from sfumato.table.written_forms import PLAIN, WrittenForm
@@ -162,14 +162,17 @@ def _parsed(column: pl.Series, kind: Kind | None, attribute: Attribute, reading:
     question = None if kind is not None or form.strays else _question(column, parsed, attribute, reading)
     if question is not None:
         raise question
-    return TypedColumn(parsed.values, parsed.kind, _remarks(column.name, parsed, strangers))
+    remarks = _remarks(column.name, parsed, strangers)
+    if kind is None and _may_be_codes(column.name, parsed, attribute, reading):
+        remarks += tuple(filter(None, [remark_on_codes(column.name, parsed.known)]))
+    return TypedColumn(parsed.values, parsed.kind, remarks)
 
 
 def _question(column: pl.Series, parsed: Parsed, attribute: Attribute, reading: ValueReading) -> InputError | None:
     """Ask about a column of which nothing was declared, unless its hierarchy says what its values are."""
     if not reading.asks or attribute.hierarchy is not None:
         return None
-    if parsed.kind is Kind.NUMERIC and column.name in reading.codes:
+    if _may_be_codes(column.name, parsed, attribute, reading):
         codes = question_of_codes(column.name, parsed.known)
         if codes is not None:
             return codes
@@ -178,6 +181,15 @@ def _question(column: pl.Series, parsed: Parsed, attribute: Attribute, reading: 
         return parse(column, None, reading.missing, strip=reading.strip, way=way).strangers
 
     return question_of_text(column.name, parsed, reading.form, strangers)
+
+
+def _may_be_codes(name: str, parsed: Parsed, attribute: Attribute, reading: ValueReading) -> bool:
+    return (
+        parsed.kind is Kind.NUMERIC
+        and name in reading.codes
+        and attribute.hierarchy is None
+        and parsed.way.date is None
+    )
 
 
 def _remarks(name: str, parsed: Parsed, strangers: int) -> tuple[str, ...]:

@@ -15,6 +15,8 @@ from sfumato.table.written_forms import PLAIN, WrittenForm
 
 _SAMPLE = 200
 """Texts that a form must fit before it is tried on all."""
+_FIRST = 8
+"""Texts of which a form of dates must fit one before its parts are read."""
 _MOST_STRANGE = 0.2
 """Share of the distinct texts that may be no number or date where all others are."""
 _FEW_STRANGE = 5
@@ -99,15 +101,16 @@ def grouped_thousands(known: pl.Series) -> bool:
 
 def strays(known: pl.Series) -> Proposal | None:
     """Find the form of a column in which all but a few texts are numbers or dates; None where there is none, or two."""
-    distinct = known.unique()
+    share = 1 - _MOST_STRANGE
+    sample = known.head(_SAMPLE)
+    usual = [Proposal(Kind.NUMERIC, PLAIN), Proposal(Kind.DATE, PLAIN)]
+    likely = [proposal for proposal in usual if _fits(proposal.way.read(sample).is_not_null(), share)]
+    likely += proposals(known, share)
+    distinct = known.unique() if likely else known
     found = []
-    for proposal in [
-        Proposal(Kind.NUMERIC, PLAIN),
-        Proposal(Kind.DATE, PLAIN),
-        *proposals(distinct, 1 - _MOST_STRANGE),
-    ]:
+    for proposal in likely:
         strange = proposal.way.read(distinct).null_count()
-        if strange <= _FEW_STRANGE and len(distinct) - strange >= _FEWEST_ALIKE:
+        if 0 < strange <= _FEW_STRANGE and len(distinct) - strange >= _FEWEST_ALIKE:
             found.append((strange, proposal))
     fewest = min((strange for strange, _ in found), default=0)
     best = [proposal for strange, proposal in found if strange == fewest]
@@ -156,7 +159,10 @@ def _used(known: pl.Series, form: WrittenForm) -> WrittenForm:
 
 
 def _dates(known: pl.Series, sample: pl.Series, share: float) -> Iterator[Proposal]:
+    first = sample.head(_FIRST).str.to_lowercase()
     for text in _DATES:
         date = date_form(text)
-        if all(_fits(date.read(texts).is_not_null(), share) for texts in (sample, known)):
+        if first.str.contains(date.pattern).any() and all(
+            _fits(date.read(texts).is_not_null(), share) for texts in (sample, known)
+        ):
             yield Proposal(Kind.DATE if date.has_day else Kind.NUMERIC, WrittenForm(dates=text))

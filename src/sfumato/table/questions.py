@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
+from datetime import date
 
 import polars as pl
 
@@ -16,14 +18,18 @@ from sfumato.table.written_forms import PLAIN, WrittenForm
 _FEWEST_CODES = 10
 """Distinct numbers of one length that a column has before they may be codes."""
 _LONG_CODE = 5
-"""Digits from which on numbers of one length may be codes, whatever the name of the column."""
+"""Digits from which on numbers of one length are told of, whatever the name of the column."""
 _SHORT_CODE = 3
-_CODE_NAME = (
-    r"(?i)(^|[^a-z])(zip|plz|post|postal|code|codes|tract|fips|icd|nr|no|id)([^a-z]|$)|zip|plz|postcode|postleit"
+_CODE_NAME = re.compile(
+    r"zip|plz|postcode|postleit|postnr|postnummer|insee"
+    r"|(^|[^a-z])(post|postal|cap|codes?|tract|fips|icd|ags|nr|no|id)([^a-z]|$)",
+    re.IGNORECASE,
 )
+"""Names of columns whose numbers are codes."""
 _DIGITS = r"^[0-9]+$"
 _SAMPLE = 200
-_DAYS = pl.date(1850, 1, 1), pl.date(2100, 1, 1)
+_DIGITS_OF_DAYS = 8
+_FIRST_DAY, _LAST_DAY = date(1850, 1, 1), date(2100, 1, 1)
 
 
 def question_of_text(
@@ -43,7 +49,8 @@ def question_of_text(
         Tells which records do not fit a way of reading; for the row of the first.
     """
     if parsed.kind is Kind.NUMERIC:
-        return _thousands(name, general) if general.decimal is None and grouped_thousands(parsed.known) else None
+        is_plain = parsed.way == Way(Kind.NUMERIC) and general.decimal is None
+        return _thousands(name, general) if is_plain and grouped_thousands(parsed.known) else None
     if parsed.kind is not Kind.CATEGORICAL or parsed.known.is_empty():
         return None
     if found := proposals(parsed.known):
@@ -58,7 +65,7 @@ def question_of_text(
 
 
 def question_of_codes(name: str, known: pl.Series) -> InputError | None:
-    """Ask about whole numbers of one length: codes such as zip codes look the same, and have no middle.
+    """Ask about whole numbers of one length whose column is named as codes are, and about days of eight digits.
 
     Parameters
     ----------
@@ -67,23 +74,45 @@ def question_of_codes(name: str, known: pl.Series) -> InputError | None:
     known
         Its texts.
     """
-    length = _one_length(known.head(_SAMPLE))
-    if length is None or _one_length(known) is None or known.n_unique() < _FEWEST_CODES:
+    length = digits_each(known)
+    if length is None:
         return None
-    says_code = bool(pl.Series([name]).str.contains(_CODE_NAME).item())
-    days = date_form("yyyymmdd").read(known)
-    if length == 8 and bool(pl.select(pl.lit(days).is_between(*_DAYS).fill_null(False).all()).item()):
+    if length == _DIGITS_OF_DAYS and _are_days(known):
         return InputError(
             f"column {name!r} holds numbers of eight digits that all read as dates; say what they are: dates (--dates "
-            f"{name}=yyyymmdd), codes (--categorical {name}) or numbers (--numeric {name})"
+            f"{name}=yyyymmdd), codes (--categorical {_quoted(name)}) or numbers (--numeric {_quoted(name)})"
         )
-    if length < (_SHORT_CODE if says_code else _LONG_CODE) or (length == 4 and not says_code):
+    if not _CODE_NAME.search(name):
         return None
     return InputError(
         f"column {name!r} holds whole numbers of {length} digits each; say what they are: codes, as zip codes are "
         f"(--categorical {_quoted(name)}), or numbers, published as ranges (--numeric {_quoted(name)}); in a policy "
         'kind = "categorical" or "numeric"'
     )
+
+
+def remark_on_codes(name: str, known: pl.Series) -> str | None:
+    """Tell of whole numbers of one length, five digits or more, that were read as numbers whatever their name."""
+    length = digits_each(known)
+    if length is None or length < _LONG_CODE:
+        return None
+    return (
+        f"Column {name!r}: whole numbers of {length} digits each were read as numbers. If they are codes, declare "
+        f"that: --categorical {_quoted(name)}."
+    )
+
+
+def digits_each(known: pl.Series) -> int | None:
+    """Return the length, three or more, of whole numbers that all have it, if there are ten of them at least."""
+    if (_one_length(known.head(_SAMPLE)) or 0) < _SHORT_CODE:
+        return None
+    length = _one_length(known)
+    return None if length is None or known.n_unique() < _FEWEST_CODES else length
+
+
+def _are_days(known: pl.Series) -> bool:
+    days = date_form("yyyymmdd").read(known)
+    return bool(not days.has_nulls() and ((days >= _FIRST_DAY) & (days < _LAST_DAY)).all())
 
 
 def ask(name: str, found: Sequence[Proposal], general: WrittenForm) -> InputError:
@@ -148,9 +177,9 @@ def _thousands(name: str, general: WrittenForm) -> InputError:
 
 def _about_strays(name: str, stray: Proposal, strange: pl.Series, general: WrittenForm) -> InputError:
     count, row = int(strange.sum()), int(strange.arg_max() or 0) + 1
-    others = f", written with {option_words(name, stray.form, general)}" if stray.form != PLAIN else ""
+    written = f" (as {option_words(name, stray.form, general)} reads it)" if stray.form != PLAIN else ""
     return InputError(
-        f"column {name!r} holds a {_what(stray)} in all records{others} but {count:,}, first in row {row}; correct "
+        f"column {name!r} holds a {_what(stray)}{written} in all records but {count:,}, first in row {row}; correct "
         f"them, give their text with --missing, make such texts missing values (--strays-missing {_quoted(name)}; in a "
         f'policy strays = "missing" of the column), or keep all as text: --categorical {_quoted(name)}'
     )

@@ -242,6 +242,13 @@ class Schema:
             )
         )
 
+    def _repr_html_(self) -> str:
+        """Show notebooks the roles; values that a domain or hierarchy lists are not shown."""
+        from sfumato.notebook import card
+        from sfumato.table.roles_html import roles_table
+
+        return card("Schema", f"{len(self.roles)} columns with a role", roles_table(self))
+
     @property
     def roles(self) -> dict[str, Role]:
         """Role of every named column: of people first, then identifying, quasi-identifying, sensitive, insensitive."""

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
@@ -51,6 +52,8 @@ class Table:
         What a steward should hear of how values were read, without any of them.
     passing : frozenset of str
         Insensitive columns to which nobody gave that role: those of ``others="keep"``.
+    orders : mapping of str to tuple of str
+        The order of the categories of those columns for which a frame declares one.
 
     Raises
     ------
@@ -72,6 +75,7 @@ class Table:
     keyless: NDArray[np.bool_] | None = None
     remarks: tuple[str, ...] = ()
     passing: frozenset[str] = frozenset()
+    orders: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         """Check frame, roles and kinds against each other."""
@@ -141,6 +145,14 @@ class Table:
     def __repr__(self) -> str:
         """Name the table and count its records and columns; no value is shown."""
         return f"Table({self.source!r}, {self.height} records, {self.frame.width} columns)"
+
+    def _repr_html_(self) -> str:
+        """Show notebooks the columns; no value is shown."""
+        from sfumato.notebook import card
+        from sfumato.table.roles_html import roles_table
+
+        note = f"{self.source}: {counted(self.height, 'record')}, {counted(self.frame.width, 'column')}"
+        return card("Table", note, roles_table(self.schema, self.kinds))
 
     @property
     def height(self) -> int:

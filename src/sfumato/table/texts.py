@@ -187,14 +187,14 @@ def way_of(known: pl.Series, form: WrittenForm) -> Way:
         return Way(Kind.CATEGORICAL)
     if lowered.is_in(list(_TRUTHS)).all():
         return Way(Kind.BOOLEAN)
-    if _are_numbers(lowered if form.number == PLAIN.number else form.number.plain(lowered)):
-        return Way(Kind.NUMERIC, form.number)
-    if known.str.contains(_DATE).all() and not Way(Kind.DATE).read(known).has_nulls():
-        return Way(Kind.DATE)
     fitting = [way for way in _declared_dates(form) if not way.read(known).has_nulls()]
     # Where several declared forms fit and mean different days, the column has to say which is its own.
     if fitting and all((way.read(known) == fitting[0].read(known)).all() for way in fitting[1:]):
         return fitting[0]
+    if _are_numbers(lowered if form.number == PLAIN.number else form.number.plain(lowered)):
+        return Way(Kind.NUMERIC, form.number)
+    if known.str.contains(_DATE).all() and not Way(Kind.DATE).read(known).has_nulls():
+        return Way(Kind.DATE)
     return Way(Kind.CATEGORICAL) if form.strays is None else _mostly(known, form)
 
 
