@@ -78,8 +78,12 @@ def look_at(column: pl.Series) -> Look:
 
 
 def hint(name: str, look: Look) -> str | None:
-    """Say what HIPAA's safe harbor asks of a column, or of free text what to do; None where it says nothing of it."""
-    sort = look.by_value or look.by_name
+    """Say what HIPAA's safe harbor asks of a column, or of free text what to do; None where it says nothing of it.
+
+    Its name counts however few values there are, but that of ages: those below 90 may stay.
+    """
+    named = sort_by_name(name)
+    sort = look.by_value or (look.by_name if named is Sort.AGES else named)
     return None if sort is None else f"{name}: {sort.called}; {sort.hint()}"
 
 
