@@ -11,7 +11,7 @@ from sfumato.errors import InputError
 from sfumato.table.distinct import private_categorical
 from sfumato.table.kinds import text_of
 from sfumato.table.schema import Kind
-from sfumato.table.texts import EXPECTED, clean, parse
+from sfumato.table.texts import EXPECTED, Parsed, clean, parse
 
 _PLAIN = (pl.String, pl.Categorical, pl.Enum, pl.Boolean, pl.Date, pl.Datetime, pl.Time, pl.Null)
 
@@ -50,7 +50,7 @@ def kept_column(column: pl.Series, reading: ValueReading) -> pl.Series:
     InputError
         When its values are not plain values.
     """
-    _refuse_nested(column)
+    refuse_nested(column)
     return clean(column, strip=True) if reading.is_text and reading.strip else column
 
 
@@ -91,7 +91,7 @@ def _canonical(values: pl.Series) -> pl.Series:
 
 
 def _typed(column: pl.Series, kind: Kind | None, reading: ValueReading) -> tuple[pl.Series, Kind]:
-    _refuse_nested(column)
+    refuse_nested(column)
     if is_text(column):
         column = column.cast(pl.String) if isinstance(column.dtype, pl.Enum) else column
         wanted = kind or (None if reading.is_text else Kind.CATEGORICAL)
@@ -114,13 +114,25 @@ def _parsed(column: pl.Series, kind: Kind | None, reading: ValueReading) -> tupl
     parsed = parse(column, kind, reading.missing, strip=reading.strip)
     strangers = int(parsed.strangers.sum())
     if strangers:
-        row = int(parsed.strangers.arg_max() or 0) + 1
-        raise InputError(
-            f"column {column.name!r} is declared {parsed.kind}, but {strangers} record(s) do not hold "
-            f"{EXPECTED[parsed.kind]}, first in row {row}; correct them, list their text as missing, or declare "
-            "another kind"
-        )
+        raise strange_values(column.name, parsed, strangers, int(parsed.strangers.arg_max() or 0) + 1)
     return parsed.values, parsed.kind
+
+
+class StrangeValues(InputError):
+    """Values that are not of the kind that their column is declared as; `parsed` is what became of them."""
+
+    name: str
+    parsed: Parsed
+
+
+def strange_values(name: str, parsed: Parsed, records: int, row: int) -> StrangeValues:
+    """Return the error of a column of which so many records, the first of them in that row, have strange values."""
+    error = StrangeValues(
+        f"column {name!r} is declared {parsed.kind}, but {records} record(s) do not hold {EXPECTED[parsed.kind]}, "
+        f"first in row {row}; correct them, list their text as missing, or declare another kind"
+    )
+    error.name, error.parsed = name, parsed
+    return error
 
 
 def is_text(column: pl.Series) -> bool:
@@ -133,7 +145,8 @@ def is_plain(dtype: pl.DataType) -> bool:
     return dtype.is_numeric() or isinstance(dtype, _PLAIN)
 
 
-def _refuse_nested(column: pl.Series) -> None:
+def refuse_nested(column: pl.Series) -> None:
+    """Raise InputError when the values of a column cannot be published."""
     if not is_plain(column.dtype):
         raise InputError(
             f"column {column.name!r} is of type {column.dtype.base_type()}, which cannot be published; convert it to "

@@ -1,0 +1,94 @@
+"""Opening a file that a schema describes, to be read in batches."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from sfumato.errors import InputError, SfumatoError
+from sfumato.table.columns import ValueReading
+from sfumato.table.csv_format import CsvFormat
+from sfumato.table.header import checked_header
+from sfumato.table.large.batches import BatchSource, batch_source
+from sfumato.table.large.values import CHANGED
+from sfumato.table.problems import raise_together
+from sfumato.table.reading import ReadingPolicy, missing_texts, open_source, read_table
+from sfumato.table.repeated_keys import candidates
+from sfumato.table.roles import assign_roles
+from sfumato.table.schema import Schema
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class OpenedFile:
+    """A file whose columns all have a role.
+
+    Attributes
+    ----------
+    path : Path
+    source : BatchSource
+    schema : Schema
+        ``others="keep"`` columns have become insensitive.
+    names : tuple of str
+        Of the columns that a table keeps, in the order of the file.
+    reading : ValueReading
+    keys : tuple of str
+        Columns that are left out and may be keys of people.
+    """
+
+    path: Path
+    source: BatchSource
+    schema: Schema
+    names: tuple[str, ...]
+    reading: ValueReading
+    keys: tuple[str, ...]
+
+    @contextmanager
+    def unchanged(self) -> Iterator[None]:
+        """Refuse a file that is another one at the end of the block than at its beginning."""
+        before = self._state()
+        yield
+        if self._state() != before:
+            raise InputError(f"{self.path.name}: {CHANGED}")
+
+    def _state(self) -> tuple[int, int, int]:
+        found = self.path.stat()
+        return found.st_ino, found.st_size, found.st_mtime_ns
+
+
+@contextmanager
+def named(path: Path) -> Iterator[None]:
+    """Put the name of a file before every problem with it."""
+    try:
+        yield
+    except SfumatoError as error:
+        raise type(error)(*(f"{path.name}: {problem}" for problem in error.problems)) from None
+
+
+def opened_file(path: Path, policy: ReadingPolicy) -> OpenedFile:
+    """Open a CSV or Parquet file as :func:`sfumato.read_table` would.
+
+    Raises
+    ------
+    SfumatoError
+        With everything that is wrong with the file's layout and roles.
+    """
+    settings = {**(read_table.__kwdefaults__ or {}), **policy.reading()}
+    schema, strip = policy.to_schema(), settings["strip"]
+    everywhere, somewhere = (False, strip) if isinstance(strip, (list, tuple)) else (strip, ())
+    layout = CsvFormat(
+        settings["separator"],
+        settings["encoding"],
+        settings["quote"],
+        settings["header"],
+        settings["columns"],
+        everywhere,
+    )
+    opened = open_source(path, layout)
+    header = checked_header(opened.names, schema, layout.columns or ())
+    assignment = assign_roles(header, schema)
+    raise_together(list(assignment.errors))
+    source = batch_source(opened)
+    reading = ValueReading(missing_texts(settings["missing"]), everywhere, source.is_text, somewhere)
+    return OpenedFile(path, source, assignment.schema, assignment.kept, reading, candidates(header, schema))
