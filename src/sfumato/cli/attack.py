@@ -268,7 +268,8 @@ def _table(
     """Read people as a policy says; with their names if a register will be compared with them."""
     from sfumato.table.csv_format import CsvFormat
     from sfumato.table.person_column import number_people
-    from sfumato.table.reading import open_source, read_table
+    from sfumato.table.reading import read_table
+    from sfumato.table.sources import open_source
 
     columns = meant.columns
     update: dict[str, Any] = {"others": "drop", "identifying": ()} if drop else {}

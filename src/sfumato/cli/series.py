@@ -298,16 +298,32 @@ def attack(
             rich_help_panel=OUTPUT,
         ),
     ],
+    key: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="Where people also leave, as with m-invariance: the column that says who a record is about; each "
+            "--original is then everybody who is in that release.",
+            rich_help_panel=PRIVACY,
+        ),
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Play attacks on several releases of the same people: intersection, difference, forward, cross and backward.
 
     The attacker knows the quasi-identifying values of one person, and with which release the person came. Releases that
-    were made independently fall; a series stands. Exit code 1: somebody is left fewer rows than promised.
+    were made independently fall; a series stands. With --key, sensitive values are intersected instead of rows, and
+    people may leave. Exit code 1: somebody is left fewer rows, or values, than promised.
     """
     from sfumato.series.attacked import attack_releases, releases_of
 
-    found = attack_releases(releases_of(folder), original)
+    releases = releases_of(folder)
+    if key is None:
+        found = attack_releases(releases, original)
+    else:
+        from sfumato.series.attacked_present import attack_present
+
+        found = attack_present(releases, original, key)
     say_result(found.to_dict(), str(found), as_json=as_json)
     if not found.ok:
         raise typer.Exit(1)

@@ -18,8 +18,9 @@ from sfumato.published.roles import named
 from sfumato.published.sliced import labels_of
 from sfumato.release.description import Description, TableFacts
 from sfumato.table.csv_format import CsvFormat
-from sfumato.table.reading import open_source, read_written
+from sfumato.table.reading import read_written
 from sfumato.table.schema import Attribute, Kind, Schema
+from sfumato.table.sources import open_source
 from sfumato.table.writing import Format, sha256_of, write_data
 
 

@@ -22,7 +22,8 @@ from sfumato.table.csv_format import CsvFormat
 from sfumato.table.encoding import EncodedTable, encode
 from sfumato.table.header import Header, checked_header
 from sfumato.table.problems import raise_together
-from sfumato.table.reading import label_of, missing_texts, open_source, read_table
+from sfumato.table.reading import label_of, missing_texts, read_table
+from sfumato.table.sources import open_source
 from sfumato.table.table import Table
 
 TAG = " tag"

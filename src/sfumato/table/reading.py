@@ -14,36 +14,14 @@ from sfumato.errors import InputError, PolicyError, SchemaError, SfumatoError, r
 from sfumato.parallel import each, worth_starting
 from sfumato.table.columns import ValueReading, is_text, kept_column, typed_column, with_missing
 from sfumato.table.csv_format import CsvFormat
-from sfumato.table.csv_source import csv_source
-from sfumato.table.frame_source import frame_source, parquet_source
 from sfumato.table.header import Header, checked_header
 from sfumato.table.person_column import number_people, read_wishes
 from sfumato.table.problems import raise_together
 from sfumato.table.repeated_keys import candidates, repeated_key
 from sfumato.table.roles import assign_roles
 from sfumato.table.schema import Attribute, Kind, Schema
+from sfumato.table.sources import TableSource, open_source
 from sfumato.table.table import Table
-
-_PARQUET = b"PAR1"
-_ZIP = b"PK\x03\x04"
-
-
-class TableSource(Protocol):
-    """Anything that has named columns."""
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """Names of all columns."""
-        ...
-
-    @property
-    def is_text(self) -> bool:
-        """Whether every value arrives as text, so that kinds must be read off it."""
-        ...
-
-    def read(self, names: Sequence[str]) -> list[pl.Series]:
-        """Read some columns, raising :class:`~sfumato.errors.InputError`."""
-        ...
 
 
 @runtime_checkable
@@ -184,34 +162,6 @@ def missing_texts(missing: object) -> frozenset[str]:
     if not isinstance(texts, Collection) or not all(isinstance(text, str) for text in texts):
         raise InputError("missing must be a text or a list of texts, for example '?' or ['?', 'NA']")
     return frozenset(texts)
-
-
-def open_source(source: object, layout: CsvFormat) -> TableSource:
-    """Open a file or frame as named columns; values are read later.
-
-    Raises
-    ------
-    InputError
-        When it is neither, or cannot be opened.
-    """
-    if not isinstance(source, (str, os.PathLike)):
-        return frame_source(source)
-    path = Path(source)
-    try:
-        if path.is_dir():
-            raise InputError("this is a folder; give the path of a CSV or Parquet file")
-        if path.is_file():
-            with path.open("rb") as stream:
-                start = stream.read(4)
-            if start == _PARQUET:
-                return parquet_source(path)
-            if start == _ZIP:
-                raise InputError("this is a zip archive or spreadsheet; save the table as CSV")
-        return csv_source(path, layout)
-    except FileNotFoundError:
-        raise InputError("there is no such file; check the path") from None
-    except (OSError, ValueError):
-        raise InputError("the file cannot be read; check the path and its permissions") from None
 
 
 def _table(

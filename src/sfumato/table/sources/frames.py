@@ -1,16 +1,16 @@
-"""Frames of polars, pandas and Arrow, and Parquet files, as sources of columns."""
+"""Frames of polars, pandas and Arrow."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 import polars as pl
 
 from sfumato.errors import InputError, SfumatoError
 from sfumato.table.header import Header, repeated
 from sfumato.table.problems import raise_together
+from sfumato.table.sources.protocol import Family
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -51,38 +51,6 @@ class FrameSource:
         return columns
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class ParquetSource:
-    """Names of the columns of a Parquet file, and how to read them.
-
-    Attributes
-    ----------
-    path : pathlib.Path
-    names : tuple of str
-    """
-
-    path: Path
-    names: tuple[str, ...]
-
-    is_text = False
-    """Values have types of their own."""
-
-    def read(self, names: Sequence[str]) -> list[pl.Series]:
-        """Read columns.
-
-        Raises
-        ------
-        InputError
-            When the file is damaged.
-        """
-        try:
-            # By number, for the same reason.
-            numbers = [self.names.index(name) for name in names]
-            return pl.read_parquet(self.path, columns=numbers, glob=False).get_columns()
-        except (pl.exceptions.PolarsError, OSError):
-            raise _damaged() from None
-
-
 def frame_source(frame: object) -> FrameSource:
     """Accept a frame of any library that narwhals knows.
 
@@ -114,19 +82,4 @@ def frame_source(frame: object) -> FrameSource:
     return FrameSource(lambda name: native.get_column(name).to_polars(), tuple(names))
 
 
-def parquet_source(path: Path) -> ParquetSource:
-    """Open a Parquet file and read the names of its columns.
-
-    Raises
-    ------
-    InputError
-        When the file is damaged.
-    """
-    try:
-        return ParquetSource(path, tuple(pl.read_parquet_schema(path)))
-    except (pl.exceptions.PolarsError, OSError):
-        raise _damaged() from None
-
-
-def _damaged() -> InputError:
-    return InputError("the Parquet file is damaged or cut off; get a whole copy")
+FAMILY = Family(recognizes=lambda given: given.path is None, open=lambda given: frame_source(given.value))

@@ -15,6 +15,7 @@ from sfumato.table.csv_format import CsvFormat
 from sfumato.table.csv_rows import first_row, read_rows
 from sfumato.table.csv_structure import count_regular_rows
 from sfumato.table.distinct import private_categorical
+from sfumato.table.sources.protocol import Family
 
 _SAMPLE = 10_000
 
@@ -122,3 +123,8 @@ def _name(field: str) -> str:
 
 def _position(index: int) -> str:
     return f"column_{index + 1}"
+
+
+FAMILY = Family(
+    recognizes=lambda given: given.path is not None, open=lambda given: csv_source(given.file, given.layout)
+)
