@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal, get_args
 
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
 Diversity = Literal["entropy", "distinct", "probabilistic", "recursive"]
 Format = Literal["csv", "parquet"]
 Formulas = Literal["keep", "escape", "refuse"]
+EngineName = Literal["auto", "memory", "disk"]
 
 EXAMPLE = """\b
 Example:
@@ -122,6 +124,22 @@ def anonymize(
     format: Annotated[
         Format | None, typer.Option(help="Format of the published table; default csv.", rich_help_panel=OUTPUT)
     ] = None,
+    engine: Annotated[
+        EngineName,
+        typer.Option(
+            metavar="WHERE",
+            help="Where the work is done: memory, disk, or auto (on disk if the table would not fit into memory).",
+            rich_help_panel=METHOD,
+        ),
+    ] = "auto",
+    memory: Annotated[
+        str | None,
+        typer.Option(
+            metavar="SIZE",
+            help="Memory that may be used, e.g. 4GB; default 60 % of what is free.",
+            rich_help_panel=METHOD,
+        ),
+    ] = None,
     formulas: Annotated[
         Formulas,
         typer.Option(
@@ -175,13 +193,13 @@ def anonymize(
             raise PolicyError("--audit: the release itself says who is who with --pseudonyms published; leave it out")
         if meant.columns.person is not None and not published:
             _check_audit(audit, out, save_policy, overwrite=overwrite)
-        release = _release(table, meant, seed, bound=bound, quiet=quiet or as_json)
-        release.save(out, format=meant.output.format, overwrite=overwrite, audit=audit, formulas=formulas)
-        _report(release, out, audit, quiet=quiet, as_json=as_json)
-        if meant.output.format == "csv":
-            from sfumato.release.formulas import formula_cells
+        from sfumato.cli.engine import Choice, goes_to_disk
 
-            say_formulas(formula_cells(release.published), formulas)
+        written = _Written(table, meant, out, seed, formulas, overwrite=overwrite, quiet=quiet, as_json=as_json)
+        if goes_to_disk(Choice(engine, memory), table, meant, bound=bound, quiet=quiet or as_json):
+            written.from_disk(memory)
+        else:
+            written.from_memory(audit, bound=bound)
     if save_policy is not None:
         meant.to_file(save_policy)
 
@@ -211,15 +229,66 @@ def _check_audit(audit: Path | None, out: Path, save_policy: Path | None, *, ove
     check_audit_place(audit or audit_file(out), out, overwrite=overwrite)
 
 
-def _release(table: Path, policy: Policy, seed: int | None, *, bound: bool, quiet: bool) -> Release:
-    from sfumato.release.anonymize import anonymize as make_release
-    from sfumato.table.reading import read_table
+@dataclass(frozen=True)
+class _Written:
+    """What is written where, and what is said of it; see :func:`anonymize`."""
 
-    if seed is not None and seed < 0:
-        raise PolicyError("--seed: must be 0 or above")
-    with progress_bar(quiet=quiet) as progress:
-        progress("reading", 0, 1)
-        return make_release(read_table(table, policy), policy, bound=bound, seed=seed, progress=progress)
+    table: Path
+    policy: Policy
+    out: Path
+    seed: int | None
+    formulas: Formulas
+    overwrite: bool
+    quiet: bool
+    as_json: bool
+
+    def from_memory(self, audit: Path | None, *, bound: bool) -> None:
+        release = self._release(bound=bound)
+        format = self.policy.output.format
+        release.save(self.out, format=format, overwrite=self.overwrite, audit=audit, formulas=self.formulas)
+        _report(release, self.out, audit, quiet=self.quiet, as_json=self.as_json)
+        if format == "csv":
+            from sfumato.release.formulas import formula_cells
+
+            say_formulas(formula_cells(release.published), self.formulas)
+
+    def from_disk(self, memory: str | None) -> None:
+        from sfumato.release.on_disk import anonymize_on_disk
+
+        with progress_bar(quiet=self.quiet or self.as_json) as progress:
+            release = anonymize_on_disk(
+                self.table,
+                self.policy,
+                self.out,
+                memory=memory,
+                seed=self._checked_seed,
+                formulas=self.formulas,
+                overwrite=self.overwrite,
+                progress=progress,
+            )
+        if self.as_json:
+            say_json(release.report.to_dict())
+        elif not self.quiet:
+            say(str(release.report))
+            complain([f"release written to {self.out}; check it with: sfumato verify {self.out}"])
+        if self.policy.output.format == "csv":
+            say_formulas(release.formulas, self.formulas)
+
+    def _release(self, *, bound: bool) -> Release:
+        from sfumato.release.anonymize import anonymize as make_release
+        from sfumato.table.reading import read_table
+
+        seed = self._checked_seed
+        with progress_bar(quiet=self.quiet or self.as_json) as progress:
+            progress("reading", 0, 1)
+            table = read_table(self.table, self.policy)
+            return make_release(table, self.policy, bound=bound, seed=seed, progress=progress)
+
+    @property
+    def _checked_seed(self) -> int | None:
+        if self.seed is not None and self.seed < 0:
+            raise PolicyError("--seed: must be 0 or above")
+        return self.seed
 
 
 def say_formulas(cells: Mapping[str, int], formulas: Formulas) -> None:

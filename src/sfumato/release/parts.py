@@ -22,7 +22,7 @@ from sfumato.release.table_files import assembled, parts_check, refuse_missing
 from sfumato.table.csv_format import CsvFormat
 from sfumato.table.large.batches import BatchSource, batch_source
 from sfumato.table.large.spill import scratch_folder
-from sfumato.table.reading import open_source
+from sfumato.table.sources import open_source
 from sfumato.table.writing import Format, write_data
 
 TABLE = "data"

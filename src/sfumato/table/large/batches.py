@@ -11,10 +11,10 @@ from typing import Protocol
 import polars as pl
 
 from sfumato.errors import InputError
-from sfumato.table.csv_source import CsvSource
 from sfumato.table.csv_structure import count_regular_rows
-from sfumato.table.frame_source import ParquetSource
-from sfumato.table.reading import TableSource
+from sfumato.table.sources import TableSource
+from sfumato.table.sources.csv_text import CsvSource
+from sfumato.table.sources.parquet import ParquetSource
 
 BYTES = 1 << 24
 """Bytes of a CSV file that are parsed at a time."""
@@ -47,7 +47,7 @@ class BatchSource(Protocol):
 
 
 def batch_source(source: TableSource) -> BatchSource:
-    """Return a source of :func:`~sfumato.table.reading.open_source` as one of batches.
+    """Return a source of :func:`~sfumato.table.sources.open_source` as one of batches.
 
     Raises
     ------

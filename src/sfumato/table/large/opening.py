@@ -14,10 +14,11 @@ from sfumato.table.header import checked_header
 from sfumato.table.large.batches import BatchSource, batch_source
 from sfumato.table.large.values import CHANGED
 from sfumato.table.problems import raise_together
-from sfumato.table.reading import ReadingPolicy, missing_texts, open_source, read_table
+from sfumato.table.reading import ReadingPolicy, missing_texts, read_table
 from sfumato.table.repeated_keys import candidates
 from sfumato.table.roles import assign_roles
 from sfumato.table.schema import Schema
+from sfumato.table.sources import open_source
 
 
 @dataclass(frozen=True, eq=False, repr=False)
