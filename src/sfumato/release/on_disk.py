@@ -186,7 +186,14 @@ class _Task:
     def released(self, opened: OpenedFile, spill: Path) -> ReleaseOnDisk:
         self.progress("encoding", 1, STEPS)
         with named(self.source), opened.unchanged():
-            coding = Coding(opened.schema, opened.names, opened.reading, spill, self.memory // 4)
+            coding = Coding(
+                opened.schema,
+                opened.names,
+                opened.reading,
+                spill,
+                self.memory // 4,
+                progress=lambda what, done: self.progress(what, done, done),
+            )
             large = coded_table(opened.source, coding)
         problem = self._problem(large)
         recoding, anonymizer = self.policy.to_recoding(), self.policy.to_anonymizer()

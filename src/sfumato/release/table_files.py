@@ -116,9 +116,11 @@ def parts_check(folder: Path, facts: TableFacts) -> Check:
     """Tell whether a folder holds the parts that were written and nothing else; hashes are worked out side by side."""
     promise = f"{facts.file} holds the {len(facts.parts):,} parts that were written, and nothing else"
     place = folder / facts.file
-    if place.is_symlink() or any(entry.is_symlink() for entry in os.scandir(place)):
+    with os.scandir(place) as found:
+        entries = list(found)
+    if place.is_symlink() or any(entry.is_symlink() for entry in entries):
         return Check(promise, Outcome.BROKEN, detail="it is a link, or there is one in it")
-    strangers = sorted({entry.name for entry in os.scandir(place)} - {part.file for part in facts.parts})
+    strangers = sorted({entry.name for entry in entries} - {part.file for part in facts.parts})
     if strangers:
         detail = f"there is {named(strangers)}, which release.json does not list; take it away"
         return Check(promise, Outcome.BROKEN, detail=detail)

@@ -152,5 +152,5 @@ def _dtype(table: EncodedTable, values: RuleValues) -> np.dtype[np.unsignedinteg
 
 
 def _padded(columns: int, dtype: np.dtype[np.unsignedinteger]) -> int:
-    per_word = 8 // dtype.itemsize
-    return -(-columns // int(per_word)) * int(per_word)
+    per_word = 8 // int(dtype.itemsize)
+    return -(-columns // per_word) * per_word

@@ -49,9 +49,12 @@ class OpenedFile:
     def unchanged(self) -> Iterator[None]:
         """Refuse a file that is another one at the end of the block than at its beginning."""
         before = self._state()
-        yield
-        if self._state() != before:
-            raise InputError(f"{self.path.name}: {CHANGED}")
+        try:
+            yield
+        finally:
+            # Whatever else went wrong with it follows from that.
+            if self._state() != before:
+                raise InputError(CHANGED)
 
     def _state(self) -> tuple[int, int, int]:
         found = self.path.stat()
