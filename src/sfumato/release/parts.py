@@ -20,7 +20,7 @@ from sfumato.published.roles import Roles
 from sfumato.release.description import Description, PartFacts, TableFacts, known_models
 from sfumato.release.table_files import assembled, parts_check, refuse_missing
 from sfumato.table.csv_format import CsvFormat
-from sfumato.table.large.batches import BatchSource, batch_source
+from sfumato.table.large.batches import NO_TYPES, BatchSource, batch_source
 from sfumato.table.large.spill import scratch_folder
 from sfumato.table.sources import open_source
 from sfumato.table.writing import Format, write_data
@@ -86,10 +86,10 @@ class FilesInARow:
         """Whether every value arrives as text."""
         return self.files[0].is_text
 
-    def batches(self, names: Sequence[str]) -> Iterator[list[pl.Series]]:
+    def batches(self, names: Sequence[str], texts: Mapping[str, pl.DataType] = NO_TYPES) -> Iterator[list[pl.Series]]:
         """Read some columns, a batch of rows at a time."""
         for file in self.files:
-            yield from file.batches(names)
+            yield from file.batches(names, texts)
 
 
 def recounted_in_parts(

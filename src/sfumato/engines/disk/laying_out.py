@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -143,10 +144,10 @@ def _joined(table: EncodedTable, values: RuleValues, rows: slice) -> NDArray[np.
 
 
 def _columns(table: EncodedTable, values: RuleValues) -> int:
-    return table.codes.shape[1] + len(values)
+    return int(table.codes.shape[1]) + len(values)
 
 
-def _dtype(table: EncodedTable, values: RuleValues) -> np.dtype[np.unsignedinteger]:
+def _dtype(table: EncodedTable, values: RuleValues) -> np.dtype[Any]:
     largest = max((int(value_of.max(initial=0)) for _, value_of in values), default=0)
     return np.promote_types(table.codes.dtype, np.min_scalar_type(largest))
 

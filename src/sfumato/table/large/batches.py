@@ -1,11 +1,12 @@
-"""A file as batches of rows: read several times from its beginning, never whole."""
+"""A file as batches of rows, never whole."""
 
 from __future__ import annotations
 
 import io
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 from typing import Protocol
 
 import polars as pl
@@ -22,8 +23,13 @@ ROWS = 1 << 18
 """Rows of a Parquet file that are read at a time."""
 
 
+NO_TYPES: Mapping[str, pl.DataType] = MappingProxyType({})
+
+CHANGED = "the file changed while it was read; have it left alone, and run again"
+
+
 class BatchSource(Protocol):
-    """A table that gives its rows a batch at a time, always the same ones in the same order."""
+    """A table that gives its rows a batch at a time."""
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -35,8 +41,15 @@ class BatchSource(Protocol):
         """Whether every value arrives as text, so that kinds must be read off it."""
         ...
 
-    def batches(self, names: Sequence[str]) -> Iterator[list[pl.Series]]:
+    def batches(self, names: Sequence[str], texts: Mapping[str, pl.DataType] = NO_TYPES) -> Iterator[list[pl.Series]]:
         """Read some columns, a batch of rows at a time; no batch is empty.
+
+        Parameters
+        ----------
+        names
+            Of the columns.
+        texts
+            Types that texts may be read as, which spares whoever counts them a step.
 
         Raises
         ------
@@ -75,7 +88,7 @@ class ParquetBatches:
     is_text = False
     """Values have types of their own."""
 
-    def batches(self, names: Sequence[str]) -> Iterator[list[pl.Series]]:
+    def batches(self, names: Sequence[str], texts: Mapping[str, pl.DataType] = NO_TYPES) -> Iterator[list[pl.Series]]:
         """Read some columns, a batch of rows at a time."""
         # By number: a name like `*` would be taken for a pattern.
         wanted = [pl.nth(self.names.index(name)) for name in names]
@@ -103,7 +116,7 @@ class CsvBatches:
         """Names of all columns."""
         return self.source.names
 
-    def batches(self, names: Sequence[str]) -> Iterator[list[pl.Series]]:
+    def batches(self, names: Sequence[str], texts: Mapping[str, pl.DataType] = NO_TYPES) -> Iterator[list[pl.Series]]:
         """Read some columns, a batch of rows at a time.
 
         Raises
@@ -116,7 +129,7 @@ class CsvBatches:
             skipped = int(self.source.layout.header) if not read else 0
             read += rows
             if rows > skipped:
-                yield self._parsed(piece, names, skipped, rows - skipped)
+                yield self._parsed(piece, names, texts, skipped, rows - skipped)
 
     def _pieces(self) -> Iterator[tuple[bytes, int]]:
         """Yield whole rows, and how many they are."""
@@ -127,14 +140,18 @@ class CsvBatches:
                 raise _irregular()
             yield piece, rows
 
-    def _parsed(self, piece: bytes, names: Sequence[str], skipped: int, rows: int) -> list[pl.Series]:
+    def _parsed(
+        self, piece: bytes, names: Sequence[str], texts: Mapping[str, pl.DataType], skipped: int, rows: int
+    ) -> list[pl.Series]:
         layout, indices = self.source.layout, [self.source.names.index(name) for name in names]
+        types: dict[str, pl.DataType] = {f"column_{index + 1}": pl.String() for index in range(self.source.width)}
+        types |= {f"column_{self.source.names.index(name) + 1}": dtype for name, dtype in texts.items()}
         try:
             frame = pl.read_csv(
                 io.BytesIO(piece),
                 has_header=False,
                 skip_rows=skipped,
-                schema={f"column_{index + 1}": pl.String() for index in range(self.source.width)},
+                schema=types,
                 columns=[f"column_{index + 1}" for index in sorted(indices)],
                 separator=layout.separator,
                 quote_char=layout.quote,

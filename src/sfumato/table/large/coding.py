@@ -1,4 +1,4 @@
-"""A table in two passes: first the values of its columns are counted, then its records become codes on disk.
+"""A table read once: the values of its columns are counted, then its records become codes on disk.
 
 Letters: n records, q quasi-identifying and s sensitive attributes.
 """
@@ -14,10 +14,10 @@ import polars as pl
 from numpy.typing import NDArray
 
 from sfumato.errors import InputError, SfumatoError
-from sfumato.table.columns import ValueReading, kept_column
+from sfumato.table.columns import ValueReading, is_text, kept_column
 from sfumato.table.encoding import EncodedTable
 from sfumato.table.large.batches import BatchSource
-from sfumato.table.large.values import CHANGED, CodedColumn, ValueCounter, coded_column
+from sfumato.table.large.values import CodedColumn, CountedTexts, CountedValues, ValueCounter, coded_column
 from sfumato.table.numbering import Order
 from sfumato.table.problems import raise_together
 from sfumato.table.schema import Attribute, Kind, Schema
@@ -118,25 +118,27 @@ class Coding:
 
 
 def coded_table(source: BatchSource, coding: Coding) -> LargeTable:
-    """Count the values of a source, then write the codes of its records.
+    """Read a source once and count its values, then write the codes of its records.
 
     Raises
     ------
     SfumatoError
         Everything that reading and encoding the table whole would raise; also where its values do not fit into the
-        memory, or where the second pass finds others than the first.
+        memory.
 
     Notes
     -----
-    Memory: one batch, and the distinct values of every quasi-identifying and sensitive column.
+    Memory: one batch, and the distinct values of every quasi-identifying and sensitive column. Disk: until codes are
+    written, a number for each cell besides.
     """
     schema = coding.schema
-    counters, starts = _counted(source, coding)
+    counters, starts = _read(source, coding)
     errors: list[SfumatoError] = []
     quasi = _columns(counters, schema.quasi_identifying, coding, coding.order, errors)
     sensitive = _columns(counters, schema.sensitive, coding, "name", errors)
     raise_together(errors)
-    carried = _write_codes(source, coding, quasi, sensitive, starts)
+    _write_codes(coding, quasi, sensitive, starts)
+    insensitive = any(name in schema.insensitive for name in coding.names)
     return LargeTable(
         schema,
         coding.names,
@@ -144,26 +146,42 @@ def coded_table(source: BatchSource, coding: Coding) -> LargeTable:
         sensitive,
         _mapped(coding.folder / "codes", starts[-1], quasi),
         _mapped(coding.folder / "sensitive", starts[-1], sensitive),
-        carried,
+        tuple(coding.folder / f"carried-{place}" for place in range(len(starts) - 1)) if insensitive else (),
         tuple(starts),
         source.is_text,
     )
 
 
-def _counted(source: BatchSource, coding: Coding) -> tuple[dict[str, ValueCounter], list[int]]:
-    wanted = [name for name in coding.names if name not in coding.schema.insensitive]
-    counters, starts, watched = {name: ValueCounter() for name in wanted}, [0], 0
-    for batch in source.batches(wanted):
-        for column in batch:
-            counters[column.name].add(column, starts[-1])
+def _read(source: BatchSource, coding: Coding) -> tuple[dict[str, ValueCounter], list[int]]:
+    """Go through the source: count values, keep their numbers and the insensitive columns in files."""
+    counted = [name for name in coding.names if name not in coding.schema.insensitive]
+    texts = {name: CountedTexts() for name in counted}
+    counters: dict[str, ValueCounter] = {}
+    starts, watched = [0], 0
+    for batch in source.batches(coding.names, {name: counter.dtype for name, counter in texts.items()}):
+        columns = {column.name: column for column in batch}
+        for name in counted if not counters else ():
+            counters[name] = _counter(columns[name], texts[name])
+        numbered = [
+            counters[name].add(columns[name], starts[-1]).alias(str(place)) for place, name in enumerate(counted)
+        ]
+        pl.DataFrame(numbered).write_ipc(coding.folder / f"read-{len(starts) - 1}", compression="lz4")
+        if len(counted) < len(columns):
+            kept = _carried([column for column in batch if column.name not in counters], coding.reading)
+            kept.write_ipc(coding.folder / f"carried-{len(starts) - 1}", compression="lz4")
         starts.append(starts[-1] + len(batch[0]))
-        coding.progress("counting values", starts[-1])
+        coding.progress("reading", starts[-1])
         if starts[-1] - watched >= WATCHED:
             watched = starts[-1]
             _refuse_too_many(counters, coding.memory)
     if starts[-1] == 0:
         raise InputError("the table has no records")
     return counters, starts
+
+
+def _counter(column: pl.Series, texts: CountedTexts) -> ValueCounter:
+    """Return what counts a column of this type in all batches."""
+    return texts if is_text(column) or column.dtype == pl.Null else CountedValues()
 
 
 def _refuse_too_many(counters: Mapping[str, ValueCounter], memory: int) -> None:
@@ -193,30 +211,18 @@ def _columns(
 
 
 def _write_codes(
-    source: BatchSource,
-    coding: Coding,
-    quasi: Sequence[CodedColumn],
-    sensitive: Sequence[CodedColumn],
-    starts: Sequence[int],
-) -> tuple[Path, ...]:
-    carried: list[Path] = []
-    insensitive = [name for name in coding.names if name in coding.schema.insensitive]
-    place = 0
+    coding: Coding, quasi: Sequence[CodedColumn], sensitive: Sequence[CodedColumn], starts: Sequence[int]
+) -> None:
+    """Turn what was read into codes, a batch at a time, and take it away."""
+    counted = [name for name in coding.names if name not in coding.schema.insensitive]
     with (coding.folder / "codes").open("wb") as codes, (coding.folder / "sensitive").open("wb") as hidden:
-        for place, batch in enumerate(source.batches(coding.names)):
-            column_of = {column.name: column for column in batch}
-            if place + 1 >= len(starts) or len(batch[0]) != starts[place + 1] - starts[place]:
-                raise InputError(CHANGED)
-            _codes_of(quasi, column_of).tofile(codes)
-            _codes_of(sensitive, column_of).tofile(hidden)
-            if insensitive:
-                path = coding.folder / f"carried-{place}"
-                _carried([column_of[name] for name in insensitive], coding.reading).write_ipc(path, compression="lz4")
-                carried.append(path)
-            coding.progress("writing codes", starts[place + 1])
-    if place + 2 != len(starts):
-        raise InputError(CHANGED)
-    return tuple(carried)
+        for place, stop in enumerate(starts[1:]):
+            path = coding.folder / f"read-{place}"
+            batch = dict(zip(counted, pl.read_ipc(path).get_columns(), strict=True))
+            path.unlink()
+            _codes_of(quasi, batch).tofile(codes)
+            _codes_of(sensitive, batch).tofile(hidden)
+            coding.progress("writing codes", stop)
 
 
 def _codes_of(columns: Sequence[CodedColumn], batch: Mapping[str, pl.Series]) -> NDArray[np.unsignedinteger]:
@@ -240,7 +246,5 @@ def _carried(columns: Sequence[pl.Series], reading: ValueReading) -> pl.DataFram
 def _mapped(path: Path, height: int, columns: Sequence[CodedColumn]) -> NDArray[np.unsignedinteger]:
     if not columns:
         return np.empty((height, 0), dtype=np.uint8)
-    expected = height * len(columns) * _width(columns).itemsize
-    if path.stat().st_size != expected:
-        raise InputError(CHANGED)
-    return np.memmap(path, dtype=_width(columns), mode="r", shape=(height, len(columns)))
+    # As a plain array that may be written to: compiled functions know no other.
+    return np.asarray(np.memmap(path, dtype=_width(columns), mode="r+", shape=(height, len(columns))))

@@ -11,8 +11,7 @@ from sfumato.errors import InputError, SfumatoError
 from sfumato.table.columns import ValueReading
 from sfumato.table.csv_format import CsvFormat
 from sfumato.table.header import checked_header
-from sfumato.table.large.batches import BatchSource, batch_source
-from sfumato.table.large.values import CHANGED
+from sfumato.table.large.batches import CHANGED, BatchSource, batch_source
 from sfumato.table.problems import raise_together
 from sfumato.table.reading import ReadingPolicy, missing_texts, read_table
 from sfumato.table.repeated_keys import candidates
