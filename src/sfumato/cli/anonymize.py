@@ -243,7 +243,7 @@ class _Written:
     as_json: bool
 
     def from_memory(self, audit: Path | None, *, bound: bool) -> None:
-        release = self._release(bound=bound)
+        release = _release(self.table, self.policy, self.seed, bound=bound, quiet=self.quiet or self.as_json)
         format = self.policy.output.format
         release.save(self.out, format=format, overwrite=self.overwrite, audit=audit, formulas=self.formulas)
         _report(release, self.out, audit, quiet=self.quiet, as_json=self.as_json)
@@ -255,13 +255,14 @@ class _Written:
     def from_disk(self, memory: str | None) -> None:
         from sfumato.release.on_disk import anonymize_on_disk
 
+        _check_seed(self.seed)
         with progress_bar(quiet=self.quiet or self.as_json) as progress:
             release = anonymize_on_disk(
                 self.table,
                 self.policy,
                 self.out,
                 memory=memory,
-                seed=self._checked_seed,
+                seed=self.seed,
                 formulas=self.formulas,
                 overwrite=self.overwrite,
                 progress=progress,
@@ -274,21 +275,20 @@ class _Written:
         if self.policy.output.format == "csv":
             say_formulas(release.formulas, self.formulas)
 
-    def _release(self, *, bound: bool) -> Release:
-        from sfumato.release.anonymize import anonymize as make_release
-        from sfumato.table.reading import read_table
 
-        seed = self._checked_seed
-        with progress_bar(quiet=self.quiet or self.as_json) as progress:
-            progress("reading", 0, 1)
-            table = read_table(self.table, self.policy)
-            return make_release(table, self.policy, bound=bound, seed=seed, progress=progress)
+def _release(table: Path, policy: Policy, seed: int | None, *, bound: bool, quiet: bool) -> Release:
+    from sfumato.release.anonymize import anonymize as make_release
+    from sfumato.table.reading import read_table
 
-    @property
-    def _checked_seed(self) -> int | None:
-        if self.seed is not None and self.seed < 0:
-            raise PolicyError("--seed: must be 0 or above")
-        return self.seed
+    _check_seed(seed)
+    with progress_bar(quiet=quiet) as progress:
+        progress("reading", 0, 1)
+        return make_release(read_table(table, policy), policy, bound=bound, seed=seed, progress=progress)
+
+
+def _check_seed(seed: int | None) -> None:
+    if seed is not None and seed < 0:
+        raise PolicyError("--seed: must be 0 or above")
 
 
 def say_formulas(cells: Mapping[str, int], formulas: Formulas) -> None:

@@ -46,7 +46,9 @@ def goes_to_disk(choice: Choice, table: Path, policy: Policy, *, bound: bool, qu
     told = f"in memory this table takes about {_gigabytes(need)}, and {_gigabytes(most)} may be used"
     reasons = _reasons(table, policy, bound=bound)
     if not quiet:
-        done = f"it is done in memory anyway: {reasons[0]}" if reasons else "it is done on disk"
+        done = (
+            f"it is done in memory anyway: {reasons[0].removeprefix('engine: ')}" if reasons else "it is done on disk"
+        )
         complain([f"{told}; {done}"])
     return not reasons
 
