@@ -134,7 +134,7 @@ def refused(made: Any) -> bool:
 
 
 TOWN_SCHEMA = sf.Schema(
-    quasi_identifying=["age", "wage", "zip", "job"], sensitive=["disease"], others="keep"
+    quasi_identifying=["age", "wage", "zip", "job"], sensitive=["disease"], others="drop"
 )  # fmt: skip
 
 

@@ -21,12 +21,13 @@ from sfumato.cli.options import (
     Overwrite,
     PeopleOptions,
     PolicyFile,
-    Reading,
     RoleOptions,
+    TableReading,
 )
 from sfumato.cli.outcome import complain, say
-from sfumato.cli.progress import progress_bar
+from sfumato.cli.progress import Progressing, Told, progress_bar
 from sfumato.errors import InputError, PolicyError
+from sfumato.table.databases.address import is_database
 
 if TYPE_CHECKING:
     from sfumato.policy.policy import Policy
@@ -42,6 +43,8 @@ Example:
   sfumato anonymize patients.csv --identifying name --quasi age,sex,zip \\
       --sensitive disease --others drop -k 5 -l 3 --out patients-release/
   sfumato anonymize patients.csv --policy policy.toml --out patients-release/
+  sfumato anonymize postgresql://host/db --table clinic.visits \\
+      --policy policy.toml --out postgresql://host/db --schema release_2027
 """
 
 
@@ -117,9 +120,14 @@ def anonymize(
         int | None,
         typer.Option(help="For tests and studies only: makes the random order repeatable.", rich_help_panel=METHOD),
     ] = None,
-    reading: Reading = Reading(),  # noqa: B008 - a frozen value
+    reading: TableReading = TableReading(),  # noqa: B008 - a frozen value
     out: Annotated[
-        Path | None, typer.Option(metavar="FOLDER", help="Folder of the release.", rich_help_panel=OUTPUT)
+        str | None,
+        typer.Option(metavar="FOLDER", help="Folder of the release, or the URL of a database.", rich_help_panel=OUTPUT),
+    ] = None,
+    schema: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="With a database in --out: schema of the release.", rich_help_panel=OUTPUT),
     ] = None,
     format: Annotated[
         Format | None, typer.Option(help="Format of the published table; default csv.", rich_help_panel=OUTPUT)
@@ -162,6 +170,7 @@ def anonymize(
     ] = None,
     overwrite: Overwrite = False,
     quiet: Annotated[bool, typer.Option("--quiet", help="Print only problems.", rich_help_panel=OUTPUT)] = False,
+    told: Progressing = "bar",
     as_json: AsJson = False,
 ) -> None:
     """Publish a table so that every equivalence class satisfies every privacy model, or say why that is impossible.
@@ -178,11 +187,11 @@ def anonymize(
         models=models,
         anonymizer=anonymizer or (None if within is None else "best"),
         options=[*(settings or ()), *(() if within is None else (f"within={within}",))],
-        source=reading.source,
+        **reading.words,
         people=people.people,
         top={"suppression-limit": suppression, "refine": refine, "threads": threads},
         format=format,
-        problems=(*problems, *target_problems(out, save_policy, overwrite=overwrite)),
+        problems=(*problems, *target_problems(out, save_policy, overwrite=overwrite, schema=schema)),
     )
     meant = policy_of(words)
     if out is not None:
@@ -195,8 +204,20 @@ def anonymize(
             _check_audit(audit, out, save_policy, overwrite=overwrite)
         from sfumato.cli.engine import Choice, goes_to_disk
 
-        written = _Written(table, meant, out, seed, formulas, overwrite=overwrite, quiet=quiet, as_json=as_json)
-        if goes_to_disk(Choice(engine, memory), table, meant, bound=bound, quiet=quiet or as_json):
+        written = _Written(
+            table,
+            meant,
+            out,
+            schema,
+            seed,
+            formulas,
+            overwrite=overwrite,
+            quiet=quiet,
+            as_json=as_json,
+            told=told,
+        )
+        choice = Choice(engine, memory, to_database=is_database(out))
+        if goes_to_disk(choice, table, meant, bound=bound, quiet=quiet or as_json):
             written.from_disk(memory)
         else:
             written.from_memory(audit, bound=bound)
@@ -204,50 +225,71 @@ def anonymize(
         meant.to_file(save_policy)
 
 
-def target_problems(out: Path | None, save_policy: Path | None, *, overwrite: bool) -> list[str]:
+def target_problems(
+    out: str | Path | None, save_policy: Path | None, *, overwrite: bool, schema: str | None = None
+) -> list[str]:
     """Check, before the work, whether its results can be written."""
     from sfumato.release.folder import check_target
+    from sfumato.release.stored import Shelf, check_shelf
 
     problems = [] if out or save_policy else ["--out: name a folder for the release"]
     if save_policy and save_policy.exists() and not overwrite:
         problems.append(f"--save-policy: {save_policy} already exists; name another file or add --overwrite")
+    if schema and not is_database(out):
+        problems.append("--schema: says where a release lies in a database; give the URL of one with --out")
     if out:
         try:
-            check_target(out, overwrite=overwrite)
-        except InputError as error:
+            if is_database(out):
+                check_shelf(Shelf.of(str(out), schema), overwrite=overwrite)
+            else:
+                check_target(Path(out), overwrite=overwrite)
+        except (InputError, PolicyError) as error:
             problems.extend(f"--out: {problem}" for problem in error.problems)
     return problems
 
 
-def _check_audit(audit: Path | None, out: Path, save_policy: Path | None, *, overwrite: bool) -> None:
+def _check_audit(audit: Path | None, out: str, save_policy: Path | None, *, overwrite: bool) -> None:
     """Check, before the work, whether the audit file can be written."""
     from sfumato.release.audit import check_audit_place
-    from sfumato.release.release import audit_file
+    from sfumato.release.release import NO_PLACE, audit_file
 
     if audit is not None and audit == save_policy:
         raise PolicyError("--audit: is the file of --save-policy; name another one")
-    check_audit_place(audit or audit_file(out), out, overwrite=overwrite)
+    if is_database(out):
+        if audit is None:
+            raise PolicyError(f"--{NO_PLACE}")
+        check_audit_place(audit, None, overwrite=overwrite)
+        return
+    check_audit_place(audit or audit_file(Path(out)), Path(out), overwrite=overwrite)
 
 
 @dataclass(frozen=True)
 class _Written:
     """What is written where, and what is said of it; see :func:`anonymize`."""
 
-    table: Path
+    table: str
     policy: Policy
-    out: Path
+    out: str
+    schema: str | None
     seed: int | None
     formulas: Formulas
     overwrite: bool
     quiet: bool
     as_json: bool
+    told: Told
 
     def from_memory(self, audit: Path | None, *, bound: bool) -> None:
-        release = _release(self.table, self.policy, self.seed, bound=bound, quiet=self.quiet or self.as_json)
+        quiet = self.quiet or self.as_json
+        release = _release(self.table, self.policy, self.seed, bound=bound, quiet=quiet, told=self.told)
         format = self.policy.output.format
-        release.save(self.out, format=format, overwrite=self.overwrite, audit=audit, formulas=self.formulas)
-        _report(release, self.out, audit, quiet=self.quiet, as_json=self.as_json)
-        if format == "csv":
+        if is_database(self.out):
+            release.save(
+                self.out, schema=self.schema or "", overwrite=self.overwrite, audit=audit, formulas=self.formulas
+            )
+        else:
+            release.save(self.out, format=format, overwrite=self.overwrite, audit=audit, formulas=self.formulas)
+        _report(release, self.out, self.schema, audit, quiet=self.quiet, as_json=self.as_json)
+        if format == "csv" or is_database(self.out):
             from sfumato.release.formulas import formula_cells
 
             say_formulas(formula_cells(release.published), self.formulas)
@@ -256,7 +298,7 @@ class _Written:
         from sfumato.release.on_disk import anonymize_on_disk
 
         _check_seed(self.seed)
-        with progress_bar(quiet=self.quiet or self.as_json) as progress:
+        with progress_bar(quiet=self.quiet or self.as_json, told=self.told) as progress:
             release = anonymize_on_disk(
                 self.table,
                 self.policy,
@@ -276,14 +318,19 @@ class _Written:
             say_formulas(release.formulas, self.formulas)
 
 
-def _release(table: Path, policy: Policy, seed: int | None, *, bound: bool, quiet: bool) -> Release:
+def _release(table: str, policy: Policy, seed: int | None, *, bound: bool, quiet: bool, told: Told) -> Release:
     from sfumato.release.anonymize import anonymize as make_release
+    from sfumato.release.passing import passing_notes
     from sfumato.table.reading import read_table
 
     _check_seed(seed)
-    with progress_bar(quiet=quiet) as progress:
+    with progress_bar(quiet=quiet, told=told) as progress:
         progress("reading", 0, 1)
-        return make_release(read_table(table, policy), policy, bound=bound, seed=seed, progress=progress)
+        original = read_table(table, policy)
+        release = make_release(original, policy, bound=bound, seed=seed, progress=progress)
+    # On stderr, too, where they are read even if the report is not.
+    complain(passing_notes(original, {name for each in release.published.tables.values() for name in each.columns}))
+    return release
 
 
 def _check_seed(seed: int | None) -> None:
@@ -299,14 +346,23 @@ def say_formulas(cells: Mapping[str, int], formulas: Formulas) -> None:
     complain([f"{line}: {done}" for line in formula_lines(cells)])
 
 
-def _report(release: Release, out: Path, audit: Path | None, *, quiet: bool, as_json: bool) -> None:
+def _report(release: Release, out: str, schema: str | None, audit: Path | None, *, quiet: bool, as_json: bool) -> None:
+    place = _stored(out, schema) if is_database(out) else f"{out}"
     if as_json:
         say_json(release.report.to_dict())
     elif not quiet:
         say(str(release.report))
-        complain([f"release written to {out}; check it with: sfumato verify {out}"])
+        complain([f"release written to {place}; check it with: sfumato verify {place}"])
         if release.audit is not None:
             from sfumato.release.release import audit_file
 
-            private = audit or audit_file(out)
-            complain([f"keep {private} to yourself; it recounts people: sfumato verify {out} --audit {private}"])
+            private = audit or audit_file(Path(out))
+            complain([f"keep {private} to yourself; it recounts people: sfumato verify {place} --audit {private}"])
+
+
+def _stored(url: str, schema: str | None) -> str:
+    """Write a database and a schema as `sfumato verify` takes them."""
+    from sfumato.release.stored import Shelf
+
+    shelf = Shelf.of(url, schema)
+    return f"{shelf.address.url} --schema {shelf.schema}"

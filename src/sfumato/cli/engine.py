@@ -19,9 +19,10 @@ class Choice:
 
     engine: Literal["auto", "memory", "disk"]
     memory: str | None
+    to_database: bool = False
 
 
-def goes_to_disk(choice: Choice, table: Path, policy: Policy, *, bound: bool, quiet: bool) -> bool:
+def goes_to_disk(choice: Choice, source: str | Path, policy: Policy, *, bound: bool, quiet: bool) -> bool:
     """Tell whether the disk engine makes the release; if nobody asked for it, say why.
 
     Raises
@@ -36,15 +37,19 @@ def goes_to_disk(choice: Choice, table: Path, policy: Policy, *, bound: bool, qu
     if choice.engine == "disk":
         if bound:
             raise PolicyError("--bound: compares all records with each other; leave it out, or use --engine memory")
+        if choice.to_database:
+            raise PolicyError("--out: the disk engine writes folders; name one, or use --engine memory")
         return True
     from sfumato.table.large.memory import SHARE, estimated_need, free_memory, memory_size
 
+    table = Path(source)
     free = free_memory()
     most = memory_size(choice.memory) if choice.memory is not None else None if free is None else int(SHARE * free)
     if most is None or not table.is_file() or (need := estimated_need(table)) <= most:
         return False
     told = f"in memory this table takes about {_gigabytes(need)}, and {_gigabytes(most)} may be used"
     reasons = _reasons(table, policy, bound=bound)
+    reasons += ["it goes into a database"] if choice.to_database else []
     if not quiet:
         done = (
             f"it is done in memory anyway: {reasons[0].removeprefix('engine: ')}" if reasons else "it is done on disk"

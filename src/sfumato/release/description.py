@@ -143,9 +143,11 @@ class TableFacts:
     Attributes
     ----------
     file : str
-        Its name in the folder, never a path. Of a table in parts: the folder that holds them.
+        Its name in the folder, never a path; in a database the name of the table. Of a table in parts: the folder that
+        holds them.
     sha256 : str
-        Of a table in parts: :func:`root_of` them.
+        Of the file; in a database of what the table holds, see :mod:`sfumato.release.content`. Of a table in parts:
+        :func:`root_of` them.
     rows : int
     columns : tuple of str
     parts : tuple of PartFacts

@@ -15,7 +15,7 @@ from sfumato.classes.generalized import Form
 from sfumato.engines.disk.dealing import part_count
 from sfumato.engines.disk.publishing import PublishedParts
 from sfumato.engines.disk.solving import SolvedOnDisk, solve_on_disk
-from sfumato.errors import PolicyError, raise_all
+from sfumato.errors import PolicyError, SchemaError, raise_all
 from sfumato.metrics import measure_losses
 from sfumato.models.limits import limits_of_values
 from sfumato.models.protocol import PrivacyModel
@@ -29,10 +29,12 @@ from sfumato.randomness import seed_problems
 from sfumato.recoding import form_problems
 from sfumato.release.arguments import setting_problems
 from sfumato.release.description import Description, SensitiveDescription, describe_model, published_hierarchy
+from sfumato.release.exact_sets import exact_set_notes
 from sfumato.release.folder import check_target, whole_folder
 from sfumato.release.formulas import Formulas, cells_like_formulas, frames_without_formulas
 from sfumato.release.loss_report import Report
 from sfumato.release.parts import recounted_in_parts, write_parts
+from sfumato.release.passing import passing_notes, passing_problems
 from sfumato.release.problem import problems_in
 from sfumato.release.text_files import write_texts
 from sfumato.table.kinds import text_of
@@ -152,6 +154,12 @@ def not_on_disk(policy: Policy) -> list[str]:
         found.append(f"engine: the disk engine does not know the wishes of people; {cure}")
     if policy.refine:
         found.append(f"engine: refine compares records of the whole table, which the disk engine does not hold; {cure}")
+    schema = policy.to_schema()
+    found += [
+        f"engine: column {name!r} says what becomes of strays, which the disk engine does not count; {cure}"
+        for name, attribute in {**schema.quasi_identifying, **schema.sensitive}.items()
+        if attribute.form.strays is not None
+    ]
     if not countable_in_parts(policy.to_models()):
         found.append(f"engine: a model is about single published values, which are compared in memory; {cure}")
     return found
@@ -195,6 +203,7 @@ class _Task:
                 progress=lambda what, done: self.progress(what, done, done),
             )
             large = coded_table(opened.source, coding)
+        raise_all(SchemaError, passing_problems(large))
         problem = self._problem(large)
         recoding, anonymizer = self.policy.to_recoding(), self.policy.to_anonymizer()
         assert not isinstance(anonymizer, Publisher)
@@ -232,6 +241,8 @@ class _Task:
     ) -> Report:
         generalized, models = solved.generalized, self.policy.to_models()
         sensitive = tuple(large.schema.sensitive)
+        losses = measure_losses(generalized, k=smallest_allowed(models))
+        told = (*large.remarks, *exact_set_notes(generalized, losses), *solved.notes)
         return Report(
             anonymizer=repr(self.policy.to_anonymizer()),
             original=large.height,
@@ -241,9 +252,9 @@ class _Task:
             classes=verification.classes,
             smallest_class=int(generalized.sizes.min()),
             largest_class=int(generalized.sizes.max()),
-            losses=measure_losses(generalized, k=smallest_allowed(models)),
+            losses=losses,
             verification=verification,
-            notes=(*solved.notes, *_key_notes(keys)),
+            notes=(*told, *passing_notes(large, large.names), *_key_notes(keys)),
             purpose=self.policy.purpose,
             recipient=self.policy.recipient,
             publishes_means=any(column.form is Form.MEAN for column in generalized.columns),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import polars as pl
@@ -76,14 +76,23 @@ def _read_table(folder: Path, facts: TableFacts, description: Description) -> pl
 def _read(path: Path, facts: TableFacts, description: Description) -> pl.DataFrame:
     """Read one table: sensitive values as their kind, buckets and counts as numbers, everything else as text."""
     names = open_source(path, CsvFormat(strip=False)).names
+    check_columns(path.name, names, facts)
+    return read_written(path, schema_of(names, description)).frame
+
+
+def check_columns(what: str, names: Sequence[str], facts: TableFacts) -> None:
+    """Raise InputError when a table has other columns than were written."""
     if sorted(names) != sorted(facts.columns):
         # Not by name: where the header was lost, the names are values.
-        raise InputError(f"{path.name}: has other columns than release.json says; it was changed")
+        raise InputError(f"{what}: has other columns than release.json says; it was changed")
+
+
+def schema_of(names: Sequence[str], description: Description) -> Schema:
+    """Return the schema by which a published table is read."""
     attributes = description.attributes()
     attributes |= dict.fromkeys(KINDS[description.kind].whole_numbers, Attribute(kind=Kind.NUMERIC))
     text, copies = Attribute(kind=Kind.CATEGORICAL), _copies(description)
-    schema = Schema(quasi_identifying={name: attributes.get(copies.get(name, name), text) for name in names})
-    return read_written(path, schema).frame
+    return Schema(quasi_identifying={name: attributes.get(copies.get(name, name), text) for name in names})
 
 
 def _copies(description: Description) -> dict[str, str]:
@@ -100,7 +109,7 @@ def _copies(description: Description) -> dict[str, str]:
 
 
 def assembled(description: Description, tables: Mapping[str, pl.DataFrame]) -> Published:
-    """Put tables together as a description says, or raise VerificationError where they contradict it."""
+    """Put the tables of a release together, or raise VerificationError."""
     try:
         published = KINDS[description.kind].assemble(tables, description.structure)
     except KeyError:
@@ -134,8 +143,12 @@ def parts_check(folder: Path, facts: TableFacts) -> Check:
 
 def integrity(path: Path, facts: TableFacts, table: pl.DataFrame) -> Check:
     """Tell whether a file is the one that was written."""
-    promise = f"{path.name} is the file that was written"
-    if sha256_of(path) != facts.sha256:
+    return same_as_written(f"{path.name} is the file that was written", sha256_of(path), facts, table)
+
+
+def same_as_written(promise: str, sha256: str, facts: TableFacts, table: pl.DataFrame) -> Check:
+    """Tell whether a table has the hash, the rows and the columns that were written."""
+    if sha256 != facts.sha256:
         detail = "its sha256 differs from the one in release.json: it was changed"
     elif (table.height, tuple(table.columns)) != (facts.rows, facts.columns):
         detail = "release.json counts other rows or columns"

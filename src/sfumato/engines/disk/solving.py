@@ -102,11 +102,11 @@ def _solved_by_cuts(
     width = problem.table.codes.shape[1]
     distinct = replace(
         problem.table,
-        codes=np.ascontiguousarray(records.codes[:, :width]),
+        codes=records.codes[:, :width],
         sensitive=(),
         sensitive_codes=np.empty((records.height, 0), dtype=np.uint8),
     )
-    found = recode_as_published(distinct, partition, recoding, threads=problem.threads)
+    found = recode_as_published(distinct, partition, recoding, by_column=True)
     sizes = np.bincount(found.class_of, weights=records.weights, minlength=len(found.sizes)).astype(np.int64)
     class_of = _class_of_rows(records.spread(found.class_of), laid.record_of, folder)
     return SolvedOnDisk(GeneralizedTable(problem.table, found.columns, class_of, sizes))

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from sfumato.errors import InputError, SfumatoError
 from sfumato.table.columns import ValueReading, is_text, kept_column
 from sfumato.table.encoding import EncodedTable
+from sfumato.table.identification import Look
 from sfumato.table.large.batches import BatchSource
 from sfumato.table.large.values import CodedColumn, CountedTexts, CountedValues, ValueCounter, coded_column
 from sfumato.table.numbering import Order
@@ -46,6 +47,8 @@ class LargeTable:
         The first record of each batch, and n.
     from_text : bool
         Whether the source has text throughout.
+    passing : frozenset of str
+        Insensitive columns that have no role of their own.
     """
 
     schema: Schema
@@ -57,6 +60,17 @@ class LargeTable:
     carried: tuple[Path, ...]
     starts: tuple[int, ...]
     from_text: bool
+    passing: frozenset[str] = frozenset()
+
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """What a steward should hear of how columns were read."""
+        return tuple(remark for column in (*self.quasi_identifying, *self.sensitive) for remark in column.remarks)
+
+    @property
+    def looks(self) -> dict[str, Look]:
+        """What each quasi-identifying and sensitive column looks like."""
+        return {column.attribute.name: column.look for column in (*self.quasi_identifying, *self.sensitive)}
 
     @property
     def height(self) -> int:

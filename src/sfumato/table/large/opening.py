@@ -4,20 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-from sfumato.errors import InputError, SfumatoError
+from sfumato.errors import InputError, SchemaError, SfumatoError
 from sfumato.table.columns import ValueReading
 from sfumato.table.csv_format import CsvFormat
 from sfumato.table.header import checked_header
 from sfumato.table.large.batches import CHANGED, BatchSource, batch_source
+from sfumato.table.pandas_index import without_index
 from sfumato.table.problems import raise_together
-from sfumato.table.reading import ReadingPolicy, missing_texts, read_table
+from sfumato.table.reading import ReadingPolicy, open_table_as, read_table, reading_of
 from sfumato.table.repeated_keys import candidates
-from sfumato.table.roles import assign_roles
+from sfumato.table.roles import RoleAssignment, assign_roles
 from sfumato.table.schema import Schema
-from sfumato.table.sources import open_source
+from sfumato.table.sources import Place
+from sfumato.table.written_forms import WrittenForm
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -77,9 +79,9 @@ def opened_file(path: Path, policy: ReadingPolicy) -> OpenedFile:
     SfumatoError
         With everything that is wrong with the file's layout and roles.
     """
-    settings = {**(read_table.__kwdefaults__ or {}), **policy.reading()}
+    settings = {**(read_table.__kwdefaults__ or {}), **reading_of(policy, path)}
     schema, strip = policy.to_schema(), settings["strip"]
-    everywhere, somewhere = (False, strip) if isinstance(strip, (list, tuple)) else (strip, ())
+    everywhere = False if isinstance(strip, (list, tuple)) else strip
     layout = CsvFormat(
         settings["separator"],
         settings["encoding"],
@@ -88,10 +90,25 @@ def opened_file(path: Path, policy: ReadingPolicy) -> OpenedFile:
         settings["columns"],
         everywhere,
     )
-    opened = open_source(path, layout)
-    header = checked_header(opened.names, schema, layout.columns or ())
+    form = WrittenForm(settings["decimal"], settings["thousands"], dates=settings["dates"])
+    opened, reading = open_table_as(path, Place(), layout, settings["missing"], strip, form)
+    header = checked_header(without_index(opened, schema.roles), schema, layout.columns or ())
     assignment = assign_roles(header, schema)
-    raise_together(list(assignment.errors))
-    source = batch_source(opened)
-    reading = ValueReading(missing_texts(settings["missing"]), everywhere, source.is_text, somewhere)
-    return OpenedFile(path, source, assignment.schema, assignment.kept, reading, candidates(header, schema))
+    raise_together([*assignment.errors, *_not_looked_at(assignment, schema)])
+    reading = replace(reading, codes=schema.quasi_identifying)
+    keys = candidates(header, schema)
+    return OpenedFile(path, batch_source(opened), assignment.schema, assignment.kept, reading, keys)
+
+
+def _not_looked_at(assignment: RoleAssignment, schema: Schema) -> list[SfumatoError]:
+    """Refuse columns that would be published because nobody said anything of them: their values are not looked at."""
+    unsaid = [name for name in assignment.kept if name in assignment.passing and name not in schema.publish]
+    if not unsaid:
+        return []
+    listed = ", ".join(map(repr, unsaid))
+    return [
+        SchemaError(
+            f"column(s) without a role: {listed}; the disk engine does not look whether their values identify people. "
+            "Give each a role (--insensitive publishes it, --identifying removes it), or use --engine memory"
+        )
+    ]

@@ -6,17 +6,26 @@ Letters: n records, r raw values of a column, d values that they stand for, v co
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Protocol
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from sfumato.table.columns import StrangeValues, ValueReading, refuse_nested, strange_values, typed_column
+from sfumato.table.columns import (
+    StrangeValues,
+    TypedColumn,
+    ValueReading,
+    read_attribute,
+    refuse_nested,
+    strange_values,
+)
 from sfumato.table.distinct import Distinct, distinct_of, private_categorical
 from sfumato.table.encoding import EncodedAttribute, encoded_attribute
+from sfumato.table.identification import Look, look_of
 from sfumato.table.numbering import Order
-from sfumato.table.schema import Attribute, Kind
+from sfumato.table.schema import Attribute
 
 MERGED = 16
 """Batches whose values are counted before they are put together."""
@@ -193,6 +202,8 @@ class CodedColumn:
         int64 (r,): the code of each raw value.
     raws : polars.Series or None
         The raw values; None where batches have their places.
+    remarks : tuple of str
+        What a steward should hear of how it was read.
     """
 
     attribute: EncodedAttribute
@@ -200,6 +211,14 @@ class CodedColumn:
     occurrences: NDArray[np.int64]
     code_of: NDArray[np.int64]
     raws: pl.Series | None
+    remarks: tuple[str, ...] = ()
+
+    @cached_property
+    def look(self) -> Look:
+        """What the column looks like."""
+        missing = int(self.occurrences[self.attribute.size :].sum())
+        values = self.values.drop_nulls()
+        return look_of(self.attribute.name, values, int(self.occurrences.sum()) - missing)
 
     def codes(self, column: pl.Series) -> NDArray[np.int64]:
         """Return the code of each value of a batch, as its counter returned it; int64 (rows,)."""
@@ -227,7 +246,8 @@ def coded_column(raw: RawValues, declared: Attribute, reading: ValueReading, ord
     SfumatoError
         As reading and encoding it whole.
     """
-    values, kind = _typed(raw, declared.kind, reading.of(raw.values.name))
+    typed_values = _typed(raw, declared, reading.of(raw.values.name))
+    values, kind = typed_values.values, typed_values.kind
     distinct = _distinct(values, raw)
     attribute, code_of_number = encoded_attribute(raw.values.name, kind, declared, distinct, order)
     code_of = code_of_number[distinct.raw]
@@ -240,13 +260,14 @@ def coded_column(raw: RawValues, declared: Attribute, reading: ValueReading, ord
     typed = typed.scatter(code_of[one_each], values.gather(one_each)) if len(one_each) else typed
     values = typed.alias(raw.values.name)
     raws = None if raw.numbered else raw.values
-    return CodedColumn(attribute, values, occurrences[: attribute.cardinality], code_of, raws)
+    return CodedColumn(attribute, values, occurrences[: attribute.cardinality], code_of, raws, typed_values.remarks)
 
 
-def _typed(raw: RawValues, kind: Kind | None, reading: ValueReading) -> tuple[pl.Series, Kind]:
+def _typed(raw: RawValues, declared: Attribute, reading: ValueReading) -> TypedColumn:
     try:
-        values, found = typed_column(raw.values, kind, reading)
-        return (values.cast(pl.String) if isinstance(values.dtype, pl.Categorical) else values), found
+        typed = read_attribute(raw.values, declared, reading)
+        is_text = isinstance(typed.values.dtype, pl.Categorical)
+        return typed._replace(values=typed.values.cast(pl.String)) if is_text else typed
     except StrangeValues as error:
         strange = error.parsed.strangers.to_numpy()
         records, first = int(raw.counts[strange].sum()), int(raw.first[strange].min())

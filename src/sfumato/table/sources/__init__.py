@@ -7,13 +7,14 @@ from __future__ import annotations
 
 from sfumato.errors import InputError
 from sfumato.table.csv_format import CsvFormat
-from sfumato.table.sources import csv_text, folders, frames, parquet, workbooks
+from sfumato.table.sources import csv_text, databases, folders, frames, parquet, workbooks
 from sfumato.table.sources.protocol import Family, Given, Place, TableSource
 
 __all__ = ["SOURCES", "Place", "TableSource", "open_source"]
 
 SOURCES: tuple[Family, ...] = (
     frames.FAMILY,
+    databases.FAMILY,
     folders.FAMILY,
     parquet.FAMILY,
     workbooks.FAMILY,

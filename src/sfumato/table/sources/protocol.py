@@ -44,10 +44,16 @@ class Place:
         Of a workbook.
     range : str or None
         Cells of a sheet, such as ``B3:H500``; the first row names the columns.
+    table : str or None
+        Of a database, with its schema before a dot where it needs one.
+    query : path or None
+        A file with one SELECT, which is asked of a database instead.
     """
 
     sheet: str | None = None
     range: str | None = None
+    table: str | None = None
+    query: str | os.PathLike[str] | None = None
 
 
 @dataclass(frozen=True)
