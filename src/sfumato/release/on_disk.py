@@ -100,7 +100,7 @@ def anonymize_on_disk(
     memory
         What may be taken, such as ``"4GB"``; None is 60 % of what is free.
     seed, threads, progress
-        As :func:`sfumato.anonymize` takes them. A seed takes eight bytes a record.
+        As :func:`sfumato.anonymize` takes them. A seed takes sixteen bytes a record for a moment.
     formulas, overwrite
         As :meth:`sfumato.Release.save` takes them; ``"escape"`` only where there is one part.
 
@@ -220,7 +220,7 @@ class _Task:
 
     def _written(self, solved: SolvedOnDisk, large: LargeTable, opened: OpenedFile, spill: Path) -> ReleaseOnDisk:
         format, parts = self.policy.output.format, part_count(large.height)
-        frames = PublishedParts(large, solved.generalized, self.seed, spill, self.memory // 8).frames()
+        frames = PublishedParts(large, solved.generalized, self.seed, spill).frames()
         written = _Formulas(frames, self.formulas if format == "csv" else "keep", parts)
         with whole_folder(self.target, overwrite=self.overwrite) as folder:
             facts = write_parts(written.frames(), folder, format, single=parts == 1)

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from sfumato.anonymizers.records import Records
 from sfumato.classes.grouping import distinct_records
 from sfumato.table.encoding import EncodedTable
+from sfumato.table.large.mapping import let_go, mapped
 from sfumato.table.row_order import content_hash, hash_order
 
 BLOCK = 1 << 18
@@ -65,17 +66,19 @@ def lay_out(table: EncodedTable, values: RuleValues, folder: Path) -> LaidOut:
     """
     bits = max(0, (table.height - 1) // BUCKET).bit_length()
     counts = _deal(table, values, folder, bits)
-    record_of = _new(folder / "record-of", np.dtype(np.int32), (table.height,))
+    for codes in (table.codes, table.sensitive_codes):
+        let_go(codes)
+    record_of = mapped(folder / "record-of", np.int32, (table.height,), new=True)
     height, padded = 0, _padded(_columns(table, values), _dtype(table, values))
     with (folder / "words").open("wb") as words, (folder / "weights").open("wb") as weights:
         for bucket, count in enumerate(counts):
             if not count:
                 continue
-            codes, rows = _bucket(folder, bucket, count, table, values)
-            distinct, sizes, place_of = distinct_records(codes)
+            own, rows = _bucket(folder, bucket, count, table, values)
+            distinct, sizes, place_of = distinct_records(own)
             order = hash_order(distinct)
-            laid = np.zeros((len(order), padded), dtype=codes.dtype)
-            laid[:, : codes.shape[1]] = distinct[order]
+            laid = np.zeros((len(order), padded), dtype=own.dtype)
+            laid[:, : own.shape[1]] = distinct[order]
             laid.tofile(words)
             sizes[order].astype(np.int32).tofile(weights)
             rank = np.empty(len(order), dtype=np.int32)
@@ -85,17 +88,11 @@ def lay_out(table: EncodedTable, values: RuleValues, folder: Path) -> LaidOut:
     return LaidOut(_records(folder, height, padded, _dtype(table, values)), record_of)
 
 
-def _new(path: Path, dtype: np.dtype[np.int32], shape: tuple[int, ...]) -> NDArray[np.int32]:
-    return np.asarray(np.memmap(path, dtype=dtype, mode="w+", shape=shape))
-
-
 def _records(folder: Path, height: int, padded: int, dtype: np.dtype[np.unsignedinteger]) -> Records:
     per_word = 8 // dtype.itemsize
-    words = np.asarray(
-        np.memmap(folder / "words", dtype=np.uint64, mode="r+", shape=(height, padded // per_word))
-    )  # fmt: skip
-    weights = np.asarray(np.memmap(folder / "weights", dtype=np.int32, mode="r+", shape=(height,)))
-    rows = _new(folder / "rows", np.dtype(np.int32), (height,))
+    words = mapped(folder / "words", np.uint64, (height, padded // per_word))
+    weights = mapped(folder / "weights", np.int32, (height,))
+    rows = mapped(folder / "rows", np.int32, (height,), new=True)
     for start in range(0, height, BLOCK):
         stop = min(height, start + BLOCK)
         rows[start:stop] = np.arange(start, stop, dtype=np.int32)

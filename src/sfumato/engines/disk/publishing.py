@@ -46,15 +46,12 @@ class PublishedParts:
     seed : int or None
     folder : Path
         A private one.
-    memory : int
-        Bytes of records that may be held before they are written to files.
     """
 
     large: LargeTable
     generalized: GeneralizedTable
     seed: int | None
     folder: Path
-    memory: int
 
     def frames(self) -> Iterator[pl.DataFrame]:
         """Yield the frame of each part, as :func:`sfumato.recoding.publish` makes that of a whole table.
@@ -64,7 +61,7 @@ class PublishedParts:
         One pass over codes and insensitive columns, and one over what was dealt.
         """
         dealer = Dealer(self.large.height, self.seed)
-        files = PartFiles(self.folder, dealer.parts, self.memory)
+        files = PartFiles(self.folder, dealer.parts)
         for rows, carried in self.large.batches():
             part, place = dealer.deal(rows)
             files.add(self._dealt(rows, part, place, carried))
@@ -72,7 +69,7 @@ class PublishedParts:
             yield self._published(dealt[pl.Series(dealer.order(dealt["place"].to_numpy()))])
 
     def _dealt(
-        self, rows: slice, part: NDArray[np.int64], place: NDArray[np.int64], carried: list[pl.Series]
+        self, rows: slice, part: NDArray[np.uint32], place: NDArray[np.uint32], carried: list[pl.Series]
     ) -> pl.DataFrame:
         # Columns of the table are numbered here, so that their names are nobody's business.
         hidden = [

@@ -23,6 +23,7 @@ from sfumato.models.compiled import compile_counted
 from sfumato.recoding import Recoding, recode_as_published
 from sfumato.table.encoding import EncodedTable
 from sfumato.table.large.coding import LargeTable
+from sfumato.table.large.mapping import mapped
 from sfumato.table.row_order import canonical_order
 
 MOST_RECORDS = 2**31 - 1
@@ -117,7 +118,7 @@ def _class_of_rows(class_of: NDArray[np.int32], record_of: NDArray[np.int32], fo
     with path.open("wb") as file:
         for start in range(0, len(record_of), BLOCK):
             class_of[record_of[start : start + BLOCK]].tofile(file)
-    return np.asarray(np.memmap(path, dtype=np.int32, mode="r+", shape=(len(record_of),)))
+    return mapped(path, np.int32, (len(record_of),))
 
 
 def _solved_with_codes(anonymizer: Anonymizer, problem: Problem, large: LargeTable, recoding: Recoding) -> SolvedOnDisk:

@@ -18,6 +18,7 @@ from sfumato.table.columns import ValueReading, is_text, kept_column
 from sfumato.table.encoding import EncodedTable
 from sfumato.table.identification import Look
 from sfumato.table.large.batches import BatchSource
+from sfumato.table.large.mapping import mapped
 from sfumato.table.large.values import CodedColumn, CountedTexts, CountedValues, ValueCounter, coded_column
 from sfumato.table.numbering import Order
 from sfumato.table.problems import raise_together
@@ -260,5 +261,4 @@ def _carried(columns: Sequence[pl.Series], reading: ValueReading) -> pl.DataFram
 def _mapped(path: Path, height: int, columns: Sequence[CodedColumn]) -> NDArray[np.unsignedinteger]:
     if not columns:
         return np.empty((height, 0), dtype=np.uint8)
-    # As a plain array that may be written to: compiled functions know no other.
-    return np.asarray(np.memmap(path, dtype=_width(columns), mode="r+", shape=(height, len(columns))))
+    return mapped(path, _width(columns), (height, len(columns)))

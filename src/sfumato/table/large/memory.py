@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+import polars as pl
+
 from sfumato.errors import PolicyError
 
 _UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12, "ki": 2**10, "mi": 2**20, "gi": 2**30, "ti": 2**40}
@@ -14,8 +16,12 @@ SHARE = 0.6
 LEAST = 256 << 20
 """Bytes that every run takes, about: compiled code, libraries, one batch."""
 
-CSV_FACTOR, PARQUET_FACTOR = 4.0, 20.0
-"""Bytes that a run in memory takes for each byte of a file, about; see ``benchmarks/disk_job.py``."""
+CSV_FACTOR = 4.0
+"""Bytes that a run in memory takes for each byte of a CSV file, about; ``benchmarks/disk_job.py`` measures it."""
+CELL = 32
+"""Bytes that it takes for each cell of a Parquet file, which are packed more or less well."""
+PACKED_FACTOR = 20.0
+"""Bytes that it takes for each byte of a compressed file, about."""
 
 
 def memory_size(text: str) -> int:
@@ -45,8 +51,19 @@ def estimated_need(path: Path) -> int:
     """Return the bytes that anonymizing a file in memory takes, about."""
     with path.open("rb") as stream:
         start = stream.read(4)
-    factor = PARQUET_FACTOR if start == b"PAR1" or start[:2] == b"\x1f\x8b" else CSV_FACTOR
+    if start == b"PAR1" and (cells := _cells(path)) is not None:
+        return LEAST + CELL * cells
+    factor = CSV_FACTOR if start[:2] != b"\x1f\x8b" else PACKED_FACTOR
     return LEAST + int(factor * path.stat().st_size)
+
+
+def _cells(path: Path) -> int | None:
+    """Return rows times columns of a Parquet file, as its footer says; None where it is damaged."""
+    try:
+        scan = pl.scan_parquet(path, glob=False)
+        return int(scan.select(pl.len()).collect().item()) * len(scan.collect_schema())
+    except (pl.exceptions.PolarsError, OSError):
+        return None
 
 
 def _system() -> int | None:
