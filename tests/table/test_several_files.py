@@ -293,7 +293,7 @@ class TestWhatIsNoTable:
         [
             (b"%PDF-1.7", "a.pdf", "this is a PDF"),
             (b"RDX3\nX", "a.rda", "arrow::write_parquet"),
-            (gzip.compress(b"X"), "a.rds", "arrow::write_parquet"),
+            (gzip.compress(b"X", mtime=0), "a.rds", "arrow::write_parquet"),
             (bytes(8) + b"DUCK", "a.duckdb", "give duckdb:///PATH"),
         ],
     )

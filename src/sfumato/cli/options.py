@@ -27,7 +27,9 @@ PUBLISHERS = (
 Original = Annotated[
     str,
     typer.Argument(
-        metavar="TABLE", show_default=False, help="File (CSV, Parquet, Excel, ...), folder or URL of a database."
+        metavar="TABLE",
+        show_default=False,
+        help="File, e.g. CSV, Parquet or Excel, - for standard input, or the URL of a database.",
     ),
 ]
 ReleaseFolder = Annotated[Path, typer.Argument(metavar="RELEASE", show_default=False, help="Folder of a release.")]
@@ -50,6 +52,14 @@ ColumnNames = Annotated[
     str | None,
     typer.Option("--columns", metavar="NAMES", help="Names for the columns, in order.", rich_help_panel=READING),
 ]
+TableName = Annotated[
+    str | None,
+    typer.Option("--table", metavar="NAME", help="Table of a database, e.g. clinic.visits.", rich_help_panel=READING),
+]
+QueryFile = Annotated[
+    str | None,
+    typer.Option("--query", metavar="FILE", help="File with one SELECT for a database.", rich_help_panel=READING),
+]
 Sheet = Annotated[str | None, typer.Option(metavar="NAME", help="Sheet of a workbook.", rich_help_panel=READING)]
 Range = Annotated[
     str | None,
@@ -67,14 +77,6 @@ Codes = Annotated[
         help="Columns of SPSS, Stata and SAS files to read as codes, without labels.",
         rich_help_panel=READING,
     ),
-]
-TableName = Annotated[
-    str | None,
-    typer.Option("--table", metavar="NAME", help="Table of a database, e.g. clinic.visits.", rich_help_panel=READING),
-]
-QueryFile = Annotated[
-    str | None,
-    typer.Option("--query", metavar="FILE", help="File with one SELECT for a database.", rich_help_panel=READING),
 ]
 
 Decimal = Annotated[
@@ -250,11 +252,11 @@ class Reading:
     missing: Missing = None
     no_header: NoHeader = False
     columns: ColumnNames = None
+    table_name: TableName = None
+    query: QueryFile = None
     sheet: Sheet = None
     range: Range = None
     codes: Codes = None
-    table_name: TableName = None
-    query: QueryFile = None
 
     @property
     def source(self) -> dict[str, Any]:
@@ -267,11 +269,11 @@ class Reading:
             missing=self.missing,
             header=not self.no_header,
             columns=self.columns,
+            table=self.table_name,
+            query=self.query,
             sheet=self.sheet,
             range=self.range,
             codes=self.codes,
-            table=self.table_name,
-            query=self.query,
         )
 
 

@@ -146,11 +146,11 @@ def source_words(
     missing: Sequence[str] | None,
     header: bool,
     columns: str | None,
+    table: str | None = None,
+    query: str | None = None,
     sheet: str | None = None,
     range: str | None = None,
     codes: Sequence[str] | None = None,
-    table: str | None = None,
-    query: str | None = None,
 ) -> dict[str, Any]:
     """Return what the options say about reading a file, as a policy writes it."""
     said = {
@@ -159,11 +159,11 @@ def source_words(
         "missing": list(missing) if missing else None,
         "header": None if header else False,
         "columns": names_in(columns) if columns else None,
+        "table": table,
+        "query": query,
         "sheet": sheet,
         "range": range,
         "codes": all_names(codes) if codes else None,
-        "table": table,
-        "query": query,
     }
     return {key: value for key, value in said.items() if value is not None}
 

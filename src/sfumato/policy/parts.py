@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, ValidationInfo, field_validator, model_validator
@@ -13,7 +12,7 @@ from sfumato.policy.entries import AlsoWritten, PolicyPart, problems_reported
 from sfumato.policy.hierarchy_entries import HierarchyEntry, published_hierarchy
 from sfumato.table.csv_format import CsvFormat
 from sfumato.table.schema import Attribute, Kind, Others
-from sfumato.table.sources import Place
+from sfumato.table.sources.protocol import Place
 from sfumato.table.written_forms import WrittenForm
 
 WRITTEN = ("decimal", "thousands", "unit", "dates", "strays")
@@ -107,7 +106,7 @@ class Source(Layout):
 
     def place(self) -> Place:
         """Return where the table lies inside of its source."""
-        return replace(super().place(), table=self.table, query=self.query)
+        return Place(self.sheet, self.range, self.codes or (), self.table, self.query)
 
 
 class Column(PolicyPart):

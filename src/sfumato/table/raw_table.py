@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import polars as pl
 
@@ -59,6 +60,12 @@ class RawTable:
     def index(self) -> frozenset[str]:
         """The columns that were the index of a pandas frame; a schema may name them."""
         found: frozenset[str] = getattr(self._opened, "index", frozenset())
+        return found
+
+    @property
+    def value_codes(self) -> Mapping[str, Mapping[str, Any]]:
+        """The codes behind the labels of each column of a statistical file."""
+        found: Mapping[str, Mapping[str, Any]] = getattr(self._opened, "value_codes", {})
         return found
 
     @property
@@ -177,6 +184,7 @@ def open_table(
         everywhere = False if isinstance(strip, (list, tuple)) else strip
         layout = CsvFormat(separator, encoding, quote, header, columns, everywhere)
         form = WrittenForm(decimal, thousands, dates=dates)
+        place = place_of(source, table, query, sheet=sheet, range=range, codes=codes)
         place = place_of(source, table, query, sheet=sheet, range=range, codes=codes)
         opened, values = open_table_as(source, place, layout, missing, strip, form)
         if not opened.names:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -31,10 +32,12 @@ from sfumato.table.repeated_keys import candidates, repeated_key
 from sfumato.table.roles import assign_roles
 from sfumato.table.schema import Attribute, Kind, Schema
 from sfumato.table.sources import Place, TableSource, open_source
-from sfumato.table.sources.csv_text import CsvSource
 from sfumato.table.sources.other_files import scheme_of
+from sfumato.table.sources.standard_input import DASH, LABEL
 from sfumato.table.table import Table
 from sfumato.table.written_forms import WrittenForm
+
+LOG = logging.getLogger("sfumato.table")
 
 
 @runtime_checkable
@@ -137,7 +140,9 @@ def read_table(
         form = WrittenForm(decimal, thousands, dates=dates)
         place = place_of(source, table, query, sheet=sheet, range=range, codes=codes)
         opened = open_table_as(source, place, layout, missing, strip, form)
-        return with_roles(*opened, schema, label, layout.columns or ())
+        read = with_roles(*opened, schema, label, layout.columns or ())
+        LOG.info("read %s: %d records, %d columns", label, read.height, read.frame.width)
+        return read
 
 
 def open_table_as(
@@ -223,7 +228,8 @@ def _advised(opened: TableSource, schema: Schema) -> Iterator[None]:
     try:
         yield
     except SfumatoError as error:
-        advice = opened.advice(schema.roles) if isinstance(opened, CsvSource) else None
+        advise = getattr(opened, "advice", None)
+        advice = None if advise is None else advise(schema.roles)
         if advice is None:
             raise
         is_lost = not schema.roles.keys() & {*opened.names}
@@ -237,7 +243,9 @@ def label_of(source: object, table: str | None = None) -> str:
         return table or "database"
     if scheme_of(source):
         return "address"
-    return Path(source).name if isinstance(source, (str, os.PathLike)) else "table"
+    if not isinstance(source, (str, os.PathLike)):
+        return "table"
+    return LABEL if Path(source) == DASH else Path(source).name
 
 
 def _refuse_two_layouts(given: tuple[object, ...]) -> None:

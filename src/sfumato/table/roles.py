@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from sfumato.errors import SchemaError, SfumatoError
-from sfumato.table.header import Header, near_names
+from sfumato.table.header import Header
 from sfumato.table.schema import Role, Schema
 
 OF_PEOPLE = (Role.PERSON, Role.WISHED_K, Role.WISHED_L)
@@ -43,10 +43,7 @@ def assign_roles(header: Header, schema: Schema) -> RoleAssignment:
     errors = []
     if absent:
         available = header.listed(range(len(header.names)))
-        missing = Header(tuple(absent), frozenset(absent)).listed(range(len(absent)))
-        near = ", ".join(near_names(absent, [name for name in header.names if name not in roles]))
-        likely = f" ({near})" if near else ""
-        errors.append(SchemaError(f"missing column(s): {missing}{likely}; available are {available}"))
+        errors.append(SchemaError(f"missing column(s): {header.missing(absent)}; available are {available}"))
     if others and schema.others == "error":
         errors.append(
             SchemaError(
