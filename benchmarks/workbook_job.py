@@ -44,9 +44,7 @@ def compare(path: Path, rows: int, repeats: int, *, has_bar: bool) -> Figure:
     costs = f"{median(runs)} against {median(around)}; by CPU {by_cpu:.2f} ×"
     detail = f"{rows:,} records of nine columns; median of {repeats}: {costs}"
     what = "time to read a sheet as a checked table ÷ fastexcel alone, both with the start of Python"
-    return Figure(
-        NAME, what, ratio, f"{ratio:.2f} ×", BAR if has_bar else None, True, f"{detail}; by CPU {by_cpu:.2f} ×"
-    )
+    return Figure(NAME, what, ratio, f"{ratio:.2f} ×", BAR if has_bar else None, True, detail)
 
 
 def _cost(program: str, path: Path) -> Cost:
