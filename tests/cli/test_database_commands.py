@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import time
 from pathlib import Path
 from typing import Any
@@ -34,7 +33,7 @@ def run(*words: object) -> tuple[int, str]:
     told = result.stdout + result.stderr
     assert SECRET not in told
     assert "open sesame" not in told
-    assert "steward" not in told
+    assert "steward@" not in told
     return result.exit_code, told
 
 
@@ -42,7 +41,7 @@ def test_from_and_to_a_database(clinic: Database, tmp_path: Path) -> None:
     policy, url = tmp_path / "policy.toml", clinic.url
     assert run("anonymize", url, "--table", "clinic.visits", *ROLES, "-k", 5, "--save-policy", policy) == (0, "")
     assert 'table = "clinic.visits"' in policy.read_text()
-    assert "steward" not in policy.read_text()
+    assert "postgresql" not in policy.read_text()
     code, told = run("anonymize", url, "--policy", policy, "--out", url, "--schema", "release_2027")
     assert code == 0
     assert "--schema release_2027; check it with: sfumato verify postgresql:///test_" in told
@@ -53,7 +52,7 @@ def test_from_and_to_a_database(clinic: Database, tmp_path: Path) -> None:
     assert run("anonymize", url, "--policy", policy, "--out", url, "--schema", "release_2027", "--overwrite")[0] == 0
     stored = clinic.run("SELECT string_agg(content, '') FROM release_2027.description")[0][0]
     assert "visits" not in stored
-    assert "steward" not in stored
+    assert "postgresql" not in stored
     clinic.run("UPDATE release_2027.data SET age = '1'")
     assert run("verify", url, "--schema", "release_2027")[0] == 1
 
@@ -84,9 +83,7 @@ def test_folders_are_measured_against_tables_of_a_database(clinic: Database, tmp
     assert run("attack", url, "--policy", policy, "--attack", "linkage", "--hold-out", 0.2)[0] == 0
     assert run("attack", out, "--original", url, "--attack", "linkage", "--control", url)[0] == 0
     assert run("report", out, "--original", url, "--no-attacks")[0] == 0
-    code, told = run("compare", url, "--policy", policy, "--anonymizers", "mondrian", "-k", 5, "--json")
-    assert code == 0
-    assert json.loads(told[told.index("{") :])
+    assert run("compare", url, "--policy", policy, "--anonymizers", "mondrian", "-k", 5, "--json")[0] == 0
 
 
 @pytest.mark.parametrize(

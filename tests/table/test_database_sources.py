@@ -121,7 +121,8 @@ def test_numbers_dates_and_texts_of_postgresql(clinic: Database) -> None:
         "CREATE TYPE mood AS ENUM ('sad', 'ok')",
         "CREATE DOMAIN code AS varchar(5)",
         "CREATE DOMAIN inner_code AS code",
-        """CREATE TABLE t (small int2, large int8, pay numeric(12,2), free numeric, whole numeric, coin money, single float4,
+        """CREATE TABLE t (small int2, large int8, pay numeric(12,2), free numeric, whole numeric, coin money,
+        single float4,
         mood mood, code inner_code, fixed char(6), id uuid, address inet, zoned timestamptz, stamp timestamp, day date,
         yes bool)""",
         *(
