@@ -44,7 +44,7 @@ def test_from_and_to_a_database(clinic: Database, tmp_path: Path) -> None:
     assert "postgresql" not in policy.read_text()
     code, told = run("anonymize", url, "--policy", policy, "--out", url, "--schema", "release_2027")
     assert code == 0
-    assert "--schema release_2027; check it with: sfumato verify postgresql:///test_" in told
+    assert "release written to schema release_2027 of postgresql:///test_" in told
     assert run("verify", url, "--schema", "release_2027")[0] == 0
     code, told = run("anonymize", url, "--policy", policy, "--out", url, "--schema", "release_2027")
     assert code == 2
