@@ -20,11 +20,11 @@ from sfumato.cli.options import (
     Overwrite,
     PeopleOptions,
     PolicyFile,
-    Reading,
     RoleOptions,
+    TableReading,
 )
 from sfumato.cli.outcome import complain, say
-from sfumato.cli.progress import progress_bar
+from sfumato.cli.progress import Progressing, Told, progress_bar
 from sfumato.errors import InputError, PolicyError
 from sfumato.table.databases.address import is_database
 
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from sfumato.release.release import Release
 
 Diversity = Literal["entropy", "distinct", "probabilistic", "recursive"]
-Format = Literal["csv", "parquet"]
+Format = Literal["csv", "parquet", "xlsx", "sav", "dta"]
 Formulas = Literal["keep", "escape", "refuse"]
 
 EXAMPLE = """\b
@@ -118,7 +118,7 @@ def anonymize(
         int | None,
         typer.Option(help="For tests and studies only: makes the random order repeatable.", rich_help_panel=METHOD),
     ] = None,
-    reading: Reading = Reading(),  # noqa: B008 - a frozen value
+    reading: TableReading = TableReading(),  # noqa: B008 - a frozen value
     out: Annotated[
         str | None,
         typer.Option(metavar="FOLDER", help="Folder of the release, or the URL of a database.", rich_help_panel=OUTPUT),
@@ -128,7 +128,12 @@ def anonymize(
         typer.Option(metavar="NAME", help="With a database in --out: schema of the release.", rich_help_panel=OUTPUT),
     ] = None,
     format: Annotated[
-        Format | None, typer.Option(help="Format of the published table; default csv.", rich_help_panel=OUTPUT)
+        Format | None,
+        typer.Option(
+            metavar="FORMAT",
+            help="Of the published table: csv (default), parquet, xlsx, sav (SPSS) or dta (Stata).",
+            rich_help_panel=OUTPUT,
+        ),
     ] = None,
     formulas: Annotated[
         Formulas,
@@ -152,6 +157,7 @@ def anonymize(
     ] = None,
     overwrite: Overwrite = False,
     quiet: Annotated[bool, typer.Option("--quiet", help="Print only problems.", rich_help_panel=OUTPUT)] = False,
+    told: Progressing = "bar",
     as_json: AsJson = False,
 ) -> None:
     """Publish a table so that every equivalence class satisfies every privacy model, or say why that is impossible.
@@ -168,7 +174,7 @@ def anonymize(
         models=models,
         anonymizer=anonymizer or (None if within is None else "best"),
         options=[*(settings or ()), *(() if within is None else (f"within={within}",))],
-        source=reading.source,
+        **reading.words,
         people=people.people,
         top={"suppression-limit": suppression, "refine": refine, "threads": threads},
         format=format,
@@ -183,7 +189,7 @@ def anonymize(
             raise PolicyError("--audit: the release itself says who is who with --pseudonyms published; leave it out")
         if meant.columns.person is not None and not published:
             _check_audit(audit, out, save_policy, overwrite=overwrite)
-        release = _release(table, meant, seed, bound=bound, quiet=quiet or as_json)
+        release = _release(table, meant, seed, bound=bound, quiet=quiet or as_json, told=told)
         if is_database(out):
             release.save(out, schema=schema or "", overwrite=overwrite, audit=audit, formulas=formulas)
         else:
@@ -235,15 +241,20 @@ def _check_audit(audit: Path | None, out: str, save_policy: Path | None, *, over
     check_audit_place(audit or audit_file(Path(out)), Path(out), overwrite=overwrite)
 
 
-def _release(table: str, policy: Policy, seed: int | None, *, bound: bool, quiet: bool) -> Release:
+def _release(table: str, policy: Policy, seed: int | None, *, bound: bool, quiet: bool, told: Told) -> Release:
     from sfumato.release.anonymize import anonymize as make_release
+    from sfumato.release.passing import passing_notes
     from sfumato.table.reading import read_table
 
     if seed is not None and seed < 0:
         raise PolicyError("--seed: must be 0 or above")
-    with progress_bar(quiet=quiet) as progress:
+    with progress_bar(quiet=quiet, told=told) as progress:
         progress("reading", 0, 1)
-        return make_release(read_table(table, policy), policy, bound=bound, seed=seed, progress=progress)
+        original = read_table(table, policy)
+        release = make_release(original, policy, bound=bound, seed=seed, progress=progress)
+    # On stderr, too, where they are read even if the report is not.
+    complain(passing_notes(original, {name for each in release.published.tables.values() for name in each.columns}))
+    return release
 
 
 def say_formulas(cells: Mapping[str, int], formulas: Formulas) -> None:

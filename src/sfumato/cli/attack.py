@@ -15,10 +15,10 @@ from sfumato.cli.options import (
     OUTPUT,
     AsJson,
     PolicyFile,
-    Reading,
     RoleOptions,
+    TableReading,
 )
-from sfumato.cli.progress import progress_bar
+from sfumato.cli.progress import Progressing, progress_bar
 from sfumato.errors import InputError, PolicyError, SfumatoError, raise_all
 
 if TYPE_CHECKING:
@@ -103,7 +103,7 @@ def attack(
     seed: Annotated[int | None, typer.Option(help="Makes the attacks repeatable.", rich_help_panel=PLAYED)] = None,
     threads: Annotated[int | None, typer.Option(help="Threads; default all cores.", rich_help_panel=PLAYED)] = None,
     roles: RoleOptions = RoleOptions(),  # noqa: B008 - a frozen value
-    reading: Reading = Reading(),  # noqa: B008 - a frozen value
+    reading: TableReading = TableReading(),  # noqa: B008 - a frozen value
     fail_if_succeeds: Annotated[
         bool,
         typer.Option(
@@ -120,6 +120,7 @@ def attack(
             rich_help_panel=OUTPUT,
         ),
     ] = False,
+    told: Progressing = "bar",
     as_json: AsJson = False,
 ) -> None:
     """Play attacks against a release, or against what a policy would publish, and say which ones succeed.
@@ -133,14 +134,14 @@ def attack(
     words = Words(
         policy=policy,
         **roles.words,
-        source=reading.source,
+        **reading.words,
     )
     problems = _usage_problems(target, policy, original, hold_out, control, earlier)
     chosen = _chosen(attacks, settings or (), problems)
     if undecided_passes and not fail_if_succeeds:
         problems.append("--undecided-passes: says what --fail-if-succeeds lets pass; give both")
     raise_all(PolicyError, problems)
-    with progress_bar(quiet=as_json) as progress:
+    with progress_bar(quiet=as_json, told=told) as progress:
         common: dict[str, Any] = {
             "attacks": chosen,
             "records_known": int(records_known) if records_known.isdecimal() else records_known,
@@ -277,16 +278,13 @@ def _table(
     meant: Policy, path: str, errors: list[SfumatoError], what: str, *, named: bool, drop: bool = False
 ) -> Table | None:
     """Read people as a policy says; with their names if a register will be compared with them."""
-    from sfumato.table.csv_format import CsvFormat
     from sfumato.table.person_column import number_people
     from sfumato.table.reading import read_table
-    from sfumato.table.sources import Place, open_source
+    from sfumato.table.sources import open_source
 
     columns = meant.columns
     update: dict[str, Any] = {"others": "drop", "identifying": ()} if drop else {}
-    reading = meant.reading()
-    layout = CsvFormat(**{name: reading[name] for name in ("separator", "encoding", "quote", "header", "columns")})
-    place = Place(table=meant.source.table, query=meant.source.query)
+    layout, place = meant.source.layout(), meant.source.place()
     try:
         if drop and columns.person is not None and columns.person not in open_source(path, layout, place).names:
             # People who are not in the data may lack a key; then every record is taken for another person.

@@ -17,8 +17,8 @@ from sfumato.cli.options import (
     AsJson,
     Overwrite,
     PolicyFile,
-    Reading,
     RoleOptions,
+    TableReading,
 )
 from sfumato.cli.outcome import complain
 from sfumato.errors import InputError, PolicyError, SfumatoError, raise_all
@@ -92,7 +92,7 @@ def risk(
         bool, typer.Option("--wildcards", help="Count '*' as any value, as sdcMicro does.", rich_help_panel=MEASURES)
     ] = False,
     threads: Annotated[int | None, typer.Option(help="Threads; default all cores.", rich_help_panel=MEASURES)] = None,
-    reading: Reading = Reading(),  # noqa: B008 - a frozen value
+    reading: TableReading = TableReading(),  # noqa: B008 - a frozen value
     records: Annotated[
         Path | None,
         typer.Option(
@@ -114,7 +114,7 @@ def risk(
     from sfumato.table.writing import write_data
 
     raise_all(PolicyError, _target_problems(records, overwrite=overwrite))
-    words = Words(policy=policy, **{**roles.words, "others": roles.others or "drop"}, source=reading.source)
+    words = Words(policy=policy, **{**roles.words, "others": roles.others or "drop"}, **reading.words)
     beside = [name for name in (weights, household) if name is not None]
     whole, everybody = _read(table, population, words, beside)
     with _said_as_options():
@@ -204,7 +204,7 @@ def _original_people(release: Path, population: str, words: Words) -> Table:
     if problem := no_release(release):
         raise InputError(problem)
     policy = words.policy or release / "policy.toml"
-    meant = policy_of(Words(policy=policy, hierarchies=words.hierarchies, source=words.source))
+    meant = policy_of(Words(policy=policy, hierarchies=words.hierarchies, source=words.source, written=words.written))
     return read_table(population, meant.without_sensitive())
 
 
@@ -212,9 +212,10 @@ def _useless(words: Words, population: str | None) -> list[str]:
     """Name the options that say what a release says itself."""
     said: dict[str, object] = {
         **{f"--{role}": words.roles.get(role) for role in ("identifying", "sensitive", "insensitive")},
-        "--categorical": words.categorical,
+        **{f"--{kind}": names for kind, names in words.kinds.items()},
     }
     if population is None:
-        read = {f"--{key}": value is not None for key, value in words.source.items()}
+        said_of = [*words.source, *(key for settings in words.written.values() for key in settings)]
+        read = {f"--{key}": True for key in said_of}
         said |= {"--policy": words.policy, "--hierarchies": words.hierarchies, **read}
     return [f"{option}: the release folder already says it; leave it out" for option, value in said.items() if value]

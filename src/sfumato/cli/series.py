@@ -15,8 +15,8 @@ from sfumato.cli.options import (
     PRIVACY,
     AsJson,
     PolicyFile,
-    Reading,
     RoleOptions,
+    TableReading,
 )
 from sfumato.cli.outcome import complain, say
 from sfumato.cli.progress import progress_bar
@@ -129,7 +129,7 @@ def start(
     most_counterfeits: MostCounterfeits = 0.05,
     threads: Threads = None,
     seed: Seed = None,
-    reading: Reading = Reading(),  # noqa: B008 - a frozen value
+    reading: TableReading = TableReading(),  # noqa: B008 - a frozen value
     format: Annotated[
         str | None,
         typer.Option(metavar="csv|parquet", help="Of the published tables; default csv.", rich_help_panel=OUTPUT),
@@ -158,7 +158,7 @@ def start(
         models=models,
         anonymizer=anonymizer,
         options=settings or (),
-        source=reading.source,
+        **reading.words,
         top={"threads": threads},
         format=format,
         problems=problems,

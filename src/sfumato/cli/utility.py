@@ -12,8 +12,8 @@ from sfumato.cli.options import (
     Hierarchies,
     Original,
     PolicyFile,
-    Reading,
     ReleaseFolder,
+    TableReading,
 )
 from sfumato.errors import InputError, PolicyError
 
@@ -77,7 +77,7 @@ def utility(
     ] = "midpoint",
     policy: PolicyFile = None,
     hierarchies: Hierarchies = None,
-    reading: Reading = Reading(),  # noqa: B008 - a frozen value
+    reading: TableReading = TableReading(),  # noqa: B008 - a frozen value
     seed: Annotated[int | None, typer.Option(help="Repeat the same queries; for studies.")] = None,
     as_json: AsJson = False,
 ) -> None:
@@ -97,7 +97,7 @@ def utility(
 
     if problem := no_release(release):
         raise InputError(problem)
-    meant = policy_of(Words(policy=policy or release / "policy.toml", hierarchies=hierarchies, source=reading.source))
+    meant = policy_of(Words(policy=policy or release / "policy.toml", hierarchies=hierarchies, **reading.words))
     original = read_table(table, meant)
     found = measure_utility(
         release,

@@ -20,7 +20,13 @@ Rows = Annotated[tuple[tuple[str, ...], ...], Field(min_length=1)]
 
 
 class TableHierarchy(PolicyPart):
-    """A hierarchy row by row: the original value first, then ever coarser labels."""
+    """A hierarchy row by row.
+
+    Attributes
+    ----------
+    rows
+        Each with an original value first, then ever coarser labels.
+    """
 
     kind: Literal["table"]
     rows: Rows
@@ -37,7 +43,15 @@ class TableHierarchy(PolicyPart):
 
 
 class FileHierarchy(PolicyPart):
-    """A hierarchy in a file of separated text; the separator is guessed unless given."""
+    """A hierarchy in a file of separated text.
+
+    Attributes
+    ----------
+    path
+        Where the file is.
+    separator
+        The character between its fields; guessed unless given.
+    """
 
     kind: Literal["file"]
     path: Annotated[str, Field(min_length=1)]
@@ -49,7 +63,13 @@ class FileHierarchy(PolicyPart):
 
 
 class WithheldHierarchy(PolicyPart):
-    """What a published policy says about a hierarchy that lists original values: that there was one, and its kind."""
+    """What a published policy says about a hierarchy that lists original values: that there was one, and its kind.
+
+    Attributes
+    ----------
+    was
+        Its kind.
+    """
 
     kind: Literal["withheld"]
     was: str | None = None

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from contextlib import nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import get_args, overload
+from typing import TYPE_CHECKING, Any, get_args, overload
 
 import polars as pl
 
@@ -15,13 +16,17 @@ from sfumato.release.audit import Audit, audit_written
 from sfumato.release.description import Description
 from sfumato.release.folder import whole_folder
 from sfumato.release.formulas import Formulas, without_formulas
+from sfumato.release.frames import as_arrow, as_pandas, in_declared_order
 from sfumato.release.kind_report import KindReport
 from sfumato.release.loss_report import Report
 from sfumato.release.stored import Shelf, save_in_database
 from sfumato.release.table_files import write_tables
 from sfumato.release.text_files import write_texts
 from sfumato.table.databases.address import is_database
-from sfumato.table.writing import Format
+from sfumato.table.writing import FORMATS, NO_FORMAT, Format
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 NO_AUDIT = "audit: the release itself says who is who, so that no audit file is needed; leave it out"
 NO_PLACE = "audit: name the file with which people can be recounted; a database has no place for it"
@@ -46,6 +51,10 @@ class Release:
     audit : Audit or None
         Who is who inside of each class, where people have several records and the table does not say it. It is the
         steward's, and no part of the folder.
+    orders : mapping of str to tuple of str
+        The order of the categories of those columns for which the original declares one; no part of the folder.
+    codes : mapping of str to mapping of str to int
+        The code of each label, of those columns whose labels a file of a statistical program had.
     """
 
     published: Published
@@ -53,11 +62,20 @@ class Release:
     description: Description
     policy: str
     audit: Audit | None = None
+    orders: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    codes: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
 
     def __repr__(self) -> str:
         """Count the published records and name the promises."""
         promises = ", ".join(check.promise for check in self.report.verification.checks)
         return f"Release({self.report.published} records, {promises})"
+
+    def _repr_html_(self) -> str:
+        """Show notebooks columns, promises and losses; for the published values ask for :attr:`data`."""
+        from sfumato.notebook import card
+        from sfumato.release.report_html import counts, release_parts
+
+        return card("Release", counts(self.report), *release_parts(self))
 
     @property
     def tables(self) -> dict[str, pl.DataFrame]:
@@ -73,11 +91,56 @@ class Release:
         PolicyError
             When the release has several.
         """
-        first, *others = self.tables.values()
-        if others:
-            names = ", ".join(map(repr, self.tables))
-            raise PolicyError(f"data: this release has several tables; take them from .tables, which holds {names}")
-        return first
+        return self._table("data", None)
+
+    def to_polars(self, table: str | None = None) -> pl.DataFrame:
+        """Return a published table, in random order, whose ordered categories have the order of the original.
+
+        Parameters
+        ----------
+        table
+            Which one, where the release has several: its name in :attr:`tables`.
+
+        Raises
+        ------
+        PolicyError
+            When there is none of this name, or when there are several and none is named.
+
+        Notes
+        -----
+        A value that is published as it is stands where an Enum, or an ordered categorical of pandas or Arrow, puts it;
+        sets of values stand by their members. Categories that are not published are not listed.
+        """
+        return in_declared_order(self._table("table", table), self.orders)
+
+    def to_pandas(self, table: str | None = None) -> Any:
+        """Return the same as a pandas frame with a plain index; ordered categories are those of :meth:`to_polars`.
+
+        Raises
+        ------
+        PolicyError
+            As :meth:`to_polars`; also where pandas is not installed.
+        """
+        return as_pandas(self.to_polars(table), self.orders)
+
+    def to_arrow(self, table: str | None = None) -> pa.Table:
+        """Return the same as an Arrow table; categories are dictionaries, ordered as those of :meth:`to_pandas`.
+
+        Raises
+        ------
+        PolicyError
+            As :meth:`to_polars`.
+        """
+        return as_arrow(self.to_polars(table), self.orders)
+
+    def _table(self, asked: str, name: str | None) -> pl.DataFrame:
+        if name is None and len(self.tables) == 1:
+            return next(iter(self.tables.values()))
+        if name in self.tables:
+            return self.tables[name]
+        names = ", ".join(map(repr, self.tables))
+        has = "this release has several tables" if name is None else "there is no such table"
+        raise PolicyError(f"{asked}: {has}; take them from .tables, which holds {names}")
 
     @overload
     def save(
@@ -122,7 +185,8 @@ class Release:
         folder
             Where to; its parent must exist. Or the URL of a database, as :func:`sfumato.read_table` takes it.
         format
-            Of the files that hold the tables.
+            Of the files that hold the tables: ``"csv"``, ``"parquet"``, ``"xlsx"``, ``"sav"`` (SPSS) or ``"dta"``
+            (Stata), the last two with value labels. What a format would change is refused.
         overwrite
             Replace a release that is already there. Anything else is never replaced.
         audit
@@ -151,8 +215,8 @@ class Release:
             When the format or what to do with formulas is unknown, or formulas are refused or cannot be escaped; also
             when an audit file is asked for of a release that itself says who is who.
         """
-        if format not in ("csv", "parquet"):
-            raise PolicyError("format must be 'csv' or 'parquet'")
+        if format not in FORMATS:
+            raise PolicyError(NO_FORMAT)
         if formulas not in get_args(Formulas):
             raise PolicyError("formulas must be 'keep', 'escape' or 'refuse'")
         if audit is not None and self.description.people == "published":
@@ -168,7 +232,7 @@ class Release:
         description = self.description if published is self.published else self.description.escaped()
         kept = nullcontext() if self.audit is None else audit_written(private, target, overwrite=overwrite)
         with kept as secret, whole_folder(target, overwrite=overwrite) as part:
-            facts = write_tables(published, part, format)
+            facts = write_tables(published, part, format, self.codes)
             write_texts(part, description.to_dict(tables=facts), self.report.for_release(), self.policy)
             if self.audit is not None and secret is not None:
                 file = facts["data"]

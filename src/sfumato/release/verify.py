@@ -5,12 +5,13 @@ Nothing here knows how a release is made; no algorithm is even loaded.
 
 from __future__ import annotations
 
+import logging
 import os
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,6 +36,8 @@ from sfumato.table.writing import sha256_of
 
 if TYPE_CHECKING:
     from sfumato.release.ratings.release import RatingRelease
+
+LOG = logging.getLogger("sfumato.release")
 
 
 def verify(
@@ -65,6 +68,17 @@ def verify(
     VerificationError
         When the folder is no release or is damaged so that nothing can be counted.
     """
+    found = _verified(release, audit, schema)
+    LOG.info("%s: %s", _name(release), "verified" if found.ok else "not verified")
+    return found
+
+
+def _name(release: object) -> str:
+    is_path = isinstance(release, (str, os.PathLike)) and not is_database(release)
+    return Path(str(release)).name if is_path else "release"
+
+
+def _verified(release: Any, audit: str | Path | None, schema: str | None) -> Verification:
     if isinstance(release, Release):
         people = None if release.audit is None else release.audit.pseudonyms
         return _recount(release.published, release.description, PublishedPolicy(release.policy), people=people)

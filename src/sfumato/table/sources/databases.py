@@ -37,6 +37,8 @@ class DatabaseSource:
 
     is_text = False
     """Values have types of their own."""
+    reads_roles_alone = True
+    """Columns to which nobody gave a role are never read."""
 
     def read(self, names: Sequence[str]) -> list[pl.Series]:
         """Read columns, and no others, at one state of the database.
@@ -123,4 +125,6 @@ def _sql_in(path: Path) -> str:
 FAMILY = Family(
     recognizes=lambda given: is_database(given.value),
     open=lambda given: database_source(str(given.value), table=given.place.table, query=given.place.query),
+    settings=frozenset({"table", "query"}),
+    said_of="databases",
 )

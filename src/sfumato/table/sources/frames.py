@@ -8,7 +8,9 @@ from dataclasses import dataclass
 import polars as pl
 
 from sfumato.errors import InputError, SfumatoError
+from sfumato.table.declared_order import with_declared_order
 from sfumato.table.header import Header, repeated
+from sfumato.table.pandas_index import index_columns
 from sfumato.table.problems import raise_together
 from sfumato.table.sources.protocol import Family
 
@@ -22,10 +24,13 @@ class FrameSource:
     column : callable
         Takes a name, returns the column as polars has it.
     names : tuple of str
+    index : frozenset of str
+        Those that were the index of a pandas frame.
     """
 
     column: Callable[[str], pl.Series]
     names: tuple[str, ...]
+    index: frozenset[str] = frozenset()
 
     is_text = False
     """Values have types of their own."""
@@ -79,7 +84,12 @@ def frame_source(frame: object) -> FrameSource:
         raise InputError(
             "not a table: give the path of a CSV or Parquet file, or a polars, pandas or Arrow frame"
         ) from None
-    return FrameSource(lambda name: native.get_column(name).to_polars(), tuple(names))
+
+    def column(name: str) -> pl.Series:
+        values = native.get_column(name)
+        return with_declared_order(values.to_polars(), values.to_native())
+
+    return FrameSource(column, tuple(names), index_columns(getattr(getattr(frame, "schema", None), "metadata", None)))
 
 
 FAMILY = Family(recognizes=lambda given: given.path is None, open=lambda given: frame_source(given.value))

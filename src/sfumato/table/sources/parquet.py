@@ -9,6 +9,7 @@ from pathlib import Path
 import polars as pl
 
 from sfumato.errors import InputError
+from sfumato.table.pandas_index import index_columns
 from sfumato.table.sources.protocol import Family
 
 _MAGIC = b"PAR1"
@@ -22,10 +23,13 @@ class ParquetSource:
     ----------
     path : pathlib.Path
     names : tuple of str
+    index : frozenset of str
+        Those that were the index of a pandas frame.
     """
 
     path: Path
     names: tuple[str, ...]
+    index: frozenset[str] = frozenset()
 
     is_text = False
     """Values have types of their own."""
@@ -55,7 +59,7 @@ def parquet_source(path: Path) -> ParquetSource:
         When the file is damaged.
     """
     try:
-        return ParquetSource(path, tuple(pl.read_parquet_schema(path)))
+        return ParquetSource(path, tuple(pl.read_parquet_schema(path)), index_columns(pl.read_parquet_metadata(path)))
     except (pl.exceptions.PolarsError, OSError):
         raise _damaged() from None
 
