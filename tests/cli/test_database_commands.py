@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +17,7 @@ ROLES = ("--identifying", "name", "--quasi", "age,zip", "--sensitive", "disease"
 
 @pytest.fixture
 def clinic(postgresql: Any) -> Database:
-    database = on_server(postgresql, f"test_{time.monotonic_ns()}")
+    database = on_server(postgresql)
     database.run(
         "CREATE SCHEMA clinic",
         f"""CREATE TABLE clinic.visits AS SELECT '{SECRET}' || g AS name, 20 + g % 50 AS age,

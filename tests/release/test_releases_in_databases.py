@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import random
-import time
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
@@ -40,12 +39,12 @@ def release() -> sf.Release:
 def database(request: pytest.FixtureRequest, tmp_path: Path) -> Database:
     if request.param != "postgresql":
         return in_file(request.param, tmp_path / "releases.db")
-    return on_server(request.getfixturevalue("postgresql"), f"test_{time.monotonic_ns()}")
+    return on_server(request.getfixturevalue("postgresql"))
 
 
 @pytest.fixture
 def served(postgresql: Any) -> Database:
-    return on_server(postgresql, f"test_{time.monotonic_ns()}")
+    return on_server(postgresql)
 
 
 def table(database: Database, name: str, schema: str = "r") -> str:

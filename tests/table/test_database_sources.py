@@ -34,12 +34,12 @@ def database(request: pytest.FixtureRequest, tmp_path: Path) -> Database:
     kind = request.param
     if kind != "postgresql":
         return in_file(kind, tmp_path / "hospital.db")
-    return on_server(request.getfixturevalue("postgresql"), f"test_{time.monotonic_ns()}")
+    return on_server(request.getfixturevalue("postgresql"))
 
 
 @pytest.fixture
 def clinic(postgresql: Any) -> Database:
-    return on_server(postgresql, f"test_{time.monotonic_ns()}")
+    return on_server(postgresql)
 
 
 def refused(database: Database | str, schema: sf.Schema = ROLES, **where: Any) -> str:
