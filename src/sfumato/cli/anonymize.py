@@ -352,12 +352,12 @@ def say_formulas(cells: Mapping[str, int], formulas: Formulas) -> None:
 
 
 def _report(release: Release, out: str, schema: str | None, audit: Path | None, *, quiet: bool, as_json: bool) -> None:
-    place = _stored(out, schema) if is_database(out) else f"{out}"
+    place, shown = _stored(out, schema) if is_database(out) else (out, out)
     if as_json:
         say_json(release.report.to_dict())
     elif not quiet:
         say(str(release.report))
-        complain([f"release written to {place}; check it with: sfumato verify {place}"])
+        complain([f"release written to {shown}; check it with: sfumato verify {place}"])
         if release.audit is not None:
             from sfumato.release.release import audit_file
 
@@ -365,9 +365,9 @@ def _report(release: Release, out: str, schema: str | None, audit: Path | None, 
             complain([f"keep {private} to yourself; it recounts people: sfumato verify {place} --audit {private}"])
 
 
-def _stored(url: str, schema: str | None) -> str:
-    """Write a database and a schema as `sfumato verify` takes them."""
+def _stored(url: str, schema: str | None) -> tuple[str, str]:
+    """Write a database and a schema as `sfumato verify` takes them, and as a sentence does."""
     from sfumato.release.stored import Shelf
 
     shelf = Shelf.of(url, schema)
-    return f"{shelf.address.url} --schema {shelf.schema}"
+    return f"{shelf.address.url} --schema {shelf.schema}", str(shelf)
