@@ -32,6 +32,7 @@ from benchmarks import (
     slicing_job,
     start_job,
     utility_job,
+    workbook_job,
 )
 from benchmarks.rendering import markdown, page
 from benchmarks.results import Figure, SkippedJob, machine
@@ -43,6 +44,7 @@ JOBS: dict[str, Job] = {
     start_job.NAME: start_job.run,
     "mondrian": mondrian_job.run,
     databases_job.NAME: databases_job.run,
+    workbook_job.NAME: workbook_job.run,
     "census": release_job.run_census,
     "adult-drawn": release_job.run_adult,
     disk_job.NAME: disk_job.run,

@@ -184,6 +184,7 @@ def anonymize(
     without --out, only the policy is written.
     """
     from sfumato.cli.words import Words, model_words, policy_of
+    from sfumato.table.writers import check_installed
 
     models, problems = model_words(k=k, l=l, diversity=diversity, c=c, t=t, others=model or ())
     words = Words(
@@ -199,6 +200,7 @@ def anonymize(
         problems=(*problems, *target_problems(out, save_policy, overwrite=overwrite, schema=schema)),
     )
     meant = policy_of(words)
+    check_installed(meant.output.format)
     if out is not None:
         if meant.columns.person is None and audit is not None:
             raise PolicyError("--audit: recounts people; name the column that says who they are with --person")

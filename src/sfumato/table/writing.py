@@ -80,6 +80,8 @@ def _write_foreign(frame: pl.DataFrame, path: Path, format: Format, codes: Codes
     from sfumato.table.writers.read_back import check_read_back
     from sfumato.table.writers.workbook import write_workbook
 
+    # Here, where the reason of the system is known, and not in a library.
+    path.write_bytes(b"")
     try:
         if format == "xlsx":
             write_workbook(frame, path)
