@@ -81,7 +81,8 @@ def test_a_promise_that_hangs_on_the_kind_asks_for_it(tmp_path: Path) -> None:
 def release_without(stranger: str, folder: Path) -> sf.Release:
     """Leave out who has most of the records, whose ages are the stranger's."""
     folder.mkdir()
-    lines = [*(f"p{i},{20 + i * 7 % 50},{i % 3}" for i in range(20)), *("z," + stranger.replace("#", str(i % 6)) for i in range(15))]
+    others = [f"z,{stranger.replace('#', str(i % 6))}" for i in range(15)]
+    lines = [*(f"p{i},{20 + i * 7 % 50},{i % 3}" for i in range(20)), *others]
     (folder / "table.csv").write_text("\n".join(["who,age,ill", *lines]) + "\n")
     schema = sf.Schema(person="who", quasi_identifying=["age"], sensitive=["ill"])
     release = sf.anonymize(sf.read_table(folder / "table.csv", schema), sf.KAnonymity(3), suppression_limit=0.8, seed=1)
