@@ -178,3 +178,15 @@ def test_strays_and_dropped_times_are_told_of_in_the_report(tmp_path) -> None:  
     assert any("'pay': 1 record of 9 held text that is no number" in note for note in notes)
     assert any("'at': of timestamps the day was read" in note for note in notes)
     assert not any("unknown" in note for note in notes)
+
+
+def test_text_of_a_frame_is_asked_about_only_in_forms_that_are_no_text() -> None:
+    frame = pl.DataFrame(
+        {"born": ["06.08.2000", "31.12.1999"] * 5, "code": ["12", "13"] * 5, "iso": ["2000-01-01", "2000-01-02"] * 5}
+    )
+    schema = sf.Schema(quasi_identifying=["born", "code", "iso"])
+    with pytest.raises(sf.InputError, match=r"^table: column 'born' .*--dates dd\.mm\.yyyy") as found:
+        sf.read_table(frame, schema)
+    assert len(found.value.problems) == 1
+    kinds = {name: str(kind) for name, kind in sf.read_table(frame, schema, dates="dd.mm.yyyy").kinds.items()}
+    assert kinds == {"born": "date", "code": "categorical", "iso": "categorical"}
