@@ -143,7 +143,13 @@ LAYOUTS = [
         asks="several columns have the same name",
         cure=None,
     ),
-    Case("names in capitals", file(PLAIN.replace("age", "Age", 1)), TRUTH, asks="'age' may be 'Age'", cure=None),
+    Case(
+        "names in capitals",
+        file(PLAIN.replace("age", "Age", 1)),
+        TRUTH,
+        asks=r"'age' \(did you mean 'Age'\?\)",
+        cure=None,
+    ),
     Case(
         "a title above",
         file("People of 2020\n\n" + PLAIN),

@@ -46,6 +46,7 @@ def hierarchy(
     from sfumato.policy.entries import checked
     from sfumato.policy.mistakes import KeyPath
     from sfumato.policy.parts import Source
+    from sfumato.table.identification import hint
     from sfumato.table.reading import read_table
     from sfumato.table.schema import Attribute, Kind, Schema
 
@@ -63,6 +64,8 @@ def hierarchy(
     drafted = draft_hierarchy(read.frame[column])
     if note := _poor_draft(drafted):
         complain([f"column {column!r}: {note}"])
+    told = hint(column, read.look(column))
+    complain([told] if told else [])
     if out is None:
         print(hierarchy_text(drafted), end="")
     else:

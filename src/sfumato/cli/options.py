@@ -27,7 +27,9 @@ PUBLISHERS = (
 Original = Annotated[
     str,
     typer.Argument(
-        metavar="TABLE", show_default=False, help="File, e.g. CSV, Parquet or Excel, or the URL of a database."
+        metavar="TABLE",
+        show_default=False,
+        help="File, e.g. CSV, Parquet or Excel, - for standard input, or the URL of a database.",
     ),
 ]
 ReleaseFolder = Annotated[Path, typer.Argument(metavar="RELEASE", show_default=False, help="Folder of a release.")]

@@ -68,6 +68,21 @@ def draft_hierarchy(values: pl.Series) -> Hierarchy:
     return _draft_of_categories(values, name) if described is None else described.build(distinct, name=name)
 
 
+def draft_rule(values: pl.Series) -> HierarchySpecification | None:
+    """Return the rule that :func:`draft_hierarchy` would build; None for categories, which are listed instead.
+
+    Raises
+    ------
+    HierarchyError
+        As :func:`draft_hierarchy` does.
+    """
+    what = f"hierarchy of {values.name or 'values'!r}"
+    distinct = distinct_values(values, what)
+    if distinct.dtype.is_float():
+        check_finite(distinct.to_list(), what)
+    return _description(distinct)
+
+
 def _description(distinct: pl.Series) -> HierarchySpecification | None:
     """Describe the hierarchy of a column whose values suggest one; None for categories."""
     if distinct.dtype.is_integer() or distinct.dtype.is_float():

@@ -74,28 +74,36 @@ class CsvFile:
                 held = block[len(body) :]
 
 
-def open_csv(path: Path, layout: CsvFormat) -> CsvFile:
-    """Open a file, unpacking gzip and zstd and translating other encodings to UTF-8 in memory.
+def open_csv(given: Path | bytes, layout: CsvFormat) -> CsvFile:
+    """Open a file, or its content, unpacking gzip and zstd and translating other encodings to UTF-8 in memory.
 
     Raises
     ------
     InputError
         When the file cannot be unpacked, or has bytes that are invalid in its encoding (with the line).
     """
-    with path.open("rb") as stream:
-        start = stream.read(4)
+    if isinstance(given, Path) and not given.is_file():
+        given = given.read_bytes()  # a pipe can be read only once, and a file is opened several times
+    start = _start_of(given)
     packing = "gzip" if start.startswith(_GZIP) else "zstd" if start == _ZSTD else None
     if is_utf8(layout.encoding) and packing is None:
-        # A pipe can be read only once; the file is opened several times.
-        file = CsvFile(path if path.is_file() else path.read_bytes())
+        file = CsvFile(given)
     else:
-        content = path.read_bytes() if packing is None else _unpacked(path.read_bytes(), packing)
+        content = given if isinstance(given, bytes) else given.read_bytes()
+        content = content if packing is None else _unpacked(content, packing)
         refuse_utf8(content, layout.encoding)
         file = CsvFile(content if is_utf8(layout.encoding) else _translated(content, layout.encoding))
     if is_utf8(layout.encoding):
         with file.open() as stream:
             refuse_utf16(stream.read(_START), layout.encoding)
     return file
+
+
+def _start_of(given: Path | bytes) -> bytes:
+    if isinstance(given, bytes):
+        return given[: len(_ZSTD)]
+    with given.open("rb") as stream:
+        return stream.read(len(_ZSTD))
 
 
 def _unpacked(packed: bytes, packing: str) -> bytes:

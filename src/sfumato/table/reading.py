@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -32,8 +33,11 @@ from sfumato.table.roles import assign_roles
 from sfumato.table.schema import Attribute, Kind, Schema
 from sfumato.table.sources import Place, TableSource, open_source
 from sfumato.table.sources.other_files import scheme_of
+from sfumato.table.sources.standard_input import DASH, LABEL
 from sfumato.table.table import Table
 from sfumato.table.written_forms import WrittenForm
+
+LOG = logging.getLogger("sfumato.table")
 
 
 @runtime_checkable
@@ -136,7 +140,9 @@ def read_table(
         form = WrittenForm(decimal, thousands, dates=dates)
         place = place_of(source, table, query, sheet=sheet, range=range, codes=codes)
         opened = open_table_as(source, place, layout, missing, strip, form)
-        return with_roles(*opened, schema, label, layout.columns or ())
+        read = with_roles(*opened, schema, label, layout.columns or ())
+        LOG.info("read %s: %d records, %d columns", label, read.height, read.frame.width)
+        return read
 
 
 def open_table_as(
@@ -237,7 +243,9 @@ def label_of(source: object, table: str | None = None) -> str:
         return table or "database"
     if scheme_of(source):
         return "address"
-    return Path(source).name if isinstance(source, (str, os.PathLike)) else "table"
+    if not isinstance(source, (str, os.PathLike)):
+        return "table"
+    return LABEL if Path(source) == DASH else Path(source).name
 
 
 def _refuse_two_layouts(given: tuple[object, ...]) -> None:

@@ -110,11 +110,15 @@ class Table:
             keyless=None if self.keyless is None else self.keyless[rows],
         )
 
+    def look(self, name: str) -> Look:
+        """Return what a column looks like, by its name and its distinct values. Cost O(n) once, O(d) for categories."""
+        if name not in self._looks:
+            self._looks[name] = look_at(self.frame[name])
+        return self._looks[name]
+
     @cached_property
-    def looks(self) -> dict[str, Look]:
-        """What each column looks like, by its name and its distinct values. Cost O(n) a column, O(d) for categories."""
-        columns = [self.frame[name] for name in self.schema.roles if name in self.frame.columns]
-        return {column.name: look_at(column) for column in columns}
+    def _looks(self) -> dict[str, Look]:
+        return {}
 
     @property
     def keyless_note(self) -> str | None:

@@ -18,6 +18,7 @@ from sfumato.table.sources import (
     json_lines,
     other_files,
     parquet,
+    standard_input,
     statistical,
     streams,
     workbooks,
@@ -27,6 +28,7 @@ from sfumato.table.sources.protocol import Family, Given, Place, TableSource
 __all__ = ["SOURCES", "Place", "TableSource", "open_source"]
 
 SOURCES: tuple[Family, ...] = (
+    standard_input.FAMILY,
     databases.FAMILY,
     folders.LIST,
     streams.FAMILY,
