@@ -16,7 +16,7 @@ from sfumato.table.kinds import text_of
 from sfumato.table.proposals import proposals
 from sfumato.table.questions import ask, question_of_codes, question_of_text, remark_on_codes
 from sfumato.table.schema import Attribute, Kind
-from sfumato.table.texts import EXPECTED, Parsed, Way, clean, parse
+from sfumato.table.texts import EXPECTED, Parsed, Way, clean, parse, way_of
 from sfumato.table.written_forms import PLAIN, WrittenForm
 
 _PLAIN = (pl.String, pl.Categorical, pl.Enum, pl.Boolean, pl.Date, pl.Datetime, pl.Time, pl.Null)
@@ -123,8 +123,9 @@ def _typed(column: pl.Series, attribute: Attribute, reading: ValueReading) -> Ty
     kind = _declared_kind(attribute)
     if is_text(column):
         column = column.cast(pl.String) if isinstance(column.dtype, pl.Enum) else column
-        wanted = kind or (None if reading.is_text else Kind.CATEGORICAL)
-        return _parsed(column, wanted, attribute, reading)
+        if kind is None and not reading.is_text:
+            return _text_among_types(column, attribute, reading)
+        return _parsed(column, kind, attribute, reading)
     if column.dtype == pl.Null:
         return _parsed(column.cast(pl.String), kind, attribute, reading)
     if column.dtype.is_numeric():
@@ -139,6 +140,22 @@ def _typed(column: pl.Series, attribute: Attribute, reading: ValueReading) -> Ty
     if kind in (None, natural):
         return TypedColumn(plain, natural)
     return _parsed(_as_text(plain), kind, attribute, reading)
+
+
+def _text_among_types(column: pl.Series, attribute: Attribute, reading: ValueReading) -> TypedColumn:
+    """Read text of a source that has types: as text, which it was made, unless it has a form that was declared."""
+    typed = _parsed(column, Kind.CATEGORICAL, replace(attribute, strays=None), reading)
+    if not reading.asks or attribute.hierarchy is not None:
+        return typed
+    texts = column.cast(pl.String).unique() if column.dtype != pl.String else column
+    known = parse(texts, Kind.CATEGORICAL, reading.missing, strip=reading.strip).known
+    form = attribute.form.over(reading.form)
+    if form != PLAIN and way_of(known, form) not in (way_of(known, PLAIN), Way(Kind.CATEGORICAL)):
+        return _parsed(column, None, attribute, reading)
+    found = [] if Way(Kind.DATE).read(known.head(1)).is_not_null().any() else proposals(known)
+    if found:
+        raise ask(column.name, found, reading.form)
+    return typed
 
 
 def _declared_kind(attribute: Attribute) -> Kind | None:
