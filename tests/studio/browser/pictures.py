@@ -28,7 +28,7 @@ ROLES = {
 
 def taken(page: Any, name: str) -> None:
     """Take a picture of what is on the screen."""
-    page.wait_for_load_state("networkidle")
+    page.wait_for_timeout(500)
     page.evaluate("scrollTo(0, 0)")
     page.screenshot(path=str(PICTURES / f"{name}.png"))
 
@@ -60,11 +60,6 @@ def journey(page: Any) -> None:
     page.get_by_role("button", name="Find this person").click()
     page.get_by_text("fits in the release").wait_for()
     taken(page, "look")
-    go(page, "Sign")
-    page.locator("#make-report").click()
-    page.frame_locator("iframe").get_by_role("heading", name="Report on a release").wait_for(timeout=240_000)
-    page.frame_locator("iframe").get_by_text("Every promise holds").wait_for()
-    taken(page, "sign")
 
 
 def main() -> None:

@@ -26,6 +26,22 @@ function focused() {
   return null;
 }
 
+/** Fields that were sent: what stands in them is saved, or refused. @type {Set<string>} */
+const sent = new Set();
+
+/** @param {any} field */
+function isChanged(field) {
+  if (!(field instanceof HTMLSelectElement)) return field.value !== field.defaultValue;
+  return field.selectedIndex !== Math.max(0, [...field.options].findIndex((option) => option.defaultSelected));
+}
+
+/** What somebody has begun to fill in and not sent. @returns {[string, string][]} */
+function unsent() {
+  const fields = document.querySelectorAll("form[data-post]:not([data-at-once]) :is(input, select, textarea)[id]");
+  const kept = /** @type {any[]} */ ([...fields]).filter((field) => !sent.has(field.id) && isChanged(field));
+  return kept.map((field) => [field.id, field.value]);
+}
+
 /** @param {string} [address] */
 export async function refresh(address = location.href) {
   const answer = await fetch(address, { headers: { "X-Sfumato": "1" } });
@@ -34,7 +50,7 @@ export async function refresh(address = location.href) {
   // What was changed meanwhile would be put back for a moment.
   if (pending) return;
   const made = new DOMParser().parseFromString(text, "text/html");
-  const place = focused();
+  const place = focused(), begun = unsent();
   const opened = new Set([...document.querySelectorAll("details[open][id]")].map((one) => one.id));
   for (const part of ["top", "main"]) {
     const fresh = made.getElementById(part), old = document.getElementById(part);
@@ -43,6 +59,11 @@ export async function refresh(address = location.href) {
   entry = /** @type {HTMLElement | null} */ (document.getElementById("main"))?.dataset.entry;
   document.title = made.title;
   for (const id of opened) document.getElementById(id)?.setAttribute("open", "");
+  for (const [id, value] of begun) {
+    const field = /** @type {any} */ (document.getElementById(id));
+    if (field) field.value = value;
+  }
+  sent.clear();
   if (place) document.querySelector(place)?.focus();
   document.dispatchEvent(new CustomEvent("swapped"));
 }
@@ -59,6 +80,7 @@ function send(form, button) {
   const submitter = /** @type {HTMLButtonElement | null} */ (button);
   if (submitter?.name) body.set(submitter.name, submitter.value);
   const { action } = form, then = form.dataset.then, isAtOnce = form.dataset.atOnce !== undefined;
+  for (const field of form.elements) if (field.id) sent.add(field.id);
   pending += 1;
   document.getElementById("main")?.setAttribute("aria-busy", "true");
   queue = queue.then(() => write(action, body, then, isAtOnce)).finally(() => {
