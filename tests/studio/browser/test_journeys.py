@@ -179,7 +179,7 @@ def test_a_hostile_table_is_text(serve, watched, tmp_path):
     go(page, "Columns")
     for place in (1, 2, 3):
         page.locator(f"#role-{place}").select_option("quasi-identifying")
-        page.wait_for_load_state("networkidle")
+    page.get_by_text("every column has a role").wait_for()
     for column in (1, 2):
         page.goto(f"{server.root}/hierarchies?column={column}")
         page.locator("#draft").click()
