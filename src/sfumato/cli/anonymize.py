@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from sfumato.release.release import Release
 
 Diversity = Literal["entropy", "distinct", "probabilistic", "recursive"]
-Format = Literal["csv", "parquet"]
+Format = Literal["csv", "parquet", "xlsx", "sav", "dta"]
 Formulas = Literal["keep", "escape", "refuse"]
 
 EXAMPLE = """\b
@@ -128,7 +128,12 @@ def anonymize(
         typer.Option(metavar="NAME", help="With a database in --out: schema of the release.", rich_help_panel=OUTPUT),
     ] = None,
     format: Annotated[
-        Format | None, typer.Option(help="Format of the published table; default csv.", rich_help_panel=OUTPUT)
+        Format | None,
+        typer.Option(
+            metavar="FORMAT",
+            help="Of the published table: csv (default), parquet, xlsx, sav (SPSS) or dta (Stata).",
+            rich_help_panel=OUTPUT,
+        ),
     ] = None,
     formulas: Annotated[
         Formulas,

@@ -17,8 +17,9 @@ import typer
 from sfumato.cli import log_lines
 from sfumato.cli.kernels import announce_compiling
 from sfumato.cli.options import spread
-from sfumato.cli.outcome import CommandGroup
+from sfumato.cli.outcome import CommandGroup, complain
 from sfumato.cli.stopping import stop_compiling_at_interrupt
+from sfumato.table.announcing import listeners
 
 COMMANDS = {
     "demo": "demo",
@@ -34,6 +35,7 @@ COMMANDS = {
     "report": "report",
     "hierarchy": "hierarchy",
     "reproduce": "reproduce",
+    "studio": "studio",
     "warm": "warm",
 }
 """Command → the module whose function of the same name it runs."""
@@ -60,6 +62,7 @@ A release is a folder with the published table, a report, and a record that anyb
 \b
 A short tour:
   sfumato demo                      an attack, before and after
+  sfumato studio patients.csv       the whole job in a browser
   sfumato anonymize patients.csv --identifying name --quasi age,sex,zip \\
       --sensitive disease --others drop -k 5 --out patients-release/
   sfumato verify patients-release/  recount what the release promises
@@ -174,6 +177,7 @@ def main() -> None:
             stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
     stop_compiling_at_interrupt()
     announce_compiling()
+    listeners.append(lambda sentence: complain([sentence]))
     words = _without_log_option(sys.argv[1:])
     # Taking in the options of all commands costs as much as many a command.
     every = [*COMMANDS, *GROUPS]

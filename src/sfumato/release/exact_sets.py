@@ -39,6 +39,7 @@ def refuse_exact_sets(encoded: EncodedTable, table: Table) -> None:
             if _is_nearly_distinct(attribute, encoded.height)
             and attribute.name in declared
             and declared[attribute.name].kind is None
+            and attribute.name not in table.schema.publish
         ],
     )
 

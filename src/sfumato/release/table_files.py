@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 
 import polars as pl
 
@@ -17,15 +18,20 @@ from sfumato.table.csv_format import CsvFormat
 from sfumato.table.reading import read_written
 from sfumato.table.schema import Attribute, Kind, Schema
 from sfumato.table.sources import open_source
-from sfumato.table.writing import Format, sha256_of, write_data
+from sfumato.table.writing import Codes, Format, sha256_of, write_data
 
 
-def write_tables(published: Published, folder: Path, format: Format) -> dict[str, TableFacts]:
-    """Write every table into a file named after it; return what ``release.json`` says of the files."""
+def write_tables(
+    published: Published, folder: Path, format: Format, codes: Codes = MappingProxyType({})
+) -> dict[str, TableFacts]:
+    """Write every table into a file named after it; return what ``release.json`` says of the files.
+
+    `codes` of labels are written where a column is published with its labels, and the format has codes.
+    """
     facts = {}
     for name, frame in published.tables.items():
         file = folder / f"{name}.{format}"
-        facts[name] = TableFacts(file.name, write_data(frame, file, format), frame.height, tuple(frame.columns))
+        facts[name] = TableFacts(file.name, write_data(frame, file, format, codes), frame.height, tuple(frame.columns))
     return facts
 
 

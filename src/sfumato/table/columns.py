@@ -74,7 +74,7 @@ def kept_column(column: pl.Series, reading: ValueReading) -> pl.Series:
         When its values are not plain values.
     """
     _refuse_nested(column)
-    return clean(column, strip=True) if reading.is_text and reading.strip else column
+    return clean(column, strip=True) if reading.is_text and reading.strip and is_text(column) else column
 
 
 def with_missing(column: pl.Series, reading: ValueReading) -> pl.Series:
