@@ -94,6 +94,7 @@ from sfumato.papers.reproduction import Reproduction as Reproduction
 from sfumato.policy.people import People as People
 from sfumato.policy.policy import Policy as Policy
 from sfumato.policy.rating_policy import RatingPolicy as RatingPolicy
+from sfumato.policy.registering import register as register
 from sfumato.published.checks.ratings.check import check_ratings as check_ratings
 from sfumato.published.checks.ratings.satisfaction import Satisfaction as Satisfaction
 from sfumato.recoding import Recoding as Recoding
