@@ -309,7 +309,7 @@ CATEGORIES = [
     Case(
         **column("numbers with zeros", [*(f"{age:02}" for age in range(5, COUNT + 4)), "100"], "no"),
         truth={"no": [*range(5, COUNT + 4), 100]},
-        asks="some with leading zeros and of several lengths.*--numeric no",
+        asks="several lengths, some with leading zeros.*--numeric no",
         of={"no": {"kind": "numeric"}},
     ),
     Case(

@@ -340,10 +340,9 @@ class TestRoles:
     @pytest.mark.parametrize(("sign", "called"), [(";", ";"), ("\t", "tab"), ("|", "|")])
     def test_the_separator_is_named_where_it_is_to_blame(self, write, sign, called):
         file = write(sign.join(["age", "sex"]) + "\n" + sign.join(["1", "SECRET"]) + "\n")
-        found = only_problem(file, Schema(quasi_identifying=["age"]), SchemaError)
-        assert (
-            f"whose name holds a '{called}': check the separator (on the command line --separator '{called}')" in found
-        )
+        found = only_problem(file, Schema(quasi_identifying=["age"]), InputError)
+        assert f"--separator {called}" in found.replace("'", "")
+        assert "SECRET" not in found
 
     def test_names_that_the_caller_gave_are_shown(self, write):
         found = problems(write("1,2,3\n"), header=False, columns=["a", "x", "y"])
@@ -463,8 +462,9 @@ class TestBrokenFiles:
 
     def test_a_missing_file_a_folder_and_an_archive(self, write, tmp_path):
         assert "no such file" in only_problem(tmp_path / "none.csv", error=InputError)
-        assert "this is a folder" in only_problem(tmp_path, error=InputError)
-        assert "spreadsheet" in only_problem(write(b"PK\x03\x04SECRET"), error=InputError)
+        (tmp_path / "empty").mkdir()
+        assert "no file of a table" in only_problem(tmp_path / "empty", error=InputError)
+        assert "workbook" in only_problem(write(b"PK\x03\x04SECRET"), error=InputError)
         assert "cannot be read" in only_problem("a\0b", error=InputError)
 
     @pytest.mark.parametrize(

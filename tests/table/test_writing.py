@@ -34,7 +34,7 @@ def test_a_file_that_cannot_be_written_is_an_error_without_values(tmp_path, form
 
 def test_an_unknown_format_is_an_error(tmp_path):
     with pytest.raises(InputError, match="format must be"):
-        write_data(FRAME, tmp_path / "data.xlsx", "xlsx")
+        write_data(FRAME, tmp_path / "data.docx", "docx")
 
 
 @pytest.mark.parametrize("many", [0, writing.MANY])

@@ -1,4 +1,7 @@
-"""Progress on stderr: bars if it is a terminal, or a line of JSON at a time for a program that watches."""
+"""Progress on stderr: bars if stderr is a terminal, or a line of JSON at a time for a program that watches.
+
+Bars are of the work, and of kernels that are compiled for it.
+"""
 
 from __future__ import annotations
 
@@ -12,6 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
+from sfumato.cli import log_lines
 from sfumato.cli.options import OUTPUT
 from sfumato.kernels.announcing import compiling
 
@@ -49,8 +53,8 @@ def progress_bar(*, quiet: bool = False, told: Told = "bar") -> Iterator[Callabl
         with _hush(), _lines() as callback:
             yield callback
         return
-    if quiet or not sys.stderr.isatty():
-        with _hush(quiet):
+    if quiet or log_lines.is_on() or not sys.stderr.isatty():
+        with _hush(quiet or log_lines.is_on()):
             yield lambda what, done, total: None
         return
     with _bar() as bar:

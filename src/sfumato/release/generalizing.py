@@ -129,7 +129,7 @@ def released(solved: SolvedTask, anonymizer: Anonymizer) -> Release:
     task.step("done", STEPS)
     audit = None if attested is None else Audit.of(_as_read(generalized)[order], attested, problem.seed)
     described = describe(published, task, encoded, types.kinds)
-    return Release(published, report, described, task.policy.published(), audit, task.table.orders)
+    return Release(published, report, described, task.policy.published(), audit, task.table.orders, task.table.codes)
 
 
 def _with_added(

@@ -73,8 +73,8 @@ def kept_column(column: pl.Series, reading: ValueReading) -> pl.Series:
     InputError
         When its values are not plain values.
     """
-    _refuse_nested(column)
-    return clean(column, strip=True) if reading.is_text and reading.strip else column
+    refuse_nested(column)
+    return clean(column, strip=True) if reading.is_text and reading.strip and is_text(column) else column
 
 
 def with_missing(column: pl.Series, reading: ValueReading) -> pl.Series:
@@ -119,7 +119,7 @@ def _canonical(values: pl.Series) -> pl.Series:
 
 
 def _typed(column: pl.Series, attribute: Attribute, reading: ValueReading) -> TypedColumn:
-    _refuse_nested(column)
+    refuse_nested(column)
     kind = _declared_kind(attribute)
     if is_text(column):
         column = column.cast(pl.String) if isinstance(column.dtype, pl.Enum) else column
@@ -209,12 +209,24 @@ def _refused(name: str, parsed: Parsed, general: WrittenForm) -> InputError:
     found = [one for one in proposals(parsed.known) if one.kind is parsed.kind]
     if found:
         return ask(name, found, general)
-    row = int(parsed.strangers.arg_max() or 0) + 1
-    return InputError(
-        f"column {name!r} is declared {parsed.kind}, but {int(parsed.strangers.sum())} record(s) do not hold "
-        f"{EXPECTED[parsed.kind]}, first in row {row}; correct them, list their text as missing, or declare "
-        "another kind"
+    return strange_values(name, parsed, int(parsed.strangers.sum()), int(parsed.strangers.arg_max() or 0) + 1)
+
+
+class StrangeValues(InputError):
+    """Values that are not of the kind that their column is declared as; `parsed` is what became of them."""
+
+    name: str
+    parsed: Parsed
+
+
+def strange_values(name: str, parsed: Parsed, records: int, row: int) -> StrangeValues:
+    """Return the error of a column of which so many records, the first of them in that row, have strange values."""
+    error = StrangeValues(
+        f"column {name!r} is declared {parsed.kind}, but {records} record(s) do not hold {EXPECTED[parsed.kind]}, "
+        f"first in row {row}; correct them, list their text as missing, or declare another kind"
     )
+    error.name, error.parsed = name, parsed
+    return error
 
 
 def is_text(column: pl.Series) -> bool:
@@ -227,7 +239,8 @@ def is_plain(dtype: pl.DataType) -> bool:
     return dtype.is_numeric() or isinstance(dtype, _PLAIN)
 
 
-def _refuse_nested(column: pl.Series) -> None:
+def refuse_nested(column: pl.Series) -> None:
+    """Raise InputError when the values of a column cannot be published."""
     if not is_plain(column.dtype):
         raise InputError(
             f"column {column.name!r} is of type {column.dtype.base_type()}, which cannot be published; convert it to "

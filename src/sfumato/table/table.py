@@ -54,6 +54,8 @@ class Table:
         Insensitive columns to which nobody gave that role: those of ``others="keep"``.
     orders : mapping of str to tuple of str
         The order of the categories of those columns for which a frame declares one.
+    codes : mapping of str to mapping of str to int
+        The code of each label, of those columns whose labels a file of a statistical program has.
 
     Raises
     ------
@@ -76,6 +78,7 @@ class Table:
     remarks: tuple[str, ...] = ()
     passing: frozenset[str] = frozenset()
     orders: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    codes: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         """Check frame, roles and kinds against each other."""
