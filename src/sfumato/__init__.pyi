@@ -80,6 +80,7 @@ from sfumato.models import EnhancedBetaLikeness as EnhancedBetaLikeness
 from sfumato.models import EntropyLDiversity as EntropyLDiversity
 from sfumato.models import GuardedValues as GuardedValues
 from sfumato.models import KAnonymity as KAnonymity
+from sfumato.models import KMap as KMap
 from sfumato.models import ProbabilisticLDiversity as ProbabilisticLDiversity
 from sfumato.models import RecursiveLDiversity as RecursiveLDiversity
 from sfumato.models import SubsetKAnonymity as SubsetKAnonymity

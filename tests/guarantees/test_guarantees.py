@@ -17,6 +17,7 @@ from examples import examples
 from guarantees import recount
 from guarantees.combinations import PARAMETERS, RECODINGS, SETTINGS, described, models
 from guarantees.tables import Drawn, plain, tables
+from naive.models import needed_records
 from sfumato.anonymizers.protocol import Anonymizer
 from sfumato.models import MODELS
 from sfumato.models.protocol import PrivacyModel
@@ -85,7 +86,7 @@ def refused(anonymizer: Anonymizer, wanted: Sequence[PrivacyModel], limit: float
     """Tell whether an anonymizer may refuse models where records may be suppressed, or tables without numbers."""
     if isinstance(anonymizer, sf.Best) and anonymizer.objective == "squared-error":
         return True
-    lasting = {"k-anonymity", "distinct-l-diversity", "subset-k-anonymity", "wildcard-k-anonymity"}
+    lasting = {"k-map", "k-anonymity", "distinct-l-diversity", "subset-k-anonymity", "wildcard-k-anonymity"}
     return isinstance(anonymizer, sf.Samarati) and limit > 0 and any(model.name not in lasting for model in wanted)
 
 
@@ -103,6 +104,13 @@ def check_by_hand(release: sf.Release, path: Path, drawn: Drawn, wanted: Sequenc
             assert theirs == own or math.isclose(theirs, own, rel_tol=1e-9, abs_tol=1e-9)
 
 
+def _asked_size(model: PrivacyModel) -> int:
+    parameters = dict(model.parameters())
+    if model.name == "k-map":
+        return needed_records(**parameters)
+    return int(parameters.get("k", 1))
+
+
 def check_counts(
     release: sf.Release, drawn: Drawn, wanted: Sequence[PrivacyModel], recoding: sf.Recoding, limit: float
 ) -> None:
@@ -110,7 +118,7 @@ def check_counts(
     starred = recoding.suppressed == "star"
     assert report.original == drawn.frame.height == report.published + (0 if starred else report.suppressed)
     assert report.suppressed <= limit * report.original + 1e-9
-    smallest = max([1, *(model.parameters().get("k", 1) for model in wanted)])
+    smallest = max([1, *(_asked_size(model) for model in wanted)])
     assert report.suppressed == 0 or report.suppressed >= smallest
     sizes = release.data.group_by(drawn.quasi).len()["len"]
     assert (report.classes, report.smallest_class, report.largest_class) == (len(sizes), sizes.min(), sizes.max())

@@ -33,8 +33,9 @@ GOOD: list[PrivacyModel] = [
     models.DeltaDisclosure(0.7),
     models.SubsetKAnonymity(5, 2),
     models.WildcardKAnonymity(5),
+    models.KMap(5),
 ]
-SIZES = (models.KAnonymity, models.SubsetKAnonymity, models.WildcardKAnonymity)
+SIZES = (models.KAnonymity, models.SubsetKAnonymity, models.WildcardKAnonymity, models.KMap)
 SENSITIVE = [model for model in GOOD if not isinstance(model, SIZES)]
 
 

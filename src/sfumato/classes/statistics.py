@@ -107,6 +107,9 @@ class ClassStatistics:
         int64 (c,): the largest k that somebody in each class wishes for. None: nobody wishes.
     wished_l : numpy.ndarray or None
         The same for the l.
+    population : numpy.ndarray or None
+        int64 (c,): people of a population whom each class covers; while classes are sought, so many at least. None: no
+        population is known.
     """
 
     sizes: NDArray[np.int64]
@@ -115,6 +118,7 @@ class ClassStatistics:
     people: PeoplesRecords | None = None
     wished: NDArray[np.int64] | None = None
     wished_l: NDArray[np.int64] | None = None
+    population: NDArray[np.int64] | None = None
 
     @property
     def count(self) -> int:
@@ -195,6 +199,7 @@ def joined(parts: Sequence[ClassStatistics]) -> ClassStatistics:
         _joined_people([part.people for part in parts if part.people is not None]),
         _joined_wishes([part.wished for part in parts]),
         _joined_wishes([part.wished_l for part in parts]),
+        _joined_wishes([part.population for part in parts]),
     )
 
 
@@ -241,7 +246,8 @@ def as_one_class(statistics: ClassStatistics) -> ClassStatistics:
         None if each is None else each.max(keepdims=True) for each in (statistics.wished, statistics.wished_l)
     )
     size = np.array([statistics.height], dtype=np.int64)
-    return ClassStatistics(size, merged, people=together, wished=wished, wished_l=wished_l)
+    population = None if statistics.population is None else statistics.population.sum(keepdims=True)
+    return ClassStatistics(size, merged, people=together, wished=wished, wished_l=wished_l, population=population)
 
 
 def number_values(

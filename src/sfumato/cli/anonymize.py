@@ -20,6 +20,7 @@ from sfumato.cli.options import (
     Overwrite,
     PeopleOptions,
     PolicyFile,
+    Population,
     Reading,
     RoleOptions,
 )
@@ -65,6 +66,10 @@ def anonymize(
     t: Annotated[
         float | None, typer.Option("-t", help="t-closeness of every sensitive column.", rich_help_panel=PRIVACY)
     ] = None,
+    k_map: Annotated[
+        int | None,
+        typer.Option(help="k-map: fewest people of the --population whom a class covers.", rich_help_panel=PRIVACY),
+    ] = None,
     model: Annotated[
         list[str] | None,
         typer.Option(
@@ -77,6 +82,7 @@ def anonymize(
         float | None,
         typer.Option(help="Fraction of the records that may be suppressed, e.g. 0.02.", rich_help_panel=PRIVACY),
     ] = None,
+    population: Population = None,
     people: PeopleOptions = PeopleOptions(),  # noqa: B008 - a frozen value
     anonymizer: Annotated[
         str | None,
@@ -153,7 +159,7 @@ def anonymize(
     """
     from sfumato.cli.words import Words, model_words, policy_of
 
-    models, problems = model_words(k=k, l=l, diversity=diversity, c=c, t=t, others=model or ())
+    models, problems = model_words(k=k, l=l, diversity=diversity, c=c, t=t, k_map=k_map, others=model or ())
     words = Words(
         policy=policy,
         **roles.words,
@@ -162,7 +168,12 @@ def anonymize(
         options=[*(settings or ()), *(() if within is None else (f"within={within}",))],
         source=reading.source,
         people=people.people,
-        top={"suppression-limit": suppression, "refine": refine, "threads": threads},
+        top={
+            "suppression-limit": suppression,
+            "refine": refine,
+            "threads": threads,
+            "population": None if population is None else str(population),
+        },
         format=format,
         problems=(*problems, *target_problems(out, save_policy, overwrite=overwrite)),
     )

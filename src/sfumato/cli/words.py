@@ -23,7 +23,12 @@ ROLES = {
     "sensitive": "--sensitive",
     "insensitive": "--insensitive",
 }
-TOP = {"suppression-limit": "--suppression", "refine": "--refine", "threads": "--threads"}
+TOP = {
+    "suppression-limit": "--suppression",
+    "refine": "--refine",
+    "threads": "--threads",
+    "population": "--population",
+}
 SEPARATORS = {"tab": "\t", "\\t": "\t"}
 ANY_MODEL = "privacy model (-k, -l, -t, --model)"
 _SETTING = re.compile(r'(?:"(?:[^"\\]|\\.)*"|\[(?:"(?:[^"\\]|\\.)*"|[^\]"])*\]|[^,])+')
@@ -159,6 +164,7 @@ def model_words(
     c: float | None,
     t: float | None,
     others: Sequence[str],
+    k_map: int | None = None,
 ) -> tuple[list[ModelWord], list[str]]:
     """Return the privacy models that the options name, and the problems with these options."""
     found: list[ModelWord] = []
@@ -172,6 +178,8 @@ def model_words(
         problems.append("-c: belongs to recursive l-diversity; add -l and --diversity recursive")
     if t is not None:
         found.append(ModelWord("-t", "t-closeness", {"t": t}))
+    if k_map is not None:
+        found.append(ModelWord("--k-map", "k-map", {"k": k_map}))
     for number, text in enumerate(others, 1):
         name, _, settings = text.partition(":")
         option = "--model" if len(others) == 1 else f"--model (number {number})"
@@ -296,6 +304,8 @@ def _say_models(mapping: dict[str, Any], words: Words, names: dict[KeyPath, str]
         names[("models", place)] = word.option
         if len(word.option) == 2:  # the option is the parameter: -k 0 is a mistake of -k, not of -k.k
             names[("models", place, word.option[1:])] = word.option
+        elif word.option == "--k-map":
+            names[("models", place, "k")] = word.option
         models.append({"name": word.name, **word.settings})
     mapping["models"] = models
 

@@ -14,6 +14,7 @@ from sfumato.models.enhanced_beta_likeness import EnhancedBetaLikeness
 from sfumato.models.entropy_l_diversity import EntropyLDiversity
 from sfumato.models.guarded_values import GuardedValues
 from sfumato.models.k_anonymity import KAnonymity
+from sfumato.models.k_map import KMap
 from sfumato.models.probabilistic_l_diversity import ProbabilisticLDiversity
 from sfumato.models.protocol import PrivacyModel
 from sfumato.models.recursive_l_diversity import RecursiveLDiversity
@@ -36,6 +37,7 @@ MODELS: dict[str, type[PrivacyModel]] = {
     "guarded-values": GuardedValues,
     "subset-k-anonymity": SubsetKAnonymity,
     "wildcard-k-anonymity": WildcardKAnonymity,
+    "k-map": KMap,
 }
 
 
@@ -67,6 +69,7 @@ __all__ = [
     "EntropyLDiversity",
     "GuardedValues",
     "KAnonymity",
+    "KMap",
     "ProbabilisticLDiversity",
     "RecursiveLDiversity",
     "SubsetKAnonymity",

@@ -50,6 +50,16 @@ class Says:
         return False
 
     @property
+    def caveat(self) -> str:
+        """What a reader has to know where it holds, such as that it is an estimate."""
+        return ""
+
+    @property
+    def needs_population(self) -> bool:
+        """Whether nobody can recount it without a table of the population."""
+        return False
+
+    @property
     def class_size(self) -> int:
         """Fewest records that it explicitly requires: its `k`, or 1."""
         return int(self.parameters().get("k", 1))
@@ -75,6 +85,11 @@ class _Silent(Says):
     def __init__(self, model: PrivacyModel) -> None:
         self.name = model.name  # type: ignore[misc]
         self.parameters = model.parameters  # type: ignore[method-assign]
+
+
+def of_population(models: Sequence[PrivacyModel]) -> list[PrivacyModel]:
+    """Return those of `models` that nobody can recount without a table of the population."""
+    return [model for model in models if says(model).needs_population]
 
 
 def says(model: PrivacyModel) -> Says:

@@ -92,11 +92,13 @@ def published_hierarchy(entry: Any) -> Any:
 
 
 def moved_files(mapping: Mapping[str, Any], move: Callable[[str], str]) -> dict[str, Any]:
-    """Return a policy's plain values with `move` applied to the path of every hierarchy file.
+    """Return a policy's plain values with `move` applied to the path of every hierarchy file, and of the population.
 
     Values of a wrong type stay unchanged.
     """
-    return _with_hierarchies(mapping, lambda hierarchy: _moved(hierarchy, move))
+    moved = _with_hierarchies(mapping, lambda hierarchy: _moved(hierarchy, move))
+    people = moved.get("population")
+    return {**moved, "population": move(people)} if isinstance(people, str) and people else moved
 
 
 def spelled_out(mapping: Mapping[str, Any]) -> dict[str, Any]:

@@ -81,6 +81,8 @@ class Policy(PolicyPart):
     output : Output
     wishes : tuple of Wish
         A larger k, or l, for everybody with some value of a column, beside what the columns of wishes say.
+    population : str or None
+        File of everybody who might be in the table, for models that speak of them.
     """
 
     purpose: str | None = None
@@ -96,6 +98,7 @@ class Policy(PolicyPart):
     people: PeopleEntry = PeopleEntry()
     output: Output = Output()
     wishes: tuple[Wish, ...] = ()
+    population: Annotated[str, Field(min_length=1)] | None = None
 
     @classmethod
     def from_file(cls, path: str | os.PathLike[str]) -> Policy:
@@ -209,7 +212,9 @@ class Policy(PolicyPart):
             }
         )
         # Who is given a larger k is told by values of the table.
-        mapping = self.model_copy(update={"columns": columns, "threads": None, "wishes": ()}).to_mapping()
+        mapping = self.model_copy(
+            update={"columns": columns, "threads": None, "wishes": (), "population": None}
+        ).to_mapping()
         del mapping["source"]
         return tomli_w.dumps(mapping)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 
 from sfumato.anonymizers.protocol import Anonymizer, Progress, Publisher, silent
@@ -14,6 +15,7 @@ from sfumato.release.generalizing import generalized_release
 from sfumato.release.publishing import published_release
 from sfumato.release.release import Release
 from sfumato.release.task import Task
+from sfumato.table.population import read_population
 from sfumato.table.table import Table
 
 
@@ -31,6 +33,7 @@ def anonymize(
     threads: int | None = None,
     progress: Progress = silent,
     policy: Policy | None = None,
+    population: object = None,
 ) -> Release:
     """Make a release that satisfies every model, or raise.
 
@@ -69,6 +72,10 @@ def anonymize(
         Called with (what, done, total).
     policy
         Another place for the policy. What other arguments say beside a policy must be what it says, too.
+    population
+        Everybody who might be in the table, for models that speak of them (:class:`sfumato.KMap` and others): a table,
+        or what :func:`sfumato.read_table` reads, with original values in the same quasi-identifying columns. It holds
+        the people of the table, too. None takes what the policy names.
 
     Returns
     -------
@@ -92,7 +99,23 @@ def anonymize(
     """
     said = Arguments(models, anonymizer, recoding, suppression_limit, refine, people)
     meant = policy_of_call(table, said, policy, seed)
-    return made(Task(table, meant, bound, seed, threads, progress))
+    everybody = population_of(table, meant, population)
+    return made(Task(table, meant, bound, seed, threads, progress, population=everybody))
+
+
+def population_of(table: Table, policy: Policy, population: object = None) -> Table | None:
+    """Read the population that a call hands in, or that its policy names; None where there is none.
+
+    Raises
+    ------
+    SfumatoError
+        With what is wrong with it.
+    """
+    source = policy.population if population is None else population
+    if source is None:
+        return None
+    known = {key: value for key, value in policy.reading().items() if key not in ("header", "columns")}
+    return read_population(source, table, known if isinstance(source, (str, os.PathLike)) else {})
 
 
 def made(task: Task) -> Release:

@@ -11,6 +11,7 @@ from sfumato.anonymizers.protocol import Anonymizer, Publisher
 from sfumato.errors import PolicyError, raise_all
 from sfumato.models.checks import promise_words
 from sfumato.models.protocol import PrivacyModel
+from sfumato.models.says import of_population
 from sfumato.policy.columns import column_contradictions
 from sfumato.policy.people import People
 from sfumato.policy.policy import Policy
@@ -127,6 +128,20 @@ def setting_problems(
         problems.append("refine: must be a whole number, 0 or above")
     if not isinstance(people, People):
         problems.append("people: is not a People; give one such as People(rows='apart')")
+    return problems
+
+
+def population_problems(models: Sequence[PrivacyModel], table: object, *, known: bool) -> list[str]:
+    """Say whether a table of the population is missing, or superfluous, or does not go with the table."""
+    asking = [model.name for model in of_population(models)]
+    if known and not asking:
+        return ["population: no model speaks of a population; leave it out"]
+    if not asking:
+        return []
+    names = ", ".join(dict.fromkeys(asking))
+    problems = [] if known else [f"population: {names} speaks of people of a population; give the table of them"]
+    if isinstance(table, Table) and table.people is not None:
+        problems.append(f"models: {names} takes every record for a person of its own; leave the person column out")
     return problems
 
 

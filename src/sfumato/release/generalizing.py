@@ -112,7 +112,9 @@ def released(solved: SolvedTask, anonymizer: Anonymizer) -> Release:
     task.step("verifying", 4)
     verification, losses = both(
         lambda: counted_as_read(
-            types, task.table, partial(verified, published, task.table, task.models, attested, types.kinds)
+            types,
+            task.table,
+            partial(verified, published, task.table, task.models, attested, types.kinds, task.register),
         ),
         lambda: measure_losses(generalized, k=smallest_allowed(task.models)),
         worth_starting(problem.threads, encoded.height),

@@ -112,7 +112,12 @@ def _may_be_published(partition: Partition, problem: Problem, recoding: Recoding
     # With nobody left there is nothing to publish.
     if not partition.count or (not starred and partition.suppressed < smallest_allowed(problem.models)):
         return False
-    models = [model for model in problem.models if starred or not says(model).survives_suppression]
+    # Stars cover a whole population, and the other classes whom they covered before.
+    models = [
+        model
+        for model in problem.models
+        if (starred and not says(model).needs_population) or not says(model).survives_suppression
+    ]
     if not models:
         return True
     # Stars are one class beside the others, which comes first.

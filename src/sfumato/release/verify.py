@@ -17,8 +17,10 @@ from numpy.typing import NDArray
 
 from sfumato.errors import InputError, SfumatoError, VerificationError
 from sfumato.models.checks import Check, Outcome
+from sfumato.models.says import of_population
 from sfumato.published import Published
 from sfumato.published.checks.generalized import Attested, Verification
+from sfumato.published.checks.population import Register
 from sfumato.published.checks.recount import recount
 from sfumato.published.checks.suppression import suppression_check
 from sfumato.published.roles import roles_of
@@ -29,12 +31,16 @@ from sfumato.release.opening import ReleaseFolder, mark_of, opened_folder
 from sfumato.release.policy_text import PublishedPolicy
 from sfumato.release.release import Release
 from sfumato.release.text_files import text_checks
+from sfumato.table.population import PopulationError
+from sfumato.table.table import Table
 
 if TYPE_CHECKING:
     from sfumato.release.ratings.release import RatingRelease
 
 
-def verify(release: str | Path | Release | RatingRelease, *, audit: str | Path | None = None) -> Verification:
+def verify(
+    release: str | Path | Release | RatingRelease, *, audit: str | Path | None = None, population: Table | None = None
+) -> Verification:
     """Recount every promise of a release from its published data.
 
     Parameters
@@ -44,6 +50,10 @@ def verify(release: str | Path | Release | RatingRelease, *, audit: str | Path |
     audit
         The steward's audit file of a release about people who have several records. With it people are recounted;
         without it they are attested by whoever made the release, and no promise is said to hold.
+    population
+        Everybody who might be in the table, for promises about them: original values, read by
+        :func:`sfumato.read_table` with the hierarchies that the release was made with. Without it such promises are
+        not verifiable, and not said to hold.
 
     Returns
     -------
@@ -57,17 +67,21 @@ def verify(release: str | Path | Release | RatingRelease, *, audit: str | Path |
     ------
     VerificationError
         When the folder is no release or is damaged so that nothing can be counted.
+    InputError
+        With what is wrong with the table of the population.
     """
+    _refuse_no_table(population)
     if isinstance(release, Release):
         people = None if release.audit is None else release.audit.pseudonyms
-        return _recount(release.published, release.description, PublishedPolicy(release.policy), people=people)
+        policy = PublishedPolicy(release.policy)
+        return _recount(release.published, release.description, policy, people=people, population=population)
     if not isinstance(release, (str, os.PathLike)):
         from sfumato.release.ratings.verify import verify_ratings
 
         return verify_ratings(release)
     try:
-        return _recount_folder(Path(release), None if audit is None else Path(audit))
-    except VerificationError:
+        return _recount_folder(Path(release), None if audit is None else Path(audit), population)
+    except (VerificationError, PopulationError):
         raise
     except SfumatoError as error:
         # What is wrong with a table that somebody hands in is, of a release, a promise that does not hold.
@@ -77,18 +91,28 @@ def verify(release: str | Path | Release | RatingRelease, *, audit: str | Path |
         raise VerificationError(f"{release}: cannot be read ({reason})") from None
 
 
-def _recount_folder(folder: Path, audit: Path | None) -> Verification:
+def _refuse_no_table(population: object) -> None:
+    if population is not None and not isinstance(population, Table):
+        raise InputError("population: is not a Table; read it with sfumato.read_table and the policy")
+
+
+def _recount_folder(folder: Path, audit: Path | None, population: Table | None) -> Verification:
     mark = mark_of(folder)
     if is_of_ratings(mark):
         from sfumato.release.ratings.verify import verify_rating_folder
 
         return verify_rating_folder(folder, mark)
     opened = opened_folder(folder, mark)
-    return recounted(opened, mark, *opened.read(), audit)
+    return recounted(opened, mark, *opened.read(), audit, population)
 
 
 def recounted(
-    opened: ReleaseFolder, mark: str, published: Published, integrity: tuple[Check, ...], audit: Path | None = None
+    opened: ReleaseFolder,
+    mark: str,
+    published: Published,
+    integrity: tuple[Check, ...],
+    audit: Path | None = None,
+    population: Table | None = None,
 ) -> Verification:
     """Recount a folder whose tables have been read, and which is not one of ratings; see :func:`verify`.
 
@@ -100,6 +124,7 @@ def recounted(
     published, integrity
         As ``opened.read()`` returns them.
     audit
+    population
     """
     folder, people = opened.path, None
     if audit is not None:
@@ -113,7 +138,7 @@ def recounted(
         people = Audit.read(audit, table, published.tables["data"].height).pseudonyms
     tables = [entry.file for entry in opened.files.values()]
     beside = partial(text_checks, folder, mark, tables, opened.description.suppression_limit)
-    return _recount(published, opened.description, opened.policy, integrity, beside, people)
+    return _recount(published, opened.description, opened.policy, integrity, beside, people, population)
 
 
 def _nothing_beside(counted: Verification, *, unknown: int) -> tuple[Check, ...]:
@@ -128,13 +153,17 @@ def _recount(
     first: tuple[Check, ...] = (),
     beside: Callable[..., tuple[Check, ...]] = _nothing_beside,
     people: NDArray[np.int32] | None = None,
+    population: Table | None = None,
 ) -> Verification:
     built = [(entry, build_model(entry)) for entry in description.models]
     known = [model for _, model in built if model is not None]
     whom: NDArray[np.int32] | Attested | None = people
     if people is None and description.people == "audit":
         whom = "attested"
-    counted = recount(published, known, description.attributes(), whom)
+    if population is not None and not of_population(known):
+        raise PopulationError("population: no promise of this release speaks of a population; leave it out")
+    register = None if population is None else Register(population, policy.recoding())
+    counted = recount(published, known, description.attributes(), whom, register)
     unknown = tuple(
         Check(f"model {entry.get('name')}", Outcome.UNDECIDABLE, detail="this version does not know the model")
         for entry, model in built
@@ -144,7 +173,8 @@ def _recount(
     agreement = policy_checks(policy, differences)
     attested = *_of_all_records(description), suppression_check(description.suppression_limit)
     # The report of a release counts no people whom it does not show, whoever holds the audit file.
-    files = beside(counted.without_people() if description.people == "audit" else counted, unknown=len(unknown))
+    told = counted.without_people() if description.people == "audit" else counted
+    files = beside(told.without_population(), unknown=len(unknown))
     return replace(counted, checks=(*first, *counted.checks, *unknown, *agreement, *files, *attested))
 
 

@@ -12,6 +12,7 @@ from sfumato.anonymizers.feasibility import FeasibleProblem, feasible
 from sfumato.anonymizers.full_domain.apriori import NodeStates, search_subsets
 from sfumato.anonymizers.full_domain.frequency_sets import Counts, FrequencySet
 from sfumato.anonymizers.full_domain.level_losses import LOSS_NAME, LevelLosses
+from sfumato.anonymizers.full_domain.region_population import by_region
 from sfumato.anonymizers.full_domain.search_outcome import Outcome, best_outcome, levels_in_words, room_of, settled
 from sfumato.anonymizers.protocol import ModelsApart, Problem
 from sfumato.classes.partition import Partition
@@ -93,6 +94,7 @@ class Incognito(Checked):
         return self._best(problem)[0]
 
     def _best(self, problem: Problem) -> Outcome:
+        problem = by_region(problem)
         domains = domain_levels(problem.table)
         raise_all(PolicyError, _size_problems(lattice_of(domains)))
         return best_outcome(problem, (self._outcome(start, domains) for start in feasible(problem)))

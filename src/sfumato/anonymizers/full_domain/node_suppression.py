@@ -9,6 +9,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.anonymizers.full_domain.region_population import RegionModels
 from sfumato.anonymizers.full_domain.weighted_records import Grouping, LevelTables, WeightedRecords
 from sfumato.anonymizers.protocol import Problem
 from sfumato.classes.statistics import SensitiveCounts
@@ -69,6 +70,8 @@ class SuppressionRule:
         Fewest records that may be suppressed, if any: the largest k.
     limit : int
         Most records that may be suppressed.
+    regions : RegionModels
+        What is said of the people of a population whom classes cover.
     """
 
     rules: CompiledRules
@@ -77,6 +80,7 @@ class SuppressionRule:
     sensitive: dict[str, SensitiveCounts]
     smallest: int
     limit: int
+    regions: RegionModels
 
     @cached_property
     def ruled(self) -> bool:
@@ -106,7 +110,12 @@ class SuppressionRule:
         """Decide what becomes of the classes of a node. Cost O(m · s + what the rules cost) for each round."""
         large = groups.sizes >= self.smallest
         lost = ~self._hereditary(records, groups, large)
-        kept = self._first_round(records, groups, lost)
+        unfit = lost
+        if self.regions:
+            people = self._people(records, tables, levels, groups)
+            lost |= ~self.regions.hold(groups.sizes, people, lasting=True)
+            unfit = lost | ~self.regions.hold(groups.sizes, people)
+        kept = self._first_round(records, groups, unfit)
         suppressed = records.gone + _weight(groups, ~kept)
         while 0 < suppressed < self.smallest and kept.any():
             kept[smallest_class(records.codes, groups.firsts, groups.sizes, kept, tables.at(levels), tables.nodes)] = (
@@ -130,6 +139,13 @@ class SuppressionRule:
         if not self.may_suppress:
             return outcome.suppressed > 0
         return outcome.doomed > self.limit
+
+    def _people(
+        self, records: WeightedRecords, tables: LevelTables, levels: Levels, groups: Grouping
+    ) -> NDArray[np.int64] | None:
+        """Count the people of a population whom each class covers, int64 (c,)."""
+        nodes = tables.nodes[tables.at(levels) + records.codes[groups.firsts].astype(np.int64)]
+        return self.regions.people(range(len(levels)), levels, nodes)
 
     def _hereditary(self, records: WeightedRecords, groups: Grouping, large: Marks) -> Marks:
         if self._passed_on is None:
@@ -201,7 +217,9 @@ def suppression_rule(problem: Problem) -> SuppressionRule:
     used = {rule.attribute for rule in sources}
     sensitive = {name: counts for name, counts in rules.whole.sensitive.items() if name in used}
     size = smallest(rules.arrays)
-    return SuppressionRule(rules, tuple(problem.models), sources, sensitive, size, problem.suppression_limit)
+    regions = RegionModels.of(problem)
+    limit = problem.suppression_limit
+    return SuppressionRule(rules, tuple(problem.models), sources, sensitive, size, limit, regions)
 
 
 def _weight(groups: Grouping, marked: Marks) -> int:

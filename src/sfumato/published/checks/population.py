@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 import polars as pl
@@ -13,11 +13,55 @@ from sfumato.classes.generalized import Form, GeneralizedColumn
 from sfumato.classes.grouping import distinct_records
 from sfumato.errors import InputError, SfumatoError, raise_all
 from sfumato.kernels.linking.coverage import covered_people
+from sfumato.numbers import counted
 from sfumato.recoding import Recoding, generalize_published
 from sfumato.table.encoding import encode
 from sfumato.table.exact_names import columns_of
+from sfumato.table.population import PopulationError, population_problems
 from sfumato.table.schema import Schema
 from sfumato.table.table import Table
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Register:
+    """Everybody who might be in a published table, and how that was published.
+
+    Attributes
+    ----------
+    people : Table
+        Original values, with the hierarchies that the table was published with.
+    recoding : Recoding
+    """
+
+    people: Table
+    recoding: Recoding
+
+    def covered(self, classes: pl.DataFrame, sizes: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Count the people whom each class covers, int64 (c,), from one row of each.
+
+        Raises
+        ------
+        InputError
+            When some class covers fewer people than it has records: the population lacks people of the table.
+        """
+        few = int(sizes.sum()) - self.people.height
+        if few > 0:
+            raise PopulationError(
+                f"population: has {counted(self.people.height, 'record')} and the table {int(sizes.sum()):,}; it must "
+                "hold everybody who is in the table"
+            )
+        try:
+            found = covered_population(classes, classes.columns, self.people, self.recoding)
+        except SfumatoError as error:
+            raise population_problems(error) from None
+        few = int(sizes[found < sizes].sum())
+        if few:
+            raise PopulationError(
+                f"population: {counted(few, 'record')} of the table are in classes that cover fewer people of the "
+                "population than they have records; it must hold everybody who is in the table"
+            )
+        return found
+
 
 MEMORY = 64 << 20
 """Bytes for the table of codes and classes."""
@@ -75,11 +119,6 @@ def covered_population(
     words = max(1, min(MEMORY // (8 * int(rows[-1])), (len(label_of) + 63) // 64))
     low, high = (np.concatenate([run[end] for run in runs]) for end in (1, 2))
     return covered_people(people, weights, label_of, starts, low, high, rows, words)
-
-
-def population_problems(error: SfumatoError) -> InputError:
-    """Name the population in the problems of an error."""
-    return InputError(*(f"population: {problem}" for problem in error.problems))
 
 
 def _means(columns: Sequence[GeneralizedColumn]) -> list[str]:
