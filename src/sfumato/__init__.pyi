@@ -75,6 +75,7 @@ from sfumato.hierarchy import write_hierarchy as write_hierarchy
 from sfumato.models import AlphaKAnonymity as AlphaKAnonymity
 from sfumato.models import BasicBetaLikeness as BasicBetaLikeness
 from sfumato.models import DeltaDisclosure as DeltaDisclosure
+from sfumato.models import DeltaPresence as DeltaPresence
 from sfumato.models import DistinctLDiversity as DistinctLDiversity
 from sfumato.models import EnhancedBetaLikeness as EnhancedBetaLikeness
 from sfumato.models import EntropyLDiversity as EntropyLDiversity

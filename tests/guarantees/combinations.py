@@ -107,6 +107,9 @@ PARAMETERS: Mapping[str, Mapping[str, st.SearchStrategy[Any]]] = {
     },
 }
 
+OF_PEOPLE = [name for name in PARAMETERS if not getattr(MODELS[name], "one_record_each", False)]
+"""Models that count people who have several records."""
+
 
 @st.composite
 def models(draw: st.DrawFn, name: str, sensitive: Mapping[str, Sensitive]) -> PrivacyModel:

@@ -185,6 +185,111 @@ def test_incognito_finds_every_node_that_satisfies(seed):
         assert (found.states[found.lattice.number(levels)] in SATISFYING) == by_hand, number
 
 
+# --- presence ------------------------------------------------------------------------------------------------------
+
+APART = [name for name in DEFAULTS if getattr(SETTINGS[name], "shares_nobody", False)]
+
+
+def chances(rows: list[tuple[str, ...]], people: list[Person]) -> list[float]:
+    """How surely each person is in the table: records ÷ people, over the classes whose values fit."""
+    classes = Counter(rows)
+    return [
+        sum(
+            records / fitting(row, people)
+            for row, records in classes.items()
+            if all(covers(label, value, paths) for label, value, paths in zip(row, person, PATHS, strict=True))
+        )
+        for person in people
+    ]
+
+
+@pytest.mark.parametrize("name", APART)
+@pytest.mark.parametrize(("seed", "most", "limit"), [(1, 0.4, 0.0), (2, 0.3, 0.2), (3, 0.6, 0.1)])
+def test_nobody_is_in_the_table_more_surely_than_promised(name, seed, most, limit, tmp_path):
+    setting = SETTINGS[name]
+    # Where only people count whose values some record has, there must be more of them.
+    everybody, _, table = world(seed, people=120 if getattr(setting, "knows_regions", False) else 900)
+    if setting.name == "samarati" and limit:
+        with pytest.raises(sf.PolicyError, match="samarati: with a suppression limit"):
+            presence(table, everybody, sf.DeltaPresence(most), setting, limit)
+        return
+
+    release = presence(table, everybody, sf.DeltaPresence(most), setting, limit)
+
+    found = chances(published_rows(release, tmp_path / "r"), everybody)
+    assert max(found) <= most + 1e-9
+    low, high = release.report.verification.checks[0].achieved
+    assert (low.value, high.value) == (pytest.approx(min(found)), pytest.approx(max(found)))
+
+
+def test_published_classes_that_share_people_are_found_out():
+    frame = pl.DataFrame({"town": [*"aaaabbcc"], "illness": ["flu"] * 8})
+    people = pl.DataFrame({"town": [*"aaaabbcc"] * 2})
+    towns = HierarchyTable((("a", "ab", "*"), ("b", "ab", "*"), ("c", "c+", "*")))
+    table = sf.read_table(frame, sf.Schema(quasi_identifying={"town": towns}, sensitive=["illness"]))
+    models = [sf.KAnonymity(4), sf.DeltaPresence(0.5)]
+    with pytest.raises(sf.UnsatisfiableError, match="whose chances then add up"):
+        sf.anonymize(table, models, population=people, seed=1)
+    assert sf.anonymize(table, models, population=people, seed=1, anonymizer=sf.Optimal()).report.classes == 1
+
+
+def presence(table, everybody, model, anonymizer, limit=0.0):
+    return sf.anonymize(
+        table, model, anonymizer=anonymizer, population=frame_of(everybody), suppression_limit=limit, seed=3, threads=1
+    )
+
+
+def presence_kept(sample, everybody, levels, low, high):
+    """Records that stay on a node, by hand; none where somebody of the population is left outside."""
+    people = Counter(image(person, levels) for person in everybody)
+    records = Counter(image(person, levels) for person in sample)
+    good = {each for each, count in records.items() if low - 1e-12 <= count / people[each] <= high + 1e-12}
+    if low and good != set(people):
+        return 0
+    return sum(records[each] for each in good)
+
+
+@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("limit", [0.0, 0.25])
+def test_the_optimal_search_finds_the_best_node_for_presence(seed, limit):
+    everybody, sample, table = world(seed, people=60, records=25)
+    low, high = [(0.0, 0.5), (0.0, 0.6), (0.2, 0.7), (0.35, 0.5)][seed % 4]
+    values = [
+        value_of(levels, kept, len(sample))
+        for levels in product(range(3), repeat=3)
+        if (kept := presence_kept(sample, everybody, levels, low, high)) > 0
+        and len(sample) - kept <= limit * len(sample)
+    ]
+    release = presence(table, everybody, sf.DeltaPresence(high, low), sf.Optimal(objective="precision"), limit)
+    assert 1 - release.report.losses.precision == pytest.approx(min(values), abs=1e-9)
+    for anonymizer in (sf.Incognito(selection="loss"), sf.Datafly()):
+        made = presence(table, everybody, sf.DeltaPresence(high, low), anonymizer, limit)
+        assert made.report.verification.checks[0].outcome is Outcome.HOLDS
+
+
+@pytest.mark.parametrize("name", [name for name in DEFAULTS if name not in APART])
+def test_presence_is_refused_where_classes_share_people(name):
+    everybody, _, table = world(1)
+    with pytest.raises(sf.PolicyError, match="whose chances add up"):
+        presence(table, everybody, sf.DeltaPresence(0.5), SETTINGS[name])
+
+
+def test_other_settings_that_presence_refuses():
+    everybody, _, table = world(1)
+    with pytest.raises(sf.PolicyError, match="does not know whom no class covers"):
+        presence(table, everybody, sf.DeltaPresence(0.5, 0.1), sf.Mondrian())
+    with pytest.raises(sf.PolicyError) as raised:
+        sf.anonymize(
+            table, sf.DeltaPresence(0.5), anonymizer=sf.Optimal(local_recoding=True), refine=10,
+            recoding=sf.Recoding(suppressed="star"),
+        )  # fmt: skip
+    assert len(raised.value.problems) == 4
+    with pytest.raises(sf.PolicyError, match="must not be above delta_max"):
+        sf.DeltaPresence(0.1, 0.2)
+    with pytest.raises(sf.UnsatisfiableError, match=r"delta-presence asks for chances up to 0\.1"):
+        presence(table, everybody, sf.DeltaPresence(0.1), sf.Optimal())
+
+
 # --- bad input -----------------------------------------------------------------------------------------------------
 
 
@@ -212,6 +317,16 @@ def test_bad_populations_get_a_sentence():
     assert "leave it out" in wrong(table, frame_of(everybody), sf.KAnonymity(2))
     bare = sf.read_table(table.frame, sf.Schema(quasi_identifying=NAMES, sensitive=["illness"]))
     assert "class means" in wrong(bare, frame_of(everybody), recoding=sf.Recoding(numeric="mean"))
+
+
+def test_people_with_several_records_are_refused():
+    everybody, _, table = world(6)
+    named = table.frame.with_columns(id=pl.Series([str(i // 2) for i in range(table.height)]))
+    roles = {"quasi_identifying": SCHEMA.quasi_identifying, "sensitive": ["illness"], "person": "id"}
+    of_people = sf.read_table(named, sf.Schema(**roles))
+    assert "every record for a person of its own" in wrong(of_people, frame_of(everybody))
+    with pytest.raises(sf.PolicyError, match="every record for a person of its own"):
+        sf.anonymize(of_people, sf.KMap(3, "poisson", 0.1))
 
 
 def test_too_few_people_cannot_be_made_more():

@@ -34,8 +34,9 @@ GOOD: list[PrivacyModel] = [
     models.SubsetKAnonymity(5, 2),
     models.WildcardKAnonymity(5),
     models.KMap(5),
+    models.DeltaPresence(0.3, 0.1),
 ]
-SIZES = (models.KAnonymity, models.SubsetKAnonymity, models.WildcardKAnonymity, models.KMap)
+SIZES = (models.KAnonymity, models.SubsetKAnonymity, models.WildcardKAnonymity, models.KMap, models.DeltaPresence)
 SENSITIVE = [model for model in GOOD if not isinstance(model, SIZES)]
 
 

@@ -24,7 +24,7 @@ from sfumato.table.reading import read_table
 from sfumato.table.schema import Schema
 
 SETTINGS: dict[str, Any] = {"values": ["HIV"], "p": 0.3}
-SETTINGS |= {"k": 2, "l": 2, "t": 0.3, "alpha": 0.4, "beta": 1, "delta": 1, "c": 2, "m": 1}
+SETTINGS |= {"k": 2, "l": 2, "t": 0.3, "alpha": 0.4, "beta": 1, "delta": 1, "c": 2, "m": 1, "delta_max": 0.6}
 
 
 def model_of(name: str) -> Any:

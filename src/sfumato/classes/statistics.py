@@ -89,6 +89,23 @@ class PeoplesRecords:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
+class PresenceFound:
+    """How surely people of a population are in a table, as its classes tell.
+
+    Attributes
+    ----------
+    low, high : numpy.ndarray
+        float64 (c,): the smallest and the largest chance of the people whom each class covers.
+    outside : int
+        People whom no class covers.
+    """
+
+    low: NDArray[np.float64]
+    high: NDArray[np.float64]
+    outside: int
+
+
+@dataclass(frozen=True, eq=False, repr=False)
 class ClassStatistics:
     """Everything that a privacy model may use.
 
@@ -110,6 +127,8 @@ class ClassStatistics:
     population : numpy.ndarray or None
         int64 (c,): people of a population whom each class covers; while classes are sought, so many at least. None: no
         population is known.
+    presence : PresenceFound or None
+        How surely these people are in the table, where that was worked out person by person.
     """
 
     sizes: NDArray[np.int64]
@@ -119,6 +138,7 @@ class ClassStatistics:
     wished: NDArray[np.int64] | None = None
     wished_l: NDArray[np.int64] | None = None
     population: NDArray[np.int64] | None = None
+    presence: PresenceFound | None = None
 
     @property
     def count(self) -> int:

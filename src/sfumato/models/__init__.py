@@ -9,6 +9,7 @@ from sfumato.errors import PolicyError
 from sfumato.models.alpha_k_anonymity import AlphaKAnonymity
 from sfumato.models.basic_beta_likeness import BasicBetaLikeness
 from sfumato.models.delta_disclosure import DeltaDisclosure
+from sfumato.models.delta_presence import DeltaPresence
 from sfumato.models.distinct_l_diversity import DistinctLDiversity
 from sfumato.models.enhanced_beta_likeness import EnhancedBetaLikeness
 from sfumato.models.entropy_l_diversity import EntropyLDiversity
@@ -38,6 +39,7 @@ MODELS: dict[str, type[PrivacyModel]] = {
     "subset-k-anonymity": SubsetKAnonymity,
     "wildcard-k-anonymity": WildcardKAnonymity,
     "k-map": KMap,
+    "delta-presence": DeltaPresence,
 }
 
 
@@ -64,6 +66,7 @@ __all__ = [
     "AlphaKAnonymity",
     "BasicBetaLikeness",
     "DeltaDisclosure",
+    "DeltaPresence",
     "DistinctLDiversity",
     "EnhancedBetaLikeness",
     "EntropyLDiversity",

@@ -69,6 +69,8 @@ class KMap(CheckedModel):
     significance: Share | None = None
 
     name: ClassVar[str] = "k-map"
+    in_words: ClassVar[str] = "every record looks like at least {k} people of the population in what others may know"
+    one_record_each: ClassVar[bool] = True
     lasting: ClassVar[bool] = True
     speaks_of: ClassVar = frozenset({"classes"})
 
@@ -110,7 +112,7 @@ class KMap(CheckedModel):
 
     def sentence(self) -> str:
         """Say in plain English what it promises."""
-        said = f"every record looks like at least {self.k} people of the population in what others may know"
+        said = super().sentence()
         return said if self.estimate is None else f"{said}, as a model of the population estimates it"
 
     def least_class_size(self) -> int:

@@ -33,6 +33,8 @@ class Says:
     """The subjects for which the model can be promised and recounted."""
     survives_merging: ClassVar[bool] = True
     """Whether merging two classes that satisfy it gives one that does. Every search relies on that."""
+    one_record_each: ClassVar[bool] = False
+    """Whether it takes every record for a person of its own, so that no table names people for it."""
     in_words: ClassVar[str] = ""
     """What it promises, for a newcomer; parameters in braces. If empty, the name is used."""
 

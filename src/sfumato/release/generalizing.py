@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -14,9 +15,10 @@ from sfumato.anonymizers.protocol import Anonymizer, Problem
 from sfumato.classes.generalized import Form, GeneralizedTable
 from sfumato.classes.partition import Partition
 from sfumato.classes.people import largest_of
-from sfumato.errors import PolicyError, UnsatisfiableError, raise_all
+from sfumato.errors import PolicyError, UnsatisfiableError, VerificationError, raise_all
 from sfumato.metrics import Losses, measure_losses, normalized_certainty_penalty
 from sfumato.metrics.penalty import peoples_penalty
+from sfumato.models.delta_presence import DeltaPresence
 from sfumato.models.limits import limits_of_values
 from sfumato.models.says import least_class_size, smallest_allowed
 from sfumato.numbers import percent
@@ -114,7 +116,7 @@ def released(solved: SolvedTask, anonymizer: Anonymizer) -> Release:
         lambda: counted_as_read(
             types,
             task.table,
-            partial(verified, published, task.table, task.models, attested, types.kinds, task.register),
+            partial(_recounted, anonymizer, published, task.table, task.models, attested, types.kinds, task.register),
         ),
         lambda: measure_losses(generalized, k=smallest_allowed(task.models)),
         worth_starting(problem.threads, encoded.height),
@@ -128,6 +130,21 @@ def released(solved: SolvedTask, anonymizer: Anonymizer) -> Release:
     task.step("done", STEPS)
     audit = None if attested is None else Audit.of(_as_read(generalized)[order], attested, problem.seed)
     return Release(published, report, describe(published, task, encoded, types.kinds), task.policy.published(), audit)
+
+
+def _recounted(anonymizer: Anonymizer, *counted: Any) -> Verification:
+    """Recount; where classes may turn out to cover the same people, say that the anonymizer cannot keep the promise."""
+    try:
+        return verified(*counted)
+    except VerificationError as error:
+        asked = any(isinstance(model, DeltaPresence) for model in counted[2])
+        if not asked or getattr(anonymizer, "knows_regions", False):
+            raise
+        raise UnsatisfiableError(
+            f"delta-presence: what {anonymizer.name} publishes of different classes covers the same people, whose "
+            "chances then add up beyond delta_max; take optimal, incognito, datafly or samarati",
+            *error.problems,
+        ) from None
 
 
 def _with_added(

@@ -22,7 +22,7 @@ from sfumato.progress import thread_count
 from sfumato.published.checks.population import Register
 from sfumato.randomness import seed_problems
 from sfumato.recoding import Recoding
-from sfumato.release.arguments import population_problems, setting_problems, table_problems
+from sfumato.release.arguments import population_problems, presence_problems, setting_problems, table_problems
 from sfumato.table.encoding import EncodedTable
 from sfumato.table.kinds import text_of
 from sfumato.table.person_column import STEPS as K_STEPS
@@ -74,6 +74,7 @@ class Task:
         limit, rounds = self.policy.suppression_limit, self.policy.refine or 0
         problems = setting_problems(self.models, self.anonymizer, self.recoding, limit, rounds, self.people)
         problems += population_problems(self.models, self.table, known=self.population is not None)
+        problems += presence_problems(self.models, self.anonymizer, self.recoding, rounds)
         raise_all(PolicyError, [*table_problems(self.table), *problems, *seed_problems(self.seed)])
 
     @cached_property

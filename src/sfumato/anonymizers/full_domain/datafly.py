@@ -63,6 +63,8 @@ class Datafly(Checked):
     decides_regions: ClassVar[bool] = True
     people_apart: ClassVar[ModelsApart] = "merging models"
     order_free: ClassVar[bool] = True
+    shares_nobody: ClassVar[bool] = True
+    knows_regions: ClassVar[bool] = True
 
     allowance: Allowance = "limit"
 

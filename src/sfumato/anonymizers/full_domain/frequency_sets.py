@@ -133,12 +133,15 @@ def _verdict(counted: FrequencySet, rules: RuleArrays, regions: RegionModels, *,
         if regions:
             people = regions.people(counted.places, counted.levels, counted.codes)
             holds &= regions.hold(counted.weights, people, lasting=lasting)
+            holds &= lasting or regions.leave_out_nobody(None if people is None else people[holds])
         return NodeCounts(int(counted.weights[~holds].sum()), int(np.count_nonzero(holds)), holds)
     class_of, count = group_records(np.ascontiguousarray(counted.codes[:, :width]))
     sizes, holds = judged(class_of, count, counted.codes, width, counted.weights, rules)
     if regions:
         nodes = counted.codes[first_records(class_of, count), :width]
-        holds &= regions.hold(sizes, regions.people(counted.places, counted.levels, nodes), lasting=lasting)
+        people = regions.people(counted.places, counted.levels, nodes)
+        holds &= regions.hold(sizes, people, lasting=lasting)
+        holds &= lasting or regions.leave_out_nobody(None if people is None else people[holds])
     return NodeCounts(int(sizes[~holds].sum()), int(np.count_nonzero(holds)), holds[class_of])
 
 

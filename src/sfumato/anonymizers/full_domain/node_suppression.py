@@ -110,7 +110,7 @@ class SuppressionRule:
         """Decide what becomes of the classes of a node. Cost O(m · s + what the rules cost) for each round."""
         large = groups.sizes >= self.smallest
         lost = ~self._hereditary(records, groups, large)
-        unfit = lost
+        unfit, people = lost, None
         if self.regions:
             people = self._people(records, tables, levels, groups)
             lost |= ~self.regions.hold(groups.sizes, people, lasting=True)
@@ -123,6 +123,9 @@ class SuppressionRule:
             )
             kept = self._settled(records, groups, kept)
             suppressed = records.gone + _weight(groups, ~kept)
+        if self.regions and not self.regions.leave_out_nobody(None if people is None else people[kept]):
+            kept[:] = False
+            suppressed = records.gone + int(groups.sizes.sum())
         doomed = records.gone + _weight(groups, lost)
         return NodeOutcome(kept, lost, doomed, suppressed, bool(kept.any()) and suppressed <= self.limit)
 

@@ -106,6 +106,16 @@ class Optimal(Checked):
     node_limit: Annotated[int, Limit(0, above=True)] | None = None
     local_recoding: bool = False
 
+    @property
+    def shares_nobody(self) -> bool:
+        """Whether no two classes cover the same values."""
+        return not self.local_recoding
+
+    @property
+    def knows_regions(self) -> bool:
+        """Whether classes are judged by what they publish."""
+        return not self.local_recoding
+
     def _mistakes(self) -> Iterator[str]:
         if self.objective in OBJECTIVES[4:]:
             if self.mean == "geometric":

@@ -62,6 +62,13 @@ class RegionModels:
         """Count the people of each region, int64 (c,); None without a population."""
         return None if self.population is None else people_of_regions(self.population, places, levels, regions)
 
+    def leave_out_nobody(self, people: NDArray[np.int64] | None) -> bool:
+        """Tell whether the people of the published classes, int64 (c,), are as many as some model asks for: all."""
+        if self.population is None or people is None:
+            return True
+        asked = any(getattr(model, "covers_everybody", False) for model in self.models)
+        return not asked or int(people.sum()) == self.population.height
+
     def hold(self, sizes: NDArray[np.int64], people: NDArray[np.int64] | None, *, lasting: bool = False) -> Marks:
         """Tell which classes satisfy them, or only those of them that are lasting; bool (c,)."""
         verdict = np.ones(len(sizes), dtype=np.bool_)

@@ -115,6 +115,8 @@ def _lasting(
             kept[np.flatnonzero(kept)[failing]] = False
         elif 0 < suppressed < start.smallest:
             kept[_smallest(kept, sizes, regions, start.smallest - suppressed)] = False
+        elif not RegionModels.of(start.problem).leave_out_nobody(None if people is None else people[kept]):
+            return None
         else:
             return kept
 

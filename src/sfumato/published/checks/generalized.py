@@ -207,7 +207,8 @@ def published_statistics(
         return found
     firsts = np.unique(rows.class_of, return_index=True)[1]
     alone = pl.DataFrame([column[firsts] for column in rows.labels])
-    return replace(found, population=population.covered(alone, found.sizes))
+    covered = population.covered(alone, found.sizes)
+    return replace(found, population=covered, presence=population.presence(alone, found.sizes))
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
@@ -11,8 +12,10 @@ from numpy.typing import NDArray
 
 from sfumato.classes.generalized import Form, GeneralizedColumn
 from sfumato.classes.grouping import distinct_records
+from sfumato.classes.statistics import PresenceFound
 from sfumato.errors import InputError, SfumatoError, raise_all
 from sfumato.kernels.linking.coverage import covered_people
+from sfumato.kernels.linking.presence import extremes, summed_shares
 from sfumato.numbers import counted
 from sfumato.recoding import Recoding, generalize_published
 from sfumato.table.encoding import encode
@@ -62,6 +65,10 @@ class Register:
             )
         return found
 
+    def presence(self, classes: pl.DataFrame, sizes: NDArray[np.int64]) -> PresenceFound:
+        """Work out how surely the people whom each class covers are in the table, from one row of each."""
+        return presence(classes, classes.columns, self.people, self.recoding, sizes)
+
 
 MEMORY = 64 << 20
 """Bytes for the table of codes and classes."""
@@ -99,6 +106,33 @@ def covered_population(
     -----
     Cost O(N · q) for N people, then that of :func:`sfumato.kernels.linking.coverage.covered_people`.
     """
+    ground = _coverage(published, names, population, recoding)
+    return covered_people(ground.people, ground.weights, *ground.classes)
+
+
+def presence(
+    published: pl.DataFrame, names: Sequence[str], population: Table, recoding: Recoding, sizes: NDArray[np.int64]
+) -> PresenceFound:
+    """Work out how surely each person of a population is in a table: the sum of records ÷ people of their classes.
+
+    Parameters are those of :func:`covered_population`, and the records of each class, int64 (c,).
+    """
+    ground = _coverage(published, names, population, recoding)
+    covered = covered_people(ground.people, ground.weights, *ground.classes)
+    sums = summed_shares(ground.people, sizes / np.maximum(covered, 1), *ground.classes)
+    low, high = extremes(ground.people, sums, *ground.classes)
+    return PresenceFound(low, high, int(ground.weights[sums == 0].sum()))
+
+
+class _Coverage(NamedTuple):
+    """What kernels need: distinct people, how many of each, and what the classes cover, as arguments."""
+
+    people: NDArray[np.unsignedinteger]
+    weights: NDArray[np.int64]
+    classes: tuple[Any, ...]
+
+
+def _coverage(published: pl.DataFrame, names: Sequence[str], population: Table, recoding: Recoding) -> _Coverage:
     schema = population.schema.quasi_identifying
     absent = [name for name in names if name not in schema]
     raise_all(InputError, [f"the table has no quasi-identifying column {name!r}" for name in absent])
@@ -118,7 +152,7 @@ def covered_population(
     rows = np.cumsum([0, *(column.attribute.size + 1 for column in columns)]).astype(np.int64)
     words = max(1, min(MEMORY // (8 * int(rows[-1])), (len(label_of) + 63) // 64))
     low, high = (np.concatenate([run[end] for run in runs]) for end in (1, 2))
-    return covered_people(people, weights, label_of, starts, low, high, rows, words)
+    return _Coverage(people, weights, (label_of, starts, low, high, rows, words))
 
 
 def _means(columns: Sequence[GeneralizedColumn]) -> list[str]:
