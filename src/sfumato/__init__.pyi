@@ -73,6 +73,7 @@ from sfumato.hierarchy import prefixes as prefixes
 from sfumato.hierarchy import read_hierarchy as read_hierarchy
 from sfumato.hierarchy import write_hierarchy as write_hierarchy
 from sfumato.models import AlphaKAnonymity as AlphaKAnonymity
+from sfumato.models import AverageRisk as AverageRisk
 from sfumato.models import BasicBetaLikeness as BasicBetaLikeness
 from sfumato.models import DeltaDisclosure as DeltaDisclosure
 from sfumato.models import DeltaPresence as DeltaPresence
@@ -80,10 +81,13 @@ from sfumato.models import DistinctLDiversity as DistinctLDiversity
 from sfumato.models import EnhancedBetaLikeness as EnhancedBetaLikeness
 from sfumato.models import EntropyLDiversity as EntropyLDiversity
 from sfumato.models import GuardedValues as GuardedValues
+from sfumato.models import HighestRisk as HighestRisk
 from sfumato.models import KAnonymity as KAnonymity
 from sfumato.models import KMap as KMap
+from sfumato.models import PopulationUniques as PopulationUniques
 from sfumato.models import ProbabilisticLDiversity as ProbabilisticLDiversity
 from sfumato.models import RecursiveLDiversity as RecursiveLDiversity
+from sfumato.models import SampleUniques as SampleUniques
 from sfumato.models import SubsetKAnonymity as SubsetKAnonymity
 from sfumato.models import TCloseness as TCloseness
 from sfumato.models import WildcardKAnonymity as WildcardKAnonymity

@@ -22,8 +22,8 @@ from sfumato.anonymizers.protocol import Anonymizer
 from sfumato.models import MODELS
 from sfumato.models.protocol import PrivacyModel
 
-OF_POPULATION = {"delta-presence"}
-"""Models that need a table of the population; they have tests of their own."""
+OF_POPULATION = {"delta-presence", "average-risk", "highest-risk", "sample-uniques", "population-uniques"}
+"""Models that may need a table of the population, or speak of the whole table; they have tests of their own."""
 
 
 def test_every_model_has_parameters_and_a_twin():

@@ -80,7 +80,7 @@ def feasible(problem: Problem, *, may_leave_out: bool = True) -> tuple[FeasibleP
         One sentence per model that fails: what it asks, what the table reaches, what to relax.
     """
     rules = compile_rules(problem.models, problem.table)
-    failing = [model for model in problem.models if not model.holds(rules.whole).all()]
+    failing = [model for model in (*problem.models, *problem.whole) if not model.holds(rules.whole).all()]
     if not failing:
         return (FeasibleProblem(problem, rules, None),)
     # Who is left out makes no more people of a population.

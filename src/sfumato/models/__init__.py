@@ -7,6 +7,7 @@ from typing import Any
 
 from sfumato.errors import PolicyError
 from sfumato.models.alpha_k_anonymity import AlphaKAnonymity
+from sfumato.models.average_risk import AverageRisk
 from sfumato.models.basic_beta_likeness import BasicBetaLikeness
 from sfumato.models.delta_disclosure import DeltaDisclosure
 from sfumato.models.delta_presence import DeltaPresence
@@ -14,6 +15,7 @@ from sfumato.models.distinct_l_diversity import DistinctLDiversity
 from sfumato.models.enhanced_beta_likeness import EnhancedBetaLikeness
 from sfumato.models.entropy_l_diversity import EntropyLDiversity
 from sfumato.models.guarded_values import GuardedValues
+from sfumato.models.highest_risk import HighestRisk
 from sfumato.models.k_anonymity import KAnonymity
 from sfumato.models.k_map import KMap
 from sfumato.models.probabilistic_l_diversity import ProbabilisticLDiversity
@@ -22,6 +24,7 @@ from sfumato.models.recursive_l_diversity import RecursiveLDiversity
 from sfumato.models.says import Says, Subject
 from sfumato.models.subset_k_anonymity import SubsetKAnonymity
 from sfumato.models.t_closeness import TCloseness
+from sfumato.models.uniques import PopulationUniques, SampleUniques
 from sfumato.models.wildcard_k_anonymity import WildcardKAnonymity
 
 MODELS: dict[str, type[PrivacyModel]] = {
@@ -40,6 +43,10 @@ MODELS: dict[str, type[PrivacyModel]] = {
     "wildcard-k-anonymity": WildcardKAnonymity,
     "k-map": KMap,
     "delta-presence": DeltaPresence,
+    "average-risk": AverageRisk,
+    "highest-risk": HighestRisk,
+    "sample-uniques": SampleUniques,
+    "population-uniques": PopulationUniques,
 }
 
 
@@ -64,6 +71,7 @@ def known_models(entries: Iterable[Mapping[str, Any]]) -> list[PrivacyModel]:
 __all__ = [
     "MODELS",
     "AlphaKAnonymity",
+    "AverageRisk",
     "BasicBetaLikeness",
     "DeltaDisclosure",
     "DeltaPresence",
@@ -71,10 +79,13 @@ __all__ = [
     "EnhancedBetaLikeness",
     "EntropyLDiversity",
     "GuardedValues",
+    "HighestRisk",
     "KAnonymity",
     "KMap",
+    "PopulationUniques",
     "ProbabilisticLDiversity",
     "RecursiveLDiversity",
+    "SampleUniques",
     "SubsetKAnonymity",
     "TCloseness",
     "WildcardKAnonymity",

@@ -21,6 +21,7 @@ from sfumato.metrics.penalty import peoples_penalty
 from sfumato.models.delta_presence import DeltaPresence
 from sfumato.models.limits import limits_of_values
 from sfumato.models.says import least_class_size, smallest_allowed
+from sfumato.models.whole_table import whole_table_models
 from sfumato.numbers import percent
 from sfumato.parallel import both, worth_starting
 from sfumato.published import PublishedTable
@@ -33,6 +34,7 @@ from sfumato.recoding.notation import STAR
 from sfumato.release.apart import all_records_note
 from sfumato.release.audit import Audit
 from sfumato.release.describing import describe
+from sfumato.release.easing import eased
 from sfumato.release.folding import PROMISED, PROMISED_L, solution_for_people, uniform_problem
 from sfumato.release.loss_report import Report
 from sfumato.release.own_types import counted_as_read, only_by_the_left_out, own_types
@@ -235,6 +237,12 @@ def _allowed_solution(problem: Problem, task: Task, anonymizer: Anonymizer) -> P
 
 
 def _solved(problem: Problem, task: Task, anonymizer: Anonymizer) -> Partition:
+    if whole_table_models(problem.models) and not getattr(anonymizer, "knows_regions", False):
+        return eased(problem, lambda standing_in: _refined(standing_in, task, anonymizer))
+    return _refined(problem, task, anonymizer)
+
+
+def _refined(problem: Problem, task: Task, anonymizer: Anonymizer) -> Partition:
     partition = task.engine.solve(anonymizer, problem)
     rounds = task.policy.refine
     if not rounds:

@@ -91,6 +91,11 @@ class Counts:
         """Whether no more records fail when attributes are generalized: a class keeps every rule."""
         return len(self._lasting.codes) == len(self.rules.codes) and self._regions.lasting
 
+    @property
+    def steady(self) -> bool:
+        """Whether all that is above a node satisfies the models where the node does without leaving anybody out."""
+        return self._regions.steady
+
     def at(self, below: FrequencySet, places: Places, levels: Levels) -> FrequencySet:
         """Roll a frequency set up to higher levels of some of its attributes. Cost O(m · (p + s)), m rows below."""
         columns = [below.places.index(place) for place in places]
@@ -133,7 +138,7 @@ def _verdict(counted: FrequencySet, rules: RuleArrays, regions: RegionModels, *,
         if regions:
             people = regions.people(counted.places, counted.levels, counted.codes)
             holds &= regions.hold(counted.weights, people, lasting=lasting)
-            holds &= lasting or regions.leave_out_nobody(None if people is None else people[holds])
+            holds = holds if lasting else regions.left(counted.weights, people, holds)
         return NodeCounts(int(counted.weights[~holds].sum()), int(np.count_nonzero(holds)), holds)
     class_of, count = group_records(np.ascontiguousarray(counted.codes[:, :width]))
     sizes, holds = judged(class_of, count, counted.codes, width, counted.weights, rules)
@@ -141,7 +146,7 @@ def _verdict(counted: FrequencySet, rules: RuleArrays, regions: RegionModels, *,
         nodes = counted.codes[first_records(class_of, count), :width]
         people = regions.people(counted.places, counted.levels, nodes)
         holds &= regions.hold(sizes, people, lasting=lasting)
-        holds &= lasting or regions.leave_out_nobody(None if people is None else people[holds])
+        holds = holds if lasting else regions.left(sizes, people, holds)
     return NodeCounts(int(sizes[~holds].sum()), int(np.count_nonzero(holds)), holds[class_of])
 
 

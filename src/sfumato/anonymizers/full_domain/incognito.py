@@ -174,7 +174,11 @@ class _Findings:
         )
 
     def _passes(self, counted: FrequencySet) -> tuple[bool, bool]:
-        failing = self._counts.lost(counted) if self._room else self._counts.verdict(counted).failing
+        failing = (
+            self._counts.lost(counted)
+            if self._room or not self._counts.steady
+            else self._counts.verdict(counted).failing
+        )
         passes = failing <= self._room
         return passes, passes
 
@@ -186,7 +190,7 @@ class _Findings:
             measure = _Measure(sum(counted.levels), verdict.classes, loss)
             self.measures[self.lattice.number(counted.levels)] = measure
         implied = satisfies and self._counts.lasting and not self._exhaustive
-        return satisfies, implied or verdict.failing == 0
+        return satisfies, implied or (verdict.failing == 0 and self._counts.steady)
 
 
 def _path(walk: NodeStates, chosen: int) -> tuple[Levels, ...]:

@@ -37,6 +37,8 @@ class NodeOutcome:
         Records of the lost classes, and those that were lost before.
     suppressed : int
         Records of the classes that are not published.
+    broken : int
+        Those among them, and among what was lost before, whose classes break a model by themselves.
     holds : bool
         Whether that is a solution: something is published, and the suppression limit is kept.
     """
@@ -45,6 +47,7 @@ class NodeOutcome:
     lost: Marks
     doomed: int
     suppressed: int
+    broken: int
     holds: bool
 
 
@@ -116,18 +119,17 @@ class SuppressionRule:
             lost |= ~self.regions.hold(groups.sizes, people, lasting=True)
             unfit = lost | ~self.regions.hold(groups.sizes, people)
         kept = self._first_round(records, groups, unfit)
+        broken = records.gone + _weight(groups, ~kept)
+        kept = self._left(records, groups, people, kept)
         suppressed = records.gone + _weight(groups, ~kept)
         while 0 < suppressed < self.smallest and kept.any():
             kept[smallest_class(records.codes, groups.firsts, groups.sizes, kept, tables.at(levels), tables.nodes)] = (
                 False
             )
-            kept = self._settled(records, groups, kept)
+            kept = self._left(records, groups, people, self._settled(records, groups, kept))
             suppressed = records.gone + _weight(groups, ~kept)
-        if self.regions and not self.regions.leave_out_nobody(None if people is None else people[kept]):
-            kept[:] = False
-            suppressed = records.gone + int(groups.sizes.sum())
         doomed = records.gone + _weight(groups, lost)
-        return NodeOutcome(kept, lost, doomed, suppressed, bool(kept.any()) and suppressed <= self.limit)
+        return NodeOutcome(kept, lost, doomed, suppressed, broken, bool(kept.any()) and suppressed <= self.limit)
 
     def holding(self, records: WeightedRecords, groups: Grouping, among: Marks) -> Marks:
         """Tell which classes satisfy every model when all records of the table are published; bool (c,).
@@ -140,8 +142,17 @@ class SuppressionRule:
     def hopeless(self, outcome: NodeOutcome) -> bool:
         """Tell whether neither the node nor any specialization of it can be a solution."""
         if not self.may_suppress:
-            return outcome.suppressed > 0
+            return outcome.broken > 0 or (outcome.suppressed > 0 and self.regions.steady)
         return outcome.doomed > self.limit
+
+    def _left(self, records: WeightedRecords, groups: Grouping, people: NDArray[np.int64] | None, kept: Marks) -> Marks:
+        """Suppress what it takes for the whole table to hold, and judge what is left anew."""
+        while self.regions and kept.any():
+            left = self.regions.left(groups.sizes, people, kept)
+            if left.sum() == kept.sum():
+                break
+            kept = self._settled(records, groups, left)
+        return kept
 
     def _people(
         self, records: WeightedRecords, tables: LevelTables, levels: Levels, groups: Grouping

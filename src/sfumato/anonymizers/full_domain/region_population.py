@@ -19,6 +19,7 @@ from sfumato.classes.statistics import ClassStatistics
 from sfumato.errors import PolicyError
 from sfumato.models.protocol import PrivacyModel
 from sfumato.models.says import of_population
+from sfumato.models.whole_table import WholeTableModel, left_after, whole_table_models
 from sfumato.table.encoding import EncodedAttribute, PeopleOfPopulation
 from sfumato.table.population import value_keys
 
@@ -34,27 +35,35 @@ class RegionModels:
     models : tuple of PrivacyModel
         None of them where nothing is said of a population.
     population : PeopleOfPopulation or None
+    whole : tuple of WholeTableModel
+        Bounds on figures of the whole table.
     """
 
     models: tuple[PrivacyModel, ...]
     population: PeopleOfPopulation | None
+    whole: tuple[WholeTableModel, ...] = ()
 
     @classmethod
     def of(cls, problem: Problem) -> RegionModels:
         """Take them from a problem; none where its classes count shares (:func:`by_region`)."""
         population = problem.table.population
         if population is None or population.nodes is None:
-            return cls((), None)
-        return cls(tuple(of_population(problem.models)), population)
+            return cls((), None, tuple(problem.whole))
+        return cls(tuple(of_population(problem.models)), population, tuple(problem.whole))
 
     def __bool__(self) -> bool:
         """Whether there are any."""
-        return bool(self.models)
+        return bool(self.models or self.whole)
 
     @property
     def lasting(self) -> bool:
-        """Whether a class that satisfies them still does after any addition."""
-        return all(model.lasting for model in self.models)  # type: ignore[attr-defined]
+        """Whether a class that satisfies them still does after any addition, and none concerns the whole table."""
+        return not self.whole and all(model.lasting for model in self.models)  # type: ignore[attr-defined]
+
+    @property
+    def steady(self) -> bool:
+        """Whether what holds of a table goes on holding when its classes are merged."""
+        return all(model.steady for model in self.whole)
 
     def people(
         self, places: Sequence[int], levels: Sequence[int], regions: NDArray[np.integer]
@@ -69,6 +78,12 @@ class RegionModels:
         asked = any(getattr(model, "covers_everybody", False) for model in self.models)
         return not asked or int(people.sum()) == self.population.height
 
+    def left(self, sizes: NDArray[np.int64], people: NDArray[np.int64] | None, kept: Marks) -> Marks:
+        """Leave out the weakest of the kept classes until the whole table holds; bool (c,)."""
+        kept = left_after(self.whole, sizes, people, kept) if self.whole else kept
+        covered = self.leave_out_nobody(None if people is None else people[kept])
+        return kept if covered else np.zeros_like(kept)
+
     def hold(self, sizes: NDArray[np.int64], people: NDArray[np.int64] | None, *, lasting: bool = False) -> Marks:
         """Tell which classes satisfy them, or only those of them that are lasting; bool (c,)."""
         verdict = np.ones(len(sizes), dtype=np.bool_)
@@ -80,13 +95,20 @@ class RegionModels:
 
 
 def by_region(problem: Problem) -> Problem:
-    """Return a problem whose classes are judged by the people of their regions; the same one without a population.
+    """Return a problem for who knows all classes of a candidate, and what they publish.
+
+    Classes are judged by the people of their regions, and the whole table by itself. Where nothing is promised of
+    either, it is the same problem.
 
     Raises
     ------
     PolicyError
         When an attribute of the population has another number of levels than that of the table.
     """
+    whole = whole_table_models(problem.models)
+    if whole:
+        models = [model for model in problem.models if model not in whole]
+        problem = replace(problem, models=models, whole=(*problem.whole, *whole))
     population = problem.table.population
     if population is None or population.nodes is not None:
         return problem

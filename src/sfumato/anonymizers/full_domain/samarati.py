@@ -190,6 +190,11 @@ def _unsearchable(problem: Problem) -> list[str]:
         "miss what satisfies it; allow no suppression, or take another anonymizer, such as incognito"
         for model in problem.models
         if problem.suppression_limit and not _lasts(model, problem)
+    ] + [
+        f"samarati: generalizing may break {model.name}, and the search by heights could miss what satisfies it; take "
+        "another anonymizer, such as incognito"
+        for model in problem.whole
+        if problem.suppression_limit or not model.steady
     ]
 
 

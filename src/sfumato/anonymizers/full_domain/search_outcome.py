@@ -105,7 +105,7 @@ def _lasting(
     people: NDArray[np.int64] | None,
 ) -> NDArray[np.bool_] | None:
     """Find the classes to keep, bool (c,)."""
-    kept = sizes > 0
+    kept, whole = sizes > 0, RegionModels.of(start.problem)
     while True:
         suppressed = len(class_of) - int(sizes[kept].sum())
         if suppressed > limit or not kept.any():
@@ -115,10 +115,11 @@ def _lasting(
             kept[np.flatnonzero(kept)[failing]] = False
         elif 0 < suppressed < start.smallest:
             kept[_smallest(kept, sizes, regions, start.smallest - suppressed)] = False
-        elif not RegionModels.of(start.problem).leave_out_nobody(None if people is None else people[kept]):
-            return None
         else:
-            return kept
+            left = whole.left(sizes, people, kept)
+            if left.sum() == kept.sum():
+                return kept
+            kept = left
 
 
 def _failing(

@@ -19,6 +19,7 @@ from sfumato.models.checks import Outcome as Outcome
 from sfumato.models.checks import promise_words, unknown_population
 from sfumato.models.protocol import PrivacyModel
 from sfumato.models.says import of_population, says, speak_of
+from sfumato.models.whole_table import WholeTableModel
 from sfumato.numbers import counted, plural
 from sfumato.published.checks.people import ATTESTED, PeopleFound, attested_checks
 from sfumato.published.checks.population import Register
@@ -340,5 +341,13 @@ def _check(model: PrivacyModel, statistics: ClassStatistics) -> Check:
         return Check(promise_words(model), Outcome.HOLDS, achieved, said.caveat, of_population=said.needs_population)
     those = int(statistics.sizes[~holds].sum())
     whom = counted(those, "record" if statistics.people is None else "person")
+    if isinstance(model, WholeTableModel):
+        return Check(
+            promise_words(model),
+            Outcome.BROKEN,
+            achieved,
+            "the table as a whole breaks it",
+            of_population=said.needs_population,
+        )
     detail = f"{failing:,} of {counted(statistics.count, 'class')} with {whom} break it"
     return Check(promise_words(model), Outcome.BROKEN, achieved, detail, of_population=said.needs_population)

@@ -7,7 +7,7 @@ from math import exp, lgamma, log
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.evaluation.risk.size_counts import SizeCounts
+from sfumato.classes.uniqueness.size_counts import SizeCounts
 
 _STEPS = 60
 _LEAST, _MOST = 1e-7, 1 - 1e-9
