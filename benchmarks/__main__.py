@@ -17,6 +17,7 @@ from benchmarks import (
     checking_job,
     clustering_job,
     comparison_job,
+    databases_job,
     lattice_job,
     mondrian_job,
     overlapping_job,
@@ -40,6 +41,7 @@ Job = Callable[[Settings], Iterator[Figure]]
 JOBS: dict[str, Job] = {
     start_job.NAME: start_job.run,
     "mondrian": mondrian_job.run,
+    databases_job.NAME: databases_job.run,
     "census": release_job.run_census,
     "adult-drawn": release_job.run_adult,
     "checking": checking_job.run,

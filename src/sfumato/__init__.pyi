@@ -45,6 +45,7 @@ from sfumato.errors import SfumatoError as SfumatoError
 from sfumato.errors import UnsatisfiableError as UnsatisfiableError
 from sfumato.errors import VerificationError as VerificationError
 from sfumato.evaluation.attacks import ATTACKS as ATTACKS
+from sfumato.evaluation.attacks.fits import fits as fits
 from sfumato.evaluation.attacks.hold_out import attack_policy as attack_policy
 from sfumato.evaluation.attacks.linkage import linking_attack as linking_attack
 from sfumato.evaluation.attacks.play import attack as attack
@@ -53,6 +54,8 @@ from sfumato.evaluation.attacks.ratings.scoring import attack_ratings as attack_
 from sfumato.evaluation.attacks.ratings.scoring_result import RatingAttack as RatingAttack
 from sfumato.evaluation.checking.check import check as check
 from sfumato.evaluation.losses import measure as measure
+from sfumato.evaluation.preview import ClassSizes as ClassSizes
+from sfumato.evaluation.preview import Preview as Preview
 from sfumato.evaluation.risk.measure import risk as risk
 from sfumato.evaluation.utility.kept_ratings import RatingUtility as RatingUtility
 from sfumato.evaluation.utility.kept_ratings import rating_utility as rating_utility
@@ -113,6 +116,8 @@ from sfumato.table.ratings.ratings import Ratings as Ratings
 from sfumato.table.ratings.reading import read_ratings as read_ratings
 from sfumato.table.ratings.scale import Scale as Scale
 from sfumato.table.ratings.sensitive import SensitiveIssues as SensitiveIssues
+from sfumato.table.raw_table import RawTable as RawTable
+from sfumato.table.raw_table import open_table as open_table
 from sfumato.table.reading import read_table as read_table
 from sfumato.table.schema import Attribute as Attribute
 from sfumato.table.schema import Schema as Schema

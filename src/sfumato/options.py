@@ -93,7 +93,9 @@ class Limit:
             schema["exclusiveMinimum" if self.above else "minimum"] = self.low
             if math.isfinite(self.high):
                 schema["exclusiveMaximum" if self.below else "maximum"] = self.high
-        return schema
+        else:
+            schema["x-takes"] = self.describe()
+        return schema | ({"x-unit": self.unit} if self.unit else {})
 
 
 @dataclass(frozen=True)

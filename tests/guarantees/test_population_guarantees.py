@@ -290,6 +290,42 @@ def test_other_settings_that_presence_refuses():
         presence(table, everybody, sf.DeltaPresence(0.1), sf.Optimal())
 
 
+# --- a research subset ---------------------------------------------------------------------------------------------
+
+
+def test_a_subset_is_published_as_from_the_whole_table(tmp_path):
+    everybody, _, _ = world(9)
+    marked = frame_of(everybody).with_columns(
+        illness=pl.lit("flu"), study=pl.Series(["yes"] * 30 + ["no"] * (len(everybody) - 30))
+    )
+    roles = {"quasi_identifying": SCHEMA.quasi_identifying, "sensitive": ["illness"], "insensitive": ["study"]}
+    whole = sf.read_table(marked, sf.Schema(**roles))
+    settings = {"anonymizer": sf.Optimal(), "seed": 4}
+
+    release = sf.anonymize(whole, sf.KMap(10), subset=marked["study"] == "yes", **settings)
+
+    rows = published_rows(release, tmp_path / "r")
+    assert len(rows) == 30
+    assert min(fitting(row, everybody) for row in rows) >= 10
+    alone = sf.read_table(marked.head(30), sf.Schema(**roles))
+    other = sf.anonymize(alone, sf.KMap(10), population=frame_of(everybody), **settings)
+    assert other.data.rows() == release.data.rows()
+    policy = sf.Policy.of(whole.schema, [sf.KMap(10)], sf.Optimal(), sf.Recoding(), 0.0)
+    named = sf.Policy.from_mapping({**policy.to_mapping(), "subset": {"column": "study", "value": "yes"}})
+    assert sf.anonymize(whole, named, seed=4).data.rows() == release.data.rows()
+    assert "subset" not in named.published()
+    # Without a model that speaks of a population, the others are just not published.
+    assert sf.anonymize(whole, sf.KAnonymity(2), subset=marked["study"] == "yes").report.original == 30
+
+
+def test_bad_subsets_get_a_sentence():
+    _, _, table = world(9)
+    nobody = [False] * table.height
+    assert "no record is in it" in wrong(table, None, subset=nobody)
+    assert "true or false of each" in wrong(table, None, subset=[True])
+    assert "the table itself" in wrong(table, table.frame, subset=[True] * table.height)
+
+
 # --- bad input -----------------------------------------------------------------------------------------------------
 
 

@@ -259,7 +259,7 @@ def test_every_hierarchy_file_that_cannot_be_read_is_named(tmp_path):
 @pytest.mark.parametrize(
     ("content", "error", "message"),
     [
-        (b"k = \n", PolicyError, "policy.toml: is not valid TOML at line 1, column 5: Invalid value"),
+        (b"k = \n", PolicyError, "policy.toml: is not valid TOML at line 1, column 5: here should stand a value; text"),
         (b"[columns]\nage = [1,\n", PolicyError, "policy.toml: is not valid TOML at end of document"),
         (f'a = {{"{MARK}" = 1, "{MARK}" = 2}}'.encode(), PolicyError, "policy.toml: is not valid TOML at line 1"),
         (b"a = '\xff'", PolicyError, "policy.toml: is not UTF-8 text"),
@@ -529,6 +529,27 @@ def test_the_json_schema_allows_the_short_forms_and_names_the_keys():
     assert {"type": "array", "items": {"type": "number"}} in schema["$defs"]["Intervals"]["properties"]["borders"][
         "anyOf"
     ]
+
+
+def test_every_setting_has_a_help_text_and_a_place_in_a_form():
+    schema = Policy.json_schema()
+    parts = {"Policy": schema, **schema["$defs"]}
+    lacking = [
+        f"{part}.{key}"
+        for part, content in parts.items()
+        for key, setting in content.get("properties", {}).items()
+        if not setting.get("description") or setting["x-group"] not in ("needed", "usual", "rare")
+    ]
+    assert lacking == []
+    k = schema["$defs"]["KAnonymity"]["properties"]["k"]
+    assert (k["minimum"], k["x-group"]) == (1, "needed")
+    assert k["description"] == "Smallest class size, a whole number ≥ 1."
+    assert schema["$defs"]["Best"]["properties"]["within"]["anyOf"][0]["x-unit"] == "seconds"
+    # What is said of a setting is said there alone.
+    assert "Parameters" not in schema["$defs"]["Mondrian"]["description"]
+    assert schema["$defs"]["Mondrian"]["description"].startswith("Cut the table along one attribute")
+    block = schema["$defs"]["KMember"]["properties"]["block-size"]
+    assert "no blocks" in str(block)
 
 
 # round trips

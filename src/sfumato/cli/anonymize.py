@@ -21,12 +21,14 @@ from sfumato.cli.options import (
     PeopleOptions,
     PolicyFile,
     Population,
-    Reading,
     RoleOptions,
+    Subset,
+    TableReading,
 )
 from sfumato.cli.outcome import complain, say
-from sfumato.cli.progress import progress_bar
+from sfumato.cli.progress import Progressing, Told, progress_bar
 from sfumato.errors import InputError, PolicyError
+from sfumato.table.databases.address import is_database
 
 if TYPE_CHECKING:
     from sfumato.policy.policy import Policy
@@ -41,6 +43,8 @@ Example:
   sfumato anonymize patients.csv --identifying name --quasi age,sex,zip \\
       --sensitive disease --others drop -k 5 -l 3 --out patients-release/
   sfumato anonymize patients.csv --policy policy.toml --out patients-release/
+  sfumato anonymize postgresql://host/db --table clinic.visits \\
+      --policy policy.toml --out postgresql://host/db --schema release_2027
 """
 
 
@@ -83,6 +87,7 @@ def anonymize(
         typer.Option(help="Fraction of the records that may be suppressed, e.g. 0.02.", rich_help_panel=PRIVACY),
     ] = None,
     population: Population = None,
+    subset: Subset = None,
     people: PeopleOptions = PeopleOptions(),  # noqa: B008 - a frozen value
     anonymizer: Annotated[
         str | None,
@@ -121,9 +126,14 @@ def anonymize(
         int | None,
         typer.Option(help="For tests and studies only: makes the random order repeatable.", rich_help_panel=METHOD),
     ] = None,
-    reading: Reading = Reading(),  # noqa: B008 - a frozen value
+    reading: TableReading = TableReading(),  # noqa: B008 - a frozen value
     out: Annotated[
-        Path | None, typer.Option(metavar="FOLDER", help="Folder of the release.", rich_help_panel=OUTPUT)
+        str | None,
+        typer.Option(metavar="FOLDER", help="Folder of the release, or the URL of a database.", rich_help_panel=OUTPUT),
+    ] = None,
+    schema: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="With a database in --out: schema of the release.", rich_help_panel=OUTPUT),
     ] = None,
     format: Annotated[
         Format | None, typer.Option(help="Format of the published table; default csv.", rich_help_panel=OUTPUT)
@@ -150,6 +160,7 @@ def anonymize(
     ] = None,
     overwrite: Overwrite = False,
     quiet: Annotated[bool, typer.Option("--quiet", help="Print only problems.", rich_help_panel=OUTPUT)] = False,
+    told: Progressing = "bar",
     as_json: AsJson = False,
 ) -> None:
     """Publish a table so that every equivalence class satisfies every privacy model, or say why that is impossible.
@@ -157,7 +168,7 @@ def anonymize(
     The release is verified before anything is written. Lists of columns are separated by commas. With --save-policy and
     without --out, only the policy is written.
     """
-    from sfumato.cli.words import Words, model_words, policy_of
+    from sfumato.cli.words import Words, model_words, policy_of, subset_words
 
     models, problems = model_words(k=k, l=l, diversity=diversity, c=c, t=t, k_map=k_map, others=model or ())
     words = Words(
@@ -166,16 +177,17 @@ def anonymize(
         models=models,
         anonymizer=anonymizer or (None if within is None else "best"),
         options=[*(settings or ()), *(() if within is None else (f"within={within}",))],
-        source=reading.source,
+        **reading.words,
         people=people.people,
         top={
             "suppression-limit": suppression,
             "refine": refine,
             "threads": threads,
             "population": None if population is None else str(population),
+            "subset": subset_words(subset),
         },
         format=format,
-        problems=(*problems, *target_problems(out, save_policy, overwrite=overwrite)),
+        problems=(*problems, *target_problems(out, save_policy, overwrite=overwrite, schema=schema)),
     )
     meant = policy_of(words)
     if out is not None:
@@ -186,10 +198,13 @@ def anonymize(
             raise PolicyError("--audit: the release itself says who is who with --pseudonyms published; leave it out")
         if meant.columns.person is not None and not published:
             _check_audit(audit, out, save_policy, overwrite=overwrite)
-        release = _release(table, meant, seed, bound=bound, quiet=quiet or as_json)
-        release.save(out, format=meant.output.format, overwrite=overwrite, audit=audit, formulas=formulas)
-        _report(release, out, audit, quiet=quiet, as_json=as_json)
-        if meant.output.format == "csv":
+        release = _release(table, meant, seed, bound=bound, quiet=quiet or as_json, told=told)
+        if is_database(out):
+            release.save(out, schema=schema or "", overwrite=overwrite, audit=audit, formulas=formulas)
+        else:
+            release.save(out, format=meant.output.format, overwrite=overwrite, audit=audit, formulas=formulas)
+        _report(release, out, schema, audit, quiet=quiet, as_json=as_json)
+        if meant.output.format == "csv" or is_database(out):
             from sfumato.release.formulas import formula_cells
 
             say_formulas(formula_cells(release.published), formulas)
@@ -197,40 +212,58 @@ def anonymize(
         meant.to_file(save_policy)
 
 
-def target_problems(out: Path | None, save_policy: Path | None, *, overwrite: bool) -> list[str]:
+def target_problems(
+    out: str | Path | None, save_policy: Path | None, *, overwrite: bool, schema: str | None = None
+) -> list[str]:
     """Check, before the work, whether its results can be written."""
     from sfumato.release.folder import check_target
+    from sfumato.release.stored import Shelf, check_shelf
 
     problems = [] if out or save_policy else ["--out: name a folder for the release"]
     if save_policy and save_policy.exists() and not overwrite:
         problems.append(f"--save-policy: {save_policy} already exists; name another file or add --overwrite")
+    if schema and not is_database(out):
+        problems.append("--schema: says where a release lies in a database; give the URL of one with --out")
     if out:
         try:
-            check_target(out, overwrite=overwrite)
-        except InputError as error:
+            if is_database(out):
+                check_shelf(Shelf.of(str(out), schema), overwrite=overwrite)
+            else:
+                check_target(Path(out), overwrite=overwrite)
+        except (InputError, PolicyError) as error:
             problems.extend(f"--out: {problem}" for problem in error.problems)
     return problems
 
 
-def _check_audit(audit: Path | None, out: Path, save_policy: Path | None, *, overwrite: bool) -> None:
+def _check_audit(audit: Path | None, out: str, save_policy: Path | None, *, overwrite: bool) -> None:
     """Check, before the work, whether the audit file can be written."""
     from sfumato.release.audit import check_audit_place
-    from sfumato.release.release import audit_file
+    from sfumato.release.release import NO_PLACE, audit_file
 
     if audit is not None and audit == save_policy:
         raise PolicyError("--audit: is the file of --save-policy; name another one")
-    check_audit_place(audit or audit_file(out), out, overwrite=overwrite)
+    if is_database(out):
+        if audit is None:
+            raise PolicyError(f"--{NO_PLACE}")
+        check_audit_place(audit, None, overwrite=overwrite)
+        return
+    check_audit_place(audit or audit_file(Path(out)), Path(out), overwrite=overwrite)
 
 
-def _release(table: Path, policy: Policy, seed: int | None, *, bound: bool, quiet: bool) -> Release:
+def _release(table: str, policy: Policy, seed: int | None, *, bound: bool, quiet: bool, told: Told) -> Release:
     from sfumato.release.anonymize import anonymize as make_release
+    from sfumato.release.passing import passing_notes
     from sfumato.table.reading import read_table
 
     if seed is not None and seed < 0:
         raise PolicyError("--seed: must be 0 or above")
-    with progress_bar(quiet=quiet) as progress:
+    with progress_bar(quiet=quiet, told=told) as progress:
         progress("reading", 0, 1)
-        return make_release(read_table(table, policy), policy, bound=bound, seed=seed, progress=progress)
+        original = read_table(table, policy)
+        release = make_release(original, policy, bound=bound, seed=seed, progress=progress)
+    # On stderr, too, where they are read even if the report is not.
+    complain(passing_notes(original, {name for each in release.published.tables.values() for name in each.columns}))
+    return release
 
 
 def say_formulas(cells: Mapping[str, int], formulas: Formulas) -> None:
@@ -241,14 +274,23 @@ def say_formulas(cells: Mapping[str, int], formulas: Formulas) -> None:
     complain([f"{line}: {done}" for line in formula_lines(cells)])
 
 
-def _report(release: Release, out: Path, audit: Path | None, *, quiet: bool, as_json: bool) -> None:
+def _report(release: Release, out: str, schema: str | None, audit: Path | None, *, quiet: bool, as_json: bool) -> None:
+    place = _stored(out, schema) if is_database(out) else f"{out}"
     if as_json:
         say_json(release.report.to_dict())
     elif not quiet:
         say(str(release.report))
-        complain([f"release written to {out}; check it with: sfumato verify {out}"])
+        complain([f"release written to {place}; check it with: sfumato verify {place}"])
         if release.audit is not None:
             from sfumato.release.release import audit_file
 
-            private = audit or audit_file(out)
-            complain([f"keep {private} to yourself; it recounts people: sfumato verify {out} --audit {private}"])
+            private = audit or audit_file(Path(out))
+            complain([f"keep {private} to yourself; it recounts people: sfumato verify {place} --audit {private}"])
+
+
+def _stored(url: str, schema: str | None) -> str:
+    """Write a database and a schema as `sfumato verify` takes them."""
+    from sfumato.release.stored import Shelf
+
+    shelf = Shelf.of(url, schema)
+    return f"{shelf.address.url} --schema {shelf.schema}"

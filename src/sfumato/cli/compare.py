@@ -18,11 +18,11 @@ from sfumato.cli.options import (
     AsJson,
     Original,
     PolicyFile,
-    Reading,
     RoleOptions,
+    TableReading,
 )
 from sfumato.cli.outcome import complain, say
-from sfumato.cli.progress import progress_bar
+from sfumato.cli.progress import Progressing, Told, progress_bar
 
 if TYPE_CHECKING:
     from sfumato.comparison.comparison import Comparison
@@ -105,7 +105,7 @@ def compare(
         int | None, typer.Option(help="Runs at a time; default all cores.", rich_help_panel=METHOD)
     ] = None,
     seed: Annotated[int | None, typer.Option(help="Makes the figures repeatable.", rich_help_panel=METHOD)] = None,
-    reading: Reading = Reading(),  # noqa: B008 - a frozen value
+    reading: TableReading = TableReading(),  # noqa: B008 - a frozen value
     out: Annotated[
         Path | None,
         typer.Option(
@@ -116,6 +116,7 @@ def compare(
     ] = None,
     no_drawings: Annotated[bool, typer.Option("--no-drawings", help="Tables only.", rich_help_panel=OUTPUT)] = False,
     quiet: Annotated[bool, typer.Option("--quiet", help="Print only problems.", rich_help_panel=OUTPUT)] = False,
+    told: Progressing = "bar",
     as_json: AsJson = False,
 ) -> None:
     """Make releases with several anonymizers, and put losses, risks, utility and times side by side.
@@ -144,7 +145,7 @@ def compare(
         policy=policy,
         **roles.words,
         models=asked,
-        source=reading.source,
+        **reading.words,
         top={"suppression-limit": suppression, "threads": threads},
         problems=(*problems, *more, *_name_problems(names), *_drawing_problems(out, no_drawings=no_drawings)),
     )
@@ -163,6 +164,7 @@ def compare(
             "seed": seed,
         },
         quiet=quiet or as_json,
+        told=told,
     )
     if out is not None:
         found.save(out, drawings=not no_drawings)
@@ -170,19 +172,20 @@ def compare(
 
 
 def _compared(
-    table: Path,
+    table: str,
     policy: Policy,
     names: Sequence[str],
     varied: tuple[str, Sequence[float]],
     settings: dict[str, object],
     *,
     quiet: bool,
+    told: Told,
 ) -> Comparison:
     from sfumato.comparison.compare import compare as run
     from sfumato.table.reading import read_table
 
     vary, values = varied
-    with progress_bar(quiet=quiet) as progress:
+    with progress_bar(quiet=quiet, told=told) as progress:
         progress("reading", 0, 1)
         return run(
             read_table(table, policy),

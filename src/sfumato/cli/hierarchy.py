@@ -11,7 +11,7 @@ from sfumato.cli.options import (
     Categorical,
     Original,
     Overwrite,
-    Reading,
+    TableReading,
 )
 from sfumato.cli.outcome import complain
 from sfumato.errors import InputError
@@ -31,7 +31,7 @@ def hierarchy(
     out: Annotated[Path | None, typer.Option(metavar="FILE", help="File to write; default stdout.")] = None,
     overwrite: Overwrite = False,
     categorical: Categorical = None,
-    reading: Reading = Reading(),  # noqa: B008 - a frozen value
+    reading: TableReading = TableReading(),  # noqa: B008 - a frozen value
 ) -> None:
     """Draft a hierarchy for a column: one line per value, level 0 first, ever coarser to the right.
 
@@ -48,12 +48,13 @@ def hierarchy(
 
     if out is not None and out.exists() and not overwrite:
         raise InputError(f"{out}: already exists; name another file or add --overwrite")
-    codes = all_names(categorical)
-    if not {column}.issuperset(codes):
-        raise InputError(f"--categorical: names a column other than {column!r}, the only one that is read")
-    source = reading.source
+    codes, said = all_names(categorical), reading.words
+    source, written = said["source"], said["written"]
+    if not {column}.issuperset([*codes, *written]):
+        option = "--categorical" if codes else "an option"
+        raise InputError(f"{option}: names a column other than {column!r}, the only one that is read")
     names: dict[KeyPath, str] = {(key,): f"--{key}" for key in source}
-    attribute = Attribute(kind=Kind.CATEGORICAL if codes else None)
+    attribute = Attribute(kind=Kind.CATEGORICAL if codes else None, **written.get(column, {}))
     schema = Schema(quasi_identifying={column: attribute}, others="drop")
     read = read_table(table, schema, **checked(Source, source, names=names).reading())
     drafted = draft_hierarchy(read.frame[column])

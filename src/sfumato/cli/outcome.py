@@ -19,6 +19,8 @@ from sfumato.errors import SfumatoError
 INPUT, STOPPED = 2, 130
 
 _UNPRINTABLE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069]")
+_SECRET = re.compile(r"(?<=:/)/?[^/\s]*:[^/\s]*(?=@)|(?<=password=)[^&\s]+", re.IGNORECASE)
+"""User and password in a URL, wherever it was typed."""
 
 
 class CommandGroup(TyperGroup):
@@ -80,7 +82,7 @@ def complain(lines: Sequence[str]) -> None:
     """Print lines to stderr; a terminal is never sent control characters."""
     with contextlib.suppress(OSError, ValueError):
         for line in lines:
-            print(f"sfumato: {printable(line)}", file=sys.stderr)
+            print(f"sfumato: {_SECRET.sub('...', printable(line))}", file=sys.stderr)
         sys.stderr.flush()
 
 

@@ -1,18 +1,96 @@
-"""A progress bar on stderr, if stderr is a terminal."""
+"""Progress on stderr: bars if stderr is a terminal, or a line of JSON at a time for a program that watches.
+
+Bars are of the work, and of kernels that are compiled for it.
+"""
 
 from __future__ import annotations
 
+import json
 import sys
+import threading
+import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+from sfumato.cli.options import OUTPUT
+from sfumato.kernels.announcing import compiling
+
+if TYPE_CHECKING:
+    from rich.progress import Progress
+
+Told = Literal["bar", "json"]
+Progressing = Annotated[
+    Told,
+    typer.Option(
+        "--progress",
+        metavar="bar|json",
+        help="How progress is told on stderr: a bar on a terminal, or a line of JSON at least each second.",
+        rich_help_panel=OUTPUT,
+    ),
+]
+
+OFTEN, SELDOM = 0.1, 1.0
+"""Seconds between two lines: at least, unless the work changes its name, and at most."""
+_GLANCE = 0.05
+"""Seconds between two looks at what is compiled."""
+_live: list[Progress] = []
+"""Bars that are drawn at the moment: no two may be on one terminal."""
+_hushed: list[bool] = []
+"""One entry for each command that draws nothing."""
 
 
 @contextmanager
-def progress_bar(*, quiet: bool = False) -> Iterator[Callable[[str, int, int], None]]:
-    """Return a callback (what, done, total) that draws a bar; it draws nothing if `quiet` or not on a terminal."""
-    if quiet or not sys.stderr.isatty():
-        yield lambda what, done, total: None
+def progress_bar(*, quiet: bool = False, told: Told = "bar") -> Iterator[Callable[[str, int, int], None]]:
+    """Return a callback (what, done, total) that tells progress.
+
+    A bar is drawn unless `quiet` or off a terminal; lines of JSON are written whatever else is quiet.
+    """
+    if told == "json":
+        with _lines() as callback:
+            yield callback
         return
+    if quiet or not sys.stderr.isatty():
+        _hushed.append(quiet)
+        try:
+            yield lambda what, done, total: None
+        finally:
+            _hushed.pop()
+        return
+    with _bar() as bar:
+        task = bar.add_task("starting", total=None)
+        yield lambda what, done, total: bar.update(task, description=what, completed=done, total=total)
+
+
+def draw_compiling(kernel: str, seconds: float) -> None:
+    """Draw a bar for a kernel until it is compiled, which takes so many seconds, about."""
+    if sys.stderr.isatty() and not any(_hushed):
+        threading.Thread(target=_draw_compiling, args=(kernel, seconds), daemon=True, name="sfumato-bar").start()
+
+
+def restore_terminal() -> None:
+    """Show the cursor, and clear the line of a bar, of a program that ends without ending its bars."""
+    if _live and sys.stderr.isatty():
+        print("\r\x1b[2K\x1b[?25h", end="", file=sys.stderr)
+
+
+def _draw_compiling(kernel: str, seconds: float) -> None:
+    begun = time.monotonic()
+    time.sleep(2 * _GLANCE)  # it is announced just before
+    with ExitStack() as own:
+        bar = _live[-1] if _live else own.enter_context(_bar())
+        task = bar.add_task(f"compiling {kernel}", total=seconds)
+        while kernel in compiling:
+            # An estimate: the last hundredth is kept for its end.
+            bar.update(task, completed=min(time.monotonic() - begun, 0.99 * seconds))
+            time.sleep(_GLANCE)
+        bar.remove_task(task)
+
+
+@contextmanager
+def _bar() -> Iterator[Progress]:
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
@@ -23,5 +101,55 @@ def progress_bar(*, quiet: bool = False) -> Iterator[Callable[[str, int, int], N
         TimeElapsedColumn(),
     )
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task("starting", total=None)
-        yield lambda what, done, total: bar.update(task, description=what, completed=done, total=total)
+        _live.append(bar)
+        try:
+            yield bar
+        finally:
+            _live.remove(bar)
+
+
+@contextmanager
+def _lines() -> Iterator[Callable[[str, int, int], None]]:
+    """Write what is told; a thread repeats it while an algorithm says nothing."""
+    lines, ended = _Lines(), threading.Event()
+
+    def repeat() -> None:
+        while not ended.wait(SELDOM / 2):
+            lines.repeat()
+
+    watch = threading.Thread(target=repeat, daemon=True, name="sfumato-progress")
+    watch.start()
+    try:
+        yield lines.tell
+    finally:
+        ended.set()
+        watch.join()
+
+
+class _Lines:
+    """What was told last, and when it was written."""
+
+    def __init__(self) -> None:
+        self._begun = self._written = time.monotonic()
+        self._last = ("starting", 0, 0)
+        self._lock = threading.Lock()
+
+    def tell(self, what: str, done: int, total: int) -> None:
+        """Take what is told, and write it unless a line was written just now."""
+        with self._lock:
+            is_due = what != self._last[0] or time.monotonic() - self._written >= OFTEN
+            self._last = what, int(done), int(total)
+            if is_due:
+                self._write()
+
+    def repeat(self) -> None:
+        """Write the last line again if none was written for a while."""
+        with self._lock:
+            if time.monotonic() - self._written >= SELDOM / 2:
+                self._write()
+
+    def _write(self) -> None:
+        what, done, total = self._last
+        self._written = time.monotonic()
+        line = {"progress": what, "done": done, "total": total, "seconds": round(self._written - self._begun, 1)}
+        print(json.dumps(line), file=sys.stderr, flush=True)

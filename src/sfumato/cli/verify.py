@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from sfumato.cli.kernels import say_result
-from sfumato.cli.options import AsJson, Population, ReleaseFolder
+from sfumato.cli.options import AsJson, Population
 from sfumato.cli.population import original_people
 from sfumato.errors import PolicyError
 
@@ -16,11 +16,18 @@ EXAMPLE = """\b
 Example:
   sfumato verify patients-release/
   sfumato verify patients-release/ --population register.csv --policy policy.toml
+  sfumato verify postgresql://host/db --schema release_2027
 """
 
 
 def verify(
-    release: ReleaseFolder,
+    release: Annotated[
+        str,
+        typer.Argument(metavar="RELEASE", show_default=False, help="Folder of a release, or the URL of a database."),
+    ],
+    schema: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Of a database: the schema that holds the release.")
+    ] = None,
     audit: Annotated[
         Path | None,
         typer.Option(metavar="FILE", help="The steward's audit file, to recount people who have several records."),
@@ -44,7 +51,7 @@ def verify(
     if policy is not None and population is None:
         raise PolicyError("--policy: says how to read a --population; name one, or leave it out")
     everybody = None if population is None else original_people(release, population, policy)
-    verification = recount(release, audit=audit, population=everybody)
+    verification = recount(release, audit=audit, schema=schema, population=everybody)
     say_result(verification.to_dict(), str(verification), as_json=as_json)
     if not verification.ok:
         raise typer.Exit(1)

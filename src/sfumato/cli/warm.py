@@ -8,7 +8,7 @@ import typer
 
 from sfumato.cli.kernels import say_result
 from sfumato.cli.options import AsJson
-from sfumato.cli.progress import progress_bar
+from sfumato.cli.progress import Progressing, progress_bar
 
 EXAMPLE = """\b
 Example:
@@ -22,6 +22,7 @@ def warm(
         list[str] | None,
         typer.Argument(metavar="[NAME]...", help="Anonymizers, verify, measure, risk; default the usual ones."),
     ] = None,
+    told: Progressing = "bar",
     as_json: AsJson = False,
 ) -> None:
     """Compile the kernels of anonymizers and other jobs, once for this machine and version.
@@ -32,7 +33,7 @@ def warm(
     from sfumato.evaluation.warming import USUAL
     from sfumato.evaluation.warming import warm as compile_kernels
 
-    with progress_bar() as progress:
+    with progress_bar(told=told) as progress:
         made = compile_kernels(names or USUAL, progress=progress)
     text = f"{len(made)} kernel(s) compiled" if made else "nothing to compile: all kernels are there"
     say_result({"compiled": made}, text, as_json=as_json)

@@ -24,7 +24,7 @@ from sfumato.evaluation.utility.splitting import hold_out
 from sfumato.models.protocol import PrivacyModel
 from sfumato.parallel import Once
 from sfumato.policy.people import People
-from sfumato.progress import Progress, silent, thread_count
+from sfumato.progress import Progress, shown, thread_count
 from sfumato.randomness import seed_problems
 from sfumato.recoding import Recoding
 from sfumato.table.table import Table
@@ -52,7 +52,7 @@ def compare(
     folder: str | Path | None = None,
     seed: int | None = None,
     threads: int | None = None,
-    progress: Progress = silent,
+    progress: Progress = shown,
 ) -> Comparison:
     """Make a release with every anonymizer at every value, and put their figures side by side.
 

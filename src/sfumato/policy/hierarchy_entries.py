@@ -20,7 +20,13 @@ Rows = Annotated[tuple[tuple[str, ...], ...], Field(min_length=1)]
 
 
 class TableHierarchy(PolicyPart):
-    """A hierarchy row by row: the original value first, then ever coarser labels."""
+    """A hierarchy row by row.
+
+    Attributes
+    ----------
+    rows
+        Each with an original value first, then ever coarser labels.
+    """
 
     kind: Literal["table"]
     rows: Rows
@@ -37,7 +43,15 @@ class TableHierarchy(PolicyPart):
 
 
 class FileHierarchy(PolicyPart):
-    """A hierarchy in a file of separated text; the separator is guessed unless given."""
+    """A hierarchy in a file of separated text.
+
+    Attributes
+    ----------
+    path
+        Where the file is.
+    separator
+        The character between its fields; guessed unless given.
+    """
 
     kind: Literal["file"]
     path: Annotated[str, Field(min_length=1)]
@@ -49,7 +63,13 @@ class FileHierarchy(PolicyPart):
 
 
 class WithheldHierarchy(PolicyPart):
-    """What a published policy says about a hierarchy that lists original values: that there was one, and its kind."""
+    """What a published policy says about a hierarchy that lists original values: that there was one, and its kind.
+
+    Attributes
+    ----------
+    was
+        Its kind.
+    """
 
     kind: Literal["withheld"]
     was: str | None = None
@@ -92,12 +112,14 @@ def published_hierarchy(entry: Any) -> Any:
 
 
 def moved_files(mapping: Mapping[str, Any], move: Callable[[str], str]) -> dict[str, Any]:
-    """Return a policy's plain values with `move` applied to the path of every hierarchy file, and of the population.
+    """Return a policy's plain values with `move` applied to the path of every hierarchy file, query and population.
 
     Values of a wrong type stay unchanged.
     """
     moved = _with_hierarchies(mapping, lambda hierarchy: _moved(hierarchy, move))
-    people = moved.get("population")
+    source, people = moved.get("source"), moved.get("population")
+    if isinstance(source, Mapping) and isinstance(source.get("query"), str):
+        moved["source"] = {**source, "query": move(source["query"])}
     return {**moved, "population": move(people)} if isinstance(people, str) and people else moved
 
 

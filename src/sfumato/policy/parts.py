@@ -12,40 +12,136 @@ from sfumato.policy.entries import AlsoWritten, PolicyPart, problems_reported
 from sfumato.policy.hierarchy_entries import HierarchyEntry, published_hierarchy
 from sfumato.table.csv_format import CsvFormat
 from sfumato.table.schema import Attribute, Kind, Others
+from sfumato.table.sources import Place
+from sfumato.table.written_forms import WrittenForm
+
+WRITTEN = ("decimal", "thousands", "unit", "dates", "strays")
+"""Settings of a column that say how its values are written in the steward's file."""
 
 
-class Source(PolicyPart):
-    """How a text file is read; an empty `quote` means that quotes are ordinary text."""
+def _said(text: str) -> Any:
+    """Describe a setting where it stands, as parts that take it over need it described, too."""
+    return Field(description=text)
 
-    separator: str = ","
-    encoding: str = "utf-8"
-    quote: str = '"'
-    missing: tuple[str, ...] = ("",)
-    header: bool = True
-    columns: tuple[str, ...] | None = None
-    strip: bool = True
+
+class Layout(PolicyPart):
+    """How a text file is laid out."""
+
+    separator: Annotated[str, _said("The character between fields.")] = ","
+    encoding: Annotated[str, _said("How the file writes letters.")] = "utf-8"
+    quote: Annotated[
+        str, _said("The character around fields that hold separators; empty: quotes are ordinary text.")
+    ] = '"'
+    missing: Annotated[tuple[str, ...], _said("Texts that stand for a missing value, beside the empty field.")] = ("",)
+    header: Annotated[bool, _said("Whether the first row names the columns.")] = True
+    columns: Annotated[
+        tuple[str, ...] | None, _said("Names of all columns, where the first row does not say them.")
+    ] = None
+    strip: Annotated[bool, _said("Whether blanks around fields are dropped.")] = True
 
     @model_validator(mode="after")
     def _is_a_layout(self) -> Self:
-        layout = self.reading()
-        del layout["missing"]
         with problems_reported(self.keys()):
-            CsvFormat(**layout)
+            self.layout()
         return self
 
+    def layout(self) -> CsvFormat:
+        """Return the layout of the file."""
+        return CsvFormat(self.separator, self.encoding, self.quote or None, self.header, self.columns, self.strip)
+
     def reading(self) -> dict[str, Any]:
-        """Return the arguments for :func:`sfumato.read_table`."""
+        """Return the arguments for :func:`sfumato.read_table`, or :func:`sfumato.read_ratings`."""
         return {**self.model_dump(), "quote": self.quote or None}
 
 
+class Source(Layout):
+    """How a table is read: the layout of a text file, how numbers and dates are written in it, and what of a database.
+
+    Attributes
+    ----------
+    decimal
+        The character before the fraction of a number.
+    thousands
+        The character between the thousands of a number.
+    dates
+        How dates are written, such as dd.mm.yyyy; several forms where the file has several.
+    table
+        Which table of a database, with its schema before a dot where it needs one.
+    query
+        A file with one SELECT, which a database is asked instead.
+    """
+
+    decimal: str | None = None
+    thousands: str | None = None
+    dates: str | tuple[str, ...] | None = None
+    table: str | None = None
+    query: str | None = None
+
+    @model_validator(mode="after")
+    def _is_a_form(self) -> Self:
+        with problems_reported(self.keys()):
+            if self.table is not None and self.query is not None:
+                raise PolicyError("query: is named beside a table; leave one of them out")
+            WrittenForm(self.decimal, self.thousands, dates=self.dates)
+        return self
+
+    def reading(self) -> dict[str, Any]:
+        """Return the arguments for :func:`sfumato.read_table`; of what only some sources are told, what is said."""
+        said, always = super().reading(), Layout.model_fields.keys()
+        return {key: value for key, value in said.items() if key in always or value is not None}
+
+    def place(self) -> Place:
+        """Return where the table lies inside of its source."""
+        return Place(table=self.table, query=self.query)
+
+
 class Column(PolicyPart):
-    """Settings of one quasi-identifying or sensitive column."""
+    """Settings of one quasi-identifying or sensitive column.
+
+    Attributes
+    ----------
+    kind
+        How values are read and compared; left out, they are read off the column.
+    hierarchy
+        Ever coarser labels for the values, or the path of a file of them.
+    domain
+        Lowest and highest value, or all categories; left out, those of the data. Losses are measured against it.
+    domain_withheld
+        Whether a published policy keeps the domain to itself.
+    weight
+        Importance of the column in losses and in the choice of cuts.
+    decimal
+        The character before the fraction of a number.
+    thousands
+        The character between the thousands of a number.
+    unit
+        What stands beside every number, such as a currency or a percent sign.
+    dates
+        How dates are written, such as dd.mm.yyyy.
+    strays
+        Whether text among numbers or dates counts as missing.
+    """
 
     kind: Literal["numeric", "categorical", "boolean", "date"] | None = None
     hierarchy: HierarchyEntry | None = None
     domain: tuple[int | float, ...] | tuple[str, ...] | None = None
     domain_withheld: bool = False
     weight: Annotated[float, Field(gt=0)] = 1.0
+    decimal: str | None = None
+    thousands: str | None = None
+    unit: str | None = None
+    dates: str | tuple[str, ...] | None = None
+    strays: Literal["missing"] | None = None
+
+    @model_validator(mode="after")
+    def _is_a_form(self) -> Self:
+        with problems_reported(self.keys()):
+            Attribute(kind=None if self.kind is None else Kind(self.kind), **self.written())
+        return self
+
+    def written(self) -> dict[str, Any]:
+        """Return the settings that say how values are written."""
+        return {key: getattr(self, key) for key in WRITTEN}
 
     @field_validator("domain")
     @classmethod
@@ -68,12 +164,17 @@ class Column(PolicyPart):
             raise PolicyError("domain was withheld from the published policy; give it again, or leave it out")
         kind = None if self.kind is None else Kind(self.kind)
         domain: Any = self.domain
-        return Attribute(kind=kind, hierarchy=hierarchy, domain=domain, weight=self.weight)
+        return Attribute(kind=kind, hierarchy=hierarchy, domain=domain, weight=self.weight, **self.written())
 
     def published(self) -> Column:
-        """Return the edition for a release: nothing that lists original values."""
+        """Return the edition for a release: nothing that lists original values, or is about the steward's file."""
         is_withheld = self.domain_withheld or self.domain is not None
-        changes = {"hierarchy": published_hierarchy(self.hierarchy), "domain": None, "domain_withheld": is_withheld}
+        changes = {
+            "hierarchy": published_hierarchy(self.hierarchy),
+            "domain": None,
+            "domain_withheld": is_withheld,
+            **dict.fromkeys(WRITTEN),
+        }
         return self.model_copy(update=changes)
 
 
@@ -81,7 +182,29 @@ ColumnSettings = Annotated[dict[str, Column], AlsoWritten("array", "string")]
 
 
 class Columns(PolicyPart):
-    """The role of every column."""
+    """The role of every column.
+
+    Attributes
+    ----------
+    identifying
+        Columns that are always removed.
+    quasi_identifying
+        Columns that an attacker may know.
+    sensitive
+        Columns whose link to a person must stay hidden.
+    insensitive
+        Columns that are published unchanged.
+    others
+        What happens to columns that no role names: an error, they are dropped, or they are kept.
+    person
+        The column that says who a record is about, where people have several records; always removed.
+    wished_k
+        The column that says which k a record's person wishes for; always removed.
+    wished_l
+        The same for the l of l-diversity.
+    publish
+        Columns that are published though they look like identifiers.
+    """
 
     identifying: tuple[str, ...] = ()
     quasi_identifying: Annotated[ColumnSettings, Field(min_length=1)]
@@ -91,6 +214,14 @@ class Columns(PolicyPart):
     person: str | None = None
     wished_k: str | None = None
     wished_l: str | None = None
+    publish: tuple[str, ...] = ()
+
+    @property
+    def unprotected(self) -> tuple[str, ...]:
+        """Insensitive columns: those of that role, and those of none that are to be published."""
+        others = {*self.identifying, *self.quasi_identifying, *self.sensitive, *self.insensitive}
+        others |= {self.person, self.wished_k, self.wished_l}  # type: ignore[arg-type]
+        return (*self.insensitive, *(name for name in dict.fromkeys(self.publish) if name not in others))
 
     def to_mapping(self) -> dict[str, Any]:
         """Return plain values, in the short form if columns have no settings."""
@@ -103,11 +234,20 @@ class Columns(PolicyPart):
             "person": self.person,
             "wished-k": self.wished_k,
             "wished-l": self.wished_l,
+            "publish": list(self.publish),
         }
 
 
 class Wish(PolicyPart):
-    """A k, an l or both that everybody with some value of a column is given, as if they wished for it."""
+    """A k, an l or both that everybody with some value of a column is given, as if they wished for it.
+
+    Attributes
+    ----------
+    k, l
+        What is given to them, at least.
+    column, value
+        Who they are.
+    """
 
     k: Annotated[int, Field(ge=1, lt=2**31)] | None = None
     l: Annotated[int, Field(ge=1, lt=2**31)] | None = None  # noqa: E741 - the letter of the literature
@@ -122,8 +262,21 @@ class Wish(PolicyPart):
         return self
 
 
+class Subset(PolicyPart):
+    """The records that are published, those with some value of a column; all others only protect them."""
+
+    column: str
+    value: str
+
+
 class Output(PolicyPart):
-    """How the release is written."""
+    """How the release is written.
+
+    Attributes
+    ----------
+    format
+        Of the files that hold the tables.
+    """
 
     format: Literal["csv", "parquet"] = "csv"
 

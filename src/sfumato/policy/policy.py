@@ -35,9 +35,10 @@ from sfumato.policy.entries import (
     json_schema,
 )
 from sfumato.policy.file import read_policy
+from sfumato.policy.help import helpful
 from sfumato.policy.hierarchy_entries import moved_files, spelled_out
 from sfumato.policy.mistakes import KeyPath, Mistake, spell
-from sfumato.policy.parts import Column, Columns, Output, Source, Wish
+from sfumato.policy.parts import Column, Columns, Output, Source, Subset, Wish
 from sfumato.policy.people import People
 from sfumato.recoding import Recoding
 from sfumato.table.schema import Attribute, Schema
@@ -68,10 +69,17 @@ class Policy(PolicyPart):
     purpose, recipient : str or None
         Free text for the report: what the release is for and who gets it.
     source : Source
+        How a text file is read.
     columns : Columns
+        The role of every column.
     models : tuple
         At least one privacy model; none if the anonymizer can promise none.
-    anonymizer, recoding, people : Entry
+    anonymizer : Entry
+        The algorithm, which also decides what kind of release it is.
+    recoding : Entry
+        How classes are published.
+    people : Entry
+        What is done about people who have several records.
     suppression_limit : float
         Fraction of the records that may be suppressed, 0 to 1.
     refine : int or None
@@ -79,10 +87,13 @@ class Policy(PolicyPart):
     threads : int or None
         None: all cores. It never changes the result.
     output : Output
+        How the release is written.
     wishes : tuple of Wish
         A larger k, or l, for everybody with some value of a column, beside what the columns of wishes say.
     population : str or None
         File of everybody who might be in the table, for models that speak of them.
+    subset : Subset or None
+        Which records are published; the whole table is then the population. None: all.
     """
 
     purpose: str | None = None
@@ -99,6 +110,7 @@ class Policy(PolicyPart):
     output: Output = Output()
     wishes: tuple[Wish, ...] = ()
     population: Annotated[str, Field(min_length=1)] | None = None
+    subset: Subset | None = None
 
     @classmethod
     def from_file(cls, path: str | os.PathLike[str]) -> Policy:
@@ -172,8 +184,13 @@ class Policy(PolicyPart):
 
     @staticmethod
     def json_schema() -> dict[str, Any]:
-        """Return the JSON Schema of policy files, for editors."""
-        return json_schema(Policy)
+        """Return the JSON Schema of policy files, for editors and forms.
+
+        Every setting has a ``description``, its range where it has one, and an ``x-group``: ``needed`` has no default,
+        ``usual`` takes a few words or numbers, ``rare`` takes lists or tables. Numbers that count something have an
+        ``x-unit``.
+        """
+        return helpful(json_schema(Policy))
 
     def to_mapping(self) -> dict[str, Any]:
         """Return plain values; :meth:`from_mapping` makes an equal policy of them."""
@@ -188,6 +205,13 @@ class Policy(PolicyPart):
             # There are no classes for which a recoding could be chosen.
             del mapping["recoding"], filled["recoding"]
         return {**mapping, **filled}
+
+    def _repr_html_(self) -> str:
+        """Show notebooks the policy; values that it lists are not shown."""
+        from sfumato.notebook import card
+        from sfumato.policy.policy_html import policy_parts, promises
+
+        return card("Policy", promises(self), *policy_parts(self))
 
     def to_toml(self) -> str:
         """Return the text of a policy file."""
@@ -213,7 +237,7 @@ class Policy(PolicyPart):
         )
         # Who is given a larger k is told by values of the table.
         mapping = self.model_copy(
-            update={"columns": columns, "threads": None, "wishes": (), "population": None}
+            update={"columns": columns, "threads": None, "wishes": (), "population": None, "subset": None}
         ).to_mapping()
         del mapping["source"]
         return tomli_w.dumps(mapping)
@@ -239,6 +263,7 @@ class Policy(PolicyPart):
             person=self.columns.person,
             wished_k=self.columns.wished_k,
             wished_l=self.columns.wished_l,
+            publish=self.columns.publish,
         )
 
     def without_sensitive(self) -> Policy:

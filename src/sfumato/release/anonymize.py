@@ -4,23 +4,29 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from typing import Any
 
-from sfumato.anonymizers.protocol import Anonymizer, Progress, Publisher, silent
+from sfumato.anonymizers.protocol import Anonymizer, Progress, Publisher
+from sfumato.errors import PolicyError
 from sfumato.models.protocol import PrivacyModel
+from sfumato.models.says import of_population
 from sfumato.policy.people import People
 from sfumato.policy.policy import Policy
+from sfumato.progress import shown
 from sfumato.recoding import Recoding
-from sfumato.release.arguments import Arguments, policy_of_call
+from sfumato.release.arguments import Arguments, policy_of_call, read_for_call
 from sfumato.release.generalizing import generalized_release
 from sfumato.release.publishing import published_release
 from sfumato.release.release import Release
+from sfumato.release.subset import Marks, published_subset
 from sfumato.release.task import Task
 from sfumato.table.population import read_population
+from sfumato.table.schema import Schema
 from sfumato.table.table import Table
 
 
 def anonymize(
-    table: Table,
+    table: Any,
     models: Policy | PrivacyModel | Sequence[PrivacyModel] = (),
     *,
     anonymizer: Anonymizer | Publisher | None = None,
@@ -31,16 +37,19 @@ def anonymize(
     bound: bool = False,
     seed: int | None = None,
     threads: int | None = None,
-    progress: Progress = silent,
+    progress: Progress = shown,
     policy: Policy | None = None,
     population: object = None,
+    subset: Marks | None = None,
+    schema: Schema | None = None,
 ) -> Release:
     """Make a release that satisfies every model, or raise.
 
     Parameters
     ----------
     table
-        From :func:`sfumato.read_table`.
+        From :func:`sfumato.read_table`; or whatever that reads (a polars, pandas or Arrow frame, the path of a file),
+        if a `schema` or a policy says what its columns are.
     models
         The policy that the release is made from; or one privacy model or several, of which, with the keywords up to
         `people`, such a policy is made. Every equivalence class (or bucket) of the release satisfies every model. None
@@ -76,6 +85,11 @@ def anonymize(
         Everybody who might be in the table, for models that speak of them (:class:`sfumato.KMap` and others): a table,
         or what :func:`sfumato.read_table` reads, with original values in the same quasi-identifying columns. It holds
         the people of the table, too. None takes what the policy names.
+    subset
+        Of each record, whether it is published: a research subset. Only these records count as people of the release;
+        all records of the table are the population. None takes what the policy says, else all.
+    schema
+        The roles of the columns, where `table` has not been read yet. A policy has them, too.
 
     Returns
     -------
@@ -88,7 +102,9 @@ def anonymize(
         The models cannot be met within the suppression limit; says which, how far the best attempt got, what to relax.
     PolicyError
         Contradictory or unknown settings, or some that mean nothing to the anonymizer; a policy that says otherwise
-        than other arguments, or than the table was read with.
+        than other arguments, or than the table was read with; roles that are missing, or given twice.
+    SfumatoError
+        What :func:`sfumato.read_table` says of a table that has not been read yet.
     VerificationError
         Never expected: the published tables break a model. Nothing is returned.
 
@@ -97,9 +113,18 @@ def anonymize(
     *Guarantee.* What is returned satisfies every model, recounted from the published values without knowledge of how
     they came about; its record order is random.
     """
+    table = read_for_call(table, schema, [each for each in (models, policy) if isinstance(each, Policy)])
     said = Arguments(models, anonymizer, recoding, suppression_limit, refine, people)
     meant = policy_of_call(table, said, policy, seed)
-    everybody = population_of(table, meant, population)
+    published = published_subset(table, meant, subset)
+    everybody = None
+    if published is None:
+        everybody = population_of(table, meant, population)
+    elif population is not None or meant.population is not None:
+        raise PolicyError("population: of a subset it is the table itself; leave the population out, or the subset")
+    else:
+        everybody = read_population(table, table) if of_population(meant.to_models()) else None
+        table = table.take(published)
     return made(Task(table, meant, bound, seed, threads, progress, population=everybody))
 
 
@@ -114,7 +139,8 @@ def population_of(table: Table, policy: Policy, population: object = None) -> Ta
     source = policy.population if population is None else population
     if source is None:
         return None
-    known = {key: value for key, value in policy.reading().items() if key not in ("header", "columns")}
+    layout = ("separator", "encoding", "quote", "missing", "strip")
+    known = {key: value for key, value in policy.reading().items() if key in layout}
     return read_population(source, table, known if isinstance(source, (str, os.PathLike)) else {})
 
 

@@ -127,8 +127,9 @@ class TableFacts:
     Attributes
     ----------
     file : str
-        Its name in the folder, never a path.
+        Its name in the folder, never a path; in a database the name of the table.
     sha256 : str
+        Of the file; in a database of what the table holds, see :mod:`sfumato.release.content`.
     rows : int
     columns : tuple of str
     """

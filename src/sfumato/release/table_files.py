@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import polars as pl
@@ -14,8 +14,9 @@ from sfumato.published.protocol import structure_columns
 from sfumato.published.sliced import labels_of
 from sfumato.release.description import Description, TableFacts
 from sfumato.table.csv_format import CsvFormat
-from sfumato.table.reading import open_source, read_written
+from sfumato.table.reading import read_written
 from sfumato.table.schema import Attribute, Kind, Schema
+from sfumato.table.sources import open_source
 from sfumato.table.writing import Format, sha256_of, write_data
 
 
@@ -51,20 +52,29 @@ def read_published_files(
     )
     tables = {name: _read(path, facts[name], description) for name, path in files.items()}
     checks = tuple(integrity(files[name], facts[name], tables[name]) for name in tables)
-    return _assembled(description, tables), checks
+    return assembled(description, tables), checks
 
 
 def _read(path: Path, facts: TableFacts, description: Description) -> pl.DataFrame:
     """Read one table: sensitive values as their kind, buckets and counts as numbers, everything else as text."""
     names = open_source(path, CsvFormat(strip=False)).names
+    check_columns(path.name, names, facts)
+    return read_written(path, schema_of(names, description)).frame
+
+
+def check_columns(what: str, names: Sequence[str], facts: TableFacts) -> None:
+    """Raise InputError when a table has other columns than were written."""
     if sorted(names) != sorted(facts.columns):
         # Not by name: where the header was lost, the names are values.
-        raise InputError(f"{path.name}: has other columns than release.json says; it was changed")
+        raise InputError(f"{what}: has other columns than release.json says; it was changed")
+
+
+def schema_of(names: Sequence[str], description: Description) -> Schema:
+    """Return the schema by which a published table is read."""
     attributes = description.attributes()
     attributes |= dict.fromkeys(KINDS[description.kind].whole_numbers, Attribute(kind=Kind.NUMERIC))
     text, copies = Attribute(kind=Kind.CATEGORICAL), _copies(description)
-    schema = Schema(quasi_identifying={name: attributes.get(copies.get(name, name), text) for name in names})
-    return read_written(path, schema).frame
+    return Schema(quasi_identifying={name: attributes.get(copies.get(name, name), text) for name in names})
 
 
 def _copies(description: Description) -> dict[str, str]:
@@ -80,7 +90,8 @@ def _copies(description: Description) -> dict[str, str]:
     return {label: name for pair in zip(labels, columns, strict=True) for label, name in zip(*pair, strict=True)}
 
 
-def _assembled(description: Description, tables: Mapping[str, pl.DataFrame]) -> Published:
+def assembled(description: Description, tables: Mapping[str, pl.DataFrame]) -> Published:
+    """Put the tables of a release together, or raise VerificationError."""
     try:
         published = KINDS[description.kind].assemble(tables, description.structure)
     except KeyError:
@@ -94,8 +105,12 @@ def _assembled(description: Description, tables: Mapping[str, pl.DataFrame]) -> 
 
 def integrity(path: Path, facts: TableFacts, table: pl.DataFrame) -> Check:
     """Tell whether a file is the one that was written."""
-    promise = f"{path.name} is the file that was written"
-    if sha256_of(path) != facts.sha256:
+    return same_as_written(f"{path.name} is the file that was written", sha256_of(path), facts, table)
+
+
+def same_as_written(promise: str, sha256: str, facts: TableFacts, table: pl.DataFrame) -> Check:
+    """Tell whether a table has the hash, the rows and the columns that were written."""
+    if sha256 != facts.sha256:
         detail = "its sha256 differs from the one in release.json: it was changed"
     elif (table.height, tuple(table.columns)) != (facts.rows, facts.columns):
         detail = "release.json counts other rows or columns"

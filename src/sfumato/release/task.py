@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from sfumato.anonymizers.protocol import Anonymizer, Problem, Progress, Publisher, silent
 from sfumato.classes.population import among_population
 from sfumato.engines import Engine, LocalEngine
-from sfumato.errors import PolicyError, raise_all
+from sfumato.errors import PolicyError, SchemaError, raise_all
 from sfumato.models.protocol import PrivacyModel
 from sfumato.policy.parts import Wish
 from sfumato.policy.people import People
@@ -23,6 +23,7 @@ from sfumato.published.checks.population import Register
 from sfumato.randomness import seed_problems
 from sfumato.recoding import Recoding
 from sfumato.release.arguments import population_problems, presence_problems, setting_problems, table_problems
+from sfumato.release.passing import passing_problems
 from sfumato.table.encoding import EncodedTable
 from sfumato.table.kinds import text_of
 from sfumato.table.person_column import STEPS as K_STEPS
@@ -57,6 +58,8 @@ class Task:
     ------
     PolicyError
         With every mistake at once.
+    SchemaError
+        With every column that nobody has said is to be published, though it looks as if it identified people.
     """
 
     table: Table
@@ -70,12 +73,13 @@ class Task:
     population: Table | None = None
 
     def __post_init__(self) -> None:
-        """Check everything that can be told without looking into the table."""
+        """Check what can be told before any work, of the columns that pass through last: that looks into the table."""
         limit, rounds = self.policy.suppression_limit, self.policy.refine or 0
         problems = setting_problems(self.models, self.anonymizer, self.recoding, limit, rounds, self.people)
         problems += population_problems(self.models, self.table, known=self.population is not None)
         problems += presence_problems(self.models, self.anonymizer, self.recoding, rounds)
         raise_all(PolicyError, [*table_problems(self.table), *problems, *seed_problems(self.seed)])
+        raise_all(SchemaError, passing_problems(self.table))
 
     @cached_property
     def models(self) -> tuple[PrivacyModel, ...]:

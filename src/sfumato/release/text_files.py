@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 from collections.abc import Collection, Iterator, Mapping
@@ -36,11 +37,20 @@ class Reported(Protocol):
 
 def write_texts(folder: Path, content: Mapping[str, Any], report: Reported, policy: str | None) -> None:
     """Write the report, the policy, and ``release.json`` with `content` and their hashes."""
+    for name, text in texts_of(content, report, policy).items():
+        (folder / name).write_bytes(text.encode())
+
+
+def texts_of(content: Mapping[str, Any], report: Reported, policy: str | None) -> dict[str, str]:
+    """Return the report, the policy, and ``release.json`` with `content` and their hashes, as texts by name."""
     texts = {REPORT: _as_json(report.to_dict()), "report.txt": f"{report}\n", **({FILE: policy} if policy else {})}
-    for name, text in texts.items():
-        (folder / name).write_text(text, encoding="utf-8")
-    hashes = {name: sha256_of(folder / name) for name in sorted(texts)}
-    (folder / MARK).write_text(_as_json({**content, "files": hashes}), encoding="utf-8")
+    hashes = {name: hash_of(texts[name]) for name in sorted(texts)}
+    return {**texts, MARK: _as_json({**content, "files": hashes})}
+
+
+def hash_of(text: str) -> str:
+    """Return the sha256 of a text as UTF-8, in hexadecimal."""
+    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def text_checks(
@@ -74,7 +84,22 @@ def text_checks(
         written = (*wrong, Check(WRITTEN, Outcome.UNDECIDABLE, detail=detail, required=False))
     else:
         written = wrong or (Check(WRITTEN, Outcome.HOLDS),)
-    return (*written, _report_check(folder / REPORT, limit, counted, unknown))
+    report = (folder / REPORT).read_text(encoding="utf-8", errors="replace") if (folder / REPORT).is_file() else None
+    return (*written, _report_check(report, limit, counted, unknown))
+
+
+def stored_text_checks(
+    texts: Mapping[str, str], limit: float, counted: Verification, *, unknown: int = 0
+) -> tuple[Check, ...]:
+    """Tell the same of texts by name, as a database holds them; see :func:`text_checks`."""
+    hashes = _hashes(texts[MARK], ()) or {}
+    wrong = [name for name in sorted({*hashes, *texts} - {MARK}) if hash_of(texts.get(name, "")) != hashes.get(name)]
+    broken = tuple(
+        Check(f"{name} is the text that was written", Outcome.BROKEN, detail="it is missing, or was changed")
+        for name in wrong
+    )
+    written = broken or (Check(WRITTEN.replace("files", "texts"), Outcome.HOLDS),)
+    return (*written, _report_check(texts.get(REPORT), limit, counted, unknown))
 
 
 def _as_json(content: Mapping[str, Any]) -> str:
@@ -123,11 +148,11 @@ def _reason(entry: os.DirEntry[str] | None, digest: str | None) -> str | None:
     return None
 
 
-def _report_check(path: Path, limit: float, counted: Verification, unknown: int) -> Check:
-    if not path.is_file():
+def _report_check(text: str | None, limit: float, counted: Verification, unknown: int) -> Check:
+    if text is None:
         return Check(AGREES, Outcome.UNDECIDABLE, detail=f"the release has no {REPORT}", required=False)
     try:
-        said = unambiguous(path.read_text(encoding="utf-8"))
+        said = unambiguous(text)
         wrong = list(_claims(said, limit, counted.to_dict(), unknown))
     except (VerificationError, AttributeError, KeyError, RecursionError, TypeError, ValueError):
         return Check(AGREES, Outcome.BROKEN, detail=f"{REPORT} is damaged")

@@ -6,7 +6,7 @@ Nothing here knows how a release is made; no algorithm is even loaded.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -26,27 +26,34 @@ from sfumato.published.checks.suppression import suppression_check
 from sfumato.published.roles import roles_of
 from sfumato.release.agreement import policy_checks, table_differences
 from sfumato.release.audit import Audit
-from sfumato.release.description import Description, build_model, is_of_ratings
+from sfumato.release.description import Description, TableFacts, build_model, is_of_ratings
 from sfumato.release.opening import ReleaseFolder, mark_of, opened_folder
-from sfumato.release.policy_text import PublishedPolicy
+from sfumato.release.policy_text import FILE, PublishedPolicy
 from sfumato.release.release import Release
-from sfumato.release.text_files import text_checks
+from sfumato.release.stored import StoredRelease, stored_release
+from sfumato.release.text_files import stored_text_checks, text_checks
+from sfumato.table.databases.address import is_database
 from sfumato.table.population import PopulationError
 from sfumato.table.table import Table
+from sfumato.table.writing import sha256_of
 
 if TYPE_CHECKING:
     from sfumato.release.ratings.release import RatingRelease
 
 
 def verify(
-    release: str | Path | Release | RatingRelease, *, audit: str | Path | None = None, population: Table | None = None
+    release: str | Path | Release | RatingRelease,
+    *,
+    audit: str | Path | None = None,
+    schema: str | None = None,
+    population: Table | None = None,
 ) -> Verification:
     """Recount every promise of a release from its published data.
 
     Parameters
     ----------
     release
-        A release folder, or a release in memory; also of ratings.
+        A release folder, or a release in memory; also of ratings; or the URL of a database that holds one.
     audit
         The steward's audit file of a release about people who have several records. With it people are recounted;
         without it they are attested by whoever made the release, and no promise is said to hold.
@@ -54,6 +61,8 @@ def verify(
         Everybody who might be in the table, for promises about them: original values, read by
         :func:`sfumato.read_table` with the hierarchies that the release was made with. Without it such promises are
         not verifiable, and not said to hold.
+    schema
+        Where the release lies in a database. The order of its rows is no part of it.
 
     Returns
     -------
@@ -80,7 +89,10 @@ def verify(
 
         return verify_ratings(release)
     try:
-        return _recount_folder(Path(release), None if audit is None else Path(audit), population)
+        private = None if audit is None else Path(audit)
+        if is_database(release):
+            return _recount_stored(stored_release(str(release), schema), private, population)
+        return _recount_folder(Path(release), private, population)
     except (VerificationError, PopulationError):
         raise
     except SfumatoError as error:
@@ -128,17 +140,31 @@ def recounted(
     """
     folder, people = opened.path, None
     if audit is not None:
-        if opened.description.people is None:
-            raise InputError(
-                f"{audit.name}: every record of this release is a person of its own; leave the audit file out"
-            )
-        if opened.description.people == "published":
-            raise InputError(f"{audit.name}: this release says itself who is who; leave the audit file out")
-        table = folder / opened.files["data"].file
-        people = Audit.read(audit, table, published.tables["data"].height).pseudonyms
+        table = folder / _audited(audit, opened.description, opened.files).file
+        people = Audit.read(audit, table.name, sha256_of(table), published.tables["data"].height).pseudonyms
     tables = [entry.file for entry in opened.files.values()]
     beside = partial(text_checks, folder, mark, tables, opened.description.suppression_limit)
     return _recount(published, opened.description, opened.policy, integrity, beside, people, population)
+
+
+def _recount_stored(stored: StoredRelease, audit: Path | None, everybody: Table | None) -> Verification:
+    published, people = stored.published, None
+    if audit is not None:
+        name = _audited(audit, stored.description, stored.facts).file
+        # The order in which an audit file numbers rows is the canonical one, in which they have been put.
+        people = Audit.read(audit, name, stored.hashes["data"], published.tables["data"].height).pseudonyms
+    beside = partial(stored_text_checks, stored.texts, stored.description.suppression_limit)
+    policy = PublishedPolicy(stored.texts.get(FILE))
+    return _recount(published, stored.description, policy, stored.checks, beside, people, everybody)
+
+
+def _audited(audit: Path, description: Description, facts: Mapping[str, TableFacts]) -> TableFacts:
+    """Return the table whose rows an audit file numbers, or refuse the file where it says nothing."""
+    if description.people is None:
+        raise InputError(f"{audit.name}: every record of this release is a person of its own; leave the audit file out")
+    if description.people == "published":
+        raise InputError(f"{audit.name}: this release says itself who is who; leave the audit file out")
+    return facts["data"]
 
 
 def _nothing_beside(counted: Verification, *, unknown: int) -> tuple[Check, ...]:

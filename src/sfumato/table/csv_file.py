@@ -14,10 +14,12 @@ from typing import BinaryIO
 
 from sfumato.errors import InputError
 from sfumato.table.csv_format import CsvFormat
+from sfumato.table.text_encodings import is_utf8, likely_encoding, refuse_utf8, refuse_utf16
 
 _BLOCK = 1 << 18
 _GZIP = b"\x1f\x8b"
 _UNPACKED = 1 << 20
+_START = 400
 
 UNPACK_LIMIT = "SFUMATO_UNPACK_LIMIT"
 """Variable with the most MB that a gzip file may unpack to."""
@@ -47,6 +49,18 @@ class CsvFile:
         """Open the text; line ends stay as they are, bytes that are not UTF-8 become lone surrogates."""
         return io.TextIOWrapper(self.open(), encoding="utf-8-sig", errors="surrogateescape", newline="")
 
+    def strange_bytes(self) -> bytes:
+        """Return bytes from the first on that is not UTF-8; none where all are."""
+        decoder, block = codecs.getincrementaldecoder("utf-8")(), b""
+        with self.open() as stream:
+            try:
+                while block := stream.read(_BLOCK):
+                    decoder.decode(block)
+                decoder.decode(b"", final=True)
+            except UnicodeDecodeError as error:
+                return error.object[error.start :] + stream.read(_BLOCK)
+        return b""
+
     def blocks(self) -> Iterator[bytes]:
         """Read the bytes block by block, without the line ends that close the file."""
         held = b""
@@ -70,12 +84,17 @@ def open_csv(path: Path, layout: CsvFormat) -> CsvFile:
     """
     with path.open("rb") as stream:
         is_packed = stream.read(2) == _GZIP
-    is_utf8 = codecs.lookup(layout.encoding).name in ("utf-8", "utf-8-sig", "ascii")
-    if is_utf8 and not is_packed:
+    if is_utf8(layout.encoding) and not is_packed:
         # A pipe can be read only once; the file is opened several times.
-        return CsvFile(path if path.is_file() else path.read_bytes())
-    content = _unpacked(path.read_bytes()) if is_packed else path.read_bytes()
-    return CsvFile(content if is_utf8 else _translated(content, layout.encoding))
+        file = CsvFile(path if path.is_file() else path.read_bytes())
+    else:
+        content = _unpacked(path.read_bytes()) if is_packed else path.read_bytes()
+        refuse_utf8(content, layout.encoding)
+        file = CsvFile(content if is_utf8(layout.encoding) else _translated(content, layout.encoding))
+    if is_utf8(layout.encoding):
+        with file.open() as stream:
+            refuse_utf16(stream.read(_START), layout.encoding)
+    return file
 
 
 def _unpacked(packed: bytes) -> bytes:
@@ -119,6 +138,7 @@ def _translated(content: bytes, encoding: str) -> bytes:
             readable = block[: getattr(error, "start", 0)].decode(encoding, errors="ignore")
             line = translated.count(b"\n") + readable.count("\n") + 1
             raise InputError(
-                f"line {line} of the file has bytes that are not {encoding}; give the encoding that it was written in"
+                f"line {line} of the file has bytes that are not {encoding}; give the encoding that it was written in: "
+                f"it reads as {likely_encoding(content)}"
             ) from None
     return bytes(translated).removeprefix(codecs.BOM_UTF8)

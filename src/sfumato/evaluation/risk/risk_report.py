@@ -68,6 +68,13 @@ class RiskReport:
         """Count records and classes."""
         return f"RiskReport({self.keys.height} records, {self.keys.count} classes)"
 
+    def _repr_html_(self) -> str:
+        """Show notebooks the figures of the whole table; no row is named."""
+        from sfumato.evaluation.risk.risk_html import counts, risk_parts
+        from sfumato.notebook import card
+
+        return card("Risk", counts(self), *risk_parts(self))
+
     def __str__(self) -> str:
         """Write a short table for people."""
         from sfumato.evaluation.risk.risk_text import risk_text

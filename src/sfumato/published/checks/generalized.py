@@ -114,12 +114,22 @@ class Verification:
             ],
         }
 
+    def _repr_html_(self) -> str:
+        """Show notebooks every promise, and what became of it."""
+        from sfumato.notebook import card, lines
+        from sfumato.published.checks.verification_html import check_table, verdict
+
+        told = [*([str(self.people)] if self.people else []), *(self.roles.lines() if self.roles else [])]
+        return card("Verification", self._counts(), verdict(self.ok), check_table(self.checks), lines(told))
+
+    def _counts(self) -> str:
+        return f"{counted(self.records, 'record')} in {counted(self.classes, self.unit)}"
+
     def __str__(self) -> str:
         """Return the roles, and one line per promise."""
-        counts = f"{counted(self.records, 'record')} in {counted(self.classes, self.unit)}"
         roles = self.roles.lines() if self.roles else []
         people = [self.people] if self.people else []
-        return "\n".join([counts, *(f"  {line}" for line in (*people, *roles, *self.checks))])
+        return "\n".join([self._counts(), *(f"  {line}" for line in (*people, *roles, *self.checks))])
 
 
 def _said(check: Check) -> str:

@@ -16,7 +16,8 @@ from sfumato.table.ratings.ratings import Ratings
 from sfumato.table.ratings.scale import scale_of
 from sfumato.table.ratings.sensitive import sensitive_choice
 from sfumato.table.ratings.wide_form import read_wide
-from sfumato.table.reading import TableSource, label_of, missing_texts, open_source
+from sfumato.table.reading import label_of, missing_texts
+from sfumato.table.sources import TableSource, open_source
 
 Form = Literal["long", "wide", "netflix"]
 

@@ -1,0 +1,189 @@
+"""A table before anybody has said what its columns mean: read once, and given roles as often as wanted."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+import polars as pl
+
+from sfumato.errors import InputError
+from sfumato.table.columns import ValueReading, kept_column, typed_column
+from sfumato.table.csv_format import CsvFormat
+from sfumato.table.header import Header, check_names
+from sfumato.table.reading import named, open_table_as, place_of, with_roles
+from sfumato.table.schema import Kind, Schema
+from sfumato.table.sources import TableSource
+from sfumato.table.table import Table
+from sfumato.table.written_forms import WrittenForm
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class RawTable:
+    """The columns of a file or frame as they are, without roles.
+
+    Made by :func:`sfumato.open_table`. Every column is read from the source once, when it is first needed; what was
+    read does not change when the file does.
+
+    Attributes
+    ----------
+    names : tuple of str
+        All columns, in the order of the source.
+    source : str
+        What messages call the table: the file's name, or ``"table"``.
+    """
+
+    names: tuple[str, ...]
+    source: str
+    _opened: TableSource
+    _values: ValueReading
+    _given: tuple[str, ...]
+    _read: dict[str, pl.Series] = field(default_factory=dict)
+
+    def __repr__(self) -> str:
+        """Name the table and count its columns; no value is shown."""
+        return f"RawTable({self.source!r}, {len(self.names)} columns)"
+
+    @property
+    def height(self) -> int:
+        """Number of records; reads the first column."""
+        return len(self.texts(self.names[0]))
+
+    @property
+    def is_text(self) -> bool:
+        """Whether every value arrives as text, as from a CSV file, so that kinds are read off the values."""
+        return self._opened.is_text
+
+    @property
+    def index(self) -> frozenset[str]:
+        """The columns that were the index of a pandas frame; a schema may name them."""
+        found: frozenset[str] = getattr(self._opened, "index", frozenset())
+        return found
+
+    @property
+    def reads_roles_alone(self) -> bool:
+        """Whether columns to which nobody gave a role are never read, as of a database."""
+        return bool(getattr(self._opened, "reads_roles_alone", False))
+
+    def read(self, names: Sequence[str]) -> list[pl.Series]:
+        """Return columns as the source has them; those that were not read before are read now, in one go.
+
+        Raises
+        ------
+        InputError
+            When they cannot be read.
+        """
+        lacking = [name for name in dict.fromkeys(names) if name not in self._read]
+        if lacking:
+            self._read.update(zip(lacking, self._opened.read(lacking), strict=True))
+        return [self._read[name] for name in names]
+
+    def texts(self, name: str) -> pl.Series:
+        """Return one column as an insensitive one would be published: values of the source, unchanged.
+
+        Raises
+        ------
+        InputError
+            When there is no such column, or it cannot be read.
+        """
+        return kept_column(self._column(name), self._values.of(name))
+
+    def typed(self, name: str, kind: Kind | None = None) -> tuple[pl.Series, Kind]:
+        """Return one column as a quasi-identifying or sensitive one is read, and its kind; None reads it off.
+
+        Raises
+        ------
+        InputError
+            When there is no such column, or its values are not of the declared kind.
+        """
+        # A preview asks nothing; giving roles does.
+        reading = replace(self._values.of(name), asks=False)
+        read = typed_column(self._column(name), None if kind is None else Kind(kind), reading)
+        return read.values.alias(name), read.kind
+
+    def with_schema(self, schema: Schema) -> Table:
+        """Give every column its role, without reading again what was read.
+
+        The table is the one that :func:`sfumato.read_table` makes of the same source and schema.
+
+        Raises
+        ------
+        SfumatoError
+            As :func:`sfumato.read_table` does.
+
+        Notes
+        -----
+        Cost O(n) for each column that is kept: kinds are read off the values again.
+        """
+        with named(self.source) as label:
+            return with_roles(self, self._values, schema, label, self._given)
+
+    def _column(self, name: str) -> pl.Series:
+        if name not in self.names:
+            raise InputError(f"column {name!r} is not in the table")
+        return self.read([name])[0]
+
+
+def open_table(
+    source: object,
+    *,
+    separator: str = ",",
+    encoding: str = "utf-8",
+    quote: str | None = '"',
+    missing: str | Sequence[str] = ("",),
+    header: bool = True,
+    columns: Sequence[str] | None = None,
+    strip: bool | list[str] | tuple[str, ...] = True,
+    decimal: str | None = None,
+    thousands: str | None = None,
+    dates: str | Sequence[str] | None = None,
+    table: str | None = None,
+    query: str | os.PathLike[str] | None = None,
+) -> RawTable:
+    """Open a table whose columns have no roles yet.
+
+    Parameters
+    ----------
+    source
+        Path of a CSV file (plain or gzip) or Parquet file, or a polars, pandas or Arrow frame.
+    separator, encoding, quote, missing, header, columns, strip, decimal, thousands, dates, table, query
+        As for :func:`sfumato.read_table`.
+
+    Returns
+    -------
+    RawTable
+        Its ``with_schema`` gives the columns their roles, as often as wanted, and reads each of them only once.
+
+    Raises
+    ------
+    InputError
+        When the source cannot be opened, or the names of its columns are ambiguous or cannot be shown. Such columns are
+        given by number.
+
+    Examples
+    --------
+    >>> import polars as pl, sfumato as sf
+    >>> raw = sf.open_table(pl.DataFrame({"age": [30, 31], "sex": ["f", "m"], "ward": ["a", "b"]}))
+    >>> raw.with_schema(sf.Schema(quasi_identifying=["age", "sex"], sensitive=["ward"])).kinds["age"]
+    <Kind.NUMERIC: 'numeric'>
+    """
+    with named(source, table) as label:
+        everywhere = False if isinstance(strip, (list, tuple)) else strip
+        layout = CsvFormat(separator, encoding, quote, header, columns, everywhere)
+        form = WrittenForm(decimal, thousands, dates=dates)
+        opened, values = open_table_as(source, place_of(source, table, query), layout, missing, strip, form)
+        if not opened.names:
+            raise InputError("there are no columns")
+        check_names(Header(opened.names, frozenset(columns or ())))
+        return RawTable(opened.names, label, opened, values, tuple(columns or ()))
+
+
+def kinds_of(table: RawTable) -> Mapping[str, Kind]:
+    """Return the kind that each column has unless another is declared.
+
+    Notes
+    -----
+    Cost O(bytes) for columns of text.
+    """
+    return {name: table.typed(name)[1] for name in table.names}
