@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.classes.uniqueness.pitman import pitman
-from sfumato.classes.uniqueness.population_uniqueness import population_uniqueness
+from sfumato.classes.uniqueness.population_uniqueness import SMALL_FRACTION, population_uniqueness
 from sfumato.classes.uniqueness.size_counts import SizeCounts
 from sfumato.classes.uniqueness.slide_negative_binomial import slide_negative_binomial
 from sfumato.classes.uniqueness.zayatz import zayatz
@@ -102,8 +102,11 @@ class PopulationUniques(_NoUniques):
 
     def figure_of(self, sizes: NDArray[np.int64], people: NDArray[np.int64] | None) -> float:
         """Return the estimated share; 1 where there is no answer."""
-        if self.estimator in (None, "dankar"):
+        estimators = {"pitman": pitman, "zayatz": zayatz, "snb": slide_negative_binomial}
+        # For small fractions the rule takes Pitman's, whatever the others say.
+        usual = "pitman" if self.fraction <= SMALL_FRACTION else "dankar"
+        name = usual if self.estimator in (None, "dankar") else str(self.estimator)
+        if name == "dankar":
             return float(population_uniqueness(sizes, self.fraction).share)
-        estimate = {"pitman": pitman, "zayatz": zayatz, "snb": slide_negative_binomial}[str(self.estimator)]
-        found = estimate(SizeCounts.of(sizes), self.fraction)
+        found = estimators[name](SizeCounts.of(sizes), self.fraction)
         return 1.0 if found is None else float(found)

@@ -85,6 +85,7 @@ def left_after(
     sizes: NDArray[np.int64],
     people: NDArray[np.int64] | None,
     kept: NDArray[np.bool_],
+    room: int,
 ) -> NDArray[np.bool_]:
     """Leave classes out until all models hold: the weakest first, all that are equally weak at a time; bool (c,).
 
@@ -96,13 +97,17 @@ def left_after(
         int64 (c,).
     kept
         bool (c,): the classes to begin with.
+    room
+        Records that may be left out at most; where that does not suffice, nothing is left.
 
     Notes
     -----
     Cost O(c · s) for s different sizes. Nothing is left where nothing holds.
     """
-    kept = kept.copy()
+    kept, least = kept.copy(), int(sizes[kept].sum()) - room
     while kept.any():
+        if int(sizes[kept].sum()) < least:
+            return np.zeros_like(kept)
         here = None if people is None else people[kept]
         broken = next((model for model in models if not model.within(sizes[kept], here)), None)
         if broken is None:

@@ -83,7 +83,7 @@ class Counts:
         self._climbs, self._starts = _climbs(domains)
         self._nodes = [domain.counts.tolist() for domain in domains]
         self._values = np.diff(self.rules.offsets).tolist()
-        self._regions = RegionModels.of(start.problem)
+        self._regions, self._room = RegionModels.of(start.problem), start.problem.suppression_limit
         self.bottom = _bottom(start, domains)
 
     @property
@@ -120,7 +120,7 @@ class Counts:
 
     def verdict(self, counted: FrequencySet) -> NodeCounts:
         """Decide every class of a node. Cost O(m) for rules on sizes alone, else what the rules cost."""
-        return _verdict(counted, self.rules, self._regions)
+        return _verdict(counted, self.rules, self._regions, self._room)
 
     def lost(self, counted: FrequencySet) -> int:
         """Count the records in classes that break a rule that lasts; cost as :meth:`verdict`.
@@ -128,17 +128,19 @@ class Counts:
         A class that satisfies such a rule satisfies it with whatever is added, so this number never rises when
         attributes are generalized or dropped, and no more records fail in the end.
         """
-        return _verdict(counted, self._lasting, self._regions, lasting=True).failing
+        return _verdict(counted, self._lasting, self._regions, 0, lasting=True).failing
 
 
-def _verdict(counted: FrequencySet, rules: RuleArrays, regions: RegionModels, *, lasting: bool = False) -> NodeCounts:
+def _verdict(
+    counted: FrequencySet, rules: RuleArrays, regions: RegionModels, room: int, *, lasting: bool = False
+) -> NodeCounts:
     width = len(counted.places)
     if counted.codes.shape[1] == width:
         holds = counted.weights >= rules.first.max(initial=1)
         if regions:
             people = regions.people(counted.places, counted.levels, counted.codes)
             holds &= regions.hold(counted.weights, people, lasting=lasting)
-            holds = holds if lasting else regions.left(counted.weights, people, holds)
+            holds = holds if lasting else regions.left(counted.weights, people, holds, room)
         return NodeCounts(int(counted.weights[~holds].sum()), int(np.count_nonzero(holds)), holds)
     class_of, count = group_records(np.ascontiguousarray(counted.codes[:, :width]))
     sizes, holds = judged(class_of, count, counted.codes, width, counted.weights, rules)
@@ -146,7 +148,7 @@ def _verdict(counted: FrequencySet, rules: RuleArrays, regions: RegionModels, *,
         nodes = counted.codes[first_records(class_of, count), :width]
         people = regions.people(counted.places, counted.levels, nodes)
         holds &= regions.hold(sizes, people, lasting=lasting)
-        holds = holds if lasting else regions.left(sizes, people, holds)
+        holds = holds if lasting else regions.left(sizes, people, holds, room)
     return NodeCounts(int(sizes[~holds].sum()), int(np.count_nonzero(holds)), holds[class_of])
 
 

@@ -148,7 +148,8 @@ class SuppressionRule:
     def _left(self, records: WeightedRecords, groups: Grouping, people: NDArray[np.int64] | None, kept: Marks) -> Marks:
         """Suppress what it takes for the whole table to hold, and judge what is left anew."""
         while self.regions and kept.any():
-            left = self.regions.left(groups.sizes, people, kept)
+            room = self.limit - records.gone - _weight(groups, ~kept)
+            left = self.regions.left(groups.sizes, people, kept, max(0, room))
             if left.sum() == kept.sum():
                 break
             kept = self._settled(records, groups, left)

@@ -78,9 +78,9 @@ class RegionModels:
         asked = any(getattr(model, "covers_everybody", False) for model in self.models)
         return not asked or int(people.sum()) == self.population.height
 
-    def left(self, sizes: NDArray[np.int64], people: NDArray[np.int64] | None, kept: Marks) -> Marks:
-        """Leave out the weakest of the kept classes until the whole table holds; bool (c,)."""
-        kept = left_after(self.whole, sizes, people, kept) if self.whole else kept
+    def left(self, sizes: NDArray[np.int64], people: NDArray[np.int64] | None, kept: Marks, room: int) -> Marks:
+        """Leave out the weakest of the kept classes, up to `room` records, until the whole table holds; bool (c,)."""
+        kept = left_after(self.whole, sizes, people, kept, room) if self.whole else kept
         covered = self.leave_out_nobody(None if people is None else people[kept])
         return kept if covered else np.zeros_like(kept)
 

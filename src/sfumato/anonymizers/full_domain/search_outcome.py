@@ -116,7 +116,7 @@ def _lasting(
         elif 0 < suppressed < start.smallest:
             kept[_smallest(kept, sizes, regions, start.smallest - suppressed)] = False
         else:
-            left = whole.left(sizes, people, kept)
+            left = whole.left(sizes, people, kept, limit - suppressed)
             if left.sum() == kept.sum():
                 return kept
             kept = left
