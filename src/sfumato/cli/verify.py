@@ -15,7 +15,7 @@ from sfumato.errors import PolicyError
 EXAMPLE = """\b
 Example:
   sfumato verify patients-release/
-  sfumato verify patients-release/ --population register.csv --policy policy.toml
+  sfumato verify patients-release/ --population register.csv
   sfumato verify postgresql://host/db --schema release_2027
 """
 
