@@ -190,3 +190,13 @@ def test_text_of_a_frame_is_asked_about_only_in_forms_that_are_no_text() -> None
     assert len(found.value.problems) == 1
     kinds = {name: str(kind) for name, kind in sf.read_table(frame, schema, dates="dd.mm.yyyy").kinds.items()}
     assert kinds == {"born": "date", "code": "categorical", "iso": "categorical"}
+
+
+def test_whole_numbers_that_a_float_cannot_tell_apart_are_no_numbers(tmp_path) -> None:  # type: ignore[no-untyped-def]
+    path = tmp_path / "people.csv"
+    path.write_text("no\n" + "".join(f"{10**20 + i}\n" for i in range(9)))
+    schema = sf.Schema(quasi_identifying={"no": sf.Attribute(kind="numeric")})  # type: ignore[arg-type]
+    with pytest.raises(sf.InputError, match="more digits than 64 bits can distinguish"):
+        sf.read_table(path, schema)
+    path.write_text("no\n" + "".join(f"{10**20 * i}\n" for i in range(1, 9)))
+    assert sf.read_table(path, schema).frame["no"][0] == 1e20

@@ -19,6 +19,9 @@ from sfumato.table.schema import Attribute, Kind
 from sfumato.table.texts import EXPECTED, Parsed, Way, clean, parse, way_of
 from sfumato.table.written_forms import PLAIN, WrittenForm
 
+_MOST_DIGITS = 16
+"""Digits from which on floats may not tell whole numbers apart."""
+_LONG = rf"^[0-9]{{{_MOST_DIGITS},}}$"
 _PLAIN = (pl.String, pl.Categorical, pl.Enum, pl.Boolean, pl.Date, pl.Datetime, pl.Time, pl.Null)
 
 
@@ -176,6 +179,8 @@ def _parsed(column: pl.Series, kind: Kind | None, attribute: Attribute, reading:
     strangers = int(parsed.strangers.sum())
     if strangers and form.strays is None:
         raise _refused(column.name, parsed, reading.form)
+    if _merges_codes(parsed):
+        raise _too_long(column.name)
     question = None if kind is not None or form.strays else _question(column, parsed, attribute, reading)
     if question is not None:
         raise question
@@ -285,11 +290,23 @@ def _has_merged(column: pl.Series, plain: pl.Series) -> bool:
 
 def _kind_of_codes(column: pl.Series, kind: Kind | None) -> Kind:
     if kind is Kind.NUMERIC:
-        raise InputError(
-            f"column {column.name!r} is declared numeric, but has numbers with more digits than 64 bits can "
-            "distinguish; round them, or declare it categorical"
-        )
+        raise _too_long(column.name)
     return kind or Kind.CATEGORICAL
+
+
+def _merges_codes(parsed: Parsed) -> bool:
+    """Tell whether whole numbers that differ became one number, as they have too many digits for a float."""
+    if parsed.values.dtype != pl.Float64 or not (parsed.known.str.len_bytes() >= _MOST_DIGITS).any():
+        return False
+    long = parsed.known.filter(parsed.known.str.contains(_LONG)).unique()
+    return len(long) > parsed.way.read(long).n_unique()
+
+
+def _too_long(name: str) -> InputError:
+    return InputError(
+        f"column {name!r} is declared numeric, but has numbers with more digits than 64 bits can distinguish; round "
+        "them, or declare it categorical"
+    )
 
 
 def _plain_dates(column: pl.Series) -> pl.Series:
