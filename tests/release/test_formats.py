@@ -12,6 +12,7 @@ import pyreadstat
 import pytest
 
 import sfumato as sf
+from sfumato.release.on_disk import not_on_disk
 from sfumato.table.writers import check_installed
 
 FORMATS = ("xlsx", "sav", "dta")
@@ -99,7 +100,7 @@ def test_codes_of_a_labelled_file_go_through_to_the_release(people, tmp_path):
     assert sf.verify(tmp_path / "out").ok
 
 
-def test_a_series_takes_no_such_format(people, tmp_path):
+def test_a_series_and_the_disk_engine_take_no_such_format(people, tmp_path):
     schema = sf.Schema(quasi_identifying=["age", "sex"], identifying=["zip"], others="drop")
     policy = sf.Policy.from_mapping(
         {
@@ -111,6 +112,7 @@ def test_a_series_takes_no_such_format(people, tmp_path):
     assert policy.to_schema() == schema
     with pytest.raises(sf.PolicyError, match=r"output\.format: a series is written as csv or parquet"):
         sf.Series.start(tmp_path / "series", policy)
+    assert "engine: the disk engine writes csv or parquet, not xlsx; use --engine memory" in not_on_disk(policy)
 
 
 def test_by_the_command_line(people, tmp_path):

@@ -44,6 +44,7 @@ from sfumato.table.large.memory import LEAST, SHARE, free_memory, memory_size
 from sfumato.table.large.opening import OpenedFile, named, opened_file
 from sfumato.table.large.spill import spill_folder
 from sfumato.table.large.values import CodedColumn
+from sfumato.table.writing import PLAIN
 
 STEPS = 6
 UNKNOWN_FREE = 4 << 30
@@ -151,6 +152,8 @@ def not_on_disk(policy: Policy) -> list[str]:
     ]
     if isinstance(anonymizer, Publisher):
         found.append(f"engine: the disk engine generalizes, and {anonymizer.name} publishes something else; {cure}")
+    if policy.output.format not in PLAIN:
+        found.append(f"engine: the disk engine writes {' or '.join(PLAIN)}, not {policy.output.format}; {cure}")
     if policy.wishes:
         found.append(f"engine: the disk engine does not know the wishes of people; {cure}")
     if policy.refine:

@@ -21,8 +21,8 @@ Format = Literal["csv", "parquet", "xlsx", "sav", "dta"]
 
 FORMATS = get_args(Format)
 NO_FORMAT = f"format must be one of {', '.join(FORMATS)}"
-OF_SERIES = FORMATS[:2]
-"""Those in which ratings and series of releases are written."""
+PLAIN = FORMATS[:2]
+"""Those that hold everything, and in which ratings, series and releases of large tables are written."""
 
 MANY = 50_000
 """From this many records on, preparing every label pays."""
