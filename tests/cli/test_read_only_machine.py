@@ -57,7 +57,8 @@ def succeeds(line: str, place: Path, environment: dict[str, str]) -> None:
     command = [*as_nobody(), sys.executable, "-c", PROGRAM, *line.split()]
     done = subprocess.run(command, cwd=place, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, (line, done.stderr)
-    assert "fault" not in done.stderr
+    assert "fault in this program" not in done.stderr
+    assert all(line.startswith("sfumato: ") for line in done.stderr.splitlines()), done.stderr
 
 
 EVERY = {
