@@ -19,7 +19,7 @@ MANY = 10
 """Columns from which on it is asked."""
 ENOUGH = 0.05
 """Share of unique records at which nothing more need be left out."""
-MOST_WORK = 10**8
+MOST_WORK = 3 * 10**7
 """Numbers that are sorted for it at most, but for the first column."""
 MOST_LINES = 15
 
