@@ -42,6 +42,7 @@ def journey(page: Any) -> None:
     taken(page, "columns")
     give_roles(page, ROLES)
     page.get_by_role("button", name="treat it as a category").click()
+    page.get_by_role("button", name="treat it as a category").wait_for(state="detached")
     go(page, "Hierarchies")
     page.get_by_role("link", name="zip").click()
     page.locator("#draft").click()
