@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: help demo studio test test-all browser check docs bench clean
+.PHONY: help demo studio test test-all browser check docs bench reproduce clean
 
 # What tests the choice between compiled and interpreted kernels has nothing to say where there is none.
 INTERPRETED := --ignore=tests/kernels/test_jit.py --ignore=tests/kernels/test_both_ways.py
@@ -20,6 +20,7 @@ help:
 	@echo "make check  style, types, layers"
 	@echo "make docs   build the documentation site into build/docs/site, and check its links"
 	@echo "make bench  measure speed and loss against other tools"
+	@echo "make reproduce  repeat the experiments of all papers quickly, and hold the verdicts against a file"
 	@echo "make clean  remove what these commands made"
 
 $(BIN)/python:
@@ -82,6 +83,10 @@ docs: $(VENV)/.docs
 
 bench: $(VENV)/.bench
 	$(BIN)/python -m benchmarks
+
+# Also among the tests, a paper each.
+reproduce: $(VENV)/.dev
+	PYTHONPATH=tests $(BIN)/python -m papers.verdicts
 
 clean:
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache build demo-output

@@ -17,6 +17,8 @@ from benchmarks import (
     checking_job,
     clustering_job,
     comparison_job,
+    databases_job,
+    disk_job,
     lattice_job,
     mondrian_job,
     overlapping_job,
@@ -30,6 +32,7 @@ from benchmarks import (
     slicing_job,
     start_job,
     utility_job,
+    workbook_job,
 )
 from benchmarks.rendering import markdown, page
 from benchmarks.results import Figure, SkippedJob, machine
@@ -40,8 +43,11 @@ Job = Callable[[Settings], Iterator[Figure]]
 JOBS: dict[str, Job] = {
     start_job.NAME: start_job.run,
     "mondrian": mondrian_job.run,
+    databases_job.NAME: databases_job.run,
+    workbook_job.NAME: workbook_job.run,
     "census": release_job.run_census,
     "adult-drawn": release_job.run_adult,
+    disk_job.NAME: disk_job.run,
     "checking": checking_job.run,
     "lattice": lattice_job.run,
     "cells": cells_job.run,

@@ -11,6 +11,7 @@ from typing import Any
 import tomli_w
 
 from api import api_pages, places
+from notebooks import turn_into_pages
 
 ROOT = Path(__file__).resolve().parents[2]
 HERE = Path(__file__).resolve().parent
@@ -19,6 +20,7 @@ PROJECT_PAGES = ("CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md")
 # Title in the navigation and folder of docs/.
 FOLDERS = {
     "Tutorials": "tutorials",
+    "Notebooks": "notebooks",
     "How-to": "how-to",
     "Reference": "reference",
     "Explanation": "explanation",
@@ -33,6 +35,7 @@ def lay_out(pages: Path) -> None:
         shutil.copy(ROOT / name, pages / name)
     for name in ("site.css", "iframe-worker.js"):
         shutil.copy(HERE / name, pages / name)
+    turn_into_pages(pages / "docs")
     written = api_pages()
     for path, text in written.items():
         target = pages / path

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Callable
 
 from sfumato.errors import PolicyError
@@ -13,6 +14,14 @@ Progress = Callable[[str, int, int], None]
 
 def silent(what: str, done: int, total: int) -> None:
     """Report nothing."""
+
+
+def shown(what: str, done: int, total: int) -> None:
+    """Draw a bar under the cell of a notebook; report nothing anywhere else."""
+    if "IPython" in sys.modules:
+        from sfumato.cell_bar import show
+
+        show(what, done, total)
 
 
 def thread_count(threads: int | None) -> int:

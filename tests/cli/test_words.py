@@ -211,7 +211,7 @@ def test_values_are_read_like_toml_and_else_are_text():
 
 def test_columns_of_codes_are_categories_and_keep_their_other_settings(tmp_path):
     path = policy_file(tmp_path, BASE)
-    policy = policy_of(Words(policy=path, categorical=["age,disease", "zip"]))
+    policy = policy_of(Words(policy=path, kinds={"categorical": ["age,disease", "zip"]}))
     quasi, sensitive = policy.columns.quasi_identifying, policy.columns.sensitive
     assert [quasi["age"].kind, quasi["zip"].kind, sensitive["disease"].kind] == ["categorical"] * 3
     assert quasi["age"].weight == 2
@@ -220,7 +220,7 @@ def test_columns_of_codes_are_categories_and_keep_their_other_settings(tmp_path)
 
 
 def test_codes_without_a_role_are_a_mistake_each():
-    said = words({**ROLES, "identifying": ["name"]}, categorical=["age,zip,name,zip"])
+    said = words({**ROLES, "identifying": ["name"]}, kinds={"categorical": ["age,zip,name,zip"]})
     assert problems_of(said) == [
         "--categorical: 'zip' is not a quasi-identifying or sensitive column; give it a role",
         "--categorical: 'name' is not a quasi-identifying or sensitive column; give it a role",
@@ -229,12 +229,13 @@ def test_codes_without_a_role_are_a_mistake_each():
 
 def test_kinds_of_columns_of_a_wrong_type_are_left_to_the_check(tmp_path):
     said = Words(
-        policy=policy_file(tmp_path, BASE.replace("weight = 2", "") + "[columns.sensitive]\n"), categorical=["age"]
+        policy=policy_file(tmp_path, BASE.replace("weight = 2", "") + "[columns.sensitive]\n"),
+        kinds={"categorical": ["age"]},
     )
     with pytest.raises(PolicyError):
         policy_of(said)
     text = "[columns]\nquasi-identifying = { age = 3 }\n[[models]]\nname = 'k-anonymity'\nk = 2\n"
-    said = Words(policy=policy_file(tmp_path, text), categorical=["age"])
+    said = Words(policy=policy_file(tmp_path, text), kinds={"categorical": ["age"]})
     assert problems_of(said) == ["columns.quasi-identifying.age: must be a table"]
 
 

@@ -392,3 +392,25 @@ def test_a_column_that_repeats_like_a_key_is_told_of(tmp_path):
     assert "People may have several records" in public
     assert not {"client", "67"} & {*public.split()}
     assert "highest risk of a person" in sf.report(folder, attacks=False, seed=1).html()
+
+
+def test_columns_that_no_promise_speaks_of_are_listed_in_both_editions():
+    frame = people(300).with_columns(contact=pl.Series([f"secret{number}@x.org" for number in range(300)]))
+
+    def reported(**roles: Any) -> sf.ReleaseReport:
+        table = sf.read_table(frame, sf.Schema(quasi_identifying=["age"], others="drop", **roles))
+        return sf.report(sf.anonymize(table, sf.KAnonymity(5), seed=1), table, seed=1, attacks=False)
+
+    named = reported(insensitive=["visits", "contact"])
+    looks = {column["name"]: column["looks"] for column in named.content["unprotected"]}
+    assert looks["visits"] is None
+    assert "e-mail" in looks["contact"]
+    assert doubts_of(named.content)
+    assert any("visits, contact" in sentence for sentence in summary_of(named.content))
+    shown = {edition: " ".join(Page(named.html(edition)).words) for edition in ("internal", "public")}
+    assert all("published as they are" in text and "secret" not in text for text in shown.values())
+    assert "e-mail" in shown["internal"]
+    assert "e-mail" not in shown["public"]
+    approved = reported(insensitive=["visits"], publish=["contact"])
+    assert [column["looks"] for column in approved.content["unprotected"]] == [None, None]
+    assert not doubts_of(approved.content)

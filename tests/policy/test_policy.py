@@ -246,7 +246,7 @@ def test_every_hierarchy_file_that_cannot_be_read_is_named(tmp_path):
 @pytest.mark.parametrize(
     ("content", "error", "message"),
     [
-        (b"k = \n", PolicyError, "policy.toml: is not valid TOML at line 1, column 5: Invalid value"),
+        (b"k = \n", PolicyError, "policy.toml: is not valid TOML at line 1, column 5: here should stand a value; text"),
         (b"[columns]\nage = [1,\n", PolicyError, "policy.toml: is not valid TOML at end of document"),
         (f'a = {{"{MARK}" = 1, "{MARK}" = 2}}'.encode(), PolicyError, "policy.toml: is not valid TOML at line 1"),
         (b"a = '\xff'", PolicyError, "policy.toml: is not UTF-8 text"),

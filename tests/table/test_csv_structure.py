@@ -9,12 +9,12 @@ from hypothesis import strategies as st
 
 from examples import examples
 from sfumato.errors import InputError
-from sfumato.table import csv_source
 from sfumato.table.csv_format import CsvFormat
 from sfumato.table.csv_rows import read_rows
 from sfumato.table.csv_structure import count_regular_rows
 from sfumato.table.reading import read_table
 from sfumato.table.schema import Schema
+from sfumato.table.sources import csv_text
 
 CELLS = ["a", '"a"', '"a,b"', '"a""b"', '""', "", " ", "é", '"x\ny"', '"x\r\ny"', '"""a"""', '"a,""b"""', '"a"",b"']
 ODD_CELLS = ['x"y', 'x""y', ' "a"', '"a" ', '"', '""a""', "a,b"]
@@ -41,7 +41,7 @@ def test_the_fast_way_is_never_taken_where_it_would_differ(tmp_path):
         text = line_end.join(["a,b,c"[: 2 * width - 1], *map(",".join, rows)]) + tail
         path.write_bytes(text.encode())
         layout = CsvFormat(strip=strip)
-        source = csv_source.csv_source(path, layout)
+        source = csv_text.csv_source(path, layout)
         fast = source._read_fast(range(width))
         if fast is not None:
             slow = read_rows(source.file, layout, width, range(width))
@@ -86,7 +86,7 @@ def test_regular_files_are_read_the_fast_way(tmp_path, monkeypatch):
     def refuse(*_):
         raise InputError("the slow way was taken")
 
-    monkeypatch.setattr(csv_source, "read_rows", refuse)
+    monkeypatch.setattr(csv_text, "read_rows", refuse)
     path = tmp_path / "people.csv"
     path.write_bytes(b'a,b\r\n1,"x,""y"", z"\r\n2,\r\n\r\n')
     table = read_table(path, Schema(quasi_identifying=["a", "b"]))

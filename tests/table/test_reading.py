@@ -182,7 +182,7 @@ class TestKinds:
             (["99999999999999999999", "1"], Kind.CATEGORICAL, ["99999999999999999999", "1"]),
             (["1", "two"], Kind.CATEGORICAL, ["1", "two"]),
             (["nan", "inf"], Kind.CATEGORICAL, ["nan", "inf"]),
-            (["1,5", "2"], Kind.CATEGORICAL, ["1,5", "2"]),
+            (["1,5", "2.5"], Kind.CATEGORICAL, ["1,5", "2.5"]),
             (["٣", "1"], Kind.CATEGORICAL, ["٣", "1"]),
             (["true", "False", ""], Kind.BOOLEAN, [True, False, None]),
             (["false", "", "false"], Kind.BOOLEAN, [False, None, False]),
@@ -314,6 +314,36 @@ class TestRoles:
         assert "without a role: column 2, column 3" in left
         assert "same name: column 1, column 3 (" in only_problem(write("SECRET,a,SECRET\n1,2,3\n"), error=InputError)
 
+    @pytest.mark.parametrize("written", ["Agee", "AGE", " a-g_e", "agee"])
+    def test_a_name_that_is_written_otherwise_is_suggested_among_all(self, write, written):
+        file = write("age,sex,ill\n1,2,SECRET\n")
+        meant = f"{written!r} (did you mean 'age'?); available are 'age', 'sex', 'ill'"
+        one = only_problem(file, Schema(quasi_identifying=[written], others="drop"), SchemaError)
+        assert one == f"people.csv: no column of the schema is in the table: {meant}"
+        several = Schema(quasi_identifying=[written, "sex"], sensitive=["ill"])
+        assert problems(file, several, SchemaError)[0] == f"people.csv: missing column(s): {meant}"
+
+    def test_all_names_in_another_case_are_suggested(self, write):
+        schema = Schema(quasi_identifying=["Age", "SEX"], sensitive=["Ill"])
+        found = only_problem(write("age,sex,ill\n1,2,SECRET\n"), schema, SchemaError)
+        assert found.startswith(
+            "people.csv: no column of the schema is in the table: 'Age' (did you mean 'age'?), 'SEX'"
+        )
+
+    @pytest.mark.parametrize("record", ["SECRET,777,ages", "SECRET,,agee", "SECRETx,SECRETy,SECRETz"])
+    def test_of_a_record_nothing_is_listed_beside_what_resembles_a_name(self, write, record):
+        found = only_problem(write(f"{record}\n1,2,3\n"), Schema(quasi_identifying=["age"]), SchemaError)
+        assert "SECRET" not in found
+        assert "777" not in found
+        assert "separator" not in found
+
+    @pytest.mark.parametrize(("sign", "called"), [(";", ";"), ("\t", "tab"), ("|", "|")])
+    def test_the_separator_is_named_where_it_is_to_blame(self, write, sign, called):
+        file = write(sign.join(["age", "sex"]) + "\n" + sign.join(["1", "SECRET"]) + "\n")
+        found = only_problem(file, Schema(quasi_identifying=["age"]), InputError)
+        assert f"--separator {called}" in found.replace("'", "")
+        assert "SECRET" not in found
+
     def test_names_that_the_caller_gave_are_shown(self, write):
         found = problems(write("1,2,3\n"), header=False, columns=["a", "x", "y"])
         assert found[0] == "people.csv: missing column(s): 'b'; available are 'a', 'x', 'y'"
@@ -432,8 +462,9 @@ class TestBrokenFiles:
 
     def test_a_missing_file_a_folder_and_an_archive(self, write, tmp_path):
         assert "no such file" in only_problem(tmp_path / "none.csv", error=InputError)
-        assert "this is a folder" in only_problem(tmp_path, error=InputError)
-        assert "spreadsheet" in only_problem(write(b"PK\x03\x04SECRET"), error=InputError)
+        (tmp_path / "empty").mkdir()
+        assert "no file of a table" in only_problem(tmp_path / "empty", error=InputError)
+        assert "workbook" in only_problem(write(b"PK\x03\x04SECRET"), error=InputError)
         assert "cannot be read" in only_problem("a\0b", error=InputError)
 
     @pytest.mark.parametrize(

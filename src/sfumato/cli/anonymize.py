@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal, get_args
 
@@ -20,26 +21,30 @@ from sfumato.cli.options import (
     Overwrite,
     PeopleOptions,
     PolicyFile,
-    Reading,
     RoleOptions,
+    TableReading,
 )
 from sfumato.cli.outcome import complain, say
 from sfumato.cli.progress import Progressing, Told, progress_bar
 from sfumato.errors import InputError, PolicyError
+from sfumato.table.databases.address import is_database
 
 if TYPE_CHECKING:
     from sfumato.policy.policy import Policy
     from sfumato.release.release import Release
 
 Diversity = Literal["entropy", "distinct", "probabilistic", "recursive"]
-Format = Literal["csv", "parquet"]
+Format = Literal["csv", "parquet", "xlsx", "sav", "dta"]
 Formulas = Literal["keep", "escape", "refuse"]
+EngineName = Literal["auto", "memory", "disk"]
 
 EXAMPLE = """\b
 Example:
   sfumato anonymize patients.csv --identifying name --quasi age,sex,zip \\
       --sensitive disease --others drop -k 5 -l 3 --out patients-release/
   sfumato anonymize patients.csv --policy policy.toml --out patients-release/
+  sfumato anonymize postgresql://host/db --table clinic.visits \\
+      --policy policy.toml --out postgresql://host/db --schema release_2027
 """
 
 
@@ -115,12 +120,38 @@ def anonymize(
         int | None,
         typer.Option(help="For tests and studies only: makes the random order repeatable.", rich_help_panel=METHOD),
     ] = None,
-    reading: Reading = Reading(),  # noqa: B008 - a frozen value
+    reading: TableReading = TableReading(),  # noqa: B008 - a frozen value
     out: Annotated[
-        Path | None, typer.Option(metavar="FOLDER", help="Folder of the release.", rich_help_panel=OUTPUT)
+        str | None,
+        typer.Option(metavar="FOLDER", help="Folder of the release, or the URL of a database.", rich_help_panel=OUTPUT),
+    ] = None,
+    schema: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="With a database in --out: schema of the release.", rich_help_panel=OUTPUT),
     ] = None,
     format: Annotated[
-        Format | None, typer.Option(help="Format of the published table; default csv.", rich_help_panel=OUTPUT)
+        Format | None,
+        typer.Option(
+            metavar="FORMAT",
+            help="Of the published table: csv (default), parquet, xlsx, sav (SPSS) or dta (Stata).",
+            rich_help_panel=OUTPUT,
+        ),
+    ] = None,
+    engine: Annotated[
+        EngineName,
+        typer.Option(
+            metavar="WHERE",
+            help="Where the work is done: memory, disk, or auto (on disk if the table would not fit into memory).",
+            rich_help_panel=METHOD,
+        ),
+    ] = "auto",
+    memory: Annotated[
+        str | None,
+        typer.Option(
+            metavar="SIZE",
+            help="Memory that may be used, e.g. 4GB; default 60 % of what is free.",
+            rich_help_panel=METHOD,
+        ),
     ] = None,
     formulas: Annotated[
         Formulas,
@@ -153,6 +184,7 @@ def anonymize(
     without --out, only the policy is written.
     """
     from sfumato.cli.words import Words, model_words, policy_of
+    from sfumato.table.writers import check_installed
 
     models, problems = model_words(k=k, l=l, diversity=diversity, c=c, t=t, others=model or ())
     words = Words(
@@ -161,13 +193,14 @@ def anonymize(
         models=models,
         anonymizer=anonymizer or (None if within is None else "best"),
         options=[*(settings or ()), *(() if within is None else (f"within={within}",))],
-        source=reading.source,
+        **reading.words,
         people=people.people,
         top={"suppression-limit": suppression, "refine": refine, "threads": threads},
         format=format,
-        problems=(*problems, *target_problems(out, save_policy, overwrite=overwrite)),
+        problems=(*problems, *target_problems(out, save_policy, overwrite=overwrite, schema=schema)),
     )
     meant = policy_of(words)
+    check_installed(meant.output.format)
     if out is not None:
         if meant.columns.person is None and audit is not None:
             raise PolicyError("--audit: recounts people; name the column that says who they are with --person")
@@ -176,51 +209,140 @@ def anonymize(
             raise PolicyError("--audit: the release itself says who is who with --pseudonyms published; leave it out")
         if meant.columns.person is not None and not published:
             _check_audit(audit, out, save_policy, overwrite=overwrite)
-        release = _release(table, meant, seed, bound=bound, quiet=quiet or as_json, told=told)
-        release.save(out, format=meant.output.format, overwrite=overwrite, audit=audit, formulas=formulas)
-        _report(release, out, audit, quiet=quiet, as_json=as_json)
-        if meant.output.format == "csv":
-            from sfumato.release.formulas import formula_cells
+        from sfumato.cli.engine import Choice, goes_to_disk
 
-            say_formulas(formula_cells(release.published), formulas)
+        written = _Written(
+            table,
+            meant,
+            out,
+            schema,
+            seed,
+            formulas,
+            overwrite=overwrite,
+            quiet=quiet,
+            as_json=as_json,
+            told=told,
+        )
+        choice = Choice(engine, memory, to_database=is_database(out))
+        if goes_to_disk(choice, table, meant, bound=bound, quiet=quiet or as_json):
+            written.from_disk(memory)
+        else:
+            written.from_memory(audit, bound=bound)
     if save_policy is not None:
         meant.to_file(save_policy)
 
 
-def target_problems(out: Path | None, save_policy: Path | None, *, overwrite: bool) -> list[str]:
+def target_problems(
+    out: str | Path | None, save_policy: Path | None, *, overwrite: bool, schema: str | None = None
+) -> list[str]:
     """Check, before the work, whether its results can be written."""
     from sfumato.release.folder import check_target
+    from sfumato.release.stored import Shelf, check_shelf
 
     problems = [] if out or save_policy else ["--out: name a folder for the release"]
     if save_policy and save_policy.exists() and not overwrite:
         problems.append(f"--save-policy: {save_policy} already exists; name another file or add --overwrite")
+    if schema and not is_database(out):
+        problems.append("--schema: says where a release lies in a database; give the URL of one with --out")
     if out:
         try:
-            check_target(out, overwrite=overwrite)
-        except InputError as error:
+            if is_database(out):
+                check_shelf(Shelf.of(str(out), schema), overwrite=overwrite)
+            else:
+                check_target(Path(out), overwrite=overwrite)
+        except (InputError, PolicyError) as error:
             problems.extend(f"--out: {problem}" for problem in error.problems)
     return problems
 
 
-def _check_audit(audit: Path | None, out: Path, save_policy: Path | None, *, overwrite: bool) -> None:
+def _check_audit(audit: Path | None, out: str, save_policy: Path | None, *, overwrite: bool) -> None:
     """Check, before the work, whether the audit file can be written."""
     from sfumato.release.audit import check_audit_place
-    from sfumato.release.release import audit_file
+    from sfumato.release.release import NO_PLACE, audit_file
 
     if audit is not None and audit == save_policy:
         raise PolicyError("--audit: is the file of --save-policy; name another one")
-    check_audit_place(audit or audit_file(out), out, overwrite=overwrite)
+    if is_database(out):
+        if audit is None:
+            raise PolicyError(f"--{NO_PLACE}")
+        check_audit_place(audit, None, overwrite=overwrite)
+        return
+    check_audit_place(audit or audit_file(Path(out)), Path(out), overwrite=overwrite)
 
 
-def _release(table: Path, policy: Policy, seed: int | None, *, bound: bool, quiet: bool, told: Told) -> Release:
+@dataclass(frozen=True)
+class _Written:
+    """What is written where, and what is said of it; see :func:`anonymize`."""
+
+    table: str
+    policy: Policy
+    out: str
+    schema: str | None
+    seed: int | None
+    formulas: Formulas
+    overwrite: bool
+    quiet: bool
+    as_json: bool
+    told: Told
+
+    def from_memory(self, audit: Path | None, *, bound: bool) -> None:
+        quiet = self.quiet or self.as_json
+        release = _release(self.table, self.policy, self.seed, bound=bound, quiet=quiet, told=self.told)
+        format = self.policy.output.format
+        if is_database(self.out):
+            release.save(
+                self.out, schema=self.schema or "", overwrite=self.overwrite, audit=audit, formulas=self.formulas
+            )
+        else:
+            release.save(self.out, format=format, overwrite=self.overwrite, audit=audit, formulas=self.formulas)
+        _report(release, self.out, self.schema, audit, quiet=self.quiet, as_json=self.as_json)
+        if format == "csv" or is_database(self.out):
+            from sfumato.release.formulas import formula_cells
+
+            say_formulas(formula_cells(release.published), self.formulas)
+
+    def from_disk(self, memory: str | None) -> None:
+        from sfumato.release.on_disk import anonymize_on_disk
+
+        _check_seed(self.seed)
+        with progress_bar(quiet=self.quiet or self.as_json, told=self.told) as progress:
+            release = anonymize_on_disk(
+                self.table,
+                self.policy,
+                self.out,
+                memory=memory,
+                seed=self.seed,
+                formulas=self.formulas,
+                overwrite=self.overwrite,
+                progress=progress,
+            )
+        if self.as_json:
+            say_json(release.report.to_dict())
+        elif not self.quiet:
+            say(str(release.report))
+            complain([f"release written to {self.out}; check it with: sfumato verify {self.out}"])
+        if self.policy.output.format == "csv":
+            say_formulas(release.formulas, self.formulas)
+
+
+def _release(table: str, policy: Policy, seed: int | None, *, bound: bool, quiet: bool, told: Told) -> Release:
     from sfumato.release.anonymize import anonymize as make_release
+    from sfumato.release.passing import passing_notes
     from sfumato.table.reading import read_table
 
-    if seed is not None and seed < 0:
-        raise PolicyError("--seed: must be 0 or above")
+    _check_seed(seed)
     with progress_bar(quiet=quiet, told=told) as progress:
         progress("reading", 0, 1)
-        return make_release(read_table(table, policy), policy, bound=bound, seed=seed, progress=progress)
+        original = read_table(table, policy)
+        release = make_release(original, policy, bound=bound, seed=seed, progress=progress)
+    # On stderr, too, where they are read even if the report is not.
+    complain(passing_notes(original, {name for each in release.published.tables.values() for name in each.columns}))
+    return release
+
+
+def _check_seed(seed: int | None) -> None:
+    if seed is not None and seed < 0:
+        raise PolicyError("--seed: must be 0 or above")
 
 
 def say_formulas(cells: Mapping[str, int], formulas: Formulas) -> None:
@@ -231,14 +353,23 @@ def say_formulas(cells: Mapping[str, int], formulas: Formulas) -> None:
     complain([f"{line}: {done}" for line in formula_lines(cells)])
 
 
-def _report(release: Release, out: Path, audit: Path | None, *, quiet: bool, as_json: bool) -> None:
+def _report(release: Release, out: str, schema: str | None, audit: Path | None, *, quiet: bool, as_json: bool) -> None:
+    place, shown = _stored(out, schema) if is_database(out) else (out, out)
     if as_json:
         say_json(release.report.to_dict())
     elif not quiet:
         say(str(release.report))
-        complain([f"release written to {out}; check it with: sfumato verify {out}"])
+        complain([f"release written to {shown}; check it with: sfumato verify {place}"])
         if release.audit is not None:
             from sfumato.release.release import audit_file
 
-            private = audit or audit_file(out)
-            complain([f"keep {private} to yourself; it recounts people: sfumato verify {out} --audit {private}"])
+            private = audit or audit_file(Path(out))
+            complain([f"keep {private} to yourself; it recounts people: sfumato verify {place} --audit {private}"])
+
+
+def _stored(url: str, schema: str | None) -> tuple[str, str]:
+    """Write a database and a schema as `sfumato verify` takes them, and as a sentence does."""
+    from sfumato.release.stored import Shelf
+
+    shelf = Shelf.of(url, schema)
+    return f"{shelf.address.url} --schema {shelf.schema}", str(shelf)

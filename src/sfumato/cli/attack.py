@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -14,8 +15,8 @@ from sfumato.cli.options import (
     OUTPUT,
     AsJson,
     PolicyFile,
-    Reading,
     RoleOptions,
+    TableReading,
 )
 from sfumato.cli.progress import Progressing, progress_bar
 from sfumato.errors import InputError, PolicyError, SfumatoError, raise_all
@@ -41,15 +42,15 @@ Example:
 
 def attack(
     target: Annotated[
-        Path,
+        str,
         typer.Argument(
             metavar="RELEASE|TABLE",
             show_default=False,
-            help="Folder of a release; or a CSV or Parquet file, to attack what --policy would publish of it.",
+            help="Folder of a release; or a file or database, to attack what --policy would publish of it.",
         ),
     ],
     original: Annotated[
-        Path | None,
+        str | None,
         typer.Option(metavar="FILE", help="The table that the release was made from.", rich_help_panel=KNOWN),
     ] = None,
     policy: PolicyFile = None,
@@ -62,7 +63,7 @@ def attack(
         ),
     ] = None,
     control: Annotated[
-        Path | None,
+        str | None,
         typer.Option(metavar="FILE", help="People who were not in the data; same columns.", rich_help_panel=KNOWN),
     ] = None,
     register: Annotated[
@@ -102,7 +103,7 @@ def attack(
     seed: Annotated[int | None, typer.Option(help="Makes the attacks repeatable.", rich_help_panel=PLAYED)] = None,
     threads: Annotated[int | None, typer.Option(help="Threads; default all cores.", rich_help_panel=PLAYED)] = None,
     roles: RoleOptions = RoleOptions(),  # noqa: B008 - a frozen value
-    reading: Reading = Reading(),  # noqa: B008 - a frozen value
+    reading: TableReading = TableReading(),  # noqa: B008 - a frozen value
     fail_if_succeeds: Annotated[
         bool,
         typer.Option(
@@ -133,7 +134,7 @@ def attack(
     words = Words(
         policy=policy,
         **roles.words,
-        source=reading.source,
+        **reading.words,
     )
     problems = _usage_problems(target, policy, original, hold_out, control, earlier)
     chosen = _chosen(attacks, settings or (), problems)
@@ -148,9 +149,9 @@ def attack(
             "threads": threads,
             "progress": progress,
         }
-        if target.is_dir():
+        if os.path.isdir(target):
             assert original is not None
-            played = _on_release(target, original, words, control, register, earlier, common)
+            played = _on_release(Path(target), original, words, control, register, earlier, common)
         else:
             played = _on_policy(target, words, hold_out or 0.0, register, common)
     say_result(played.to_dict(), str(played), as_json=as_json)
@@ -159,21 +160,23 @@ def attack(
 
 
 def _usage_problems(
-    target: Path,
+    target: str,
     policy: Path | None,
-    original: Path | None,
+    original: str | None,
     hold_out: float | None,
-    control: Path | None,
+    control: str | None,
     earlier: Path | None,
 ) -> list[str]:
+    from sfumato.table.databases.address import is_database
+
     problems = []
-    if target.is_dir():
+    if os.path.isdir(target):
         if original is None:
             problems.append("--original: name the table that the release was made from")
         if hold_out is not None:
             problems.append("--hold-out: is for a table; a release already exists, so give --control instead")
         return problems
-    if not target.exists():
+    if not is_database(target) and not os.path.exists(target):
         problems.append(f"{target}: there is no such release or table")
     if policy is None:
         problems.append("--policy: name the policy that would publish the table, or attack the folder of a release")
@@ -227,9 +230,9 @@ def _built(name: str, options: dict[str, Any], problems: list[str]) -> Attack | 
 
 def _on_release(
     release: Path,
-    original: Path,
+    original: str,
     words: Words,
-    control: Path | None,
+    control: str | None,
     register: Path | None,
     earlier: Path | None,
     common: dict[str, Any],
@@ -250,13 +253,21 @@ def _on_release(
     return play(release, people, control=others, register=register, earlier=earlier, **common)
 
 
-def _on_policy(table: Path, words: Words, hold_out: float, register: Path | None, common: dict[str, Any]) -> Attacks:
+def _on_policy(table: str, words: Words, hold_out: float, register: Path | None, common: dict[str, Any]) -> Attacks:
     from sfumato.cli.words import policy_of
     from sfumato.evaluation.attacks.hold_out import attack_policy
+    from sfumato.table.databases.address import is_database
+    from sfumato.table.reading import label_of
 
     meant = policy_of(words)
     errors: list[SfumatoError] = []
-    people = _table(meant, table, errors, str(table), named=register is not None)
+    people = _table(
+        meant,
+        table,
+        errors,
+        label_of(table, meant.source.table) if is_database(table) else table,
+        named=register is not None,
+    )
     if errors:
         raise errors[0]
     assert people is not None
@@ -264,19 +275,18 @@ def _on_policy(table: Path, words: Words, hold_out: float, register: Path | None
 
 
 def _table(
-    meant: Policy, path: Path, errors: list[SfumatoError], what: str, *, named: bool, drop: bool = False
+    meant: Policy, path: str, errors: list[SfumatoError], what: str, *, named: bool, drop: bool = False
 ) -> Table | None:
     """Read people as a policy says; with their names if a register will be compared with them."""
-    from sfumato.table.csv_format import CsvFormat
     from sfumato.table.person_column import number_people
-    from sfumato.table.reading import open_source, read_table
+    from sfumato.table.reading import read_table
+    from sfumato.table.sources import open_source
 
     columns = meant.columns
     update: dict[str, Any] = {"others": "drop", "identifying": ()} if drop else {}
-    reading = meant.reading()
-    layout = CsvFormat(**{name: reading[name] for name in ("separator", "encoding", "quote", "header", "columns")})
+    layout, place = meant.source.layout(), meant.source.place()
     try:
-        if drop and columns.person is not None and columns.person not in open_source(path, layout).names:
+        if drop and columns.person is not None and columns.person not in open_source(path, layout, place).names:
             # People who are not in the data may lack a key; then every record is taken for another person.
             update["person"] = None
         if named:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sfumato.cli.kernels import say_result
-from sfumato.cli.options import AsJson, Original, PolicyFile, Reading, RoleOptions
+from sfumato.cli.options import AsJson, Original, PolicyFile, RoleOptions, TableReading
 
 if TYPE_CHECKING:
     from sfumato.cli.words import Words
@@ -24,7 +23,7 @@ def check(
     table: Original,
     policy: PolicyFile = None,
     roles: RoleOptions = RoleOptions(),  # noqa: B008 - a frozen value
-    reading: Reading = Reading(),  # noqa: B008 - a frozen value
+    reading: TableReading = TableReading(),  # noqa: B008 - a frozen value
     as_json: AsJson = False,
 ) -> None:
     """Say which k, l, alpha, t, beta and delta a table has. It is for the data steward: it names rows.
@@ -37,11 +36,11 @@ def check(
     from sfumato.evaluation.checking.check import check as measure
 
     words: dict[str, Any] = {**roles.words, "others": roles.others or "drop"}
-    report = measure(_read(table, Words(policy=policy, **words, source=reading.source)))
+    report = measure(_read(table, Words(policy=policy, **words, **reading.words)))
     say_result(report.to_dict(), str(report), as_json=as_json)
 
 
-def _read(path: Path, words: Words) -> Table:
+def _read(path: str, words: Words) -> Table:
     from sfumato.cli.words import columns_alone
     from sfumato.evaluation.checking.inputs import read_texts
     from sfumato.policy.parts import Column, Columns

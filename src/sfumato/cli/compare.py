@@ -18,8 +18,8 @@ from sfumato.cli.options import (
     AsJson,
     Original,
     PolicyFile,
-    Reading,
     RoleOptions,
+    TableReading,
 )
 from sfumato.cli.outcome import complain, say
 from sfumato.cli.progress import Progressing, Told, progress_bar
@@ -105,7 +105,7 @@ def compare(
         int | None, typer.Option(help="Runs at a time; default all cores.", rich_help_panel=METHOD)
     ] = None,
     seed: Annotated[int | None, typer.Option(help="Makes the figures repeatable.", rich_help_panel=METHOD)] = None,
-    reading: Reading = Reading(),  # noqa: B008 - a frozen value
+    reading: TableReading = TableReading(),  # noqa: B008 - a frozen value
     out: Annotated[
         Path | None,
         typer.Option(
@@ -145,7 +145,7 @@ def compare(
         policy=policy,
         **roles.words,
         models=asked,
-        source=reading.source,
+        **reading.words,
         top={"suppression-limit": suppression, "threads": threads},
         problems=(*problems, *more, *_name_problems(names), *_drawing_problems(out, no_drawings=no_drawings)),
     )
@@ -172,7 +172,7 @@ def compare(
 
 
 def _compared(
-    table: Path,
+    table: str,
     policy: Policy,
     names: Sequence[str],
     varied: tuple[str, Sequence[float]],
@@ -228,7 +228,13 @@ def _varied(lists: dict[str, list[float]], problems: list[str]) -> tuple[str, li
 
 def _name_problems(names: Sequence[str]) -> list[str]:
     known = f"{ANONYMIZERS}, {PUBLISHERS}".split(", ")
-    return [f"--anonymizers: {name!r} is not one of {', '.join(known)}" for name in names if name not in known]
+    unknown = [name for name in names if name not in known]
+    if unknown:
+        from sfumato.anonymizers import ANONYMIZERS as OWN
+        from sfumato.anonymizers import PUBLISHERS as OTHERS
+
+        unknown = [name for name in unknown if name not in OWN and name not in OTHERS]
+    return [f"--anonymizers: {name!r} is not one of {', '.join(known)}" for name in unknown]
 
 
 def _drawing_problems(out: Path | None, *, no_drawings: bool) -> list[str]:

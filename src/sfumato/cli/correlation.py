@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from sfumato.cli.kernels import say_result
-from sfumato.cli.options import OUTPUT, AsJson, Original, Overwrite, PolicyFile, Reading, RoleOptions
+from sfumato.cli.options import OUTPUT, AsJson, Original, Overwrite, PolicyFile, RoleOptions, TableReading
 from sfumato.errors import PolicyError, raise_all
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ def correlation(
     discretization: Annotated[
         str, typer.Option(metavar="HOW", help="Bins of equal-frequency or equal-width.")
     ] = "equal-frequency",
-    reading: Reading = Reading(),  # noqa: B008 - a frozen value
+    reading: TableReading = TableReading(),  # noqa: B008 - a frozen value
     svg: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Draw it into a file, too.", rich_help_panel=OUTPUT)
     ] = None,
@@ -53,7 +53,7 @@ def correlation(
     raise_all(PolicyError, problems)
     words: dict[str, Any] = {**roles.words, "others": roles.others or "drop"}
     found = measure(
-        _read(table, Words(policy=policy, **words, source=reading.source)),
+        _read(table, Words(policy=policy, **words, **reading.words)),
         bins=bins,
         discretization=discretization,  # type: ignore[arg-type]
     )
@@ -62,7 +62,7 @@ def correlation(
         svg.write_text(found.to_svg(), encoding="utf-8")
 
 
-def _read(path: Path, words: Words) -> Table:
+def _read(path: str, words: Words) -> Table:
     from sfumato.cli.words import columns_alone
     from sfumato.table.reading import read_table
 

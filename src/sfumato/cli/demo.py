@@ -1,4 +1,4 @@
-"""``sfumato demo``: an attack on a synthetic hospital's table, before and after publishing."""
+"""``sfumato demo``: attacks on a synthetic hospital's tables, before and after publishing."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, cast
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Annotated, Literal, cast
 
 import typer
 
@@ -34,6 +35,7 @@ EXAMPLE = """\b
 Example:
   sfumato demo
   sfumato demo --patients 5000 --out small-demo
+  sfumato demo series
 """
 
 MARK = "sfumato-demo.txt"
@@ -56,15 +58,72 @@ SHOWN = 4
 
 
 def demo(
-    out: Annotated[Path, typer.Option(metavar="FOLDER", help="Where the tables and the release go.")] = Path(
-        "demo-output"
-    ),
-    patients: Annotated[int, typer.Option(metavar="NUMBER", help="Patients of the synthetic hospital.")] = 20_000,
+    what: Annotated[
+        Literal["linking", "series"],
+        typer.Argument(
+            metavar="[linking|series]", help="A linking attack on one table, or attacks on twelve monthly releases."
+        ),
+    ] = "linking",
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FOLDER",
+            help="Where the tables and the releases go; default demo-output, of series demo-series.",
+            show_default=False,
+        ),
+    ] = None,
+    patients: Annotated[
+        int | None,
+        typer.Option(
+            metavar="NUMBER",
+            help="Patients of the synthetic hospital; default 20000, of series 600.",
+            show_default=False,
+        ),
+    ] = None,
     seed: Annotated[
         int | None, typer.Option(min=0, help="Repeat a demo exactly; without it, each has another town.")
     ] = None,
 ) -> None:
-    """Play a linking attack on a synthetic hospital table, publish it safely, and play the attack again."""
+    """Attack tables of a synthetic hospital, publish them safely, and attack them again.
+
+    A linking attack on one table; or, with series, attacks on twelve monthly releases of the same people.
+    """
+    if what == "series":
+        _series(out or Path("demo-series"), 600 if patients is None else patients, seed)
+    else:
+        _linking(out or Path("demo-output"), 20_000 if patients is None else patients, seed)
+
+
+def _series(out: Path, patients: int, seed: int | None) -> None:
+    from sfumato.cli.demo_series import MARK_TEXT as MONTHLY_MARK
+    from sfumato.cli.demo_series import tell
+    from sfumato.papers.hospital import hospital
+    from sfumato.papers.monthly import FEWEST, monthly_study
+
+    check_folder(out)
+    if patients < FEWEST:
+        raise InputError(f"patients: must be a whole number from {FEWEST} on, so that each month brings enough people")
+    console, town = plain_console(), hospital(patients, seed=seed).patients.drop("visit_count")
+    console.print("\n[bold]Sfumato demo: published every month[/bold]\n")
+    console.print(f"A synthetic hospital has {patients:,} patients. Nobody in these tables exists.\n")
+    with _patience(), progress_bar() as progress, TemporaryDirectory(dir=out.absolute().parent) as made:
+        study = monthly_study(town, Path(made), seed=seed, progress=progress)
+        write_whole(Path(made) / MARK, MONTHLY_MARK)
+        _replace(Path(made), out)
+    tell(console, study, out)
+
+
+def _replace(made: Path, out: Path) -> None:
+    """Move what was made into a folder, over what an earlier demo left there; other files stay."""
+    out.mkdir(exist_ok=True)
+    for new in made.iterdir():
+        old = out / new.name
+        if old.is_dir():
+            shutil.rmtree(old)
+        new.replace(old)
+
+
+def _linking(out: Path, patients: int, seed: int | None) -> None:
     from sfumato.papers.hospital import hospital
     from sfumato.papers.linking import linking_study
 
@@ -236,27 +295,27 @@ def _close(console: Console, verification: Verification, out: Path) -> None:
 
 def _next_steps(out: Path) -> list[tuple[str, list[str]]]:
     """Return suggestions for what to do next, with the pieces of each command."""
-    program = _program()
+    own = program()
     release, report, patients, policy = (
         shlex.quote(str(out / name)) for name in ("release", "release/report.txt", "patients.csv", "policy.toml")
     )
     return [
         ("read the report; its highest risk is of records, each of which is another patient here", ["cat", report]),
-        ("recount the promises, as anybody who gets the release can", [program, "verify", release]),
-        ("compare the release with the original", [program, "measure", patients, release, f"--policy {policy}"]),
+        ("recount the promises, as anybody who gets the release can", [own, "verify", release]),
+        ("compare the release with the original", [own, "measure", patients, release, f"--policy {policy}"]),
         (
             "edit the policy and publish again",
-            [program, "anonymize", patients, f"--policy {policy}", "--out my-release"],
+            [own, "anonymize", patients, f"--policy {policy}", "--out my-release"],
         ),
         (
             "publish a table of your own; where people have several records, say with --person which column tells who "
             "they are, or the 5 records of a class may be one person's",
-            [program, "anonymize", "--help"],
+            [own, "anonymize", "--help"],
         ),
     ]
 
 
-def _program() -> str:
+def program() -> str:
     """Return how to start this program again from here."""
     if shutil.which("sfumato"):
         return "sfumato"

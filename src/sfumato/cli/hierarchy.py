@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -11,10 +11,13 @@ from sfumato.cli.options import (
     Categorical,
     Original,
     Overwrite,
-    Reading,
+    TableReading,
 )
 from sfumato.cli.outcome import complain
 from sfumato.errors import InputError
+
+if TYPE_CHECKING:
+    from sfumato.hierarchy.tree import Hierarchy
 
 EXAMPLE = """\b
 Example:
@@ -31,7 +34,7 @@ def hierarchy(
     out: Annotated[Path | None, typer.Option(metavar="FILE", help="File to write; default stdout.")] = None,
     overwrite: Overwrite = False,
     categorical: Categorical = None,
-    reading: Reading = Reading(),  # noqa: B008 - a frozen value
+    reading: TableReading = TableReading(),  # noqa: B008 - a frozen value
 ) -> None:
     """Draft a hierarchy for a column: one line per value, level 0 first, ever coarser to the right.
 
@@ -43,22 +46,38 @@ def hierarchy(
     from sfumato.policy.entries import checked
     from sfumato.policy.mistakes import KeyPath
     from sfumato.policy.parts import Source
+    from sfumato.table.identification import hint
     from sfumato.table.reading import read_table
     from sfumato.table.schema import Attribute, Kind, Schema
 
     if out is not None and out.exists() and not overwrite:
         raise InputError(f"{out}: already exists; name another file or add --overwrite")
-    codes = all_names(categorical)
-    if not {column}.issuperset(codes):
-        raise InputError(f"--categorical: names a column other than {column!r}, the only one that is read")
-    source = reading.source
+    codes, said = all_names(categorical), reading.words
+    source, written = said["source"], said["written"]
+    if not {column}.issuperset([*codes, *written]):
+        option = "--categorical" if codes else "an option"
+        raise InputError(f"{option}: names a column other than {column!r}, the only one that is read")
     names: dict[KeyPath, str] = {(key,): f"--{key}" for key in source}
-    attribute = Attribute(kind=Kind.CATEGORICAL if codes else None)
+    attribute = Attribute(kind=Kind.CATEGORICAL if codes else None, **written.get(column, {}))
     schema = Schema(quasi_identifying={column: attribute}, others="drop")
     read = read_table(table, schema, **checked(Source, source, names=names).reading())
     drafted = draft_hierarchy(read.frame[column])
+    if note := _poor_draft(drafted):
+        complain([f"column {column!r}: {note}"])
+    told = hint(column, read.look(column))
+    complain([told] if told else [])
     if out is None:
         print(hierarchy_text(drafted), end="")
     else:
         write_hierarchy(drafted, out)
         complain([f"{out}: {drafted.size} values, {drafted.height} levels above them; edit it, then use --hierarchies"])
+
+
+def _poor_draft(drafted: Hierarchy) -> str | None:
+    """Say that a draft groups nothing yet, if it does."""
+    levels = drafted.levels[1:-1]
+    if not levels:
+        return "the draft is only value;* for every value: nothing lies between a value and all of them; add levels"
+    if all(len(level.labels) == drafted.size for level in levels):
+        return "the draft puts every value into a group of its own; write the same label over several to group them"
+    return None

@@ -6,6 +6,7 @@ import json
 from typing import Any
 
 from sfumato.cli.outcome import complain, say
+from sfumato.cli.progress import draw_compiling
 
 
 def say_json(result: dict[str, Any]) -> None:
@@ -24,13 +25,14 @@ def say_result(result: dict[str, Any], text: str, *, as_json: bool) -> None:
 
 
 def announce_compiling() -> None:
-    """Say once on stderr, before the first long compilation, why the command takes longer."""
+    """Say once on stderr, before the first long compilation, why the command takes longer; draw a bar for each."""
     said: list[str] = []
 
     def listen(kernel: str, seconds: float) -> None:
         if not said:
             said.append(kernel)
             complain(["compiling, once on this machine, for a job of this size; sfumato warm does it in advance"])
+        draw_compiling(kernel, seconds)
 
     from sfumato.kernels.announcing import listeners
 

@@ -12,8 +12,8 @@ from sfumato.cli.options import (
     Hierarchies,
     Original,
     PolicyFile,
-    Reading,
     ReleaseFolder,
+    TableReading,
 )
 from sfumato.errors import InputError
 
@@ -34,7 +34,7 @@ def measure(
     label: Annotated[
         str | None, typer.Option(metavar="NAME", help="Published column to predict, for the classification metric CM.")
     ] = None,
-    reading: Reading = Reading(),  # noqa: B008 - a frozen value
+    reading: TableReading = TableReading(),  # noqa: B008 - a frozen value
     as_json: AsJson = False,
 ) -> None:
     """Print the information losses of a release. Needs the original table, so it is for the data steward.
@@ -50,6 +50,6 @@ def measure(
 
     if problem := no_release(release):
         raise InputError(problem)
-    meant = policy_of(Words(policy=policy or release / "policy.toml", hierarchies=hierarchies, source=reading.source))
+    meant = policy_of(Words(policy=policy or release / "policy.toml", hierarchies=hierarchies, **reading.words))
     losses = compare(read_table(table, meant.without_sensitive()), release, label=label)
     say_result(loss_figures(losses, DIGITS), str(losses), as_json=as_json)

@@ -24,7 +24,14 @@ PUBLISHERS = (
 )
 """Those whose releases are not generalized tables."""
 
-Original = Annotated[Path, typer.Argument(metavar="TABLE", show_default=False, help="CSV or Parquet file.")]
+Original = Annotated[
+    str,
+    typer.Argument(
+        metavar="TABLE",
+        show_default=False,
+        help="File, e.g. CSV, Parquet or Excel, - for standard input, or the URL of a database.",
+    ),
+]
 ReleaseFolder = Annotated[Path, typer.Argument(metavar="RELEASE", show_default=False, help="Folder of a release.")]
 PolicyFile = Annotated[
     Path | None, typer.Option("--policy", metavar="FILE", help="Policy file (TOML); other options override it.")
@@ -45,6 +52,73 @@ ColumnNames = Annotated[
     str | None,
     typer.Option("--columns", metavar="NAMES", help="Names for the columns, in order.", rich_help_panel=READING),
 ]
+TableName = Annotated[
+    str | None,
+    typer.Option("--table", metavar="NAME", help="Table of a database, e.g. clinic.visits.", rich_help_panel=READING),
+]
+QueryFile = Annotated[
+    str | None,
+    typer.Option("--query", metavar="FILE", help="File with one SELECT for a database.", rich_help_panel=READING),
+]
+Sheet = Annotated[str | None, typer.Option(metavar="NAME", help="Sheet of a workbook.", rich_help_panel=READING)]
+Range = Annotated[
+    str | None,
+    typer.Option(
+        "--range",
+        metavar="CELLS",
+        help="Cells of the sheet, names first, e.g. B3:H500 or B3:H.",
+        rich_help_panel=READING,
+    ),
+]
+Codes = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="NAMES",
+        help="Columns of SPSS, Stata and SAS files to read as codes, without labels.",
+        rich_help_panel=READING,
+    ),
+]
+
+Decimal = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="[NAME=]MARK",
+        help="Mark before fractions, '.' or ',': of the file, or of one column; repeatable.",
+        rich_help_panel=READING,
+    ),
+]
+Thousands = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="[NAME=]MARK",
+        help="Mark between groups of three digits: '.', ',', ' ' or an apostrophe; repeatable.",
+        rich_help_panel=READING,
+    ),
+]
+Dates = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="[NAME=]FORM",
+        help="Form of dates, e.g. dd.mm.yyyy, mm/dd/yyyy, 'yyyy-mm-dd hh:mm:ss', hh:mm; repeatable.",
+        rich_help_panel=READING,
+    ),
+]
+Unit = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="NAME=TEXT",
+        help="What stands beside every number of a column, e.g. 'pay=€'; repeatable.",
+        rich_help_panel=READING,
+    ),
+]
+StraysMissing = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="NAMES",
+        help="Columns of numbers or dates in which any other text is a missing value.",
+        rich_help_panel=READING,
+    ),
+]
 
 Identifying = Annotated[
     list[str] | None, typer.Option(metavar="NAMES", help="Columns to remove, such as names.", rich_help_panel=COLUMNS)
@@ -59,6 +133,14 @@ Sensitive = Annotated[
 ]
 Insensitive = Annotated[
     list[str] | None, typer.Option(metavar="NAMES", help="Columns to publish unchanged.", rich_help_panel=COLUMNS)
+]
+Publish = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="NAMES",
+        help="Columns that look as if they identified people, and are published all the same.",
+        rich_help_panel=COLUMNS,
+    ),
 ]
 Person = Annotated[
     str | None,
@@ -91,6 +173,16 @@ Others = Annotated[
 Categorical = Annotated[
     list[str] | None,
     typer.Option(metavar="NAMES", help="Columns of codes that only look like numbers.", rich_help_panel=COLUMNS),
+]
+Numeric = Annotated[
+    list[str] | None,
+    typer.Option(metavar="NAMES", help="Columns of numbers that only look like codes.", rich_help_panel=COLUMNS),
+]
+Boolean = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="NAMES", help="Columns that say yes or no (ja or nein, 1 or 0, ...).", rich_help_panel=COLUMNS
+    ),
 ]
 Hierarchies = Annotated[
     Path | None,
@@ -153,13 +245,18 @@ Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace what is th
 
 @dataclass(frozen=True)
 class Reading:
-    """How to read the table."""
+    """How a file is laid out."""
 
     separator: Separator = None
     encoding: Encoding = None
     missing: Missing = None
     no_header: NoHeader = False
     columns: ColumnNames = None
+    table_name: TableName = None
+    query: QueryFile = None
+    sheet: Sheet = None
+    range: Range = None
+    codes: Codes = None
 
     @property
     def source(self) -> dict[str, Any]:
@@ -172,7 +269,34 @@ class Reading:
             missing=self.missing,
             header=not self.no_header,
             columns=self.columns,
+            table=self.table_name,
+            query=self.query,
+            sheet=self.sheet,
+            range=self.range,
+            codes=self.codes,
         )
+
+
+@dataclass(frozen=True)
+class TableReading(Reading):
+    """How to read a table: its layout, and how numbers and dates are written."""
+
+    decimal: Decimal = None
+    thousands: Thousands = None
+    dates: Dates = None
+    unit: Unit = None
+    strays_missing: StraysMissing = None
+
+    @property
+    def words(self) -> dict[str, Any]:
+        """Return the options as :class:`sfumato.cli.words.Words` takes them."""
+        from sfumato.cli.written_words import written_words
+
+        of_file, of_columns = written_words(
+            {"decimal": self.decimal, "thousands": self.thousands, "dates": self.dates, "unit": self.unit},
+            self.strays_missing,
+        )
+        return {"source": {**self.source, **of_file}, "written": of_columns}
 
 
 @dataclass(frozen=True)
@@ -183,11 +307,14 @@ class RoleOptions:
     quasi: Quasi = None
     sensitive: Sensitive = None
     insensitive: Insensitive = None
+    publish: Publish = None
     others: Others = None
     person: Person = None
     wished_k: WishedK = None
     wished_l: WishedL = None
     categorical: Categorical = None
+    numeric: Numeric = None
+    boolean: Boolean = None
     hierarchies: Hierarchies = None
 
     @property
@@ -197,11 +324,16 @@ class RoleOptions:
 
         return {
             "roles": dict(zip(ROLES, (self.identifying, self.quasi, self.sensitive, self.insensitive), strict=True)),
+            "publish": self.publish or (),
             "others": self.others,
             "person": self.person,
             "wished_k": self.wished_k,
             "wished_l": self.wished_l,
-            "categorical": self.categorical or (),
+            "kinds": {
+                "categorical": self.categorical or (),
+                "numeric": self.numeric or (),
+                "boolean": self.boolean or (),
+            },
             "hierarchies": self.hierarchies,
         }
 

@@ -14,11 +14,14 @@ from typing import Any
 import typer
 from typer.core import TyperGroup
 
+from sfumato.cli import log_lines
 from sfumato.errors import SfumatoError
 
 INPUT, STOPPED = 2, 130
 
 _UNPRINTABLE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069]")
+_SECRET = re.compile(r"(?<=:/)/?[^/\s]*:[^/\s]*(?=@)|(?<=password=)[^&\s]+", re.IGNORECASE)
+"""User and password in a URL, wherever it was typed."""
 
 
 class CommandGroup(TyperGroup):
@@ -43,13 +46,13 @@ def outcome(work: Callable[[], Any]) -> int:
         if isinstance(error, SystemExit):
             raise
         lines, code = explained(error)
-        complain(lines)
+        complain(lines, is_error=True)
         if not isinstance(error, SfumatoError) and os.environ.get("SFUMATO_DEBUG") == "1":
-            complain(_places(error))
+            complain(_places(error), is_error=True)
     else:
         # The command line library turns an interruption into a code of its own.
         if code == STOPPED:
-            complain(explained(KeyboardInterrupt())[0])
+            complain(explained(KeyboardInterrupt())[0], is_error=True)
     return code if isinstance(code, int) else 0
 
 
@@ -76,11 +79,13 @@ def explained(error: BaseException) -> tuple[list[str], int]:
     return [f"unexpected {type(error).__name__}, a fault in this program; {hint}"], INPUT
 
 
-def complain(lines: Sequence[str]) -> None:
-    """Print lines to stderr; a terminal is never sent control characters."""
+def complain(lines: Sequence[str], *, is_error: bool = False) -> None:
+    """Print lines to stderr, or log them with ``--log-json``; a terminal is never sent control characters."""
+    if log_lines.is_on():
+        return log_lines.log(lines, is_error=is_error)
     with contextlib.suppress(OSError, ValueError):
         for line in lines:
-            print(f"sfumato: {printable(line)}", file=sys.stderr)
+            print(f"sfumato: {_SECRET.sub('...', printable(line))}", file=sys.stderr)
         sys.stderr.flush()
 
 

@@ -1,4 +1,7 @@
-"""Progress on stderr: a bar if stderr is a terminal, or a line of JSON at a time for a program that watches."""
+"""Progress on stderr: bars if stderr is a terminal, or a line of JSON at a time for a program that watches.
+
+Bars are of the work, and of kernels that are compiled for it.
+"""
 
 from __future__ import annotations
 
@@ -7,12 +10,17 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from typing import Annotated, Literal
+from contextlib import ExitStack, contextmanager
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
+from sfumato.cli import log_lines
 from sfumato.cli.options import OUTPUT
+from sfumato.kernels.announcing import compiling
+
+if TYPE_CHECKING:
+    from rich.progress import Progress
 
 Told = Literal["bar", "json"]
 Progressing = Annotated[
@@ -27,6 +35,12 @@ Progressing = Annotated[
 
 OFTEN, SELDOM = 0.1, 1.0
 """Seconds between two lines: at least, unless the work changes its name, and at most."""
+_GLANCE = 0.05
+"""Seconds between two looks at what is compiled."""
+_live: list[Progress] = []
+"""Bars that are drawn at the moment: no two may be on one terminal."""
+_hushed: list[bool] = []
+"""One entry for each command that draws nothing."""
 
 
 @contextmanager
@@ -36,12 +50,58 @@ def progress_bar(*, quiet: bool = False, told: Told = "bar") -> Iterator[Callabl
     A bar is drawn unless `quiet` or off a terminal; lines of JSON are written whatever else is quiet.
     """
     if told == "json":
-        with _lines() as callback:
+        with _hush(), _lines() as callback:
             yield callback
         return
-    if quiet or not sys.stderr.isatty():
-        yield lambda what, done, total: None
+    if quiet or log_lines.is_on() or not sys.stderr.isatty():
+        with _hush(quiet or log_lines.is_on()):
+            yield lambda what, done, total: None
         return
+    with _bar() as bar:
+        task = bar.add_task("starting", total=None)
+        yield lambda what, done, total: bar.update(task, description=what, completed=done, total=total)
+
+
+@contextmanager
+def _hush(is_quiet: bool = True) -> Iterator[None]:
+    """Draw no bars of compiling either, if that is so."""
+    _hushed.append(is_quiet)
+    try:
+        yield
+    finally:
+        _hushed.pop()
+
+
+def draw_compiling(kernel: str, seconds: float) -> None:
+    """Draw a bar for a kernel until it is compiled, which takes so many seconds, about."""
+    if sys.stderr.isatty() and not any(_hushed):
+        threading.Thread(target=_draw_compiling, args=(kernel, seconds), daemon=True, name="sfumato-bar").start()
+
+
+def restore_terminal() -> None:
+    """Show the cursor, and clear the lines of bars, of a program that ends without ending its bars."""
+    for bar in _live:
+        bar.console.quiet = True  # its own thread draws on
+        sys.stderr = sys.__stderr__ or sys.stderr  # not the console, which prints above the bars
+        above = "\x1b[1A\x1b[2K" * (len(bar.tasks) - 1)
+        print(f"\r\x1b[2K{above}\x1b[?25h", end="", file=sys.stderr)
+
+
+def _draw_compiling(kernel: str, seconds: float) -> None:
+    begun = time.monotonic()
+    time.sleep(2 * _GLANCE)  # it is announced just before
+    with ExitStack() as own:
+        bar = _live[-1] if _live else own.enter_context(_bar())
+        task = bar.add_task(f"compiling {kernel}", total=seconds)
+        while kernel in compiling:
+            # An estimate: the last hundredth is kept for its end.
+            bar.update(task, completed=min(time.monotonic() - begun, 0.99 * seconds))
+            time.sleep(_GLANCE)
+        bar.remove_task(task)
+
+
+@contextmanager
+def _bar() -> Iterator[Progress]:
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
@@ -52,8 +112,11 @@ def progress_bar(*, quiet: bool = False, told: Told = "bar") -> Iterator[Callabl
         TimeElapsedColumn(),
     )
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task("starting", total=None)
-        yield lambda what, done, total: bar.update(task, description=what, completed=done, total=total)
+        _live.append(bar)
+        try:
+            yield bar
+        finally:
+            _live.remove(bar)
 
 
 @contextmanager

@@ -164,13 +164,13 @@ def ratings_of(
     from sfumato.cli.words import all_names
     from sfumato.policy.entries import checked
     from sfumato.policy.mistakes import KeyPath
-    from sfumato.policy.parts import Source
+    from sfumato.policy.parts import Layout
     from sfumato.table.ratings.reading import read_ratings
     from sfumato.table.ratings.sensitive import SensitiveIssues
 
     said = layout.source
     names: dict[KeyPath, str] = {(key,): f"--{key}" for key in said}
-    reading = checked(Source, said, names=names).reading()
+    reading = checked(Layout, said, names=names).reading()
     del reading["strip"]
     chosen = SensitiveIssues(
         all_names(sensitive.names), sensitive.file, sensitive.share, sensitive.drawn, sensitive.seed

@@ -14,8 +14,8 @@ from sfumato.cli.options import (
     Hierarchies,
     Overwrite,
     PolicyFile,
-    Reading,
     ReleaseFolder,
+    TableReading,
 )
 from sfumato.cli.outcome import complain, say
 from sfumato.cli.progress import Progressing, progress_bar
@@ -39,12 +39,12 @@ Example:
 def report(
     release: ReleaseFolder,
     original: Annotated[
-        Path | None,
+        str | None,
         typer.Option(metavar="FILE", help="The table that the release was made from.", rich_help_panel=MEASURED),
     ] = None,
     policy: PolicyFile = None,
     control: Annotated[
-        Path | None,
+        str | None,
         typer.Option(metavar="FILE", help="People who were not in the data, for attacks.", rich_help_panel=MEASURED),
     ] = None,
     earlier: Annotated[
@@ -61,7 +61,7 @@ def report(
         typer.Option("--bound", help="Also compute how little any release must lose.", rich_help_panel=MEASURED),
     ] = False,
     hierarchies: Hierarchies = None,
-    reading: Reading = Reading(),  # noqa: B008 - a frozen value
+    reading: TableReading = TableReading(),  # noqa: B008 - a frozen value
     threads: Annotated[int | None, typer.Option(help="Threads; default all cores.", rich_help_panel=MEASURED)] = None,
     seed: Annotated[int | None, typer.Option(help="Makes the figures repeatable.", rich_help_panel=MEASURED)] = None,
     edition: Annotated[
@@ -94,7 +94,7 @@ def report(
     words = Words(
         policy=policy or release / "policy.toml",
         hierarchies=hierarchies,
-        source=reading.source,
+        **reading.words,
         top={"threads": threads},
     )
     meant = policy_of(words)
@@ -122,14 +122,14 @@ def report(
         complain([f"report written to {out}{owner}"])
 
 
-def _read(policy: Policy, file: Path | None) -> Table | None:
+def _read(policy: Policy, file: str | None) -> Table | None:
     from sfumato.table.reading import read_table
 
     return None if file is None else read_table(file, policy)
 
 
 def _problems(
-    folder: str | None, original: Path | None, control: Path | None, out: Path | None, *, overwrite: bool
+    folder: str | None, original: str | None, control: str | None, out: Path | None, *, overwrite: bool
 ) -> list[str]:
     """Check, before the work, whether it can be done and its result be written."""
     problems = [folder] if folder else []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -16,8 +17,8 @@ from sfumato.cli.options import (
     AsJson,
     Overwrite,
     PolicyFile,
-    Reading,
     RoleOptions,
+    TableReading,
 )
 from sfumato.cli.outcome import complain
 from sfumato.errors import InputError, PolicyError, SfumatoError, raise_all
@@ -43,13 +44,17 @@ Example:
 
 def risk(
     table: Annotated[
-        Path,
-        typer.Argument(metavar="TABLE", show_default=False, help="CSV or Parquet file, or the folder of a release."),
+        str,
+        typer.Argument(
+            metavar="TABLE",
+            show_default=False,
+            help="CSV or Parquet file, the URL of a database, or the folder of a release.",
+        ),
     ],
     policy: PolicyFile = None,
     roles: RoleOptions = RoleOptions(),  # noqa: B008 - a frozen value
     population: Annotated[
-        Path | None,
+        str | None,
         typer.Option(
             metavar="FILE", help="Everybody who might be in the table, with the same columns.", rich_help_panel=KNOWN
         ),
@@ -87,7 +92,7 @@ def risk(
         bool, typer.Option("--wildcards", help="Count '*' as any value, as sdcMicro does.", rich_help_panel=MEASURES)
     ] = False,
     threads: Annotated[int | None, typer.Option(help="Threads; default all cores.", rich_help_panel=MEASURES)] = None,
-    reading: Reading = Reading(),  # noqa: B008 - a frozen value
+    reading: TableReading = TableReading(),  # noqa: B008 - a frozen value
     records: Annotated[
         Path | None,
         typer.Option(
@@ -109,13 +114,13 @@ def risk(
     from sfumato.table.writing import write_data
 
     raise_all(PolicyError, _target_problems(records, overwrite=overwrite))
-    words = Words(policy=policy, **{**roles.words, "others": roles.others or "drop"}, source=reading.source)
+    words = Words(policy=policy, **{**roles.words, "others": roles.others or "drop"}, **reading.words)
     beside = [name for name in (weights, household) if name is not None]
     whole, everybody = _read(table, population, words, beside)
     with _said_as_options():
         report = measure(
             whole,
-            quasi_identifying=all_names(roles.quasi) or None if table.is_dir() else None,
+            quasi_identifying=all_names(roles.quasi) or None if os.path.isdir(table) else None,
             population=everybody,
             sampling_fraction=sampling_fraction,
             weights=weights,
@@ -151,11 +156,11 @@ def _target_problems(records: Path | None, *, overwrite: bool) -> list[str]:
     return [f"--records: {records} already exists; name another file or add --overwrite"]
 
 
-def _read(table: Path, population: Path | None, words: Words, beside: Sequence[str]) -> tuple[Any, Any]:
+def _read(table: str, population: str | None, words: Words, beside: Sequence[str]) -> tuple[Any, Any]:
     """Return what to measure and the population: a table that is read as the options say, or a release."""
-    if table.is_dir():
+    if os.path.isdir(table):
         raise_all(PolicyError, _useless(words, population))
-        return table, None if population is None else _original_people(table, population, words)
+        return table, None if population is None else _original_people(Path(table), population, words)
     meant = _only_quasi(words, beside)
     errors: list[SfumatoError] = []
     read = [_table(meant, path, errors) for path in (table, population)]
@@ -164,7 +169,7 @@ def _read(table: Path, population: Path | None, words: Words, beside: Sequence[s
     return read[0], read[1]
 
 
-def _table(meant: Policy, path: Path | None, errors: list[SfumatoError]) -> Table | None:
+def _table(meant: Policy, path: str | None, errors: list[SfumatoError]) -> Table | None:
     from sfumato.table.reading import read_table
 
     try:
@@ -190,7 +195,7 @@ def _only_quasi(words: Words, beside: Sequence[str]) -> Policy:
     return policy.model_copy(update={"columns": columns})
 
 
-def _original_people(release: Path, population: Path, words: Words) -> Table:
+def _original_people(release: Path, population: str, words: Words) -> Table:
     """Read a population of original values by the policy that made the release."""
     from sfumato.cli.words import Words, policy_of
     from sfumato.release.folder import no_release
@@ -199,17 +204,18 @@ def _original_people(release: Path, population: Path, words: Words) -> Table:
     if problem := no_release(release):
         raise InputError(problem)
     policy = words.policy or release / "policy.toml"
-    meant = policy_of(Words(policy=policy, hierarchies=words.hierarchies, source=words.source))
+    meant = policy_of(Words(policy=policy, hierarchies=words.hierarchies, source=words.source, written=words.written))
     return read_table(population, meant.without_sensitive())
 
 
-def _useless(words: Words, population: Path | None) -> list[str]:
+def _useless(words: Words, population: str | None) -> list[str]:
     """Name the options that say what a release says itself."""
     said: dict[str, object] = {
         **{f"--{role}": words.roles.get(role) for role in ("identifying", "sensitive", "insensitive")},
-        "--categorical": words.categorical,
+        **{f"--{kind}": names for kind, names in words.kinds.items()},
     }
     if population is None:
-        read = {f"--{key}": value is not None for key, value in words.source.items()}
+        said_of = [*words.source, *(key for settings in words.written.values() for key in settings)]
+        read = {f"--{key}": True for key in said_of}
         said |= {"--policy": words.policy, "--hierarchies": words.hierarchies, **read}
     return [f"{option}: the release folder already says it; leave it out" for option, value in said.items() if value]

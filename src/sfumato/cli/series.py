@@ -15,8 +15,8 @@ from sfumato.cli.options import (
     PRIVACY,
     AsJson,
     PolicyFile,
-    Reading,
     RoleOptions,
+    TableReading,
 )
 from sfumato.cli.outcome import complain, say
 from sfumato.cli.progress import progress_bar
@@ -41,10 +41,10 @@ Example:
 
 SeriesFolder = Annotated[Path, typer.Argument(metavar="SERIES", show_default=False, help="Folder of the series.")]
 Newcomers = Annotated[
-    Path, typer.Argument(metavar="TABLE", show_default=False, help="CSV or Parquet file of newcomers alone.")
+    str, typer.Argument(metavar="TABLE", show_default=False, help="File or database with newcomers alone.")
 ]
 FirstPeople = Annotated[
-    Path | None, typer.Argument(metavar="[TABLE]", show_default=False, help="CSV or Parquet file of the first people.")
+    str | None, typer.Argument(metavar="[TABLE]", show_default=False, help="File or database with the first people.")
 ]
 Ledger = Annotated[
     Path | None,
@@ -68,7 +68,7 @@ M = Annotated[
     typer.Option("-m", help="m-invariance: different sensitive values of each class.", rich_help_panel=PRIVACY),
 ]
 Everybody = Annotated[
-    Path, typer.Argument(metavar="TABLE", show_default=False, help="CSV or Parquet file of everybody who is in now.")
+    str, typer.Argument(metavar="TABLE", show_default=False, help="File or database with everybody who is in now.")
 ]
 MostCounterfeits = Annotated[
     float,
@@ -129,7 +129,7 @@ def start(
     most_counterfeits: MostCounterfeits = 0.05,
     threads: Threads = None,
     seed: Seed = None,
-    reading: Reading = Reading(),  # noqa: B008 - a frozen value
+    reading: TableReading = TableReading(),  # noqa: B008 - a frozen value
     format: Annotated[
         str | None,
         typer.Option(metavar="csv|parquet", help="Of the published tables; default csv.", rich_help_panel=OUTPUT),
@@ -158,7 +158,7 @@ def start(
         models=models,
         anonymizer=anonymizer,
         options=settings or (),
-        source=reading.source,
+        **reading.words,
         top={"threads": threads},
         format=format,
         problems=problems,
@@ -215,7 +215,7 @@ def append(
 
 def _next(
     folder: Path,
-    table: Path,
+    table: str,
     policy: Path | None,
     ledger: Path | None,
     way: Way,
@@ -298,16 +298,32 @@ def attack(
             rich_help_panel=OUTPUT,
         ),
     ],
+    key: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="Where people also leave, as with m-invariance: the column that says who a record is about; each "
+            "--original is then everybody who is in that release.",
+            rich_help_panel=PRIVACY,
+        ),
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Play attacks on several releases of the same people: intersection, difference, forward, cross and backward.
 
     The attacker knows the quasi-identifying values of one person, and with which release the person came. Releases that
-    were made independently fall; a series stands. Exit code 1: somebody is left fewer rows than promised.
+    were made independently fall; a series stands. With --key, sensitive values are intersected instead of rows, and
+    people may leave. Exit code 1: somebody is left fewer rows, or values, than promised.
     """
     from sfumato.series.attacked import attack_releases, releases_of
 
-    found = attack_releases(releases_of(folder), original)
+    releases = releases_of(folder)
+    if key is None:
+        found = attack_releases(releases, original)
+    else:
+        from sfumato.series.attacked_present import attack_present
+
+        found = attack_present(releases, original, key)
     say_result(found.to_dict(), str(found), as_json=as_json)
     if not found.ok:
         raise typer.Exit(1)

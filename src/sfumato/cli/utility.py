@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
@@ -13,8 +12,8 @@ from sfumato.cli.options import (
     Hierarchies,
     Original,
     PolicyFile,
-    Reading,
     ReleaseFolder,
+    TableReading,
 )
 from sfumato.errors import InputError, PolicyError
 
@@ -51,7 +50,7 @@ def utility(
         typer.Option(metavar="NAME", help="count, sum or average, in turn; repeatable.", rich_help_panel=QUERIES),
     ] = None,
     holdout: Annotated[
-        Path | None,
+        str | None,
         typer.Option(
             metavar="FILE",
             help="Original records that the release was not made from, to test classifiers on.",
@@ -78,7 +77,7 @@ def utility(
     ] = "midpoint",
     policy: PolicyFile = None,
     hierarchies: Hierarchies = None,
-    reading: Reading = Reading(),  # noqa: B008 - a frozen value
+    reading: TableReading = TableReading(),  # noqa: B008 - a frozen value
     seed: Annotated[int | None, typer.Option(help="Repeat the same queries; for studies.")] = None,
     as_json: AsJson = False,
 ) -> None:
@@ -98,7 +97,7 @@ def utility(
 
     if problem := no_release(release):
         raise InputError(problem)
-    meant = policy_of(Words(policy=policy or release / "policy.toml", hierarchies=hierarchies, source=reading.source))
+    meant = policy_of(Words(policy=policy or release / "policy.toml", hierarchies=hierarchies, **reading.words))
     original = read_table(table, meant)
     found = measure_utility(
         release,

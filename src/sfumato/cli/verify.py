@@ -8,16 +8,23 @@ from typing import Annotated
 import typer
 
 from sfumato.cli.kernels import say_result
-from sfumato.cli.options import AsJson, ReleaseFolder
+from sfumato.cli.options import AsJson
 
 EXAMPLE = """\b
 Example:
   sfumato verify patients-release/
+  sfumato verify postgresql://host/db --schema release_2027
 """
 
 
 def verify(
-    release: ReleaseFolder,
+    release: Annotated[
+        str,
+        typer.Argument(metavar="RELEASE", show_default=False, help="Folder of a release, or the URL of a database."),
+    ],
+    schema: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Of a database: the schema that holds the release.")
+    ] = None,
     audit: Annotated[
         Path | None,
         typer.Option(metavar="FILE", help="The steward's audit file, to recount people who have several records."),
@@ -30,7 +37,7 @@ def verify(
     """
     from sfumato.release.verify import verify as recount
 
-    verification = recount(release, audit=audit)
+    verification = recount(release, audit=audit, schema=schema)
     say_result(verification.to_dict(), str(verification), as_json=as_json)
     if not verification.ok:
         raise typer.Exit(1)

@@ -25,6 +25,7 @@ ROLES = {
 }
 TOP = {"suppression-limit": "--suppression", "refine": "--refine", "threads": "--threads"}
 SEPARATORS = {"tab": "\t", "\\t": "\t"}
+STRAYS = "--strays-missing"
 ANY_MODEL = "privacy model (-k, -l, -t, --model)"
 _SETTING = re.compile(r'(?:"(?:[^"\\]|\\.)*"|\[(?:"(?:[^"\\]|\\.)*"|[^\]"])*\]|[^,])+')
 """One setting of several: commas inside of a text or of a list part nothing."""
@@ -62,17 +63,21 @@ class Words:
         Policy file to start from.
     roles : mapping
         For each role, the lists of names as they were typed.
+    publish : sequence of str
+        Lists of names, as they were typed, of columns that are published whatever they look like.
     others : str or None
     person, wished_k, wished_l : str or None
-    categorical : sequence of str
-        Lists of names, as they were typed, of columns that are always categorical.
+    kinds : mapping
+        For each kind that can be declared, the lists of names as they were typed.
     hierarchies : Path or None
     models : sequence of ModelWord
     anonymizer : str or None
     options : sequence of str
         ``name=value`` for the anonymizer.
     source : mapping
-        As :func:`source_words` returns it.
+        As :func:`source_words` returns it, with what is said of how all numbers and dates are written.
+    written : mapping
+        For each column of which something is said about how values are written: settings as a policy writes them.
     people : mapping
         What is done about people who have several records, as a policy writes it.
     top : mapping
@@ -84,16 +89,18 @@ class Words:
 
     policy: Path | None = None
     roles: Mapping[str, Sequence[str] | None] = field(default_factory=dict)
+    publish: Sequence[str] = ()
     others: str | None = None
     person: str | None = None
     wished_k: str | None = None
     wished_l: str | None = None
-    categorical: Sequence[str] = ()
+    kinds: Mapping[str, Sequence[str]] = field(default_factory=dict)
     hierarchies: Path | None = None
     models: Sequence[ModelWord] = ()
     anonymizer: str | None = None
     options: Sequence[str] = ()
     source: Mapping[str, Any] = field(default_factory=dict)
+    written: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     people: Mapping[str, Any] = field(default_factory=dict)
     top: Mapping[str, Any] = field(default_factory=dict)
     format: str | None = None
@@ -139,6 +146,11 @@ def source_words(
     missing: Sequence[str] | None,
     header: bool,
     columns: str | None,
+    table: str | None = None,
+    query: str | None = None,
+    sheet: str | None = None,
+    range: str | None = None,
+    codes: Sequence[str] | None = None,
 ) -> dict[str, Any]:
     """Return what the options say about reading a file, as a policy writes it."""
     said = {
@@ -147,6 +159,11 @@ def source_words(
         "missing": list(missing) if missing else None,
         "header": None if header else False,
         "columns": names_in(columns) if columns else None,
+        "table": table,
+        "query": query,
+        "sheet": sheet,
+        "range": range,
+        "codes": all_names(codes) if codes else None,
     }
     return {key: value for key, value in said.items() if value is not None}
 
@@ -226,8 +243,15 @@ def _say_columns(mapping: dict[str, Any], words: Words, names: dict[KeyPath, str
     columns = {**given, **{key: text for key, text in {"others": words.others, **people}.items() if text}}
     for role, listed in said.items():
         problems.extend(f"{ROLES[role]}: names a column twice" for _ in range(len(listed) > len(set(listed))))
+    if published := all_names(words.publish):
+        known = columns.get("publish", [])
+        columns["publish"] = list(dict.fromkeys([*(known if isinstance(known, list) else ()), *published]))
     columns |= _moved_roles(columns, said, [name for name in people.values() if name])
-    problems.extend(_say_categorical(columns, all_names(words.categorical)))
+    for kind, typed in words.kinds.items():
+        problems.extend(_say_settings(columns, {name: {"kind": kind} for name in all_names(typed)}, f"--{kind}"))
+    for name, settings in words.written.items():
+        options = (STRAYS if key == "strays" else f"--{key}" for key in settings)
+        problems.extend(_say_settings(columns, {name: settings}, " and ".join(options)))
     if words.hierarchies is not None:
         problems.extend(_say_hierarchies(columns, words.hierarchies))
     mapping["columns"] = columns
@@ -258,17 +282,17 @@ def _settled(columns: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
     return {role: columns[role] for role in ROLES_WITH_SETTINGS if isinstance(columns.get(role), Mapping)}
 
 
-def _say_categorical(columns: dict[str, Any], names: Sequence[str]) -> list[str]:
+def _say_settings(columns: dict[str, Any], said: Mapping[str, Mapping[str, Any]], option: str) -> list[str]:
     settled = _settled(columns)
     for role, given in settled.items():
         columns[role] = {
-            name: {**settings, "kind": "categorical"} if name in names and isinstance(settings, Mapping) else settings
+            name: {**settings, **said.get(name, {})} if isinstance(settings, Mapping) else settings
             for name, settings in given.items()
         }
     known = {name for given in settled.values() for name in given}
     return [
-        f"--categorical: {name!r} is not a quasi-identifying or sensitive column; give it a role"
-        for name in dict.fromkeys(names)
+        f"{option}: {name!r} is not a quasi-identifying or sensitive column; give it a role"
+        for name in said
         if name not in known
     ]
 

@@ -134,6 +134,17 @@ class Comparison:
         beaten = dominated(self.means(), self.vary)
         return "\n".join([*parts, *self._failures(), *beaten, *people, self.recommendation])
 
+    def _repr_html_(self) -> str:
+        """Show notebooks the figures as tables, and the first of them as curves."""
+        from sfumato.comparison.comparison_html import comparison_parts
+        from sfumato.notebook import card
+
+        people = promise_lines(self.means(), self.promises, self.vary)
+        more = [*self._failures(), *dominated(self.means(), self.vary), *people]
+        return card(
+            "Comparison", f"{self.frame.height} runs over {self.vary}", *comparison_parts(self, TITLES, [*more])
+        )
+
     def _failures(self) -> list[str]:
         """Say why some have no release; a reason that holds for several values is said once."""
         failed = self.frame.filter(pl.col("status") != DONE)

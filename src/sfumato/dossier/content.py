@@ -32,6 +32,7 @@ from sfumato.progress import Progress
 from sfumato.published import Published, PublishedTable
 from sfumato.published.checks.generalized import Verification
 from sfumato.published.checks.people import limits_of_people
+from sfumato.published.roles import roles_of
 from sfumato.release.description import Description, build_model, versions
 from sfumato.release.loss_report import loss_figures
 from sfumato.release.policy_text import PublishedPolicy
@@ -118,6 +119,7 @@ def content_of(subject: ReportedRelease, wishes: ReportOptions) -> dict[str, Any
         "kind": {"name": subject.published.kind, "meaning": KINDS.get(subject.published.kind, "")},
         "records": _records(subject),
         "columns": _columns(subject),
+        "unprotected": _unprotected(subject),
         "promises": _promises(subject),
         "recounted_from": _recounted_from(subject),
         "risk": risks,
@@ -199,6 +201,15 @@ def _column(name: str, role: str, attribute: Any) -> dict[str, Any]:
         "distinct": None if attribute is None else attribute.cardinality,
         "levels": None if hierarchy is None else len(hierarchy.levels),
     }
+
+
+def _unprotected(subject: ReportedRelease) -> list[dict[str, str | None]]:
+    """List the columns that no promise speaks of; of those of which nobody said `publish` with what they look like."""
+    names = roles_of(subject.published).unprotected
+    table = subject.original
+    said = () if table is None else table.schema.publish
+    told = {name: table.look(name).sentence() for name in names if table is not None and name not in said}
+    return [{"name": name, "looks": told.get(name) or None} for name in names]
 
 
 def _promises(subject: ReportedRelease) -> list[dict[str, Any]]:

@@ -21,6 +21,7 @@ def public_edition(content: Mapping[str, Any]) -> dict[str, Any]:
         **content,
         "records": {"original": None, "published": _masked(content["records"]["published"])},
         "columns": [{**column, "distinct": None} for column in content["columns"]],
+        "unprotected": [{**column, "looks": None} for column in content.get("unprotected", ())],
         "risk": _published_risk(content["risk"]),
         **_attested(content),
         **({"repeated": REPEATED} if "repeated" in content else {}),

@@ -16,7 +16,7 @@ from sfumato.dossier.public import public_edition
 from sfumato.dossier.summary import doubts_of, summary_of
 from sfumato.errors import InputError, PolicyError, raise_all
 from sfumato.policy.policy import Policy
-from sfumato.progress import Progress, silent, thread_count
+from sfumato.progress import Progress, shown, thread_count
 from sfumato.release.agreement import policy_contradictions
 from sfumato.release.folder import no_release
 from sfumato.release.opening import open_release
@@ -105,7 +105,7 @@ def report(
     bound: bool = False,
     seed: int | None = None,
     threads: int | None = None,
-    progress: Progress = silent,
+    progress: Progress = shown,
 ) -> ReleaseReport:
     """Measure everything about a release, and put it on one page.
 

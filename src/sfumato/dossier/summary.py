@@ -6,12 +6,14 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from sfumato.numbers import counted, percent
+from sfumato.published.roles import named
 
 
 def summary_of(content: Mapping[str, Any]) -> list[str]:
     """Return a few sentences: promises, risk, attacks, loss."""
     return [
         *_promises(content),
+        *_unprotected(content.get("unprotected", ())),
         *_risk(content["risk"], content.get("repeated")),
         *_risk_of_people(content.get("people")),
         *_attacks(content["attacks"]),
@@ -24,6 +26,7 @@ def doubts_of(content: Mapping[str, Any]) -> bool:
     attacks = content["attacks"] or {"results": []}
     beyond = any(not _settled(result) for result in attacks["results"])
     undecided = any(promise["outcome"] != "holds" for promise in content["promises"] if promise["meaning"])
+    beyond = beyond or any(column["looks"] for column in content.get("unprotected", ()))
     return beyond or undecided or bool(content.get("repeated")) or any(_beats(one) for one in content["earlier"])
 
 
@@ -53,6 +56,15 @@ def _promises(content: Mapping[str, Any]) -> list[str]:
         f"{len(holding)} of {counted(len(models), 'promise')} hold, recounted from {source}; the others "
         "cannot be decided from it."
     ]
+
+
+def _unprotected(columns: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Say which columns no promise speaks of."""
+    if not columns:
+        return []
+    looking = f" {counted(sum(bool(column['looks']) for column in columns), 'column')}"
+    doubtful = f" Of these,{looking} may identify people; see below." if any(one["looks"] for one in columns) else ""
+    return [f"No promise protects {named(column['name'] for column in columns)}: published as they are.{doubtful}"]
 
 
 def _listed(promises: list[Mapping[str, Any]]) -> str:

@@ -14,7 +14,7 @@ from sfumato.errors import InputError, SfumatoError
 from sfumato.kernels.choice import TAKEN, always
 from sfumato.models.entropy_l_diversity import EntropyLDiversity
 from sfumato.models.k_anonymity import KAnonymity
-from sfumato.progress import Progress, silent
+from sfumato.progress import Progress, shown
 from sfumato.table.reading import read_table
 from sfumato.table.schema import Schema
 from sfumato.table.table import Table
@@ -28,7 +28,7 @@ WIDTHS = (60, 600)
 _RECORDS = 900
 
 
-def warm(names: Sequence[str] = USUAL, *, progress: Progress = silent) -> dict[str, float]:
+def warm(names: Sequence[str] = USUAL, *, progress: Progress = shown) -> dict[str, float]:
     """Compile the kernels of jobs, for this machine and this version, into the user's cache folder.
 
     Parameters

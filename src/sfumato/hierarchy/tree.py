@@ -61,6 +61,15 @@ class Hierarchy:
         """Count values and levels; no value is shown."""
         return f"Hierarchy({self.size} values, height {self.height})"
 
+    def _repr_html_(self) -> str:
+        """Show notebooks the shape of the tree; no value is shown."""
+        from sfumato.notebook import card, table, tree
+
+        rows = [(number, len(level.labels)) for number, level in enumerate(self.levels)]
+        counts = table(("level", "values"), rows[::-1], (0, 1))
+        note = f"{self.size:,} values, height {self.height}"
+        return card("Hierarchy", note, tree([level.starts for level in self.levels]), counts)
+
     @property
     def leaves(self) -> tuple[str, ...]:
         """Labels of the original values in code order."""

@@ -92,6 +92,14 @@ class Losses:
         )
         return "\n".join([counts, *(f"  {line}" for line in self.lines())])
 
+    def _repr_html_(self) -> str:
+        """Show notebooks the losses of attributes as bars, and the figures of the table."""
+        from sfumato.metrics.losses_html import loss_parts
+        from sfumato.notebook import card
+
+        note = f"{counted(self.records, 'record')} in {counted(self.classes, 'class')}, {self.suppressed:,} suppressed"
+        return card("Losses", note, *loss_parts(self))
+
     def lines(self, digits: int = DIGITS, *, of_classes: bool = False) -> list[str]:
         """Write aligned lines for people: the table's figures, then each attribute's own.
 
@@ -102,9 +110,13 @@ class Losses:
         of_classes
             Write only what the sizes of the classes tell.
         """
-        rows = self._class_rows(digits) if of_classes else self._rows(digits)
+        rows = self.rows(digits, of_classes=of_classes)
         width = max(len(name) for name, _ in rows)
         return [f"{name:<{width}}  {text}" for name, text in rows]
+
+    def rows(self, digits: int = DIGITS, *, of_classes: bool = False) -> list[tuple[str, str]]:
+        """Return the name of each figure and the figure as text; parameters are those of :meth:`lines`."""
+        return self._class_rows(digits) if of_classes else self._rows(digits)
 
     def _class_rows(self, digits: int) -> list[tuple[str, str]]:
         return [

@@ -21,22 +21,27 @@ from sfumato.models.says import Says, Subject
 from sfumato.models.subset_k_anonymity import SubsetKAnonymity
 from sfumato.models.t_closeness import TCloseness
 from sfumato.models.wildcard_k_anonymity import WildcardKAnonymity
+from sfumato.registry import Registry
 
-MODELS: dict[str, type[PrivacyModel]] = {
-    "k-anonymity": KAnonymity,
-    "alpha-k-anonymity": AlphaKAnonymity,
-    "distinct-l-diversity": DistinctLDiversity,
-    "probabilistic-l-diversity": ProbabilisticLDiversity,
-    "entropy-l-diversity": EntropyLDiversity,
-    "recursive-l-diversity": RecursiveLDiversity,
-    "t-closeness": TCloseness,
-    "basic-beta-likeness": BasicBetaLikeness,
-    "enhanced-beta-likeness": EnhancedBetaLikeness,
-    "delta-disclosure": DeltaDisclosure,
-    "guarded-values": GuardedValues,
-    "subset-k-anonymity": SubsetKAnonymity,
-    "wildcard-k-anonymity": WildcardKAnonymity,
-}
+MODELS = Registry(
+    {
+        "k-anonymity": KAnonymity,
+        "alpha-k-anonymity": AlphaKAnonymity,
+        "distinct-l-diversity": DistinctLDiversity,
+        "probabilistic-l-diversity": ProbabilisticLDiversity,
+        "entropy-l-diversity": EntropyLDiversity,
+        "recursive-l-diversity": RecursiveLDiversity,
+        "t-closeness": TCloseness,
+        "basic-beta-likeness": BasicBetaLikeness,
+        "enhanced-beta-likeness": EnhancedBetaLikeness,
+        "delta-disclosure": DeltaDisclosure,
+        "guarded-values": GuardedValues,
+        "subset-k-anonymity": SubsetKAnonymity,
+        "wildcard-k-anonymity": WildcardKAnonymity,
+    },
+    group="sfumato.models",
+)
+"""Name in policies and releases → class."""
 
 
 def promisable(subject: Subject) -> tuple[str, ...]:
@@ -47,7 +52,10 @@ def promisable(subject: Subject) -> tuple[str, ...]:
 def known_model(entry: Mapping[str, Any]) -> PrivacyModel | None:
     """Return the model that a name and parameters describe, or None if this version does not know them."""
     try:
-        return MODELS[str(entry.get("name"))](**{key: value for key, value in entry.items() if key != "name"})
+        known: PrivacyModel = MODELS[str(entry.get("name"))](
+            **{key: value for key, value in entry.items() if key != "name"}
+        )
+        return known
     except (KeyError, TypeError, PolicyError):
         return None
 

@@ -13,7 +13,7 @@ from sfumato.papers.setting import Setting
 from sfumato.papers.similarity import similarity
 from sfumato.papers.slicing import slicing
 from sfumato.papers.soccer import soccer
-from sfumato.progress import Progress, silent, thread_count
+from sfumato.progress import Progress, shown, thread_count
 from sfumato.randomness import seed_problems
 
 PAPERS: Mapping[str, Callable[[Setting], Reproduction]] = {
@@ -33,7 +33,7 @@ def reproduce(
     seed: int = 1,
     quick: bool = False,
     threads: int | None = None,
-    progress: Progress = silent,
+    progress: Progress = shown,
 ) -> Reproduction:
     """Repeat the experiments of a founding paper, and say of each of its claims whether it holds.
 
@@ -67,8 +67,9 @@ def reproduce(
     Examples
     --------
     >>> import sfumato as sf
-    >>> sf.reproduce("soccer", quick=True).claims[0].verdict
-    <Verdict.HOLDS: 'holds'>
+    >>> claim = sf.reproduce("soccer", quick=True).claims[0]
+    >>> claim.verdict, claim.there
+    (<Verdict.STAND_IN: 'on a stand-in'>, <Verdict.HOLDS: 'holds'>)
     """
     raise_all(PolicyError, [*paper_problems(paper), *_setting_problems(seed, quick)])
     folder = None if data is None else Path(data)

@@ -7,7 +7,7 @@ import os
 import shutil
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import Path
 from typing import Any
@@ -29,11 +29,12 @@ PRINTED = "printed"
 
 
 class Verdict(StrEnum):
-    """The outcome of a claim."""
+    """The outcome of a claim; a stand-in decides nothing of what the paper saw."""
 
     HOLDS = "holds"
     FAILS = "does not hold"
     OPEN = "cannot be decided"
+    STAND_IN = "on a stand-in"
 
 
 @dataclass(frozen=True)
@@ -49,12 +50,15 @@ class Claim:
     verdict : Verdict
     numbers : str
         The figures that decide it, or why nothing does.
+    there : Verdict or None
+        On a stand-in: whether it holds of that.
     """
 
     text: str
     where: str
     verdict: Verdict
     numbers: str
+    there: Verdict | None = None
 
     @classmethod
     def judged(cls, text: str, where: str, holds: bool | None, numbers: str) -> Claim:
@@ -62,9 +66,19 @@ class Claim:
         verdict = Verdict.OPEN if holds is None else Verdict.HOLDS if holds else Verdict.FAILS
         return cls(text, where, verdict, numbers)
 
-    def to_dict(self) -> dict[str, str]:
+    def on_a_stand_in(self) -> Claim:
+        """Return the claim as one that was tried on another table than the paper's."""
+        return self if self.verdict is Verdict.OPEN else replace(self, verdict=Verdict.STAND_IN, there=self.verdict)
+
+    def to_dict(self) -> dict[str, str | None]:
         """Return plain values, for JSON."""
-        return {"claim": self.text, "where": self.where, "verdict": self.verdict.value, "numbers": self.numbers}
+        told = {"claim": self.text, "where": self.where, "verdict": self.verdict.value, "numbers": self.numbers}
+        return {**told, "on_the_stand_in": None if self.there is None else self.there.value}
+
+    def __str__(self) -> str:
+        """Write the verdict, the claim, and the figures in a line below."""
+        verdict = self.verdict.upper() if self.there is None else f"{self.verdict.upper()} IT {self.there.upper()}"
+        return f"  {verdict}: {self.text} ({self.where})\n    {self.numbers}"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -174,8 +188,7 @@ class Reproduction:
         yield ""
         yield "Claims"
         for claim in self.claims:
-            yield f"  {claim.verdict.upper()}: {claim.text} ({claim.where})"
-            yield f"    {claim.numbers}"
+            yield str(claim)
         if self.notes:
             yield ""
             yield "Notes"

@@ -21,6 +21,7 @@ from sfumato.papers.panels import Panel
 from sfumato.papers.players import MEASUREMENTS, PLAYERS, QUARTERS, players
 from sfumato.papers.reproduction import Claim, Reproduction
 from sfumato.papers.setting import Setting
+from sfumato.rates import Rate
 from sfumato.recoding import TIGHT
 from sfumato.release.anonymize import anonymize
 from sfumato.release.loss_report import Report
@@ -48,7 +49,8 @@ NOTES = (
     "NCP is counted from the range of the original values in a class, also for k-means, which publishes means.",
     "A player has a record in every quarter. The paper counts records; with all quarters in one table that promises "
     "little to a player, so that players are counted as well.",
-    "Verdicts are about the stand-in: whether the paper saw on the club's own table what it says cannot be decided.",
+    "Strangers are as many other players, of whom the page tells the same. One of them who fits one record alone does "
+    "so by chance.",
 )
 
 
@@ -75,7 +77,7 @@ def soccer(setting: Setting) -> Reproduction:
     )
     return Reproduction(
         "soccer", TITLE, (label,), {"results": results, "runs": runs, "attacks": attacks, "quarters": quarters},
-        claims_of(results, attacks, quarters), PANELS, NOTES,
+        tuple(claim.on_a_stand_in() for claim in claims_of(results, attacks, quarters)), PANELS, NOTES,
     )  # fmt: skip
 
 
@@ -101,14 +103,19 @@ def claims_of(results: pl.DataFrame, attacks: pl.DataFrame, quarters: pl.DataFra
 
 
 def _linkable(attacks: pl.DataFrame) -> Claim:
+    """Judge linking against chance: strangers, too, may fit one record alone."""
     found = {row["published"]: row for row in attacks.to_dicts()}
     before = found.get("names removed")
-    return Claim.judged(
-        "With only names removed, height and weight link players to their records",
-        "1, figure 1",
-        None if before is None else before["reidentified"] > 0,
-        "the attack was not played" if before is None else _told(before),
-    )
+    text, where = "With only names removed, height and weight link players to their records", "1, figure 1"
+    if before is None:
+        return Claim.judged(text, where, None, "the attack was not played")
+    own, strangers = (Rate(before[name] * before["people"], before["people"], 0.0) for name in _LINKED)
+    apart = own.interval[0] > strangers.interval[1]
+    told = f"{_told(before)}; of as many strangers {percent(strangers.share, 3)} fit one record alone"
+    return Claim.judged(text, where, True if apart else None if own.share > strangers.share else False, told)
+
+
+_LINKED = ("reidentified", "strangers")
 
 
 def _protects(attacks: pl.DataFrame) -> Claim:
@@ -130,7 +137,7 @@ def _hides_players(quarters: pl.DataFrame, counted: str) -> Claim:
         all(row["too_few"] == 0 for row in rows) if rows else None,
         "; ".join(
             f"{row['method']}: {row['too_few']} of {row['classes']} classes have fewer, {row['alone']} of them one "
-            f"player, NCP {percent(row['loss'], 3)}"
+            f"player, somebody has {percent(row['surest'], 3)} of a class's records, NCP {percent(row['loss'], 3)}"
             for row in rows
         )
         or "nothing was published",
@@ -216,12 +223,16 @@ def _attacks(fitness: pl.DataFrame, page: pl.DataFrame, setting: Setting) -> Ite
         table = read_table(last, schema)
         release = anonymize(table, KAnonymity(ATTACKED), anonymizer=way, recoding=TIGHT, seed=setting.seed)
         published[label] = release.data
+    _, strangers = players(page.height, seed=setting.seed + 1)
+    strangers = strangers.with_columns(pl.lit("stranger ") + pl.col(NAME))
     for label, frame in published.items():
         result = linking_attack(frame, page, schema, truth=last)
+        by_chance = linking_attack(frame, strangers, schema, truth=last)
         yield {
             "published": label,
             "reidentified": result.reidentified.share,
             "certainty": result.certainty.share,
+            "strangers": by_chance.singled_out / by_chance.people,
             "people": result.reidentified.people,
         }
 
@@ -236,7 +247,8 @@ def _all_quarters(fitness: pl.DataFrame, setting: Setting) -> Iterator[dict[str,
                 read_table(numbered, schema), KAnonymity(ATTACKED), anonymizer=way, recoding=TIGHT, seed=setting.seed
             )
             who = release.data.join(numbered.select("row", NAME), on="row")
-            sizes = who.group_by(QUASI).agg(pl.col(NAME).n_unique())[NAME]
+            classes = who.group_by(QUASI).agg(pl.col(NAME).n_unique(), _surest=_largest_share(NAME))
+            sizes = classes[NAME]
             assert isinstance(release.report, Report)
             yield {
                 "method": label,
@@ -244,8 +256,14 @@ def _all_quarters(fitness: pl.DataFrame, setting: Setting) -> Iterator[dict[str,
                 "classes": len(sizes),
                 "too_few": int((sizes < ATTACKED).sum()),
                 "alone": int((sizes == 1).sum()),
+                "surest": float(classes["_surest"].max()),  # type: ignore[arg-type]
                 "loss": release.report.losses.normalized_ncp,
             }
+
+
+def _largest_share(name: str) -> pl.Expr:
+    """Return the largest share that one value of a column has in a group."""
+    return pl.col(name).value_counts().struct.field("count").max() / pl.len()
 
 
 PANELS = (

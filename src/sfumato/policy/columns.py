@@ -31,6 +31,7 @@ def columns_of(schema: Schema) -> Columns:
         "person": schema.person,
         "wished-k": schema.wished_k,
         "wished-l": schema.wished_l,
+        "publish": schema.publish,
     }
     with describing("columns"):
         return Columns.model_validate_json(as_json(columns))
@@ -56,7 +57,9 @@ def column_contradictions(said: Columns, schema: Schema) -> Iterator[str]:
         here, there = getattr(said, role), getattr(read, role)
         if here != there:
             yield _other_names(role, *([name] if name else [] for name in (here, there)))
-    known, kept = set(said.insensitive), set(read.insensitive)
+    if set(said.publish) != set(read.publish):
+        yield _other_names("publish", list(said.publish), list(read.publish))
+    known, kept = set(said.unprotected), set(read.insensitive)
     if not (known <= kept if said.others == "keep" else known == kept):
         yield _other_names("insensitive", list(said.insensitive), list(read.insensitive))
 
@@ -78,7 +81,7 @@ def _other_names(role: str, said: list[str], read: list[str]) -> str:
 
 def _alike(said: Column, read: Column) -> bool:
     """Tell whether a column was read as a policy says; settings that were withheld do not count."""
-    if (said.kind, said.weight) != (read.kind, read.weight):
+    if (said.kind, said.weight, said.written()) != (read.kind, read.weight, read.written()):
         return False
     if said.domain != read.domain and not (said.domain_withheld and read.domain is not None):
         return False

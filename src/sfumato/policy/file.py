@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
-import re
 import tomllib
 from pathlib import Path
 from typing import Any
 
 from sfumato.errors import InputError, PolicyError
 from sfumato.policy.hierarchy_entries import moved_files
+from sfumato.policy.syntax import syntax_problem
 
 
 def read_policy(path: str | os.PathLike[str]) -> dict[str, Any]:
@@ -20,7 +20,7 @@ def read_policy(path: str | os.PathLike[str]) -> dict[str, Any]:
     InputError
         When the file cannot be read.
     PolicyError
-        When it is not TOML, with line and column.
+        When it is not TOML: where, what is wrong, and how it is written right.
     """
     path = Path(path)
     try:
@@ -30,14 +30,7 @@ def read_policy(path: str | os.PathLike[str]) -> dict[str, Any]:
     except UnicodeDecodeError:
         raise PolicyError(f"{path.name}: is not UTF-8 text; save it as UTF-8") from None
     except tomllib.TOMLDecodeError as error:
-        raise PolicyError(f"{path.name}: {_syntax_problem(str(error))}") from None
+        raise PolicyError(f"{path.name}: {syntax_problem(str(error))}") from None
     except RecursionError:
         raise PolicyError(f"{path.name}: is nested too deeply; use fewer levels") from None
     return moved_files(mapping, lambda file: str(path.parent / file))
-
-
-def _syntax_problem(message: str) -> str:
-    # The parser may quote a key, and keys of groups are values: keep only the text before any quotation.
-    reason = re.split(r"['\"(]", message, maxsplit=1)[0].strip() or "a mistake"
-    where = re.search(r"\(at (.*)\)$", message)
-    return f"is not valid TOML at {where[1] if where else 'an unknown place'}: {reason}"

@@ -112,11 +112,15 @@ def published_hierarchy(entry: Any) -> Any:
 
 
 def moved_files(mapping: Mapping[str, Any], move: Callable[[str], str]) -> dict[str, Any]:
-    """Return a policy's plain values with `move` applied to the path of every hierarchy file.
+    """Return a policy's plain values with `move` applied to the path of every hierarchy file and of the query.
 
     Values of a wrong type stay unchanged.
     """
-    return _with_hierarchies(mapping, lambda hierarchy: _moved(hierarchy, move))
+    moved = _with_hierarchies(mapping, lambda hierarchy: _moved(hierarchy, move))
+    source = moved.get("source")
+    if isinstance(source, Mapping) and isinstance(source.get("query"), str):
+        moved["source"] = {**source, "query": move(source["query"])}
+    return moved
 
 
 def spelled_out(mapping: Mapping[str, Any]) -> dict[str, Any]:

@@ -12,48 +12,101 @@ from sfumato.policy.entries import AlsoWritten, PolicyPart, problems_reported
 from sfumato.policy.hierarchy_entries import HierarchyEntry, published_hierarchy
 from sfumato.table.csv_format import CsvFormat
 from sfumato.table.schema import Attribute, Kind, Others
+from sfumato.table.sources.protocol import Place
+from sfumato.table.written_forms import WrittenForm
+
+WRITTEN = ("decimal", "thousands", "unit", "dates", "strays")
+"""Settings of a column that say how its values are written in the steward's file."""
 
 
-class Source(PolicyPart):
-    """How a text file is read.
+PLACE = ("sheet", "range", "codes")
+"""Where the table lies in a workbook, and columns of a statistical file that are read as codes."""
 
-    Attributes
-    ----------
-    separator
-        The character between fields.
-    encoding
-        How the file writes letters.
-    quote
-        The character around fields that hold separators; empty: quotes are ordinary text.
-    missing
-        Texts that stand for a missing value, beside the empty field.
-    header
-        Whether the first row names the columns.
-    columns
-        Names of all columns, where the first row does not say them.
-    strip
-        Whether blanks around fields are dropped.
-    """
 
-    separator: str = ","
-    encoding: str = "utf-8"
-    quote: str = '"'
-    missing: tuple[str, ...] = ("",)
-    header: bool = True
-    columns: tuple[str, ...] | None = None
-    strip: bool = True
+def _said(text: str) -> Any:
+    """Describe a setting where it stands, as parts that take it over need it described, too."""
+    return Field(description=text)
+
+
+class Layout(PolicyPart):
+    """How a file is laid out."""
+
+    separator: Annotated[str, _said("The character between fields.")] = ","
+    encoding: Annotated[str, _said("How the file writes letters.")] = "utf-8"
+    quote: Annotated[
+        str, _said("The character around fields that hold separators; empty: quotes are ordinary text.")
+    ] = '"'
+    missing: Annotated[tuple[str, ...], _said("Texts that stand for a missing value, beside the empty field.")] = ("",)
+    header: Annotated[bool, _said("Whether the first row names the columns.")] = True
+    columns: Annotated[
+        tuple[str, ...] | None, _said("Names of all columns, where the first row does not say them.")
+    ] = None
+    strip: Annotated[bool, _said("Whether blanks around fields are dropped.")] = True
+    sheet: Annotated[str | None, _said("The sheet of a workbook that holds the table.")] = None
+    range: Annotated[str | None, _said("Its cells in the sheet, names first, such as B3:H500.")] = None
+    codes: Annotated[
+        tuple[str, ...] | None, _said("Columns of SPSS, Stata and SAS files to read as codes, without labels.")
+    ] = None
 
     @model_validator(mode="after")
     def _is_a_layout(self) -> Self:
-        layout = self.reading()
-        del layout["missing"]
         with problems_reported(self.keys()):
-            CsvFormat(**layout)
+            self.layout()
+        return self
+
+    def layout(self) -> CsvFormat:
+        """Return the layout of the file."""
+        return CsvFormat(self.separator, self.encoding, self.quote or None, self.header, self.columns, self.strip)
+
+    def place(self) -> Place:
+        """Return where the table lies inside of a file."""
+        return Place(self.sheet, self.range, self.codes or ())
+
+    def reading(self) -> dict[str, Any]:
+        """Return the arguments for :func:`sfumato.read_table`, or :func:`sfumato.read_ratings`."""
+        said = {**self.model_dump(), "quote": self.quote or None}
+        return {key: value for key, value in said.items() if key not in PLACE or value is not None}
+
+
+class Source(Layout):
+    """How a table is read: the layout of a text file, how numbers and dates are written in it, and what of a database.
+
+    Attributes
+    ----------
+    decimal
+        The character before the fraction of a number.
+    thousands
+        The character between the thousands of a number.
+    dates
+        How dates are written, such as dd.mm.yyyy; several forms where the file has several.
+    table
+        Which table of a database, with its schema before a dot where it needs one.
+    query
+        A file with one SELECT, which a database is asked instead.
+    """
+
+    decimal: str | None = None
+    thousands: str | None = None
+    dates: str | tuple[str, ...] | None = None
+    table: str | None = None
+    query: str | None = None
+
+    @model_validator(mode="after")
+    def _is_a_form(self) -> Self:
+        with problems_reported(self.keys()):
+            if self.table is not None and self.query is not None:
+                raise PolicyError("query: is named beside a table; leave one of them out")
+            WrittenForm(self.decimal, self.thousands, dates=self.dates)
         return self
 
     def reading(self) -> dict[str, Any]:
-        """Return the arguments for :func:`sfumato.read_table`."""
-        return {**self.model_dump(), "quote": self.quote or None}
+        """Return the arguments for :func:`sfumato.read_table`; of what only some sources are told, what is said."""
+        said, always = super().reading(), Layout.model_fields.keys()
+        return {key: value for key, value in said.items() if key in always or value is not None}
+
+    def place(self) -> Place:
+        """Return where the table lies inside of its source."""
+        return Place(self.sheet, self.range, self.codes or (), self.table, self.query)
 
 
 class Column(PolicyPart):
@@ -71,6 +124,16 @@ class Column(PolicyPart):
         Whether a published policy keeps the domain to itself.
     weight
         Importance of the column in losses and in the choice of cuts.
+    decimal
+        The character before the fraction of a number.
+    thousands
+        The character between the thousands of a number.
+    unit
+        What stands beside every number, such as a currency or a percent sign.
+    dates
+        How dates are written, such as dd.mm.yyyy.
+    strays
+        Whether text among numbers or dates counts as missing.
     """
 
     kind: Literal["numeric", "categorical", "boolean", "date"] | None = None
@@ -78,6 +141,21 @@ class Column(PolicyPart):
     domain: tuple[int | float, ...] | tuple[str, ...] | None = None
     domain_withheld: bool = False
     weight: Annotated[float, Field(gt=0)] = 1.0
+    decimal: str | None = None
+    thousands: str | None = None
+    unit: str | None = None
+    dates: str | tuple[str, ...] | None = None
+    strays: Literal["missing"] | None = None
+
+    @model_validator(mode="after")
+    def _is_a_form(self) -> Self:
+        with problems_reported(self.keys()):
+            Attribute(kind=None if self.kind is None else Kind(self.kind), **self.written())
+        return self
+
+    def written(self) -> dict[str, Any]:
+        """Return the settings that say how values are written."""
+        return {key: getattr(self, key) for key in WRITTEN}
 
     @field_validator("domain")
     @classmethod
@@ -100,12 +178,17 @@ class Column(PolicyPart):
             raise PolicyError("domain was withheld from the published policy; give it again, or leave it out")
         kind = None if self.kind is None else Kind(self.kind)
         domain: Any = self.domain
-        return Attribute(kind=kind, hierarchy=hierarchy, domain=domain, weight=self.weight)
+        return Attribute(kind=kind, hierarchy=hierarchy, domain=domain, weight=self.weight, **self.written())
 
     def published(self) -> Column:
-        """Return the edition for a release: nothing that lists original values."""
+        """Return the edition for a release: nothing that lists original values, or is about the steward's file."""
         is_withheld = self.domain_withheld or self.domain is not None
-        changes = {"hierarchy": published_hierarchy(self.hierarchy), "domain": None, "domain_withheld": is_withheld}
+        changes = {
+            "hierarchy": published_hierarchy(self.hierarchy),
+            "domain": None,
+            "domain_withheld": is_withheld,
+            **dict.fromkeys(WRITTEN),
+        }
         return self.model_copy(update=changes)
 
 
@@ -133,6 +216,8 @@ class Columns(PolicyPart):
         The column that says which k a record's person wishes for; always removed.
     wished_l
         The same for the l of l-diversity.
+    publish
+        Columns that are published though they look like identifiers.
     """
 
     identifying: tuple[str, ...] = ()
@@ -143,6 +228,14 @@ class Columns(PolicyPart):
     person: str | None = None
     wished_k: str | None = None
     wished_l: str | None = None
+    publish: tuple[str, ...] = ()
+
+    @property
+    def unprotected(self) -> tuple[str, ...]:
+        """Insensitive columns: those of that role, and those of none that are to be published."""
+        others = {*self.identifying, *self.quasi_identifying, *self.sensitive, *self.insensitive}
+        others |= {self.person, self.wished_k, self.wished_l}  # type: ignore[arg-type]
+        return (*self.insensitive, *(name for name in dict.fromkeys(self.publish) if name not in others))
 
     def to_mapping(self) -> dict[str, Any]:
         """Return plain values, in the short form if columns have no settings."""
@@ -155,6 +248,7 @@ class Columns(PolicyPart):
             "person": self.person,
             "wished-k": self.wished_k,
             "wished-l": self.wished_l,
+            "publish": list(self.publish),
         }
 
 
@@ -191,7 +285,7 @@ class Output(PolicyPart):
         Of the files that hold the tables.
     """
 
-    format: Literal["csv", "parquet"] = "csv"
+    format: Literal["csv", "parquet", "xlsx", "sav", "dta"] = "csv"
 
 
 def _short(columns: Mapping[str, Column]) -> list[str] | dict[str, Any]:

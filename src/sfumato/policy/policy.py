@@ -200,6 +200,13 @@ class Policy(PolicyPart):
             del mapping["recoding"], filled["recoding"]
         return {**mapping, **filled}
 
+    def _repr_html_(self) -> str:
+        """Show notebooks the policy; values that it lists are not shown."""
+        from sfumato.notebook import card
+        from sfumato.policy.policy_html import policy_parts, promises
+
+        return card("Policy", promises(self), *policy_parts(self))
+
     def to_toml(self) -> str:
         """Return the text of a policy file."""
         return tomli_w.dumps(self.to_mapping())
@@ -248,6 +255,7 @@ class Policy(PolicyPart):
             person=self.columns.person,
             wished_k=self.columns.wished_k,
             wished_l=self.columns.wished_l,
+            publish=self.columns.publish,
         )
 
     def without_sensitive(self) -> Policy:

@@ -29,7 +29,7 @@ from sfumato.policy.entries import (
 )
 from sfumato.policy.file import read_policy
 from sfumato.policy.mistakes import KeyPath
-from sfumato.policy.parts import Output, Source
+from sfumato.policy.parts import Layout, Output
 from sfumato.table.ratings.reading import Form
 from sfumato.table.ratings.scale import scale_of
 from sfumato.table.ratings.sensitive import SensitiveIssues
@@ -95,7 +95,7 @@ class RatingPolicy(PolicyPart):
         Share of the records that may be left out, from 0 up to, not including, 1.
     threads : int or None
         None: all cores. It never changes the result.
-    source : Source
+    source : Layout
         How a text file is read.
     ratings : RatingColumns
     sensitive : SensitivePart
@@ -109,7 +109,7 @@ class RatingPolicy(PolicyPart):
     recipient: str | None = None
     suppression_limit: Annotated[float, Field(ge=0, lt=1)] = 0.0
     threads: Annotated[int, Field(ge=1)] | None = None
-    source: Source = Source()
+    source: Layout = Layout()
     ratings: RatingColumns = RatingColumns()
     sensitive: SensitivePart = SensitivePart()
     model: ModelPart
@@ -118,7 +118,7 @@ class RatingPolicy(PolicyPart):
 
     @field_validator("source")
     @classmethod
-    def _strips(cls, source: Source) -> Source:
+    def _strips(cls, source: Layout) -> Layout:
         with problems_reported(["source"]):
             if not source.strip:
                 raise PolicyError("source: blanks around users, issues and ratings are always dropped; leave strip out")

@@ -3,22 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
-from sfumato.anonymizers.protocol import Anonymizer, Progress, Publisher, silent
+from sfumato.anonymizers.protocol import Anonymizer, Progress, Publisher
 from sfumato.models.protocol import PrivacyModel
 from sfumato.policy.people import People
 from sfumato.policy.policy import Policy
+from sfumato.progress import shown
 from sfumato.recoding import Recoding
-from sfumato.release.arguments import Arguments, policy_of_call
+from sfumato.release.arguments import Arguments, policy_of_call, read_for_call
 from sfumato.release.generalizing import generalized_release
 from sfumato.release.publishing import published_release
 from sfumato.release.release import Release
 from sfumato.release.task import Task
-from sfumato.table.table import Table
+from sfumato.table.schema import Schema
 
 
 def anonymize(
-    table: Table,
+    table: Any,
     models: Policy | PrivacyModel | Sequence[PrivacyModel] = (),
     *,
     anonymizer: Anonymizer | Publisher | None = None,
@@ -29,15 +31,17 @@ def anonymize(
     bound: bool = False,
     seed: int | None = None,
     threads: int | None = None,
-    progress: Progress = silent,
+    progress: Progress = shown,
     policy: Policy | None = None,
+    schema: Schema | None = None,
 ) -> Release:
     """Make a release that satisfies every model, or raise.
 
     Parameters
     ----------
     table
-        From :func:`sfumato.read_table`.
+        From :func:`sfumato.read_table`; or whatever that reads (a polars, pandas or Arrow frame, the path of a file),
+        if a `schema` or a policy says what its columns are.
     models
         The policy that the release is made from; or one privacy model or several, of which, with the keywords up to
         `people`, such a policy is made. Every equivalence class (or bucket) of the release satisfies every model. None
@@ -69,6 +73,8 @@ def anonymize(
         Called with (what, done, total).
     policy
         Another place for the policy. What other arguments say beside a policy must be what it says, too.
+    schema
+        The roles of the columns, where `table` has not been read yet. A policy has them, too.
 
     Returns
     -------
@@ -81,7 +87,9 @@ def anonymize(
         The models cannot be met within the suppression limit; says which, how far the best attempt got, what to relax.
     PolicyError
         Contradictory or unknown settings, or some that mean nothing to the anonymizer; a policy that says otherwise
-        than other arguments, or than the table was read with.
+        than other arguments, or than the table was read with; roles that are missing, or given twice.
+    SfumatoError
+        What :func:`sfumato.read_table` says of a table that has not been read yet.
     VerificationError
         Never expected: the published tables break a model. Nothing is returned.
 
@@ -90,6 +98,7 @@ def anonymize(
     *Guarantee.* What is returned satisfies every model, recounted from the published values without knowledge of how
     they came about; its record order is random.
     """
+    table = read_for_call(table, schema, [each for each in (models, policy) if isinstance(each, Policy)])
     said = Arguments(models, anonymizer, recoding, suppression_limit, refine, people)
     meant = policy_of_call(table, said, policy, seed)
     return made(Task(table, meant, bound, seed, threads, progress))

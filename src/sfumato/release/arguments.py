@@ -101,9 +101,47 @@ def policy_of_call(table: Table, said: Arguments, policy: Policy | None, seed: i
     return given[0]
 
 
+def read_for_call(table: object, schema: object, policies: Sequence[Policy]) -> object:
+    """Return a table that has been read, or read what a call hands in, with the roles that it hands in beside it.
+
+    Parameters
+    ----------
+    table
+        A table, or anything that can be read as one.
+    schema
+        The roles of its columns, or None.
+    policies
+        The policies that the call gives.
+
+    Raises
+    ------
+    PolicyError
+        When the roles are given twice.
+    SfumatoError
+        What is wrong with the table.
+    """
+    if isinstance(table, Table):
+        if schema is not None:
+            raise PolicyError("schema: the table was read with one; leave it out")
+        return table
+    if schema is not None and policies:
+        raise PolicyError(f"schema: the policy gives the roles of the columns, too; {ONE_PLACE}")
+    roles = policies[0] if policies else schema
+    if roles is None:
+        return table  # an error that is told with the others
+    from sfumato.table.reading import read_table  # the machinery of reading is not needed by who has read already
+
+    return read_table(table, roles)  # type: ignore[arg-type]
+
+
 def table_problems(table: object) -> list[str]:
     """Say what is wrong with something that should be a table."""
-    return [] if isinstance(table, Table) else ["table: is not a Table; read it with sfumato.read_table"]
+    if isinstance(table, Table):
+        return []
+    return [
+        "table: is not a Table; read it with sfumato.read_table, or say what its columns are "
+        "(schema=sfumato.Schema(quasi_identifying=[...]), or a policy)"
+    ]
 
 
 def setting_problems(

@@ -22,7 +22,6 @@ from sfumato.errors import InputError, VerificationError
 from sfumato.randomness import permutation
 from sfumato.release.folder import MARK
 from sfumato.table.row_order import rising_order
-from sfumato.table.writing import sha256_of
 
 FORMAT = 1
 _BEGINS = f'{{"format": {FORMAT}, "file": '.encode()
@@ -66,19 +65,14 @@ class Audit:
         numbers[by_class] = np.arange(len(pairs)) - np.repeat(first, np.diff(np.append(first, len(pairs)))) + 1
         return cls(numbers[own])
 
-    def text(self, table: Path) -> str:
-        """Return the content of the file, bound by its hash to the file of the published table."""
-        content = {
-            "format": FORMAT,
-            "file": table.name,
-            "sha256": sha256_of(table),
-            "pseudonyms": self.pseudonyms.tolist(),
-        }
+    def text(self, name: str, sha256: str) -> str:
+        """Return the content of the file, bound by its hash to the published table, whose name and hash are given."""
+        content = {"format": FORMAT, "file": name, "sha256": sha256, "pseudonyms": self.pseudonyms.tolist()}
         return json.dumps(content) + "\n"
 
     @classmethod
-    def read(cls, path: Path, table: Path, rows: int) -> Audit:
-        """Read the file that belongs to a published table of so many rows.
+    def read(cls, path: Path, name: str, hashed: str, rows: int) -> Audit:
+        """Read the file that belongs to a published table of this name, hash and number of rows.
 
         Raises
         ------
@@ -96,17 +90,15 @@ class Audit:
             sha256, numbers = content["sha256"], _pseudonyms(content)
         except (ValueError, KeyError, TypeError, OverflowError, RecursionError):
             raise VerificationError(f"{path.name}: is no audit file, or is damaged") from None
-        if sha256 != sha256_of(table):
-            raise VerificationError(
-                f"{path.name}: belongs to another file than {table.name}, or {table.name} was changed"
-            )
+        if sha256 != hashed:
+            raise VerificationError(f"{path.name}: belongs to another file than {name}, or {name} was changed")
         if len(numbers) != rows:
-            raise VerificationError(f"{path.name}: does not number every row of {table.name}; it is damaged")
+            raise VerificationError(f"{path.name}: does not number every row of {name}; it is damaged")
         return cls(numbers)
 
 
 @contextmanager
-def audit_written(path: Path, folder: Path, *, overwrite: bool) -> Iterator[Path]:
+def audit_written(path: Path, folder: Path | None, *, overwrite: bool) -> Iterator[Path]:
     """Give a new private file beside `path`; it takes that place when the block ends well, and vanishes otherwise.
 
     Parameters
@@ -114,7 +106,7 @@ def audit_written(path: Path, folder: Path, *, overwrite: bool) -> Iterator[Path
     path
         Where the audit file shall lie.
     folder
-        The release folder that it belongs to.
+        The release folder that it belongs to; None for a release in a database.
     overwrite
         Replace an audit file that is already there. Anything else is never replaced.
 
@@ -135,11 +127,12 @@ def audit_written(path: Path, folder: Path, *, overwrite: bool) -> Iterator[Path
         part.unlink(missing_ok=True)
 
 
-def check_audit_place(path: Path, folder: Path, *, overwrite: bool) -> None:
+def check_audit_place(path: Path, folder: Path | None, *, overwrite: bool) -> None:
     """Raise InputError when no audit file of a release folder may be written to `path`."""
     with _said_plainly(path):
-        real, home = Path(os.path.realpath(path)), Path(os.path.realpath(folder))
-        if real.is_relative_to(home) or any((above / MARK).exists() for above in real.parents):
+        real = Path(os.path.realpath(path))
+        inside = folder is not None and real.is_relative_to(os.path.realpath(folder))
+        if inside or any((above / MARK).exists() for above in real.parents):
             raise InputError(f"{path.name}: the audit file is yours alone; name a place that is in no release folder")
         if path.is_dir() or not path.parent.is_dir():
             raise IsADirectoryError

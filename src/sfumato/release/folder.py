@@ -17,15 +17,19 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from sfumato.errors import InputError
+from sfumato.table.databases.address import is_database_path
 
 MARK = "release.json"
 """The file by which a release folder is known."""
+_NO_DATABASE = "the URL of a database stands where only a folder can; name a folder"
 SERIES = "series.json"
 """The file by which a folder of releases is known; see :mod:`sfumato.series`."""
 
 
 def no_release(folder: Path) -> str | None:
     """Say why `folder` is not a release folder, or return None."""
+    if is_database_path(folder):
+        return _NO_DATABASE
     if not folder.exists():
         return f"{folder}: no such release folder"
     if (folder / SERIES).is_file():
@@ -80,6 +84,8 @@ def _said_plainly(target: Path) -> Iterator[None]:
 
 def check_target(target: Path, *, overwrite: bool) -> None:
     """Raise InputError when a release could not be written to `target`, before any work is done."""
+    if is_database_path(target):
+        raise InputError(_NO_DATABASE)
     if "\0" in str(target):
         raise InputError("the name of the folder holds a character that no name may have")
     recover(Path(os.path.realpath(target)))
@@ -178,7 +184,7 @@ def _exchanged(one: Path, other: Path) -> bool:
 
 def _sync(folder: Path) -> None:
     """Have the operating system put the files on the disk before they get their final name."""
-    for path in folder.iterdir():
+    for path in folder.rglob("*"):
         descriptor = os.open(path, os.O_RDONLY)
         try:
             os.fsync(descriptor)

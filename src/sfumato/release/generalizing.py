@@ -31,9 +31,11 @@ from sfumato.recoding.notation import STAR
 from sfumato.release.apart import all_records_note
 from sfumato.release.audit import Audit
 from sfumato.release.describing import describe
+from sfumato.release.exact_sets import exact_set_notes, refuse_exact_sets
 from sfumato.release.folding import PROMISED, PROMISED_L, solution_for_people, uniform_problem
 from sfumato.release.loss_report import Report
 from sfumato.release.own_types import counted_as_read, only_by_the_left_out, own_types
+from sfumato.release.passing import advice_on_columns, passing_notes
 from sfumato.release.people_behind import PeopleBehind
 from sfumato.release.problem import problem_of
 from sfumato.release.pseudonyms import fingerprint_lines, with_pseudonyms, within_fingerprint_limit
@@ -85,6 +87,7 @@ def solved_task(task: Task, anonymizer: Anonymizer) -> SolvedTask:
     """
     task.step("encoding", 1)
     encoded = task.encoded()
+    refuse_exact_sets(encoded, task.table)
     problem = problem_of(task, anonymizer, encoded)
     behind = PeopleBehind.of(task)
     partition = _solved_for(behind, problem, task, anonymizer)
@@ -120,12 +123,13 @@ def released(solved: SolvedTask, anonymizer: Anonymizer) -> Release:
     task.step("measuring", 5)
     report = replace(_report(generalized, losses, verification, task), fingerprints=fingerprint_lines(published, task))
     bound = _least_loss(task, problem) if task.bound else None
-    report = replace(
-        report, notes=tuple(_notes(solved.partition, behind, problem, task, anonymizer)), lower_bound=bound
-    )
+    told = (*task.table.remarks, *exact_set_notes(generalized, losses))
+    notes = (*told, *_notes(solved.partition, behind, problem, task, anonymizer))
+    report = replace(report, notes=notes, lower_bound=bound)
     task.step("done", STEPS)
     audit = None if attested is None else Audit.of(_as_read(generalized)[order], attested, problem.seed)
-    return Release(published, report, describe(published, task, encoded, types.kinds), task.policy.published(), audit)
+    described = describe(published, task, encoded, types.kinds)
+    return Release(published, report, described, task.policy.published(), audit, task.table.orders, task.table.codes)
 
 
 def _with_added(
@@ -145,6 +149,8 @@ def _notes(
 ) -> Iterator[str]:
     least = smallest_allowed(task.models)
     yield from partition.notes
+    yield from advice_on_columns(task.table)
+    yield from passing_notes(task.table, task.table.frame.columns)
     yield from repeated_notes(task.table, partition, least)
     if behind is None:
         return

@@ -97,6 +97,13 @@ class KindReport:
         }
         return {name: count for name, count in told.items() if count is not None}
 
+    def _repr_html_(self) -> str:
+        """Show notebooks the report."""
+        from sfumato.notebook import card
+        from sfumato.release.report_html import counts, report_parts
+
+        return card("Report", counts(self), *report_parts(self))
+
     def __str__(self) -> str:
         """Return the report as a short page of text."""
         figures = [f"{name.replace('_', ' ')}: {figure(value)}" for name, value in self.figures.items()]

@@ -169,6 +169,13 @@ class Report:
         """
         return 2 if self.suppressed or self.publishes_means else 6
 
+    def _repr_html_(self) -> str:
+        """Show notebooks the report."""
+        from sfumato.notebook import card
+        from sfumato.release.report_html import counts, report_parts
+
+        return card("Report", counts(self), *report_parts(self))
+
     def __str__(self) -> str:
         """Return the report as a short page of text."""
         return "\n".join(

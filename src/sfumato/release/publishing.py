@@ -15,6 +15,7 @@ from sfumato.recoding import Recoding
 from sfumato.release.describing import describe
 from sfumato.release.folding import folding_problems
 from sfumato.release.kind_report import KindReport
+from sfumato.release.passing import passing_notes
 from sfumato.release.problem import problems_in
 from sfumato.release.release import Release
 from sfumato.release.repeated_notes import repeated_notes
@@ -44,8 +45,14 @@ def published_release(task: Task, publisher: Publisher) -> Release:
     verification = verified(publication.published, task.table, task.models)
     report = _report(publication, verification, task)
     task.step("done", STEPS)
+    described = describe(publication.published, task, encoded)
     return Release(
-        publication.published, report, describe(publication.published, task, encoded), task.policy.published()
+        publication.published,
+        report,
+        described,
+        task.policy.published(),
+        orders=task.table.orders,
+        codes=task.table.codes,
     )
 
 
@@ -63,6 +70,7 @@ def _meaningless(task: Task, publisher: Publisher) -> Iterator[str]:
 
 
 def _report(publication: Publication, verification: Verification, task: Task) -> KindReport:
+    names = {name for frame in publication.published.tables.values() for name in frame.columns}
     return KindReport(
         anonymizer=repr(task.anonymizer),
         kind=publication.published.kind,
@@ -75,7 +83,12 @@ def _report(publication: Publication, verification: Verification, task: Task) ->
             *publication.published.limits,
             *limits_of_values(task.models, tuple(task.table.schema.sensitive)),
         ),
-        notes=(*publication.notes, *repeated_notes(task.table, None, 1)),
+        notes=(
+            *task.table.remarks,
+            *publication.notes,
+            *passing_notes(task.table, names),
+            *repeated_notes(task.table, None, 1),
+        ),
         sampled=getattr(task.anonymizer, "samples", False),
         purpose=task.policy.purpose,
         recipient=task.policy.recipient,

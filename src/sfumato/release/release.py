@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from contextlib import nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import get_args
+from typing import TYPE_CHECKING, Any, get_args, overload
 
 import polars as pl
 
@@ -15,13 +16,20 @@ from sfumato.release.audit import Audit, audit_written
 from sfumato.release.description import Description
 from sfumato.release.folder import whole_folder
 from sfumato.release.formulas import Formulas, without_formulas
+from sfumato.release.frames import as_arrow, as_pandas, in_declared_order
 from sfumato.release.kind_report import KindReport
 from sfumato.release.loss_report import Report
+from sfumato.release.stored import Shelf, save_in_database
 from sfumato.release.table_files import write_tables
 from sfumato.release.text_files import write_texts
-from sfumato.table.writing import Format
+from sfumato.table.databases.address import is_database
+from sfumato.table.writing import FORMATS, NO_FORMAT, Format
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 NO_AUDIT = "audit: the release itself says who is who, so that no audit file is needed; leave it out"
+NO_PLACE = "audit: name the file with which people can be recounted; a database has no place for it"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -43,6 +51,10 @@ class Release:
     audit : Audit or None
         Who is who inside of each class, where people have several records and the table does not say it. It is the
         steward's, and no part of the folder.
+    orders : mapping of str to tuple of str
+        The order of the categories of those columns for which the original declares one; no part of the folder.
+    codes : mapping of str to mapping of str to int
+        The code of each label, of those columns whose labels a file of a statistical program had.
     """
 
     published: Published
@@ -50,11 +62,20 @@ class Release:
     description: Description
     policy: str
     audit: Audit | None = None
+    orders: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    codes: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
 
     def __repr__(self) -> str:
         """Count the published records and name the promises."""
         promises = ", ".join(check.promise for check in self.report.verification.checks)
         return f"Release({self.report.published} records, {promises})"
+
+    def _repr_html_(self) -> str:
+        """Show notebooks columns, promises and losses; for the published values ask for :attr:`data`."""
+        from sfumato.notebook import card
+        from sfumato.release.report_html import counts, release_parts
+
+        return card("Release", counts(self.report), *release_parts(self))
 
     @property
     def tables(self) -> dict[str, pl.DataFrame]:
@@ -70,11 +91,79 @@ class Release:
         PolicyError
             When the release has several.
         """
-        first, *others = self.tables.values()
-        if others:
-            names = ", ".join(map(repr, self.tables))
-            raise PolicyError(f"data: this release has several tables; take them from .tables, which holds {names}")
-        return first
+        return self._table("data", None)
+
+    def to_polars(self, table: str | None = None) -> pl.DataFrame:
+        """Return a published table, in random order, whose ordered categories have the order of the original.
+
+        Parameters
+        ----------
+        table
+            Which one, where the release has several: its name in :attr:`tables`.
+
+        Raises
+        ------
+        PolicyError
+            When there is none of this name, or when there are several and none is named.
+
+        Notes
+        -----
+        A value that is published as it is stands where an Enum, or an ordered categorical of pandas or Arrow, puts it;
+        sets of values stand by their members. Categories that are not published are not listed.
+        """
+        return in_declared_order(self._table("table", table), self.orders)
+
+    def to_pandas(self, table: str | None = None) -> Any:
+        """Return the same as a pandas frame with a plain index; ordered categories are those of :meth:`to_polars`.
+
+        Raises
+        ------
+        PolicyError
+            As :meth:`to_polars`; also where pandas is not installed.
+        """
+        return as_pandas(self.to_polars(table), self.orders)
+
+    def to_arrow(self, table: str | None = None) -> pa.Table:
+        """Return the same as an Arrow table; categories are dictionaries, ordered as those of :meth:`to_pandas`.
+
+        Raises
+        ------
+        PolicyError
+            As :meth:`to_polars`.
+        """
+        return as_arrow(self.to_polars(table), self.orders)
+
+    def _table(self, asked: str, name: str | None) -> pl.DataFrame:
+        if name is None and len(self.tables) == 1:
+            return next(iter(self.tables.values()))
+        if name in self.tables:
+            return self.tables[name]
+        names = ", ".join(map(repr, self.tables))
+        has = "this release has several tables" if name is None else "there is no such table"
+        raise PolicyError(f"{asked}: {has}; take them from .tables, which holds {names}")
+
+    @overload
+    def save(
+        self,
+        folder: str | Path,
+        *,
+        format: Format = "csv",
+        overwrite: bool = False,
+        audit: str | Path | None = None,
+        formulas: Formulas = "keep",
+        schema: None = None,
+    ) -> Path: ...
+
+    @overload
+    def save(
+        self,
+        folder: str,
+        *,
+        overwrite: bool = False,
+        audit: str | Path | None = None,
+        formulas: Formulas = "keep",
+        schema: str,
+    ) -> str: ...
 
     def save(
         self,
@@ -84,17 +173,20 @@ class Release:
         overwrite: bool = False,
         audit: str | Path | None = None,
         formulas: Formulas = "keep",
-    ) -> Path:
+        schema: str | None = None,
+    ) -> Path | str:
         """Write the release folder: its tables, ``release.json``, ``policy.toml``, ``report.json``, ``report.txt``.
 
-        The folder appears whole or not at all: it is written beside its place and moved there in one step.
+        The folder appears whole or not at all: it is written beside its place and moved there in one step. In a
+        database a schema appears in one transaction; its table ``description`` holds all but the tables.
 
         Parameters
         ----------
         folder
-            Where to; its parent must exist.
+            Where to; its parent must exist. Or the URL of a database, as :func:`sfumato.read_table` takes it.
         format
-            Of the files that hold the tables.
+            Of the files that hold the tables: ``"csv"``, ``"parquet"``, ``"xlsx"``, ``"sav"`` (SPSS) or ``"dta"``
+            (Stata), the last two with value labels. What a format would change is refused.
         overwrite
             Replace a release that is already there. Anything else is never replaced.
         audit
@@ -105,11 +197,15 @@ class Release:
             Of cells of CSV that begin like a formula (``=``, ``+``, ``-``, ``@``, tab or carriage return, but no
             number), which a spreadsheet may run: ``"keep"`` them as they are, ``"escape"`` them by a ``'`` before, or
             ``"refuse"`` to write.
+        schema
+            Of a database: where the release shall lie. It must not be there yet, or be empty, or hold a release to
+            overwrite and nothing else. SQLite has no schemas; there the names of the tables begin with it. An audit
+            file has no place by itself then.
 
         Returns
         -------
-        pathlib.Path
-            The folder.
+        pathlib.Path or str
+            The folder, or the URL.
 
         Raises
         ------
@@ -119,23 +215,46 @@ class Release:
             When the format or what to do with formulas is unknown, or formulas are refused or cannot be escaped; also
             when an audit file is asked for of a release that itself says who is who.
         """
-        if format not in ("csv", "parquet"):
-            raise PolicyError("format must be 'csv' or 'parquet'")
+        if format not in FORMATS:
+            raise PolicyError(NO_FORMAT)
         if formulas not in get_args(Formulas):
             raise PolicyError("formulas must be 'keep', 'escape' or 'refuse'")
         if audit is not None and self.description.people == "published":
             raise PolicyError(NO_AUDIT)
+        if is_database(folder):
+            self._save_in_database(str(folder), schema, overwrite, audit, formulas)
+            return str(folder)
+        if schema is not None:
+            raise PolicyError("schema: says where a release lies in a database; leave it out, or give the URL of one")
         target = Path(folder)
         private = audit_file(target) if audit is None else Path(audit)
         published = without_formulas(self.published, formulas) if format == "csv" else self.published
         description = self.description if published is self.published else self.description.escaped()
         kept = nullcontext() if self.audit is None else audit_written(private, target, overwrite=overwrite)
         with kept as secret, whole_folder(target, overwrite=overwrite) as part:
-            facts = write_tables(published, part, format)
+            facts = write_tables(published, part, format, self.codes)
             write_texts(part, description.to_dict(tables=facts), self.report.for_release(), self.policy)
             if self.audit is not None and secret is not None:
-                secret.write_text(self.audit.text(part / facts["data"].file), encoding="utf-8")
+                file = facts["data"]
+                secret.write_text(self.audit.text(file.file, file.sha256), encoding="utf-8")
         return target
+
+    def _save_in_database(
+        self, url: str, schema: str | None, overwrite: bool, audit: str | Path | None, formulas: Formulas
+    ) -> None:
+        shelf = Shelf.of(url, schema)
+        if self.audit is not None and audit is None:
+            raise PolicyError(NO_PLACE)
+        published = without_formulas(self.published, formulas)
+        description = self.description if published is self.published else self.description.escaped()
+        written = replace(self, published=published, description=description)
+        if self.audit is None or audit is None:
+            save_in_database(written, shelf, overwrite=overwrite)
+            return
+        with audit_written(Path(audit), None, overwrite=overwrite) as secret:
+            facts, content = save_in_database(written, shelf, overwrite=overwrite)
+            ordered = Audit(self.audit.pseudonyms[content.order])
+            secret.write_text(ordered.text(facts.file, facts.sha256), encoding="utf-8")
 
 
 def audit_file(folder: Path) -> Path:

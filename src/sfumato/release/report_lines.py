@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from sfumato.numbers import percent
 from sfumato.published.checks.generalized import Verification
+from sfumato.published.roles import named
 
 
 def occasion_lines(purpose: str | None, recipient: str | None) -> list[str]:
@@ -32,8 +33,10 @@ def record_line(original: int | None, published: int, suppressed: int, limit: fl
 
 
 def promise_lines(verification: Verification) -> list[str]:
-    """Say what became of every promise."""
-    return [
+    """Say what became of every promise, and which columns none speaks of."""
+    unprotected = verification.roles.unprotected if verification.roles else ()
+    passing = [f"  unprotected, published as they are: {named(unprotected)}"] if unprotected else []
+    return passing + [
         f"  {check.promise}: {check.outcome}"
         + (f", achieved {', '.join(map(str, check.achieved))}" if check.achieved else "")
         for check in verification.checks

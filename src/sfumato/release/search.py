@@ -6,10 +6,11 @@ from collections.abc import Sequence
 from typing import Protocol, runtime_checkable
 
 from sfumato.anonymizers.full_domain.incognito import Incognito
-from sfumato.anonymizers.protocol import Anonymizer, Problem, Progress, silent
+from sfumato.anonymizers.protocol import Anonymizer, Problem, Progress
 from sfumato.errors import PolicyError
 from sfumato.hierarchy.lattice_search import LatticeSearch
 from sfumato.models.protocol import PrivacyModel
+from sfumato.progress import shown
 from sfumato.release.arguments import Arguments
 from sfumato.release.problem import problem_of
 from sfumato.release.task import Task
@@ -34,7 +35,7 @@ def search_lattice(
     suppression_limit: float = 0.0,
     seed: int | None = None,
     threads: int | None = None,
-    progress: Progress = silent,
+    progress: Progress = shown,
 ) -> LatticeSearch:
     """Search the lattice of full-domain generalizations, and return what was found instead of a release.
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -12,7 +13,7 @@ from numpy.typing import NDArray
 
 from sfumato.anonymizers.protocol import Anonymizer, Problem, Progress, Publisher, silent
 from sfumato.engines import Engine, LocalEngine
-from sfumato.errors import PolicyError, raise_all
+from sfumato.errors import PolicyError, SchemaError, raise_all
 from sfumato.models.protocol import PrivacyModel
 from sfumato.policy.parts import Wish
 from sfumato.policy.people import People
@@ -21,12 +22,14 @@ from sfumato.progress import thread_count
 from sfumato.randomness import seed_problems
 from sfumato.recoding import Recoding
 from sfumato.release.arguments import setting_problems, table_problems
+from sfumato.release.passing import passing_problems
 from sfumato.table.encoding import EncodedTable
 from sfumato.table.kinds import text_of
 from sfumato.table.person_column import STEPS as K_STEPS
 from sfumato.table.person_column import STEPS_OF_L, steps_of
 from sfumato.table.table import Table
 
+LOG = logging.getLogger("sfumato.release")
 STEPS = 6
 
 
@@ -53,6 +56,8 @@ class Task:
     ------
     PolicyError
         With every mistake at once.
+    SchemaError
+        With every column that nobody has said is to be published, though it looks as if it identified people.
     """
 
     table: Table
@@ -65,10 +70,11 @@ class Task:
     engine: Engine = field(default_factory=LocalEngine)
 
     def __post_init__(self) -> None:
-        """Check everything that can be told without looking into the table."""
+        """Check what can be told before any work, of the columns that pass through last: that looks into the table."""
         limit, rounds = self.policy.suppression_limit, self.policy.refine or 0
         problems = setting_problems(self.models, self.anonymizer, self.recoding, limit, rounds, self.people)
         raise_all(PolicyError, [*table_problems(self.table), *problems, *seed_problems(self.seed)])
+        raise_all(SchemaError, passing_problems(self.table))
 
     @cached_property
     def models(self) -> tuple[PrivacyModel, ...]:
@@ -157,4 +163,5 @@ class Task:
 
     def step(self, what: str, done: int) -> None:
         """Report progress."""
+        LOG.info("%s %d records", what, self.table.height)
         self.progress(what, done, STEPS)

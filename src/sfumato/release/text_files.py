@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 from collections.abc import Collection, Iterator, Mapping
@@ -36,15 +37,31 @@ class Reported(Protocol):
 
 def write_texts(folder: Path, content: Mapping[str, Any], report: Reported, policy: str | None) -> None:
     """Write the report, the policy, and ``release.json`` with `content` and their hashes."""
+    for name, text in texts_of(content, report, policy).items():
+        (folder / name).write_bytes(text.encode())
+
+
+def texts_of(content: Mapping[str, Any], report: Reported, policy: str | None) -> dict[str, str]:
+    """Return the report, the policy, and ``release.json`` with `content` and their hashes, as texts by name."""
     texts = {REPORT: _as_json(report.to_dict()), "report.txt": f"{report}\n", **({FILE: policy} if policy else {})}
-    for name, text in texts.items():
-        (folder / name).write_text(text, encoding="utf-8")
-    hashes = {name: sha256_of(folder / name) for name in sorted(texts)}
-    (folder / MARK).write_text(_as_json({**content, "files": hashes}), encoding="utf-8")
+    hashes = {name: hash_of(texts[name]) for name in sorted(texts)}
+    return {**texts, MARK: _as_json({**content, "files": hashes})}
+
+
+def hash_of(text: str) -> str:
+    """Return the sha256 of a text as UTF-8, in hexadecimal."""
+    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def text_checks(
-    folder: Path, mark: str, tables: Collection[str], limit: float, counted: Verification, *, unknown: int = 0
+    folder: Path,
+    mark: str,
+    tables: Collection[str],
+    limit: float,
+    counted: Verification,
+    *,
+    unknown: int = 0,
+    folders: Collection[str] = (),
 ) -> tuple[Check, ...]:
     """Tell whether a folder holds what was written and nothing else, and whether its report says what was recounted.
 
@@ -61,6 +78,8 @@ def text_checks(
         What was recounted of the models that this version knows.
     unknown
         Number of the other models.
+    folders
+        Which of `tables` are folders of parts; others look into them.
 
     Raises
     ------
@@ -68,13 +87,28 @@ def text_checks(
         When the hashes in ``release.json`` are none.
     """
     hashes = _hashes(mark, tables)
-    wrong = tuple(_wrong_files(folder, tables, hashes))
+    wrong = tuple(_wrong_files(folder, tables, hashes, folders))
     if hashes is None:
         detail = f"{MARK} has no hashes of them"
         written = (*wrong, Check(WRITTEN, Outcome.UNDECIDABLE, detail=detail, required=False))
     else:
         written = wrong or (Check(WRITTEN, Outcome.HOLDS),)
-    return (*written, _report_check(folder / REPORT, limit, counted, unknown))
+    report = (folder / REPORT).read_text(encoding="utf-8", errors="replace") if (folder / REPORT).is_file() else None
+    return (*written, _report_check(report, limit, counted, unknown))
+
+
+def stored_text_checks(
+    texts: Mapping[str, str], limit: float, counted: Verification, *, unknown: int = 0
+) -> tuple[Check, ...]:
+    """Tell the same of texts by name, as a database holds them; see :func:`text_checks`."""
+    hashes = _hashes(texts[MARK], ()) or {}
+    wrong = [name for name in sorted({*hashes, *texts} - {MARK}) if hash_of(texts.get(name, "")) != hashes.get(name)]
+    broken = tuple(
+        Check(f"{name} is the text that was written", Outcome.BROKEN, detail="it is missing, or was changed")
+        for name in wrong
+    )
+    written = broken or (Check(WRITTEN.replace("files", "texts"), Outcome.HOLDS),)
+    return (*written, _report_check(texts.get(REPORT), limit, counted, unknown))
 
 
 def _as_json(content: Mapping[str, Any]) -> str:
@@ -99,11 +133,15 @@ def _hashes(mark: str, tables: Collection[str]) -> Mapping[str, str] | None:
     return dict(found)
 
 
-def _wrong_files(folder: Path, tables: Collection[str], hashes: Mapping[str, str] | None) -> Iterator[Check]:
+def _wrong_files(
+    folder: Path, tables: Collection[str], hashes: Mapping[str, str] | None, folders: Collection[str]
+) -> Iterator[Check]:
     """Name every file that is missing, was changed, or is not to be there; links lead to what anybody may change."""
     listed = {MARK, *tables, *(NAMES if hashes is None else hashes)}
     entries = {entry.name: entry for entry in os.scandir(folder)}
     for name in sorted(listed):
+        if name in folders and name in entries and entries[name].is_dir(follow_symlinks=False):
+            continue
         if reason := _reason(entries.get(name), (hashes or {}).get(name)):
             yield Check(f"{name} is the file that was written", Outcome.BROKEN, detail=reason)
     if strangers := sorted({*entries} - listed):
@@ -123,11 +161,11 @@ def _reason(entry: os.DirEntry[str] | None, digest: str | None) -> str | None:
     return None
 
 
-def _report_check(path: Path, limit: float, counted: Verification, unknown: int) -> Check:
-    if not path.is_file():
+def _report_check(text: str | None, limit: float, counted: Verification, unknown: int) -> Check:
+    if text is None:
         return Check(AGREES, Outcome.UNDECIDABLE, detail=f"the release has no {REPORT}", required=False)
     try:
-        said = unambiguous(path.read_text(encoding="utf-8"))
+        said = unambiguous(text)
         wrong = list(_claims(said, limit, counted.to_dict(), unknown))
     except (VerificationError, AttributeError, KeyError, RecursionError, TypeError, ValueError):
         return Check(AGREES, Outcome.BROKEN, detail=f"{REPORT} is damaged")

@@ -5,12 +5,13 @@ Nothing here knows how a release is made; no algorithm is even loaded.
 
 from __future__ import annotations
 
+import logging
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,29 +22,38 @@ from sfumato.published import Published
 from sfumato.published.checks.generalized import Attested, Verification
 from sfumato.published.checks.recount import recount
 from sfumato.published.checks.suppression import suppression_check
-from sfumato.published.roles import roles_of
+from sfumato.published.roles import Roles, roles_of
 from sfumato.release.agreement import policy_checks, table_differences
 from sfumato.release.audit import Audit
-from sfumato.release.description import Description, build_model, is_of_ratings
+from sfumato.release.description import Description, TableFacts, build_model, is_of_ratings, known_models
 from sfumato.release.opening import ReleaseFolder, mark_of, opened_folder
-from sfumato.release.policy_text import PublishedPolicy
+from sfumato.release.policy_text import FILE, PublishedPolicy
 from sfumato.release.release import Release
-from sfumato.release.text_files import text_checks
+from sfumato.release.stored import StoredRelease, stored_release
+from sfumato.release.text_files import stored_text_checks, text_checks
+from sfumato.table.databases.address import is_database
+from sfumato.table.writing import sha256_of
 
 if TYPE_CHECKING:
     from sfumato.release.ratings.release import RatingRelease
 
+LOG = logging.getLogger("sfumato.release")
 
-def verify(release: str | Path | Release | RatingRelease, *, audit: str | Path | None = None) -> Verification:
+
+def verify(
+    release: str | Path | Release | RatingRelease, *, audit: str | Path | None = None, schema: str | None = None
+) -> Verification:
     """Recount every promise of a release from its published data.
 
     Parameters
     ----------
     release
-        A release folder, or a release in memory; also of ratings.
+        A release folder, or a release in memory; also of ratings; or the URL of a database that holds one.
     audit
         The steward's audit file of a release about people who have several records. With it people are recounted;
         without it they are attested by whoever made the release, and no promise is said to hold.
+    schema
+        Where the release lies in a database. The order of its rows is no part of it.
 
     Returns
     -------
@@ -58,6 +68,17 @@ def verify(release: str | Path | Release | RatingRelease, *, audit: str | Path |
     VerificationError
         When the folder is no release or is damaged so that nothing can be counted.
     """
+    found = _verified(release, audit, schema)
+    LOG.info("%s: %s", _name(release), "verified" if found.ok else "not verified")
+    return found
+
+
+def _name(release: object) -> str:
+    is_path = isinstance(release, (str, os.PathLike)) and not is_database(release)
+    return Path(str(release)).name if is_path else "release"
+
+
+def _verified(release: Any, audit: str | Path | None, schema: str | None) -> Verification:
     if isinstance(release, Release):
         people = None if release.audit is None else release.audit.pseudonyms
         return _recount(release.published, release.description, PublishedPolicy(release.policy), people=people)
@@ -66,6 +87,8 @@ def verify(release: str | Path | Release | RatingRelease, *, audit: str | Path |
 
         return verify_ratings(release)
     try:
+        if is_database(release):
+            return _recount_stored(stored_release(str(release), schema), None if audit is None else Path(audit))
         return _recount_folder(Path(release), None if audit is None else Path(audit))
     except VerificationError:
         raise
@@ -84,7 +107,25 @@ def _recount_folder(folder: Path, audit: Path | None) -> Verification:
 
         return verify_rating_folder(folder, mark)
     opened = opened_folder(folder, mark)
+    if audit is None and any(entry.parts for entry in opened.files.values()):
+        from sfumato.release.parts import recounted_in_parts
+
+        if counted := recounted_in_parts(opened.path, opened.description, opened.files):
+            return _judged(counted[0], opened, mark, counted[1])
     return recounted(opened, mark, *opened.read(), audit)
+
+
+def _judged(counted: Verification, opened: ReleaseFolder, mark: str, integrity: tuple[Check, ...]) -> Verification:
+    """Add to a recount what is said of the files beside the table, and of models that nobody here knows."""
+    roles = Roles() if counted.roles is None else counted.roles
+    return _with_files(counted, opened.description, opened.policy, roles, integrity, _beside(opened, mark))
+
+
+def _beside(opened: ReleaseFolder, mark: str) -> Callable[..., tuple[Check, ...]]:
+    tables = [entry.file for entry in opened.files.values()]
+    folders = [entry.file for entry in opened.files.values() if entry.parts]
+    limit = opened.description.suppression_limit
+    return partial(text_checks, opened.path, mark, tables, limit, folders=folders)
 
 
 def recounted(
@@ -103,17 +144,29 @@ def recounted(
     """
     folder, people = opened.path, None
     if audit is not None:
-        if opened.description.people is None:
-            raise InputError(
-                f"{audit.name}: every record of this release is a person of its own; leave the audit file out"
-            )
-        if opened.description.people == "published":
-            raise InputError(f"{audit.name}: this release says itself who is who; leave the audit file out")
-        table = folder / opened.files["data"].file
-        people = Audit.read(audit, table, published.tables["data"].height).pseudonyms
-    tables = [entry.file for entry in opened.files.values()]
-    beside = partial(text_checks, folder, mark, tables, opened.description.suppression_limit)
-    return _recount(published, opened.description, opened.policy, integrity, beside, people)
+        table = folder / _audited(audit, opened.description, opened.files).file
+        people = Audit.read(audit, table.name, sha256_of(table), published.tables["data"].height).pseudonyms
+    return _recount(published, opened.description, opened.policy, integrity, _beside(opened, mark), people)
+
+
+def _recount_stored(stored: StoredRelease, audit: Path | None) -> Verification:
+    published, people = stored.published, None
+    if audit is not None:
+        name = _audited(audit, stored.description, stored.facts).file
+        # The order in which an audit file numbers rows is the canonical one, in which they have been put.
+        people = Audit.read(audit, name, stored.hashes["data"], published.tables["data"].height).pseudonyms
+    beside = partial(stored_text_checks, stored.texts, stored.description.suppression_limit)
+    policy = PublishedPolicy(stored.texts.get(FILE))
+    return _recount(published, stored.description, policy, stored.checks, beside, people)
+
+
+def _audited(audit: Path, description: Description, facts: Mapping[str, TableFacts]) -> TableFacts:
+    """Return the table whose rows an audit file numbers, or refuse the file where it says nothing."""
+    if description.people is None:
+        raise InputError(f"{audit.name}: every record of this release is a person of its own; leave the audit file out")
+    if description.people == "published":
+        raise InputError(f"{audit.name}: this release says itself who is who; leave the audit file out")
+    return facts["data"]
 
 
 def _nothing_beside(counted: Verification, *, unknown: int) -> tuple[Check, ...]:
@@ -129,18 +182,28 @@ def _recount(
     beside: Callable[..., tuple[Check, ...]] = _nothing_beside,
     people: NDArray[np.int32] | None = None,
 ) -> Verification:
-    built = [(entry, build_model(entry)) for entry in description.models]
-    known = [model for _, model in built if model is not None]
+    known = known_models(description)
     whom: NDArray[np.int32] | Attested | None = people
     if people is None and description.people == "audit":
         whom = "attested"
     counted = recount(published, known, description.attributes(), whom)
+    return _with_files(counted, description, policy, roles_of(published), first, beside)
+
+
+def _with_files(
+    counted: Verification,
+    description: Description,
+    policy: PublishedPolicy,
+    roles: Roles,
+    first: tuple[Check, ...],
+    beside: Callable[..., tuple[Check, ...]],
+) -> Verification:
     unknown = tuple(
         Check(f"model {entry.get('name')}", Outcome.UNDECIDABLE, detail="this version does not know the model")
-        for entry, model in built
-        if model is None
+        for entry in description.models
+        if build_model(entry) is None
     )
-    differences = partial(table_differences, description=description, roles=roles_of(published))
+    differences = partial(table_differences, description=description, roles=roles)
     agreement = policy_checks(policy, differences)
     attested = *_of_all_records(description), suppression_check(description.suppression_limit)
     # The report of a release counts no people whom it does not show, whoever holds the audit file.

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import polars as pl
@@ -58,10 +58,11 @@ class Played:
         Cases: people, once for each two releases where two are compared.
     least_rows, least_values : int or None
         The fewest rows, and different values of all that rows publish beside their class, that are left to somebody.
+        No rows where sensitive values are counted.
     below : int
-        Cases in which fewer rows are left than the smallest class that the releases promise.
+        Cases in which fewer rows, or values, are left than the releases promise.
     alone : int
-        Cases in which one row is left, or none.
+        Cases in which one is left, or none.
     unplayed : str or None
         Why it could not be played.
     """
@@ -76,10 +77,11 @@ class Played:
 
     def __str__(self) -> str:
         """Write it as one line."""
-        if self.unplayed is not None or self.least_rows is None:
+        if not self.cases:
             return f"  {self.attack}: not played, because {self.unplayed or 'there is nobody whom it is about'}"
         verdict = "falls" if self.below else "stands"
-        line = f"  {self.attack}: {verdict}; {counted(self.least_rows, 'row')} at least in {self.cases:,} cases"
+        least = counted(self.least_values or 0, "value") if self.least_rows is None else counted(self.least_rows, "row")
+        line = f"  {self.attack}: {verdict}; {least} at least in {self.cases:,} cases"
         if self.below:
             line += f", fewer than promised in {self.below:,}, no more than one in {self.alone:,}"
         return line
@@ -93,20 +95,23 @@ class SeriesAttacks:
     ----------
     releases : int
     promised : int
-        Rows that every single release leaves to everybody.
+        Rows, or different sensitive values, that every single release leaves to everybody.
     alone : tuple of int
-        The fewest rows that each release leaves to somebody by itself: the control.
+        The fewest that each release leaves to somebody by itself: the control.
     played : tuple of Played
+    counts : str
+        What is counted, ``"row"`` or ``"value"``.
     """
 
     releases: int
     promised: int
     alone: tuple[int, ...]
     played: tuple[Played, ...]
+    counts: Literal["row", "value"] = "row"
 
     @property
     def ok(self) -> bool:
-        """Tell whether nobody was left fewer rows than promised."""
+        """Tell whether nobody was left fewer than promised."""
         return not any(each.below for each in self.played)
 
     def to_dict(self) -> dict[str, Any]:
@@ -115,8 +120,8 @@ class SeriesAttacks:
 
     def __str__(self) -> str:
         """Return a line for each attack."""
-        head = f"{counted(self.releases, 'release')}; each promises {self.promised:,} rows to everybody"
-        control = f"  one release by itself: {counted(min(self.alone), 'row')} at least"
+        head = f"{counted(self.releases, 'release')}; each promises {counted(self.promised, self.counts)} to everybody"
+        control = f"  one release by itself: {counted(min(self.alone), self.counts)} at least"
         return "\n".join([head, control, *map(str, self.played)])
 
 
@@ -163,7 +168,8 @@ def attack_releases(releases: Sequence[Path], originals: Sequence[Path]) -> Seri
     if any(each.published.invented for each in read):
         raise PolicyError(
             "series attack: these attacks know people who stay, not people who leave and come back, nor counterfeits, "
-            "as in releases of m-invariance; what those promise is recounted by sfumato series verify"
+            "as in releases of m-invariance; say with --key which column tells who a record is about, and give for "
+            "each release the table of everybody who is in it"
         )
     labelled = [Labelled.read(each) for each in read]
     models = [model for entry in read[-1].description.models if (model := build_model(entry)) is not None]
@@ -199,7 +205,7 @@ def _known(releases: Sequence[Labelled], originals: Sequence[Path]) -> _Known:
     texts = pl.concat([pl.DataFrame({name: text_of(table[name]) for name in names}) for table in tables])
     came = np.repeat(np.arange(len(tables)), [table.height for table in tables])
     kinds = kinds_of([each.labels.select(names) for each in releases])
-    covers = [_covered(each.labels, texts, kinds) for each in releases]
+    covers = [covered_by(each.labels, texts, kinds) for each in releases]
     for number, each in enumerate(releases):
         if each.arrived is not None:
             low, high = arrivals(each.arrived, number + 1)
@@ -207,8 +213,8 @@ def _known(releases: Sequence[Labelled], originals: Sequence[Path]) -> _Known:
     return _Known(covers, came)
 
 
-def _covered(labels: pl.DataFrame, people: pl.DataFrame, kinds: dict[str, Kind]) -> Marks:
-    """Tell which classes cover each person; bool (n, c)."""
+def covered_by(labels: pl.DataFrame, people: pl.DataFrame, kinds: dict[str, Kind]) -> Marks:
+    """Tell which classes cover each person, whose values are text in columns named like labels; bool (n, c)."""
     covers = np.ones((people.height, labels.height), dtype=np.bool_)
     for name, kind in kinds.items():
         values, value_of = _distinct(people[name])

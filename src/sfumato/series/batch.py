@@ -18,11 +18,11 @@ from sfumato.series.frozen import Frozen
 from sfumato.series.ledger import Ledger
 from sfumato.series.people import known_among, tags_of
 from sfumato.table.columns import ValueReading, kept_column, with_missing
-from sfumato.table.csv_format import CsvFormat
 from sfumato.table.encoding import EncodedTable, encode
 from sfumato.table.header import Header, checked_header
 from sfumato.table.problems import raise_together
-from sfumato.table.reading import label_of, missing_texts, open_source, read_table
+from sfumato.table.reading import label_of, missing_texts, read_table
+from sfumato.table.sources import open_source
 from sfumato.table.table import Table
 
 TAG = " tag"
@@ -81,7 +81,7 @@ def read_batch(source: object, ledger: Ledger, *, everybody: bool = False) -> Ba
         With everything that is wrong, at once: columns, types, values outside a hierarchy or domain, people without a
         key or with two records, and people who are in a release already. Counts and column names are shown, no value.
     """
-    known, label, errors = ledger.state.frozen, label_of(source), list[SfumatoError]()
+    known, label, errors = ledger.state.frozen, label_of(source, ledger.policy.source.table), list[SfumatoError]()
     policy = ledger.policy if known is None else known.settled(ledger.policy)
     table = _tried(lambda: read_table(source, policy), errors)
     header, key = _key_of(source, policy, ledger.column)
@@ -126,14 +126,13 @@ def _tried(work: Callable[[], Result], errors: list[SfumatoError]) -> Result | N
 
 def _key_of(source: object, policy: Policy, column: str) -> tuple[Header | None, pl.Series | None]:
     """Return the header and the keys of the people; None where reading the table says what is wrong with the source."""
-    layout = policy.reading()
-    missing = missing_texts(layout.pop("missing"))
+    layout, missing = policy.source.layout(), missing_texts(policy.source.missing)
     try:
-        opened = open_source(source, CsvFormat(**layout))
-        header = checked_header(opened.names, policy.to_schema(), layout["columns"] or ())
+        opened = open_source(source, layout, policy.source.place())
+        header = checked_header(opened.names, policy.to_schema(), layout.columns or ())
         if column not in header.names:
             return header, None
-        reading = ValueReading(missing, layout["strip"], opened.is_text)
+        reading = ValueReading(missing, layout.strip, opened.is_text)
         return header, with_missing(kept_column(opened.read((column,))[0], reading), reading)
     except SfumatoError:
         return None, None

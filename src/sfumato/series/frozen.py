@@ -65,6 +65,7 @@ class Frozen:
                 sensitive=self._with_kinds(schema.sensitive),
                 insensitive=self.insensitive,
                 others="drop",
+                publish=schema.publish,
             )
         )
         return policy.model_copy(update={"columns": columns})

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
-from sfumato.progress import Progress, silent
+from sfumato.progress import Progress, shown
 from sfumato.series.folder import SeriesFolder
 from sfumato.series.verify import SeriesVerification, verify_series
 from sfumato.series.ways import APPEND, GROW
@@ -55,7 +55,7 @@ class Series:
         way: str = APPEND,
         seed: int | None = None,
         threads: int | None = None,
-        progress: Progress = silent,
+        progress: Progress = shown,
     ) -> Self:
         """Start a series.
 
@@ -122,7 +122,7 @@ class Series:
         policy: Policy | None = None,
         seed: int | None = None,
         threads: int | None = None,
-        progress: Progress = silent,
+        progress: Progress = shown,
     ) -> Step:
         """Publish the next release: all rows of the last one unchanged, and newcomers in classes of their own.
 
@@ -175,7 +175,7 @@ class Series:
         policy: Policy | None = None,
         seed: int | None = None,
         threads: int | None = None,
-        progress: Progress = silent,
+        progress: Progress = shown,
     ) -> Step:
         """Publish the next release of a growing series: classes take newcomers in, and are cut again.
 
@@ -213,7 +213,7 @@ class Series:
         most_counterfeits: float = 0.05,
         seed: int | None = None,
         threads: int | None = None,
-        progress: Progress = silent,
+        progress: Progress = shown,
     ) -> Step:
         """Publish everybody who is in now, in a series that was started with ``way="m-invariance"``.
 

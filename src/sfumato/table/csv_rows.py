@@ -14,6 +14,7 @@ from sfumato.errors import InputError, raise_all
 from sfumato.table.csv_file import CsvFile
 from sfumato.table.csv_format import CsvFormat
 from sfumato.table.distinct import private_categorical
+from sfumato.table.text_encodings import likely_encoding
 
 _CHUNK = 50_000
 _LONGEST_FIELD = 2**31 - 1
@@ -57,26 +58,37 @@ def read_rows(file: CsvFile, layout: CsvFormat, width: int, indices: Sequence[in
             faults.unreadable.extend(_unreadable([number for number, _ in chunk], texts))
             if not faults.unreadable:
                 column.append(pl.Series(texts, dtype=dtype))
+    if faults.unreadable:
+        faults.encoding = likely_encoding(file.strange_bytes())
     raise_all(InputError, faults.problems())
     return [pl.concat(column) for column in parts]
 
 
 @dataclass
 class _Faults:
-    """Row numbers of everything that is wrong."""
+    """Row numbers of everything that is wrong, and of rows that end in a separator, which is right if all do."""
 
     width: int
     short: list[int] = field(default_factory=list)
     long: list[int] = field(default_factory=list)
     unreadable: list[int] = field(default_factory=list)
     open_quote: list[int] = field(default_factory=list)
+    ended: list[int] = field(default_factory=list)
+    rows: int = 0
+    encoding: str = ""
 
     def problems(self) -> list[str]:
         """Say what is wrong, one sentence per kind."""
+        if len(self.ended) < self.rows:
+            self.long.extend(self.ended)
         sentences = (
             (self.short, f"have fewer than {self.width} fields", "complete the rows, or check separator and quote"),
             (self.long, f"have more than {self.width} fields", "quote fields that hold the separator, or check it"),
-            (self.unreadable, "have bytes that are not in the file's encoding", "give its encoding"),
+            (
+                self.unreadable,
+                "have bytes that are not in the file's encoding",
+                f"give its encoding: they read as {self.encoding}, so add --encoding {self.encoding}",
+            ),
             (
                 self.open_quote,
                 "open a quote that is never closed",
@@ -98,8 +110,13 @@ def _checked(rows: Iterator[list[str]], faults: _Faults, skipped: int) -> Iterat
             number += 1
             if number < 1:
                 continue
+            faults.rows += 1
             if len(fields) == faults.width:
                 yield number, fields
+            elif len(fields) == faults.width + 1 and not fields[-1]:
+                # Where every row ends in a separator, it parts nothing.
+                faults.ended.append(number)
+                yield number, fields[:-1]
             else:
                 (faults.short if len(fields) < faults.width else faults.long).append(number)
     except _OpenQuoteError:

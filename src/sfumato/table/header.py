@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import unicodedata
 from collections import Counter
-from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from difflib import get_close_matches
 
 from sfumato.errors import InputError, SchemaError
 from sfumato.table.schema import Schema
@@ -18,6 +19,8 @@ MOST_COLUMNS = 10_000
 """Wider sources are refused: they are transposed, or were read with the wrong separator."""
 
 _MOST_LISTED = 50
+_ALIKE = 0.75
+"""How much of a name must be like another one that may have been meant, as :mod:`difflib` counts it."""
 _CONTROLS = frozenset({"Cc", "Cs", "Zl", "Zp"})
 """Unicode categories that no name may hold: control characters, lone surrogates, line and paragraph separators."""
 
@@ -31,10 +34,13 @@ class Header:
     names : tuple of str
     shown : frozenset of str
         Those that a message may show; of the others it gives the column's number.
+    meant : mapping of str to str
+        For names that are missing, one that is written much like it.
     """
 
     names: tuple[str, ...]
     shown: frozenset[str]
+    meant: Mapping[str, str] = field(default_factory=dict)
 
     def listed(self, positions: Sequence[int]) -> str:
         """Write the columns at some positions (from 0) for a message."""
@@ -47,6 +53,15 @@ class Header:
     def column(self, name: str) -> str:
         """Write one column for a message."""
         return f"column {name!r}" if name in self.shown else self.listed([self.names.index(name)])
+
+    def missing(self, wanted: Sequence[str]) -> str:
+        """Write names that are not there, each with the one that was probably meant."""
+        told = [
+            f"{name!r} (did you mean {self.meant[name]!r}?)" if name in self.meant else repr(name)
+            for name in wanted[:_MOST_LISTED]
+        ]
+        more = f" and {len(wanted) - _MOST_LISTED} more" if len(wanted) > _MOST_LISTED else ""
+        return ", ".join(told) + more
 
     def where(self, is_meant: Callable[[str], object]) -> list[int]:
         """Return the positions of the given names."""
@@ -84,15 +99,58 @@ def checked_header(names: Sequence[str], schema: Schema, given: Collection[str] 
         raise InputError(f"there are {len(names)} columns, at most {MOST_COLUMNS} can be read; check the separator")
     wanted = schema.roles.keys()
     found = wanted & set(names)
+    meant = nearest_names(sorted(wanted - found), [name for name in names if name not in found])
+    is_certain = len(found) + len(meant) > max(1, len(wanted) / 2) or (
+        # One name that is written otherwise, among names and not among the values of a record.
+        len(wanted) == len(meant) == 1 and not any(map(_is_a_value, names))
+    )
+    header = Header(
+        tuple(names), frozenset(names) if is_certain else frozenset((*wanted, *given, *meant.values())), meant
+    )
     if not found:
-        raise SchemaError(
-            "no column of the schema is in the table; check the separator, and the header (a file without one needs "
-            "header=False, on the command line --no-header)"
-        )
-    is_certain = len(found) > max(1, len(wanted) / 2)
-    header = Header(tuple(names), frozenset(names) if is_certain else frozenset((*wanted, *given)))
+        raise SchemaError(_nothing_found(header, tuple(wanted)))
     check_names(header)
     return header
+
+
+def nearest_names(wanted: Sequence[str], names: Sequence[str]) -> dict[str, str]:
+    """Return for wanted names the one that differs in case and signs alone, else the one most alike, if any."""
+    plain: dict[str, str] = {}
+    for name in names[:MOST_COLUMNS]:
+        plain.setdefault(_plain(name), name)
+    found = {}
+    for name in wanted:
+        written = _plain(name)
+        alike = [written] if written in plain else get_close_matches(written, plain, 1, cutoff=_ALIKE)
+        if written and alike:
+            found[name] = plain[alike[0]]
+    return found
+
+
+def _plain(name: str) -> str:
+    return "".join(filter(str.isalnum, unicodedata.normalize("NFKD", name).casefold()))
+
+
+def _is_a_value(name: str) -> bool:
+    """Tell whether a field is rather a value than a name: it is blank, or has no letters."""
+    return _is_blank(name) or not any(map(str.isalpha, name))
+
+
+def _nothing_found(header: Header, wanted: Sequence[str]) -> str:
+    nothing = "no column of the schema is in the table"
+    separators = [sign for sign in ";\t|," if sign in header.names[0]] if len(header.names) == 1 else []
+    if separators:
+        sign = "tab" if separators[0] == "\t" else separators[0]
+        return (
+            f"{nothing}; it has a single column, whose name holds a {sign!r}: check the separator (on the command line "
+            f"--separator {sign!r})"
+        )
+    if header.meant:
+        return f"{nothing}: {header.missing(wanted)}; available are {header.listed(range(len(header.names)))}"
+    return (
+        f"{nothing}, and none of its {len(header.names)} has a name like theirs; check the names, and the header (a "
+        "file without one needs header=False, on the command line --no-header)"
+    )
 
 
 def repeated(names: Sequence[str]) -> frozenset[str]:

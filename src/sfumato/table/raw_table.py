@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 import polars as pl
 
@@ -11,9 +13,11 @@ from sfumato.errors import InputError
 from sfumato.table.columns import ValueReading, kept_column, typed_column
 from sfumato.table.csv_format import CsvFormat
 from sfumato.table.header import Header, check_names
-from sfumato.table.reading import TableSource, missing_texts, named, open_source, with_roles
+from sfumato.table.reading import named, open_table_as, place_of, with_roles
 from sfumato.table.schema import Kind, Schema
+from sfumato.table.sources import TableSource
 from sfumato.table.table import Table
+from sfumato.table.written_forms import WrittenForm
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -52,6 +56,23 @@ class RawTable:
         """Whether every value arrives as text, as from a CSV file, so that kinds are read off the values."""
         return self._opened.is_text
 
+    @property
+    def index(self) -> frozenset[str]:
+        """The columns that were the index of a pandas frame; a schema may name them."""
+        found: frozenset[str] = getattr(self._opened, "index", frozenset())
+        return found
+
+    @property
+    def value_codes(self) -> Mapping[str, Mapping[str, Any]]:
+        """The codes behind the labels of each column of a statistical file."""
+        found: Mapping[str, Mapping[str, Any]] = getattr(self._opened, "value_codes", {})
+        return found
+
+    @property
+    def reads_roles_alone(self) -> bool:
+        """Whether columns to which nobody gave a role are never read, as of a database."""
+        return bool(getattr(self._opened, "reads_roles_alone", False))
+
     def read(self, names: Sequence[str]) -> list[pl.Series]:
         """Return columns as the source has them; those that were not read before are read now, in one go.
 
@@ -83,8 +104,10 @@ class RawTable:
         InputError
             When there is no such column, or its values are not of the declared kind.
         """
-        values, found = typed_column(self._column(name), None if kind is None else Kind(kind), self._values.of(name))
-        return values.alias(name), found
+        # A preview asks nothing; giving roles does.
+        reading = replace(self._values.of(name), asks=False)
+        read = typed_column(self._column(name), None if kind is None else Kind(kind), reading)
+        return read.values.alias(name), read.kind
 
     def with_schema(self, schema: Schema) -> Table:
         """Give every column its role, without reading again what was read.
@@ -101,7 +124,7 @@ class RawTable:
         Cost O(n) for each column that is kept: kinds are read off the values again.
         """
         with named(self.source) as label:
-            return with_roles(self, schema, self._values, label, self._given)
+            return with_roles(self, self._values, schema, label, self._given)
 
     def _column(self, name: str) -> pl.Series:
         if name not in self.names:
@@ -119,14 +142,24 @@ def open_table(
     header: bool = True,
     columns: Sequence[str] | None = None,
     strip: bool | list[str] | tuple[str, ...] = True,
+    decimal: str | None = None,
+    thousands: str | None = None,
+    dates: str | Sequence[str] | None = None,
+    table: str | None = None,
+    query: str | os.PathLike[str] | None = None,
+    sheet: str | None = None,
+    range: str | None = None,
+    codes: Sequence[str] = (),
 ) -> RawTable:
     """Open a table whose columns have no roles yet.
 
     Parameters
     ----------
     source
-        Path of a CSV file (plain or gzip) or Parquet file, or a polars, pandas or Arrow frame.
-    separator, encoding, quote, missing, header, columns, strip
+        As for :func:`sfumato.read_table`.
+    separator, encoding, quote, missing, header, columns, strip, decimal, thousands, dates
+        As for :func:`sfumato.read_table`.
+    table, query, sheet, range, codes
         As for :func:`sfumato.read_table`.
 
     Returns
@@ -147,15 +180,16 @@ def open_table(
     >>> raw.with_schema(sf.Schema(quasi_identifying=["age", "sex"], sensitive=["ward"])).kinds["age"]
     <Kind.NUMERIC: 'numeric'>
     """
-    with named(source) as label:
-        tokens = missing_texts(missing)
-        everywhere, somewhere = (False, strip) if isinstance(strip, (list, tuple)) else (strip, ())
+    with named(source, table) as label:
+        everywhere = False if isinstance(strip, (list, tuple)) else strip
         layout = CsvFormat(separator, encoding, quote, header, columns, everywhere)
-        opened = open_source(source, layout)
+        form = WrittenForm(decimal, thousands, dates=dates)
+        place = place_of(source, table, query, sheet=sheet, range=range, codes=codes)
+        place = place_of(source, table, query, sheet=sheet, range=range, codes=codes)
+        opened, values = open_table_as(source, place, layout, missing, strip, form)
         if not opened.names:
             raise InputError("there are no columns")
         check_names(Header(opened.names, frozenset(columns or ())))
-        values = ValueReading(tokens, everywhere, opened.is_text, somewhere)
         return RawTable(opened.names, label, opened, values, tuple(columns or ()))
 
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import logging
 import os
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
@@ -12,38 +14,30 @@ import polars as pl
 
 from sfumato.errors import InputError, PolicyError, SchemaError, SfumatoError, raise_all
 from sfumato.parallel import each, worth_starting
-from sfumato.table.columns import ValueReading, is_text, kept_column, typed_column, with_missing
+from sfumato.table.columns import (
+    TypedColumn,
+    ValueReading,
+    is_text,
+    kept_column,
+    read_attribute,
+    with_missing,
+)
 from sfumato.table.csv_format import CsvFormat
-from sfumato.table.csv_source import csv_source
-from sfumato.table.frame_source import frame_source, parquet_source
+from sfumato.table.databases.address import is_database
 from sfumato.table.header import Header, checked_header
+from sfumato.table.pandas_index import without_index
 from sfumato.table.person_column import number_people, read_wishes
 from sfumato.table.problems import raise_together
 from sfumato.table.repeated_keys import candidates, repeated_key
 from sfumato.table.roles import assign_roles
 from sfumato.table.schema import Attribute, Kind, Schema
+from sfumato.table.sources import Place, TableSource, open_source
+from sfumato.table.sources.other_files import scheme_of
+from sfumato.table.sources.standard_input import DASH, LABEL
 from sfumato.table.table import Table
+from sfumato.table.written_forms import WrittenForm
 
-_PARQUET = b"PAR1"
-_ZIP = b"PK\x03\x04"
-
-
-class TableSource(Protocol):
-    """Anything that has named columns."""
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """Names of all columns."""
-        ...
-
-    @property
-    def is_text(self) -> bool:
-        """Whether every value arrives as text, so that kinds must be read off it."""
-        ...
-
-    def read(self, names: Sequence[str]) -> list[pl.Series]:
-        """Read some columns, raising :class:`~sfumato.errors.InputError`."""
-        ...
+LOG = logging.getLogger("sfumato.table")
 
 
 @runtime_checkable
@@ -70,17 +64,28 @@ def read_table(
     header: bool = True,
     columns: Sequence[str] | None = None,
     strip: bool | list[str] | tuple[str, ...] = True,
+    decimal: str | None = None,
+    thousands: str | None = None,
+    dates: str | Sequence[str] | None = None,
+    table: str | None = None,
+    query: str | os.PathLike[str] | None = None,
+    sheet: str | None = None,
+    range: str | None = None,
+    codes: Sequence[str] = (),
 ) -> Table:
     """Read a table of people and check it against its schema.
 
     Parameters
     ----------
     source
-        Path of a CSV file (plain or gzip) or Parquet file, or a polars, pandas or Arrow frame.
+        Path of a file: CSV (plain, gzip or zstd), JSON lines, Parquet, Arrow, Excel, SPSS, Stata or SAS. Several files
+        of one table: a folder, a pattern such as ``"visits/*.parquet"``, or a list of paths. A polars, pandas or Arrow
+        frame, or anything that streams Arrow. A database: ``postgresql://host/database``, ``sqlite:///path`` or
+        ``duckdb:///path``, without a password.
     schema
         One role for every column, or a :class:`sfumato.Policy`, which also says how a file is read. Identifying
         columns, and those dropped that may be keys of people, are read to see whether they repeat, and forgotten; other
-        dropped columns are never loaded.
+        dropped columns are never loaded, of a database none at all.
     separator, encoding, quote
         Layout of a CSV file; ``quote=None`` takes quotes as ordinary text.
     missing
@@ -91,6 +96,17 @@ def read_table(
     strip
         Whether blanks around the fields of a CSV file are dropped (inside quotes too), or a list of the columns in
         which they are.
+    decimal, thousands, dates
+        How numbers and dates are written in the whole file, such as ``","``, ``"."`` and ``"dd.mm.yyyy"`` (or several
+        forms); an :class:`~sfumato.Attribute` says it of one column. See
+        :class:`~sfumato.table.written_forms.WrittenForm`.
+    table, query
+        Which table of a database, with its schema before a dot where it needs one; or a file with one SELECT.
+    sheet, range
+        Where the table lies in a workbook: the name of its sheet, and its cells with the names of the columns in the
+        first row, such as ``"B3:H500"``, ``"B3:H"`` (as far down as there is something) or ``"B3"``.
+    codes
+        Columns of an SPSS, Stata or SAS file that are read as codes, though the file has labels for them.
 
     Returns
     -------
@@ -114,20 +130,38 @@ def read_table(
     does a carriage return by itself end a row.
     """
     if isinstance(schema, ReadingPolicy):
-        _refuse_two_layouts((separator, encoding, quote, missing, header, columns, strip))
-        return read_table(source, schema.to_schema(), **schema.reading())
-    with named(source) as label:
+        layout_given = (separator, encoding, quote, missing, header, columns, strip, decimal, thousands, dates)
+        _refuse_two_layouts((*layout_given, table, query, sheet, range, codes))
+        return read_table(source, schema.to_schema(), **reading_of(schema, source))
+    with named(source, table) as label:
         _refuse_no_schema(schema)
-        tokens = missing_texts(missing)
-        everywhere, somewhere = (False, strip) if isinstance(strip, (list, tuple)) else (strip, ())
+        everywhere = False if isinstance(strip, (list, tuple)) else strip
         layout = CsvFormat(separator, encoding, quote, header, columns, everywhere)
-        opened = open_source(source, layout)
-        values = ValueReading(tokens, everywhere, opened.is_text, somewhere)
-        return with_roles(opened, schema, values, label, layout.columns or ())
+        form = WrittenForm(decimal, thousands, dates=dates)
+        place = place_of(source, table, query, sheet=sheet, range=range, codes=codes)
+        opened = open_table_as(source, place, layout, missing, strip, form)
+        read = with_roles(*opened, schema, label, layout.columns or ())
+        LOG.info("read %s: %d records, %d columns", label, read.height, read.frame.width)
+        return read
+
+
+def open_table_as(
+    source: object,
+    place: Place,
+    layout: CsvFormat,
+    missing: str | Sequence[str],
+    strip: bool | list[str] | tuple[str, ...],
+    form: WrittenForm,
+) -> tuple[TableSource, ValueReading]:
+    """Open a source, and say how its values are read; see :func:`read_table`."""
+    tokens = missing_texts(missing)
+    everywhere, somewhere = (False, strip) if isinstance(strip, (list, tuple)) else (strip, ())
+    opened = open_source(source, layout, place)
+    return opened, ValueReading(tokens, everywhere, opened.is_text, somewhere, form, asks=True)
 
 
 def with_roles(
-    opened: TableSource, schema: Schema, values: ValueReading, label: str, given: Sequence[str] = ()
+    opened: TableSource, values: ValueReading, schema: Schema, label: str, given: Sequence[str] = ()
 ) -> Table:
     """Read from an open source what a schema asks for; `given` are names of columns that the caller gave.
 
@@ -137,8 +171,13 @@ def with_roles(
         As :func:`read_table` does, without the name of the source.
     """
     _refuse_no_schema(schema)
-    header_row = checked_header(opened.names, schema, given)
-    return _table(opened, header_row, schema, values, label, candidates(header_row, schema))
+    alone = getattr(opened, "reads_roles_alone", False)
+    # Names that a database gives are no records that were taken for a header.
+    known = given or (opened.names if alone else ())
+    with _advised(opened, schema):
+        header_row = checked_header(without_index(opened, schema.roles), schema, known)
+        keys = [name for name in candidates(header_row, schema) if name in schema.roles or not alone]
+        return _table(opened, header_row, schema, replace(values, codes=schema.quasi_identifying), label, keys)
 
 
 def read_written(source: object, schema: Schema) -> Table:
@@ -152,19 +191,61 @@ def read_written(source: object, schema: Schema) -> Table:
         return _table(opened, header_row, schema, ValueReading(missing_texts(""), False, opened.is_text), label)
 
 
+def reading_of(policy: ReadingPolicy, source: object) -> dict[str, Any]:
+    """Return how a policy reads one source: which table of a database is nothing to a file."""
+    of_databases = () if is_database(source) else ("table", "query")
+    return {name: value for name, value in policy.reading().items() if name not in of_databases}
+
+
+def place_of(
+    source: object,
+    table: str | None,
+    query: str | os.PathLike[str] | None,
+    *,
+    sheet: str | None = None,
+    range: str | None = None,
+    codes: Sequence[str] = (),
+) -> Place:
+    """Return where a table lies inside of a source, raising InputError where the source has no inside."""
+    if (table is not None or query is not None) and not is_database(source):
+        raise InputError("table and query say what is read of a database, and the source is none; leave them out")
+    return Place(sheet, range, tuple(codes), table, query)
+
+
 @contextmanager
-def named(source: object) -> Iterator[str]:
+def named(source: object, table: str | None = None) -> Iterator[str]:
     """Put the name of a source before every problem with it."""
-    label = label_of(source)
+    label = label_of(source, table)
     try:
         yield label
     except SfumatoError as error:
         raise type(error)(*(f"{label}: {problem}" for problem in error.problems)) from None
 
 
-def label_of(source: object) -> str:
-    """Return what messages call a source: the name of the file, or ``table``."""
-    return Path(source).name if isinstance(source, (str, os.PathLike)) else "table"
+@contextmanager
+def _advised(opened: TableSource, schema: Schema) -> Iterator[None]:
+    """Say which separator or encoding a CSV file seems to have, where something is wrong with what was read."""
+    try:
+        yield
+    except SfumatoError as error:
+        advise = getattr(opened, "advice", None)
+        advice = None if advise is None else advise(schema.roles)
+        if advice is None:
+            raise
+        is_lost = not schema.roles.keys() & {*opened.names}
+        raise InputError(advice, *(() if is_lost else error.problems)) from None
+
+
+def label_of(source: object, table: str | None = None) -> str:
+    """Return what messages call a source: the name of the file, or of the table of a database, or ``table``."""
+    if is_database(source):
+        # Nothing of the URL: it may hold a password that is still to be refused.
+        return table or "database"
+    if scheme_of(source):
+        return "address"
+    if not isinstance(source, (str, os.PathLike)):
+        return "table"
+    return LABEL if Path(source) == DASH else Path(source).name
 
 
 def _refuse_two_layouts(given: tuple[object, ...]) -> None:
@@ -199,34 +280,6 @@ def missing_texts(missing: object) -> frozenset[str]:
     return frozenset(texts)
 
 
-def open_source(source: object, layout: CsvFormat) -> TableSource:
-    """Open a file or frame as named columns; values are read later.
-
-    Raises
-    ------
-    InputError
-        When it is neither, or cannot be opened.
-    """
-    if not isinstance(source, (str, os.PathLike)):
-        return frame_source(source)
-    path = Path(source)
-    try:
-        if path.is_dir():
-            raise InputError("this is a folder; give the path of a CSV or Parquet file")
-        if path.is_file():
-            with path.open("rb") as stream:
-                start = stream.read(4)
-            if start == _PARQUET:
-                return parquet_source(path)
-            if start == _ZIP:
-                raise InputError("this is a zip archive or spreadsheet; save the table as CSV")
-        return csv_source(path, layout)
-    except FileNotFoundError:
-        raise InputError("there is no such file; check the path") from None
-    except (OSError, ValueError):
-        raise InputError("the file cannot be read; check the path and its permissions") from None
-
-
 def _table(
     source: TableSource,
     header: Header,
@@ -238,14 +291,16 @@ def _table(
     assignment = assign_roles(header, schema)
     errors = list(assignment.errors)
     frame, kinds, people, repeated = pl.DataFrame(), dict[str, Kind](), None, None
-    wishes, wished_l, keyless, from_text = None, None, None, frozenset[str]()
+    wishes, wished_l, keyless, from_text, remarks = None, None, None, frozenset[str](), tuple[str, ...]()
+    orders: dict[str, tuple[str, ...]] = {}
     try:
         keys = () if errors else keys
         columns = _read(source, assignment.kept, keys) if assignment.kept else []
         kept, others = columns[: len(assignment.kept)], columns[len(assignment.kept) :]
+        orders = {each.name: tuple(each.dtype.categories) for each in kept if isinstance(each.dtype, pl.Enum)}
         if reading.is_text:
             from_text = frozenset(column.name for column in kept if is_text(column))
-        frame, kinds = _typed(kept, {**schema.quasi_identifying, **schema.sensitive}, reading)
+        frame, kinds, remarks = _typed(kept, {**schema.quasi_identifying, **schema.sensitive}, reading)
         repeated = repeated_key([with_missing(key, reading) for key in others], assignment.schema, frame)
         if schema.person is not None and schema.person in frame.columns:
             key = with_missing(frame.drop_in_place(schema.person), reading)
@@ -258,7 +313,20 @@ def _table(
         errors.append(error)
     raise_together(errors)
     return Table(
-        frame, assignment.schema, kinds, label, people, repeated, wishes, wished_l, from_text & {*kinds}, keyless
+        frame,
+        assignment.schema,
+        kinds,
+        label,
+        people,
+        repeated,
+        wishes,
+        wished_l,
+        from_text & {*kinds},
+        keyless,
+        remarks,
+        assignment.passing,
+        orders,
+        getattr(source, "value_codes", {}),
     )
 
 
@@ -274,18 +342,24 @@ def _read(source: TableSource, kept: Sequence[str], keys: Sequence[str]) -> list
 
 def _typed(
     columns: Sequence[pl.Series], attributes: Mapping[str, Attribute], reading: ValueReading
-) -> tuple[pl.DataFrame, dict[str, Kind]]:
-    def one(column: pl.Series) -> tuple[pl.Series, Kind | None] | SfumatoError:
+) -> tuple[pl.DataFrame, dict[str, Kind], tuple[str, ...]]:
+    def one(column: pl.Series) -> pl.Series | TypedColumn | SfumatoError:
         try:
             if column.name not in attributes:
-                return kept_column(column, reading.of(column.name)).alias(column.name), None
-            values, kind = typed_column(column, attributes[column.name].kind, reading.of(column.name))
-            return values.alias(column.name), kind
+                return kept_column(column, reading.of(column.name)).alias(column.name)
+            typed = read_attribute(column, attributes[column.name], reading.of(column.name))
+            return typed._replace(values=typed.values.alias(column.name))
         except SfumatoError as error:
             return error
 
     threads = worth_starting(pl.thread_pool_size(), len(columns[0]) if columns else 0)
     read = each(one, columns, threads)
     raise_together([result for result in read if isinstance(result, SfumatoError)])
-    typed = [result for result in read if not isinstance(result, SfumatoError)]
-    return pl.DataFrame([column for column, _ in typed]), {column.name: kind for column, kind in typed if kind}
+    typed = [result for result in read if isinstance(result, TypedColumn)]
+    series = [
+        result if isinstance(result, pl.Series) else result.values
+        for result in read
+        if not isinstance(result, SfumatoError)
+    ]
+    kinds = {column.values.name: column.kind for column in typed}
+    return pl.DataFrame(series), kinds, tuple(remark for column in typed for remark in column.remarks)

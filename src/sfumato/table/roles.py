@@ -20,6 +20,8 @@ class RoleAssignment:
     ----------
     schema : Schema
         ``others="keep"`` columns have become insensitive.
+    passing : frozenset of str
+        Insensitive columns to which nobody gave that role: those of ``others="keep"``.
     kept : tuple of str
         Quasi-identifying, sensitive and insensitive columns that the source has, in its order; the columns
         of people and of what they wish for last.
@@ -28,6 +30,7 @@ class RoleAssignment:
     """
 
     schema: Schema
+    passing: frozenset[str]
     kept: tuple[str, ...]
     errors: tuple[SfumatoError, ...]
 
@@ -40,8 +43,7 @@ def assign_roles(header: Header, schema: Schema) -> RoleAssignment:
     errors = []
     if absent:
         available = header.listed(range(len(header.names)))
-        missing = Header(tuple(absent), frozenset(absent)).listed(range(len(absent)))
-        errors.append(SchemaError(f"missing column(s): {missing}; available are {available}"))
+        errors.append(SchemaError(f"missing column(s): {header.missing(absent)}; available are {available}"))
     if others and schema.others == "error":
         errors.append(
             SchemaError(
@@ -50,9 +52,10 @@ def assign_roles(header: Header, schema: Schema) -> RoleAssignment:
             )
         )
     # After an error, only the schema's own columns are checked, because messages about them name the column.
-    if schema.others == "keep" and not errors:
-        schema = replace(schema, insensitive=(*schema.insensitive, *(header.names[index] for index in others)))
+    passing = tuple(header.names[index] for index in others) if schema.others == "keep" and not errors else ()
+    if passing:
+        schema = replace(schema, insensitive=(*schema.insensitive, *passing))
     removed = (Role.IDENTIFYING, *OF_PEOPLE)
     kept = tuple(name for name in header.names if schema.roles.get(name, Role.IDENTIFYING) not in removed)
     people = tuple(name for name in header.names if schema.roles.get(name) in OF_PEOPLE)
-    return RoleAssignment(schema, (*kept, *people), tuple(errors))
+    return RoleAssignment(schema, frozenset(passing), (*kept, *people), tuple(errors))

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Literal
 
-from sfumato.errors import SchemaError, raise_all
+from sfumato.errors import InputError, SchemaError, raise_all
 from sfumato.hierarchy.specification import HierarchySpecification
 from sfumato.settings import is_finite_number, plain, plain_domain
+from sfumato.table.written_forms import Strays, WrittenForm
 
 Others = Literal["error", "drop", "keep"]
 
@@ -51,6 +52,10 @@ class Attribute:
         a value outside it is an error.
     weight
         Importance of the attribute in losses and in the choice of cuts, > 0 and finite.
+    decimal, thousands, unit, dates, strays
+        How the values are written where they come as text: ``decimal=","``, ``thousands="."``, ``unit="€"``,
+        ``dates="dd.mm.yyyy"`` (or several forms); ``strays="missing"`` makes every text that is no number or date a
+        missing value. See :class:`~sfumato.table.written_forms.WrittenForm`.
 
     Raises
     ------
@@ -62,6 +67,11 @@ class Attribute:
     hierarchy: HierarchySpecification | None = None
     domain: tuple[float, float] | tuple[str, ...] | None = None
     weight: float = 1.0
+    decimal: str | None = None
+    thousands: str | None = None
+    unit: str | None = None
+    dates: str | tuple[str, ...] | None = None
+    strays: Strays | None = None
 
     def __post_init__(self) -> None:
         """Check the settings against each other."""
@@ -83,11 +93,35 @@ class Attribute:
                 problems.append("domain must be a list of finite numbers, or of texts or dates")
             else:
                 problems.extend(_domain_problems(self))
+        problems.extend(_form_problems(self))
         raise_all(SchemaError, problems)
+
+    @property
+    def form(self) -> WrittenForm:
+        """How values are written where they come as text."""
+        return WrittenForm(self.decimal, self.thousands, self.unit, self.dates, self.strays)
 
 
 def _is_hierarchy(setting: object) -> bool:
     return isinstance(setting, HierarchySpecification) and not isinstance(setting, type)
+
+
+def _form_problems(attribute: Attribute) -> Iterator[str]:
+    if isinstance(attribute.dates, list):
+        object.__setattr__(attribute, "dates", tuple(attribute.dates))
+    try:
+        form = attribute.form
+    except InputError as error:
+        yield from error.problems
+        return
+    if form.is_numeric and form.forms:
+        yield "decimal, thousands and unit are for numbers, dates for dates: leave one of them out"
+    elif form.is_numeric and attribute.kind not in (None, Kind.NUMERIC):
+        yield f"decimal, thousands and unit are for numbers, but the kind is {attribute.kind}"
+    elif form.forms and attribute.kind not in (None, Kind.DATE, Kind.NUMERIC):
+        yield f"dates is for dates and times, but the kind is {attribute.kind}"
+    elif form.strays and attribute.kind in (Kind.CATEGORICAL, Kind.BOOLEAN):
+        yield f"strays is for numbers and dates, but the kind is {attribute.kind}"
 
 
 _BORDERS = {Kind.NUMERIC: "numbers", Kind.DATE: "dates, also as text in ISO form"}
@@ -135,6 +169,9 @@ class Schema:
         k-anonymity then gives everybody a class of at least that many.
     wished_l
         The same for the l of distinct or probabilistic l-diversity.
+    publish
+        Columns that somebody has looked at, and that are published although they look as if they identified people.
+        Those of them that have no other role are insensitive.
 
     Raises
     ------
@@ -150,6 +187,7 @@ class Schema:
     person: str | None = None
     wished_k: str | None = None
     wished_l: str | None = None
+    publish: tuple[str, ...] = ()
 
     def __init__(
         self,
@@ -162,6 +200,7 @@ class Schema:
         person: str | None = None,
         wished_k: str | None = None,
         wished_l: str | None = None,
+        publish: Sequence[str] = (),
     ) -> None:
         problems: list[str] = []
         quasi = _attributes(quasi_identifying, "quasi_identifying", problems)
@@ -177,6 +216,7 @@ class Schema:
             ("person", person),
             ("wished_k", wished_k),
             ("wished_l", wished_l),
+            ("publish", _names(publish, "publish", problems)),
         ):
             object.__setattr__(self, name, value)
         if others not in ("error", "drop", "keep"):
@@ -185,6 +225,7 @@ class Schema:
             if column is not None and not isinstance(column, str):
                 problems.append(f"{name} must be the name of a column")
                 object.__setattr__(self, name, None)
+        object.__setattr__(self, "insensitive", (*self.insensitive, *self._without_role()))
         problems.extend(self._double_roles())
         raise_all(SchemaError, problems)
 
@@ -201,6 +242,13 @@ class Schema:
             )
         )
 
+    def _repr_html_(self) -> str:
+        """Show notebooks the roles; values that a domain or hierarchy lists are not shown."""
+        from sfumato.notebook import card
+        from sfumato.table.roles_html import roles_table
+
+        return card("Schema", f"{len(self.roles)} columns with a role", roles_table(self))
+
     @property
     def roles(self) -> dict[str, Role]:
         """Role of every named column: of people first, then identifying, quasi-identifying, sensitive, insensitive."""
@@ -211,6 +259,11 @@ class Schema:
             **dict.fromkeys(self.sensitive, Role.SENSITIVE),
             **dict.fromkeys(self.insensitive, Role.INSENSITIVE),
         }
+
+    def _without_role(self) -> Iterable[str]:
+        """Return the columns that are only said to be published."""
+        roles = self.roles
+        return dict.fromkeys(name for name in self.publish if name not in roles)
 
     def _of_people(self) -> tuple[tuple[str | None, Role], ...]:
         return (self.person, Role.PERSON), (self.wished_k, Role.WISHED_K), (self.wished_l, Role.WISHED_L)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
@@ -11,6 +12,7 @@ from numpy.typing import NDArray
 
 from sfumato.errors import InputError, SchemaError, raise_all
 from sfumato.numbers import counted
+from sfumato.table.identification import Look, look_at
 from sfumato.table.kinds import is_measured
 from sfumato.table.repeated_keys import RepeatedKey
 from sfumato.table.schema import Kind, Schema
@@ -46,6 +48,14 @@ class Table:
         bool (n,): whether a record has no value in the person column, so that it counts as a person of its own.
     from_text : frozenset of str
         Quasi-identifying and sensitive columns that the source has as text, so that values decided their types.
+    remarks : tuple of str
+        What a steward should hear of how values were read, without any of them.
+    passing : frozenset of str
+        Insensitive columns to which nobody gave that role: those of ``others="keep"``.
+    orders : mapping of str to tuple of str
+        The order of the categories of those columns for which a frame declares one.
+    codes : mapping of str to mapping of str to int
+        The code of each label, of those columns whose labels a file of a statistical program has.
 
     Raises
     ------
@@ -65,6 +75,10 @@ class Table:
     wished_l: NDArray[np.int64] | None = None
     from_text: frozenset[str] = frozenset()
     keyless: NDArray[np.bool_] | None = None
+    remarks: tuple[str, ...] = ()
+    passing: frozenset[str] = frozenset()
+    orders: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    codes: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         """Check frame, roles and kinds against each other."""
@@ -96,6 +110,16 @@ class Table:
             keyless=None if self.keyless is None else self.keyless[rows],
         )
 
+    def look(self, name: str) -> Look:
+        """Return what a column looks like, by its name and its distinct values. Cost O(n) once, O(d) for categories."""
+        if name not in self._looks:
+            self._looks[name] = look_at(self.frame[name])
+        return self._looks[name]
+
+    @cached_property
+    def _looks(self) -> dict[str, Look]:
+        return {}
+
     @property
     def keyless_note(self) -> str | None:
         """Say how many records have no value in the person column, if any; no value is shown."""
@@ -124,6 +148,14 @@ class Table:
     def __repr__(self) -> str:
         """Name the table and count its records and columns; no value is shown."""
         return f"Table({self.source!r}, {self.height} records, {self.frame.width} columns)"
+
+    def _repr_html_(self) -> str:
+        """Show notebooks the columns; no value is shown."""
+        from sfumato.notebook import card
+        from sfumato.table.roles_html import roles_table
+
+        note = f"{self.source}: {counted(self.height, 'record')}, {counted(self.frame.width, 'column')}"
+        return card("Table", note, roles_table(self.schema, self.kinds))
 
     @property
     def height(self) -> int:

@@ -21,6 +21,7 @@ from sfumato.anonymizers.slicing.fitting import (
     usual_columns,
     whole,
 )
+from sfumato.anonymizers.slicing.membership import membership_disclosure
 from sfumato.anonymizers.slicing.partitioning import (
     BucketCheck,
     BucketPartition,
@@ -148,8 +149,16 @@ class Slicing(Checked):
             chosen.layout, buckets.bucket_of, buckets.count, seed=another(problem.seed, 2),
             progress=problem.progress, threads=problem.threads,
         )  # fmt: skip
+        membership = membership_disclosure(
+            chosen.layout,
+            problem.table,
+            chosen.columns,
+            buckets.bucket_of,
+            buckets.count,
+            seed=another(problem.seed, 3),
+        )
         notes = (*chosen.notes, *_notes(chosen.columns, recoded, buckets, disclosure, table))
-        return Publication(published, notes, {**bucket_sizes(buckets), **disclosure.figures})
+        return Publication(published, notes, {**bucket_sizes(buckets), **membership.figures, **disclosure.figures})
 
     def _columns(self, problem: Problem, table: Table) -> tuple[ChosenColumns, RecodedColumns]:
         recoded: dict[Columns, RecodedColumns] = {}

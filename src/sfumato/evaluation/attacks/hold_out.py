@@ -13,7 +13,7 @@ from sfumato.evaluation.attacks.protocol import Attack, RecordsKnown
 from sfumato.evaluation.attacks.results import Attacks
 from sfumato.evaluation.utility import splitting
 from sfumato.policy.policy import Policy
-from sfumato.progress import Progress, silent
+from sfumato.progress import Progress, shown
 from sfumato.randomness import seed_problems
 from sfumato.release.anonymize import anonymize
 from sfumato.table.reading import read_table
@@ -30,7 +30,7 @@ def attack_policy(
     records_known: RecordsKnown = "all",
     seed: int | None = None,
     threads: int | None = None,
-    progress: Progress = silent,
+    progress: Progress = shown,
 ) -> Attacks:
     """Hold some people out with all their records, publish the others as a policy says, and attack that release.
 

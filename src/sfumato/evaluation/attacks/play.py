@@ -15,7 +15,7 @@ from sfumato.evaluation.attacks.posterior import sensitive_of
 from sfumato.evaluation.attacks.protocol import Attack, AttackResult, Counted, RecordsKnown, Target
 from sfumato.evaluation.attacks.results import Attacks
 from sfumato.evaluation.attacks.target import target_of
-from sfumato.progress import Progress, silent
+from sfumato.progress import Progress, shown, silent
 from sfumato.published import Published
 from sfumato.recoding import Recoding
 from sfumato.release.release import Release
@@ -47,7 +47,7 @@ def attack(
     records_known: RecordsKnown = "all",
     seed: int | None = None,
     threads: int | None = None,
-    progress: Progress = silent,
+    progress: Progress = shown,
 ) -> Attacks:
     """Play attacks against a release, and say which ones succeed.
 

@@ -79,6 +79,15 @@ class Attacks:
         """Draw every result as text: success with its interval, guessing, and the control group, on one scale."""
         return draw_results(self.results, width)
 
+    def _repr_html_(self) -> str:
+        """Show notebooks every result with its interval."""
+        from sfumato.evaluation.attacks.results_html import attack_parts
+        from sfumato.notebook import card
+
+        what = "people" if self.repeated is None else "records"
+        control = "" if self.control is None else f"; {self.control:,} who are not in the data"
+        return card("Attacks", f"on a {self.kind} of {self.people:,} {what}{control}", *attack_parts(self))
+
     def to_dict(self) -> dict[str, Any]:
         """Return plain values, for JSON."""
         return {

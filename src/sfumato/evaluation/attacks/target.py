@@ -23,8 +23,9 @@ from sfumato.release.policy_text import PublishedPolicy
 from sfumato.table.csv_format import CsvFormat
 from sfumato.table.header import repeated
 from sfumato.table.person_column import number_people
-from sfumato.table.reading import open_source, read_table
+from sfumato.table.reading import read_table
 from sfumato.table.schema import Schema
+from sfumato.table.sources import open_source
 from sfumato.table.table import Table
 from sfumato.table.texts import clean
 

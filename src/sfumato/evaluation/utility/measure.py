@@ -21,7 +21,7 @@ from sfumato.evaluation.utility.release_view import ReleaseView, error_figures
 from sfumato.evaluation.utility.trade_off import DirectComparison, TradeOff, utility_loss
 from sfumato.evaluation.utility.utility_report import Utility
 from sfumato.evaluation.utility.workload import drawn_workload
-from sfumato.progress import Progress, silent
+from sfumato.progress import Progress, shown
 from sfumato.published import Published
 from sfumato.randomness import seed_problems
 from sfumato.recoding import Recoding
@@ -96,7 +96,7 @@ def measure_utility(
     encoding: Encoding = "midpoint",
     recoding: Recoding | None = None,
     seed: int | None = None,
-    progress: Progress = silent,
+    progress: Progress = shown,
 ) -> Utility:
     """Measure what a release of any kind keeps: answers, distributions, associations, classifiers.
 

@@ -107,12 +107,22 @@ class Verification:
             ],
         }
 
+    def _repr_html_(self) -> str:
+        """Show notebooks every promise, and what became of it."""
+        from sfumato.notebook import card, lines
+        from sfumato.published.checks.verification_html import check_table, verdict
+
+        told = [*([str(self.people)] if self.people else []), *(self.roles.lines() if self.roles else [])]
+        return card("Verification", self._counts(), verdict(self.ok), check_table(self.checks), lines(told))
+
+    def _counts(self) -> str:
+        return f"{counted(self.records, 'record')} in {counted(self.classes, self.unit)}"
+
     def __str__(self) -> str:
         """Return the roles, and one line per promise."""
-        counts = f"{counted(self.records, 'record')} in {counted(self.classes, self.unit)}"
         roles = self.roles.lines() if self.roles else []
         people = [self.people] if self.people else []
-        return "\n".join([counts, *(f"  {line}" for line in (*people, *roles, *self.checks))])
+        return "\n".join([self._counts(), *(f"  {line}" for line in (*people, *roles, *self.checks))])
 
 
 def _said(check: Check) -> str:
@@ -162,7 +172,7 @@ def verify_table(
     )
     if isinstance(people, str):
         return Verification(attested_checks(models, statistics), statistics.height, statistics.count)
-    checks = tuple(_check(model, statistics) for model in models)
+    checks = tuple(check(model, statistics) for model in models)
     records = statistics.height if statistics.people is None else int(statistics.people.records.sum())
     return Verification(checks, records, statistics.count, people=PeopleFound.of(statistics))
 
@@ -312,7 +322,8 @@ def _some_blank(texts: pl.Series) -> bool:
     return any(text is not None and not text.strip() for text in texts.to_list())
 
 
-def _check(model: PrivacyModel, statistics: ClassStatistics) -> Check:
+def check(model: PrivacyModel, statistics: ClassStatistics) -> Check:
+    """Judge one model by all classes."""
     holds = model.holds(statistics)
     achieved = tuple(model.achieved(statistics))
     failing = int((~holds).sum())

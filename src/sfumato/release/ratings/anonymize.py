@@ -22,7 +22,7 @@ from sfumato.errors import PolicyError, UnsatisfiableError, raise_all
 from sfumato.models.k_epsilon_l_anonymity import RatingAnonymity
 from sfumato.numbers import counted, figure
 from sfumato.policy.rating_policy import RatingPolicy
-from sfumato.progress import Progress, silent, thread_count
+from sfumato.progress import Progress, shown, thread_count
 from sfumato.published.checks.ratings.check import check_ratings
 from sfumato.published.checks.ratings.satisfaction import Satisfaction
 from sfumato.release.ratings.release import RatingRelease
@@ -113,7 +113,7 @@ def anonymize_ratings(
     else:
         raise_all(PolicyError, _problems(ratings, model, **said, seed=seed))
         policy, wanted = RatingPolicy.of(model, **said), model
-    run = _Run(seed, thread_count(policy.threads if threads is None else threads), progress or silent)
+    run = _Run(seed, thread_count(policy.threads if threads is None else threads), progress or shown)
     return _released(ratings, wanted, policy, run)
 
 

@@ -34,8 +34,9 @@ from sfumato.release.text_files import text_checks
 from sfumato.table.csv_format import CsvFormat
 from sfumato.table.ratings.ratings import Ratings
 from sfumato.table.ratings.reading import read_ratings
-from sfumato.table.reading import open_source, read_written
+from sfumato.table.reading import read_written
 from sfumato.table.schema import Attribute, Kind, Schema
+from sfumato.table.sources import open_source
 
 COLUMNS = ("record", "issue", "rating")
 TIME = "time"

@@ -17,7 +17,7 @@ from sfumato.table.kinds import text_of
 from sfumato.table.problems import raise_together
 from sfumato.table.ratings.assembly import Entries
 from sfumato.table.ratings.column import rating_column
-from sfumato.table.reading import TableSource
+from sfumato.table.sources import TableSource
 
 PARTS = ("user", "issue", "rating")
 

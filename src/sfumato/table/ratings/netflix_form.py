@@ -7,7 +7,7 @@ from pathlib import Path
 import polars as pl
 
 from sfumato.errors import InputError, raise_all
-from sfumato.table.frame_source import FrameSource, frame_source
+from sfumato.table.sources.frames import FrameSource, frame_source
 
 PARTS = ("user", "issue", "rating")
 TIME = "time"

@@ -15,7 +15,7 @@ from sfumato.table.problems import raise_together
 from sfumato.table.ratings.assembly import Entries
 from sfumato.table.ratings.column import rating_column
 from sfumato.table.ratings.sensitive import select
-from sfumato.table.reading import TableSource
+from sfumato.table.sources import TableSource
 
 
 def read_wide(

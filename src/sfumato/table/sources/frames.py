@@ -1,16 +1,18 @@
-"""Frames of polars, pandas and Arrow, and Parquet files, as sources of columns."""
+"""Frames of polars, pandas and Arrow."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 import polars as pl
 
 from sfumato.errors import InputError, SfumatoError
+from sfumato.table.declared_order import with_declared_order
 from sfumato.table.header import Header, repeated
+from sfumato.table.pandas_index import index_columns
 from sfumato.table.problems import raise_together
+from sfumato.table.sources.protocol import Family
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -22,10 +24,13 @@ class FrameSource:
     column : callable
         Takes a name, returns the column as polars has it.
     names : tuple of str
+    index : frozenset of str
+        Those that were the index of a pandas frame.
     """
 
     column: Callable[[str], pl.Series]
     names: tuple[str, ...]
+    index: frozenset[str] = frozenset()
 
     is_text = False
     """Values have types of their own."""
@@ -49,38 +54,6 @@ class FrameSource:
                 errors.append(InputError(text))
         raise_together(errors)
         return columns
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class ParquetSource:
-    """Names of the columns of a Parquet file, and how to read them.
-
-    Attributes
-    ----------
-    path : pathlib.Path
-    names : tuple of str
-    """
-
-    path: Path
-    names: tuple[str, ...]
-
-    is_text = False
-    """Values have types of their own."""
-
-    def read(self, names: Sequence[str]) -> list[pl.Series]:
-        """Read columns.
-
-        Raises
-        ------
-        InputError
-            When the file is damaged.
-        """
-        try:
-            # By number, for the same reason.
-            numbers = [self.names.index(name) for name in names]
-            return pl.read_parquet(self.path, columns=numbers, glob=False).get_columns()
-        except (pl.exceptions.PolarsError, OSError):
-            raise _damaged() from None
 
 
 def frame_source(frame: object) -> FrameSource:
@@ -111,22 +84,12 @@ def frame_source(frame: object) -> FrameSource:
         raise InputError(
             "not a table: give the path of a CSV or Parquet file, or a polars, pandas or Arrow frame"
         ) from None
-    return FrameSource(lambda name: native.get_column(name).to_polars(), tuple(names))
+
+    def column(name: str) -> pl.Series:
+        values = native.get_column(name)
+        return with_declared_order(values.to_polars(), values.to_native())
+
+    return FrameSource(column, tuple(names), index_columns(getattr(getattr(frame, "schema", None), "metadata", None)))
 
 
-def parquet_source(path: Path) -> ParquetSource:
-    """Open a Parquet file and read the names of its columns.
-
-    Raises
-    ------
-    InputError
-        When the file is damaged.
-    """
-    try:
-        return ParquetSource(path, tuple(pl.read_parquet_schema(path)))
-    except (pl.exceptions.PolarsError, OSError):
-        raise _damaged() from None
-
-
-def _damaged() -> InputError:
-    return InputError("the Parquet file is damaged or cut off; get a whole copy")
+FAMILY = Family(recognizes=lambda given: given.path is None, open=lambda given: frame_source(given.value))

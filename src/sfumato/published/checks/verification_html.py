@@ -1,0 +1,26 @@
+"""A verification as a notebook shows it."""
+
+from __future__ import annotations
+
+from sfumato.models.checks import Check, Outcome
+from sfumato.notebook import BAD, GOOD, OPEN, PLAIN, Markup, mark, table
+
+KINDS = {Outcome.HOLDS: GOOD, Outcome.BROKEN: BAD, Outcome.UNDECIDABLE: OPEN, Outcome.ABSENT: PLAIN}
+
+
+def check_table(checks: tuple[Check, ...]) -> Markup:
+    """Return a table of promises, what became of each, and what was found."""
+    rows = [
+        (
+            mark(str(check.outcome), KINDS[check.outcome]),
+            check.promise,
+            "; ".join([*map(str, check.achieved), *([check.detail] if check.detail else [])]),
+        )
+        for check in checks
+    ]
+    return table(("", "promise", "found"), rows)
+
+
+def verdict(ok: bool) -> Markup:
+    """Return one word on the whole."""
+    return mark("verified" if ok else "not verified", GOOD if ok else BAD)

@@ -1,0 +1,290 @@
+"""A release in a database: a schema with its tables, and a table `description` with the texts of a release folder.
+
+All is written in one transaction, and read at one state. A database has no order of rows, so that the hash of a table
+is that of what it holds (:mod:`sfumato.release.content`), and whoever reads one puts it into canonical order.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from sfumato.errors import InputError, PolicyError, SfumatoError, VerificationError, raise_all
+from sfumato.models.checks import Check, Outcome
+from sfumato.numbers import counted
+from sfumato.published import Published
+from sfumato.published.roles import named
+from sfumato.release.content import Content, content_of
+from sfumato.release.description import RATINGS, Description, TableFacts, is_of_ratings, read_description
+from sfumato.release.folder import MARK
+from sfumato.release.table_files import assembled, check_columns, same_as_written, schema_of
+from sfumato.release.text_files import texts_of
+from sfumato.table.databases.address import Address, address_of
+from sfumato.table.databases.protocol import Connector, Session, connector
+from sfumato.table.databases.storable import storable
+from sfumato.table.reading import read_written
+
+if TYPE_CHECKING:
+    from sfumato.release.release import Release
+
+DESCRIPTION = "description"
+"""The table that holds what a folder holds beside its tables: rows of a name and a text."""
+_COLUMNS = ("name", "content")
+
+
+@dataclass(frozen=True)
+class Shelf:
+    """Where a release lies.
+
+    Attributes
+    ----------
+    address : Address
+    schema : str
+    """
+
+    address: Address
+    schema: str
+
+    @classmethod
+    def of(cls, url: str, schema: str | None) -> Shelf:
+        """Read a URL; a schema that it names counts before `schema`.
+
+        Raises
+        ------
+        PolicyError
+            When there is a password in it, or no schema is named.
+        """
+        address = address_of(url)
+        name = address.schema or schema
+        if not name or not name.isprintable():
+            raise PolicyError("schema: is missing; name the schema of the release in the database, e.g. release_2027")
+        return cls(address, name)
+
+    @property
+    def connector(self) -> Connector:
+        """The module that knows the database."""
+        return connector(self.address)
+
+    def __str__(self) -> str:
+        """Return what messages call it."""
+        return f"schema {self.schema} of {self.address.shown}"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class StoredRelease:
+    """What a schema holds.
+
+    Attributes
+    ----------
+    texts : mapping of str to str
+        As the files of a release folder beside its tables.
+    description : Description
+    facts : mapping of str to TableFacts
+        What ``release.json`` says of each table.
+    hashes : mapping of str to str
+        What each table holds now.
+    published : Published
+        Its tables in canonical order.
+    checks : tuple of Check
+        Whether each table holds what was written, and the schema nothing else.
+    """
+
+    texts: Mapping[str, str]
+    description: Description
+    facts: Mapping[str, TableFacts]
+    hashes: Mapping[str, str]
+    published: Published
+    checks: tuple[Check, ...]
+
+
+class _OnlyTried(SfumatoError):
+    """Ends a transaction that was only to be tried."""
+
+
+def check_shelf(shelf: Shelf, *, overwrite: bool) -> None:
+    """Raise InputError when a release could not be written to a schema, before any work is done."""
+    with _named(shelf):
+        try:
+            with shelf.connector.writing(shelf.address) as session:
+                _make_room(session, shelf.schema, overwrite=overwrite)
+                raise _OnlyTried
+        except _OnlyTried:
+            return
+
+
+def save_in_database(release: Release, shelf: Shelf, *, overwrite: bool) -> tuple[TableFacts, Content]:
+    """Write a release in one transaction.
+
+    Parameters
+    ----------
+    release
+        Its tables, description, report and policy are written.
+    shelf
+    overwrite
+        Replace a release that is there. Anything else is never replaced.
+
+    Returns
+    -------
+    tuple
+        What ``release.json`` says of the first table, and what that holds.
+
+    Raises
+    ------
+    InputError
+        When the schema is there and may not be replaced, or the database refuses or goes away; nothing is changed then.
+    """
+    with _named(shelf):
+        tables = release.published.tables
+        frames = {name: storable(frame, texts_only=shelf.connector.texts_only) for name, frame in tables.items()}
+        contents = {name: content_of(frame) for name, frame in frames.items()}
+        facts = {
+            name: TableFacts(name, contents[name].sha256, frame.height, tuple(frame.columns))
+            for name, frame in frames.items()
+        }
+        texts = texts_of(release.description.to_dict(tables=facts), release.report.for_release(), release.policy)
+        frames[DESCRIPTION] = pl.DataFrame(list(texts.items()), schema=dict.fromkeys(_COLUMNS, pl.String), orient="row")
+        check_names(shelf, frames.values())
+        with shelf.connector.writing(shelf.address) as session:
+            _make_room(session, shelf.schema, overwrite=overwrite)
+            for name, frame in frames.items():
+                session.write(shelf.schema, name, frame)
+    first = next(iter(facts))
+    return facts[first], contents[first]
+
+
+def check_names(shelf: Shelf, frames: Collection[pl.DataFrame]) -> None:
+    """Raise InputError when a database would cut names off, or take two for the same."""
+    longest, columns = shelf.connector.longest_name, [name for frame in frames for name in frame.columns]
+    problems = [
+        f"the name {named([name])} has more than {longest} bytes, which the database would cut off; rename it"
+        for name in dict.fromkeys((shelf.schema, *columns))
+        if len(name.encode()) > longest
+    ]
+    for frame in frames if shelf.connector.folds_case else ():
+        same = Counter(name.lower() for name in frame.columns)
+        twice = [name for name in frame.columns if same[name.lower()] > 1]
+        if twice:
+            problems.append(f"columns {named(twice)} differ in case alone, and are one to the database; rename them")
+    raise_all(InputError, problems)
+
+
+def stored_release(url: str, schema: str | None) -> StoredRelease:
+    """Read a release from a database, at one state.
+
+    Raises
+    ------
+    InputError
+        When there is none, or the database cannot be read.
+    VerificationError
+        When it is damaged so that nothing can be counted.
+    """
+    shelf = Shelf.of(url, schema)
+    with _named(shelf), shelf.connector.reading(shelf.address) as session:
+        held = session.held(shelf.schema)
+        texts = _texts(session, shelf.schema, held or ())
+        if texts is None:
+            raise InputError(f"there is no release: {_absence(held)}")
+        if is_of_ratings(texts[MARK]):
+            raise VerificationError(f"is of a release of {RATINGS}, which a database cannot hold")
+        description, facts = read_description(texts[MARK])
+        _refuse_missing(facts, held or ())
+        frames = {name: _frame(session, shelf, entry) for name, entry in facts.items()}
+    contents = {name: content_of(frame) for name, frame in frames.items()}
+    frames = {name: frame[contents[name].order] for name, frame in frames.items()}
+    read = {name: read_written(frame, schema_of(frame.columns, description)).frame for name, frame in frames.items()}
+    checks = (*_table_checks(facts, contents, frames), *_strangers(facts, held or ()))
+    hashes = {name: content.sha256 for name, content in contents.items()}
+    return StoredRelease(texts, description, facts, hashes, assembled(description, read), checks)
+
+
+@contextmanager
+def _named(shelf: Shelf) -> Iterator[None]:
+    """Put the name of a schema before every problem with it."""
+    try:
+        yield
+    except _OnlyTried:
+        raise
+    except SfumatoError as error:
+        raise type(error)(*(f"{shelf}: {problem}" for problem in error.problems)) from None
+
+
+def _make_room(session: Session, schema: str, *, overwrite: bool) -> None:
+    """Make a schema, or take a release out of it; anything else that it holds stays, and is refused."""
+    held = session.held(schema)
+    if held is None:
+        session.create_schema(schema)
+    elif held:
+        if not _is_ours(session, schema, held):
+            raise InputError(
+                f"it is there, with {counted(len(held), 'table')}, and is not a release and nothing else; name another "
+                "schema"
+            )
+        if not overwrite:
+            raise InputError(
+                "it already holds a release; name another schema, or replace it with overwrite=True (on the command "
+                "line --overwrite)"
+            )
+        session.drop(schema, held)
+
+
+def _is_ours(session: Session, schema: str, held: Sequence[str]) -> bool:
+    texts = _texts(session, schema, held)
+    if texts is None:
+        return False
+    try:
+        _, facts = read_description(texts[MARK])
+    except VerificationError:
+        return False
+    return {*held} <= {DESCRIPTION, *(entry.file for entry in facts.values())}
+
+
+def _texts(session: Session, schema: str, held: Sequence[str]) -> dict[str, str] | None:
+    """Return the texts of a release by name; None where there are none."""
+    if DESCRIPTION not in held:
+        return None
+    relation = session.within(schema, DESCRIPTION)
+    if tuple(session.names(relation)) != _COLUMNS:
+        return None
+    names, contents = (column.cast(pl.String) for column in session.read(relation, _COLUMNS, as_written=True))
+    texts = {name: text for name, text in zip(names, contents, strict=True) if name is not None and text is not None}
+    if len(texts) < len(names):
+        raise VerificationError(f"{DESCRIPTION}: holds a name twice, or an empty cell; it was changed")
+    return texts if MARK in texts else None
+
+
+def _absence(held: Sequence[str] | None) -> str:
+    if held is None:
+        return "there is no such schema, or this user may not look into it"
+    return f"{counted(len(held), 'table')}, and no table {DESCRIPTION} that holds a {MARK}"
+
+
+def _refuse_missing(facts: Mapping[str, TableFacts], held: Sequence[str]) -> None:
+    missing = sorted(entry.file for entry in facts.values() if entry.file not in held)
+    raise_all(VerificationError, [f"the table {name} that {MARK} names is missing" for name in missing])
+
+
+def _frame(session: Session, shelf: Shelf, facts: TableFacts) -> pl.DataFrame:
+    relation = session.within(shelf.schema, facts.file)
+    check_columns(relation.label, session.names(relation), facts)
+    frame = session.read(relation, facts.columns, as_written=True)
+    return storable(frame, texts_only=shelf.connector.texts_only)
+
+
+def _table_checks(
+    facts: Mapping[str, TableFacts], contents: Mapping[str, Content], frames: Mapping[str, pl.DataFrame]
+) -> Iterator[Check]:
+    for name, entry in facts.items():
+        promise = f"table {entry.file} holds the rows that were written, in any order"
+        yield same_as_written(promise, contents[name].sha256, entry, frames[name])
+
+
+def _strangers(facts: Mapping[str, TableFacts], held: Sequence[str]) -> Iterator[Check]:
+    strangers = sorted({*held} - {DESCRIPTION, *(entry.file for entry in facts.values())})
+    if strangers:
+        detail = f"there is {named(strangers)}, which {MARK} does not list; take it away"
+        yield Check("the schema holds nothing else", Outcome.BROKEN, detail=detail)

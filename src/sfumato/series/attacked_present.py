@@ -1,0 +1,128 @@
+"""The intersection attack on sensitive values, where people come, stay, leave and come back.
+
+Letters: n people, c classes of a release, v sensitive values.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from sfumato.errors import InputError, PolicyError
+from sfumato.release.description import build_model
+from sfumato.series.attacked import Played, SeriesAttacks, covered_by
+from sfumato.series.labels import Labelled, kinds_of, values_of
+from sfumato.series.people import plain_keys
+from sfumato.series.reading import ReadRelease
+from sfumato.table.kinds import text_of
+from sfumato.table.reading import read_table
+from sfumato.table.schema import Schema
+
+Marks = NDArray[np.bool_]
+
+_KEY = " key"
+"""A name that no column of a table has, as blanks around names are dropped."""
+
+ATTACK = "intersection of the sensitive values of all releases that somebody is in"
+
+
+def attack_present(releases: Sequence[Path], originals: Sequence[Path], key: str) -> SeriesAttacks:
+    """Play the intersection of sensitive values on releases of whoever was there at the time.
+
+    Parameters
+    ----------
+    releases
+        Folders, the oldest first; at least two, each with one sensitive column.
+    originals
+        For each release the table of everybody who is in it.
+    key
+        The column of these tables that says who a record is about.
+
+    Raises
+    ------
+    InputError
+        When tables and releases do not fit each other, or somebody is in a table twice.
+    VerificationError
+        When a release cannot be read.
+    PolicyError
+        When a release promises no number of different values, or has several sensitive columns.
+
+    Notes
+    -----
+    The attacker knows the quasi-identifying values of one person, and in which releases the person is. In each of
+    these the sensitive value is one of those of the classes that cover the person, counterfeits among them; it is one
+    that all of them have. The attack falls short of somebody who knows everybody's values and so everybody's class.
+    Cost O(n · c · v) for each release.
+    """
+    if len(releases) < 2:
+        raise InputError("an attack on a series needs two releases or more")
+    if len(originals) != len(releases):
+        raise InputError("--original: with --key, give for each release the table of everybody who is in it")
+    read = [ReadRelease.of(path) for path in releases]
+    promised = min(map(_promised_values, read))
+    people = [_people(path, each, key) for path, each in zip(originals, read, strict=True)]
+    left, alone, times = _left(read, people)
+    again = left[times > 1]
+    played = Played(ATTACK, 0)
+    if len(again):
+        below, one = int((again < promised).sum()), int((again <= 1).sum())
+        played = Played(ATTACK, len(again), None, int(again.min()), below, one)
+    return SeriesAttacks(len(read), promised, alone, (played,), "value")
+
+
+def _promised_values(release: ReadRelease) -> int:
+    """Return how many different sensitive values every class has, as the models promise it."""
+    if len(release.published.sensitive) != 1:
+        raise PolicyError(f"{release.path.name}: has not one sensitive column; without --key, attacks count rows")
+    models = [model for entry in release.description.models if (model := build_model(entry)) is not None]
+    told = [math.ceil(model.parameters()["l"]) for model in models if "l" in model.parameters()]
+    if not told:
+        raise PolicyError(
+            f"{release.path.name}: promises no number of different sensitive values; without --key, attacks count rows"
+        )
+    return int(max(told))
+
+
+def _people(path: Path, release: ReadRelease, key: str) -> pl.DataFrame:
+    """Read keys and quasi-identifying values as text; the key comes first."""
+    names = Labelled.read(release).labels.columns
+    if key in names:
+        raise InputError(f"--key: {key!r} is published; name the identifying column of the original tables")
+    table = read_table(path, Schema(quasi_identifying=[*names, key], others="drop")).frame
+    keys = plain_keys(text_of(table[key]))
+    if keys.null_count() or keys.n_unique() < len(keys):
+        raise InputError(f"{path.name}: somebody has no key in column {key!r}, or is there twice")
+    return pl.DataFrame([keys.alias(_KEY), *(text_of(table[name]).alias(name) for name in names)])
+
+
+def _left(
+    releases: Sequence[ReadRelease], people: Sequence[pl.DataFrame]
+) -> tuple[NDArray[np.int64], tuple[int, ...], NDArray[np.int64]]:
+    """Return how many values are left to each person, the fewest that each release leaves, and each person's times."""
+    labelled = [Labelled.read(each) for each in releases]
+    kinds = kinds_of([each.labels.select(people[0].columns[1:]) for each in labelled])
+    sensitive = [
+        each.others.select(release.published.sensitive) for each, release in zip(labelled, releases, strict=True)
+    ]
+    values = values_of(sensitive)
+    width = 1 + max(int(each.max(initial=-1)) for each in values)
+    everybody = pl.concat([each[_KEY] for each in people]).unique(maintain_order=True)
+    place = pl.DataFrame({_KEY: everybody}).with_row_index("place")
+    left = np.ones((len(everybody), width), dtype=np.bool_)
+    times, alone = np.zeros(len(everybody), dtype=np.int64), []
+    for each, value_of, there in zip(labelled, values, people, strict=True):
+        own = np.zeros((each.labels.height, width), dtype=np.bool_)
+        own[each.class_of, value_of] = True
+        found = covered_by(each.labels, there.drop(_KEY), kinds) @ own
+        if not found.any(axis=1).all():
+            raise InputError("--original: somebody is covered by no class of a release; give everybody as published")
+        rows = there.join(place, on=_KEY, how="left", maintain_order="left")["place"].to_numpy()
+        left[rows] &= found
+        times[rows] += 1
+        alone.append(int(found.sum(axis=1).min()))
+    return left.sum(axis=1), tuple(alone), times

@@ -1,0 +1,126 @@
+"""Which database is meant: URLs, without passwords."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from urllib.parse import unquote, urlsplit
+
+from sfumato.errors import InputError, PolicyError
+
+KINDS = {"postgresql": "postgresql", "postgres": "postgresql", "sqlite": "sqlite", "duckdb": "duckdb"}
+"""Scheme → the module that knows the database."""
+
+_OURS = ("table", "schema")
+"""Parameters of a URL that are for us, not for the driver."""
+_SECRET = ("password", "secret")
+
+
+@dataclass(frozen=True)
+class Address:
+    """Where a database is.
+
+    Attributes
+    ----------
+    kind : str
+        Name of the module that knows it.
+    target : str
+        What its driver is given: a URL, or the path of a file. It holds no password.
+    shown : str
+        What messages call it: neither a user nor parameters are in it.
+    table, schema : str or None
+        As the URL itself names them.
+    """
+
+    kind: str
+    target: str
+    shown: str
+    table: str | None = None
+    schema: str | None = None
+
+    @property
+    def url(self) -> str:
+        """The database as a command takes it, without user and parameters."""
+        return self.shown if self.kind == "postgresql" else f"{self.kind}:///{self.target}"
+
+    def __repr__(self) -> str:
+        """Return what may be shown."""
+        return f"Address({self.shown})"
+
+
+def is_database(source: object) -> bool:
+    """Tell whether something is the URL of a database of a known kind."""
+    return isinstance(source, str) and source.partition("://")[0].lower() in KINDS and "://" in source
+
+
+def is_database_path(path: os.PathLike[str]) -> bool:
+    """Tell whether a path was made of such a URL, and has lost a slash."""
+    scheme, found, _ = os.fspath(path).partition(":/")
+    return bool(found) and scheme.lower() in KINDS
+
+
+def address_of(url: str) -> Address:
+    """Read a URL.
+
+    Parameters
+    ----------
+    url
+        ``postgresql://host/database`` as libpq reads it, ``sqlite:///path`` or ``duckdb:///path``. A path from the root
+        has a fourth slash. ``?table=...`` and ``?schema=...`` name what is meant in it.
+
+    Raises
+    ------
+    PolicyError
+        When a password is in it, or it cannot be read; nothing of it is shown.
+    """
+    scheme, _, rest = url.partition("://")
+    kind = KINDS[scheme.lower()]
+    place, _, query = rest.partition("?")
+    said = [part.partition("=") for part in query.split("&") if part]
+    if any(word in key.lower() for key, _, _ in said for word in _SECRET) or ":" in place.rpartition("@")[0]:
+        raise PolicyError(
+            "there is a password in the URL of the database, where the history of commands and the list of processes "
+            "show it; leave it out, and give it in the environment (PGPASSWORD), a password file (~/.pgpass) or a "
+            "service file (PGSERVICE)"
+        )
+    ours = {key: unquote(value) for key, _, value in said if key in _OURS}
+    others = "&".join("".join(parts) for parts in said if parts[0] not in _OURS)
+    if kind == "postgresql":
+        target = f"postgresql://{place}" + (f"?{others}" if others else "")
+        return Address(kind, target, _shown(place), **ours)
+    return Address(kind, _file(scheme, place, others), f"{kind} file {_name(place)}", **ours)
+
+
+def _shown(place: str) -> str:
+    try:
+        parts = urlsplit(f"postgresql://{place}")
+    except ValueError:
+        raise PolicyError("the URL of the database cannot be read; write postgresql://host/database") from None
+    return f"postgresql://{parts.netloc.rpartition('@')[2]}{parts.path}"
+
+
+def _file(scheme: str, place: str, others: str) -> str:
+    if not place.startswith("/") or len(place) < 2 or others:
+        raise PolicyError(
+            f"the URL of the database cannot be read; write {scheme}:///path/of/file, with a fourth slash for a path "
+            "from the root"
+        )
+    return unquote(place[1:])
+
+
+def _name(place: str) -> str:
+    return os.path.basename(unquote(place))
+
+
+def existing_file(address: Address) -> str:
+    """Return the path of a database that is a file.
+
+    Raises
+    ------
+    InputError
+        When there is none.
+    """
+    if os.path.isfile(address.target):
+        return address.target
+    hint = "" if os.path.isabs(address.target) else "; a path from the root has four slashes"
+    raise InputError(f"there is no such database file; check the path{hint}")

@@ -1,0 +1,138 @@
+"""What every database can do, whichever it is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Protocol, cast
+
+import polars as pl
+
+from sfumato.errors import InputError, SfumatoError
+from sfumato.table.databases.address import Address
+
+
+@dataclass(frozen=True)
+class Relation:
+    """A table or a query.
+
+    Attributes
+    ----------
+    sql : str
+        What stands behind FROM.
+    label : str
+        What messages call it.
+    """
+
+    sql: str
+    label: str
+
+
+class Session(Protocol):
+    """A database inside one transaction, which sees one state of it."""
+
+    def table(self, name: str) -> Relation:
+        """Return a table that somebody names, with its schema before a dot where it needs one."""
+        ...
+
+    def tables(self) -> list[str]:
+        """Return the names of all tables and views that may be read, as :meth:`table` takes them."""
+        ...
+
+    def names(self, relation: Relation) -> list[str]:
+        """Return the names of all columns, in order, as often as they are there."""
+        ...
+
+    def read(self, relation: Relation, names: Sequence[str], *, as_written: bool = False) -> pl.DataFrame:
+        """Read some columns as numbers, texts, booleans, dates and times; raise InputError for any other type.
+
+        What :meth:`write` has written comes back `as_written`: no text is taken for a date.
+        """
+        ...
+
+    def held(self, schema: str) -> list[str] | None:
+        """Return the names of everything in a schema, or None where there is no such schema."""
+        ...
+
+    def within(self, schema: str, table: str) -> Relation:
+        """Return a table of a schema."""
+        ...
+
+    def create_schema(self, schema: str) -> None:
+        """Make a schema."""
+        ...
+
+    def drop(self, schema: str, tables: Sequence[str]) -> None:
+        """Take tables out of a schema, which stays."""
+        ...
+
+    def write(self, schema: str, table: str, frame: pl.DataFrame) -> None:
+        """Make a table of a frame that :func:`sfumato.table.databases.storable.storable` has returned."""
+        ...
+
+
+class Connector(Protocol):
+    """The module that knows a database."""
+
+    texts_only: bool
+    """Whether it has no booleans, dates and times, so that they are written as text."""
+    longest_name: int
+    """Bytes of a name; longer ones are cut off."""
+    folds_case: bool
+    """Whether columns whose names differ in case alone are the same."""
+
+    def reading(self, address: Address) -> AbstractContextManager[Session]:
+        """Open it for reading alone, at one state."""
+        ...
+
+    def writing(self, address: Address) -> AbstractContextManager[Session]:
+        """Open it for writing; all is there when the block ends well, and nothing of it otherwise."""
+        ...
+
+
+def connector(address: Address) -> Connector:
+    """Return the module that knows a database."""
+    return cast(Connector, import_module(f"sfumato.table.databases.{address.kind}"))
+
+
+def quoted(*names: str) -> str:
+    """Write a name with its schema as SQL does."""
+    return ".".join('"' + name.replace('"', '""') + '"' for name in names)
+
+
+_DRIVERS = {"adbc_driver_manager", "_duckdb", "duckdb", "pyarrow", "polars"}
+
+
+@contextmanager
+def in_own_words(explain: Callable[[Exception], str]) -> Iterator[None]:
+    """Replace every error of a driver by a sentence of our own."""
+    try:
+        yield
+    except SfumatoError:
+        raise
+    except Exception as error:
+        # Some streams end with errors of the system or of who reads them; all else is a fault of this program.
+        if isinstance(error, OSError) or type(error).__module__.partition(".")[0] in _DRIVERS:
+            raise InputError(explain(error)) from None
+        raise
+
+
+def absent(package: str) -> InputError:
+    """Say that a driver is not installed."""
+    return InputError(
+        f"reading and writing databases needs the package {package}; install it with: pip install 'sfumato[databases]'"
+    )
+
+
+def refuse_types(found: Sequence[tuple[str, str]]) -> None:
+    """Raise InputError when columns, of which name and type are given, are of types that no table holds."""
+    if found:
+        raise InputError(
+            *(
+                f"column {name!r} is of type {kind}, which cannot be published; convert it to numbers, text, dates or "
+                "booleans in a query"
+                for name, kind in found
+            )
+        )

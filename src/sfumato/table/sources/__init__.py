@@ -1,0 +1,84 @@
+"""Every way a table comes in: one file a family, and a line for it here.
+
+A new source is a file with a :class:`~sfumato.table.sources.protocol.Family` and its line in :data:`SOURCES`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from sfumato.errors import InputError, raise_all
+from sfumato.table.csv_format import CsvFormat
+from sfumato.table.sources import (
+    arrow_files,
+    csv_text,
+    databases,
+    folders,
+    frames,
+    json_lines,
+    other_files,
+    parquet,
+    standard_input,
+    statistical,
+    streams,
+    workbooks,
+)
+from sfumato.table.sources.protocol import Family, Given, Place, TableSource
+
+__all__ = ["SOURCES", "Place", "TableSource", "open_source"]
+
+SOURCES: tuple[Family, ...] = (
+    standard_input.FAMILY,
+    databases.FAMILY,
+    folders.LIST,
+    streams.FAMILY,
+    frames.FAMILY,
+    folders.FOLDER,
+    *other_files.FAMILIES,
+    folders.PATTERN,
+    parquet.FAMILY,
+    arrow_files.FAMILY,
+    workbooks.FAMILY,
+    workbooks.OLD,
+    *statistical.FAMILIES,
+    json_lines.FAMILY,
+    json_lines.DOCUMENT,
+    csv_text.FAMILY,
+)
+"""In this order the families are asked; the last one takes every file."""
+
+
+def open_source(source: object, layout: CsvFormat, place: Place | None = None) -> TableSource:
+    """Open a file or frame as named columns; values are read later.
+
+    Parameters
+    ----------
+    source
+        What any of the :data:`SOURCES` recognises.
+    layout
+        How text is laid out.
+    place
+        What only some sources need to be told.
+
+    Raises
+    ------
+    InputError
+        When it is none, cannot be opened, or is told what means nothing to it.
+    """
+    try:
+        given = Given.of(source, layout, place or Place())
+        family = next(family for family in SOURCES if family.recognizes(given))
+        if family is csv_text.FAMILY and not given.file.exists():
+            raise FileNotFoundError
+        raise_all(InputError, _meaningless(given.place.given - family.settings))
+        return family.open(given)
+    except FileNotFoundError:
+        raise InputError("there is no such file; check the path") from None
+    except (OSError, ValueError):
+        raise InputError("the file cannot be read; check the path and its permissions") from None
+
+
+def _meaningless(names: Collection[str]) -> list[str]:
+    meant = {name: family.said_of for family in SOURCES for name in family.settings if family.said_of}
+    # What is asked of a database means nothing to a file that is read with the same policy.
+    return [f"{name} is only for {meant[name]}; leave it out" for name in sorted(names) if name in meant]

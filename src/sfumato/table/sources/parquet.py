@@ -1,0 +1,71 @@
+"""Parquet files."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import polars as pl
+
+from sfumato.errors import InputError
+from sfumato.table.pandas_index import index_columns
+from sfumato.table.sources.protocol import Family
+
+_MAGIC = b"PAR1"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ParquetSource:
+    """Names of the columns of a Parquet file, and how to read them.
+
+    Attributes
+    ----------
+    path : pathlib.Path
+    names : tuple of str
+    index : frozenset of str
+        Those that were the index of a pandas frame.
+    """
+
+    path: Path
+    names: tuple[str, ...]
+    index: frozenset[str] = frozenset()
+
+    is_text = False
+    """Values have types of their own."""
+
+    def read(self, names: Sequence[str]) -> list[pl.Series]:
+        """Read columns.
+
+        Raises
+        ------
+        InputError
+            When the file is damaged.
+        """
+        try:
+            # By number, for the same reason.
+            numbers = [self.names.index(name) for name in names]
+            return pl.read_parquet(self.path, columns=numbers, glob=False).get_columns()
+        except (pl.exceptions.PolarsError, OSError):
+            raise _damaged() from None
+
+
+def parquet_source(path: Path) -> ParquetSource:
+    """Open a Parquet file and read the names of its columns.
+
+    Raises
+    ------
+    InputError
+        When the file is damaged.
+    """
+    try:
+        return ParquetSource(path, tuple(pl.read_parquet_schema(path)), index_columns(pl.read_parquet_metadata(path)))
+    except (pl.exceptions.PolarsError, OSError):
+        raise _damaged() from None
+
+
+def _damaged() -> InputError:
+    return InputError("the Parquet file is damaged or cut off; get a whole copy")
+
+
+FAMILY = Family(recognizes=lambda given: given.start.startswith(_MAGIC), open=lambda given: parquet_source(given.file))

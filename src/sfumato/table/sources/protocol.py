@@ -1,0 +1,145 @@
+"""What a source of tables is, and how one is recognised."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Protocol
+
+import polars as pl
+
+from sfumato.errors import InputError, raise_all
+from sfumato.table.csv_format import CsvFormat
+
+_START = 64
+"""Bytes at the beginning of a file that tell what it is."""
+
+
+class TableSource(Protocol):
+    """Anything that has named columns."""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of all columns."""
+        ...
+
+    @property
+    def is_text(self) -> bool:
+        """Whether text may stand for numbers, dates and booleans, so that kinds must be read off it."""
+        ...
+
+    def read(self, names: Sequence[str]) -> list[pl.Series]:
+        """Read some columns, raising :class:`~sfumato.errors.InputError`."""
+        ...
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a table lies inside of its source, and what of it: None and empty leave it to the source.
+
+    Attributes
+    ----------
+    sheet : str or None
+        Of a workbook.
+    range : str or None
+        Cells of a sheet, such as ``B3:H500``; the first row names the columns.
+    codes : tuple of str
+        Columns whose codes are read although the file has labels for them.
+    table : str or None
+        Of a database, with its schema before a dot where it needs one.
+    query : path or None
+        A file with one SELECT, which is asked of a database instead.
+    """
+
+    sheet: str | None = None
+    range: str | None = None
+    codes: tuple[str, ...] = ()
+    table: str | None = None
+    query: str | os.PathLike[str] | None = None
+
+    def __post_init__(self) -> None:
+        """Check the types.
+
+        Raises
+        ------
+        InputError
+            With every setting that is not of its type.
+        """
+        codes = (self.codes,) if isinstance(self.codes, str) else self.codes
+        is_list = isinstance(codes, Collection) and all(isinstance(name, str) for name in codes)
+        texts = {"sheet": self.sheet, "range": self.range}
+        problems = [f"{name} must be a text" for name, text in texts.items() if not isinstance(text, str | None)]
+        raise_all(InputError, [*problems, *([] if is_list else ["codes must be a list of column names"])])
+        object.__setattr__(self, "codes", tuple(codes))
+
+    @property
+    def given(self) -> frozenset[str]:
+        """The names of those that are said."""
+        return frozenset(field.name for field in fields(self) if getattr(self, field.name) not in (None, ()))
+
+
+@dataclass(frozen=True)
+class Given:
+    """What somebody hands in as a table, with all that can be told without reading it.
+
+    Attributes
+    ----------
+    value : object
+        As it was handed in.
+    path : pathlib.Path or None
+        None for objects that are no path.
+    start : bytes
+        The first bytes of a file; empty for everything else, and for pipes, which can be read only once.
+    layout : CsvFormat
+        How text is laid out.
+    place : Place
+    """
+
+    value: object
+    path: Path | None
+    start: bytes
+    layout: CsvFormat
+    place: Place
+
+    @classmethod
+    def of(cls, value: object, layout: CsvFormat, place: Place) -> Given:
+        """Look at what was handed in, raising OSError where a file cannot be opened."""
+        if not isinstance(value, (str, os.PathLike)):
+            return cls(value, None, b"", layout, place)
+        path = Path(value)
+        if not path.is_file():
+            return cls(value, path, b"", layout, place)
+        with path.open("rb") as stream:
+            return cls(value, path, stream.read(_START), layout, place)
+
+    @property
+    def file(self) -> Path:
+        """The path of what is no object."""
+        assert self.path is not None
+        return self.path
+
+
+@dataclass(frozen=True)
+class Family:
+    """Sources of one sort: how they are recognised, and how one is opened.
+
+    Neither loads a library that only this family needs before one of its sources is opened.
+
+    Attributes
+    ----------
+    recognizes : callable
+        Tells from the object, the path or the first bytes whether a source is of this family.
+    open : callable
+        Opens it as named columns, raising :class:`~sfumato.errors.InputError`; values are read later.
+    settings : frozenset of str
+        Those of :class:`Place` that mean something here; others are refused.
+    said_of : str
+        What messages call its sources where somebody says a setting that is only for them.
+    """
+
+    recognizes: Callable[[Given], bool]
+    open: Callable[[Given], TableSource]
+    settings: frozenset[str] = frozenset()
+    said_of: str = ""

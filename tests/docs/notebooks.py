@@ -1,0 +1,54 @@
+"""The example notebooks: running them, and writing down anew what their cells show.
+
+A cell with the tag ``varies`` shows figures of the machine, such as seconds; of those only the kinds of outputs count.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import nbformat
+from nbclient import NotebookClient
+
+ROOT = Path(__file__).parents[2]
+NOTEBOOKS = sorted((ROOT / "docs" / "notebooks").glob("*.ipynb"))
+VARIES = "varies"
+
+
+def executed(path: Path) -> Any:
+    """Run a notebook in a kernel of its own and return it."""
+    notebook = nbformat.read(path, as_version=4)
+    with TemporaryDirectory() as folder:
+        places = {"metadata": {"path": folder}}
+        client = NotebookClient(notebook, timeout=300, kernel_name="python3", record_timing=False, resources=places)
+        client.execute()
+    for cell in notebook.cells:
+        if cell.cell_type == "code":
+            # A bar of progress that was taken away leaves an empty output, on a slow machine.
+            cell.outputs = [output for output in cell.outputs if output.get("data", {}).get("text/html") != ""]
+    return notebook
+
+
+def shown(notebook: Any) -> list[list[Any]]:
+    """Return what each cell shows: its outputs, or their kinds where figures vary."""
+    cells = [cell for cell in notebook.cells if cell.cell_type == "code"]
+    return [
+        [_output(output, kinds=VARIES in cell.metadata.get("tags", [])) for output in cell.outputs] for cell in cells
+    ]
+
+
+def _output(output: Any, *, kinds: bool) -> Any:
+    data = output.get("data")
+    if data is None:
+        return output.get("name"), None if kinds else output.get("text")
+    return {kind: None if kinds else re.sub(r"0x[0-9a-f]+", "", str(text)) for kind, text in sorted(data.items())}
+
+
+if __name__ == "__main__":
+    for chosen in [Path(name).resolve() for name in sys.argv[1:]] or NOTEBOOKS:
+        nbformat.write(executed(chosen), chosen)
+        print(f"{chosen.relative_to(ROOT)}: run")
