@@ -42,6 +42,7 @@ def journey(page: Any) -> None:
     taken(page, "columns")
     give_roles(page, ROLES)
     page.get_by_role("button", name="treat it as a category").click()
+    page.get_by_role("button", name="treat it as a category").wait_for(state="detached")
     go(page, "Hierarchies")
     page.get_by_role("link", name="zip").click()
     page.locator("#draft").click()
@@ -60,6 +61,11 @@ def journey(page: Any) -> None:
     page.get_by_role("button", name="Find this person").click()
     page.get_by_text("fits in the release").wait_for()
     taken(page, "look")
+    go(page, "Sign")
+    page.locator("#make-report").click()
+    report = page.frame_locator("iframe")
+    report.get_by_text("Every promise holds").wait_for(timeout=240_000)
+    taken(page, "sign")
 
 
 def main() -> None:

@@ -48,7 +48,7 @@ export async function refresh(address = location.href) {
   const text = await answer.text();
   if (!(answer.headers.get("content-type") || "").startsWith("text/html")) return say([text.trim()], true);
   // What was changed meanwhile would be put back for a moment.
-  if (pending) return;
+  if (pending || typing) return;
   const made = new DOMParser().parseFromString(text, "text/html");
   const place = focused(), begun = unsent();
   const opened = new Set([...document.querySelectorAll("details[open][id]")].map((one) => one.id));
@@ -101,13 +101,13 @@ async function write(action, body, then, isAtOnce) {
     pending -= 1;
     if (told.problems) {
       say(told.problems, true);
-      if (isAtOnce && !pending) await refresh();
+      if (isAtOnce && !pending && !typing) await refresh();
       return;
     }
     entry = String(told.entry);
     say([told.said], false);
     if (new URL(action).pathname === "/quit") return;
-    if (pending) return;
+    if (pending || typing) return;
     await refresh(then || location.href);
     if (then) history.pushState({}, "", then);
   } catch {
@@ -163,10 +163,33 @@ document.addEventListener("submit", (event) => {
   if (form.dataset.sure && !window.confirm(form.dataset.sure)) return;
   send(form, /** @type {SubmitEvent} */ (event).submitter);
 });
+/** Choices that are being typed: each letter chooses anew, and the page must not change under the keys. */
+let typing = 0, typed = -Infinity;
+/** @type {Map<HTMLFormElement, number>} */
+const choices = new Map();
+
+/** @param {HTMLFormElement} form */
+function chosen(form) {
+  if (!choices.has(form)) return;
+  clearTimeout(choices.get(form));
+  choices.delete(form);
+  typing -= 1;
+  send(form, null);
+}
+document.addEventListener("keydown", () => { typed = performance.now(); });
+document.addEventListener("focusout", (event) => {
+  const form = /** @type {HTMLInputElement} */ (event.target).form;
+  if (form) chosen(form);
+});
 document.addEventListener("change", (event) => {
   const input = /** @type {HTMLInputElement} */ (event.target);
   const form = input.form;
-  if (form?.matches("form[data-post][data-at-once]")) send(form, null);
+  if (form?.matches("form[data-post][data-at-once]")) {
+    if (choices.has(form)) clearTimeout(choices.get(form));
+    else typing += 1;
+    const wait = performance.now() - typed < 1000 ? 700 : 0;
+    choices.set(form, window.setTimeout(() => chosen(form), wait));
+  }
   if (form?.matches("form[data-go]")) location.href = input.value;
 });
 window.addEventListener("popstate", () => refresh());
