@@ -1,23 +1,66 @@
-"""Names of policies and the classes behind them; a class is loaded when it is asked for."""
+"""Names of policies and the classes behind them; a class is loaded when it is asked for.
+
+Names that the library does not know are looked for among the entry points of installed packages, and only then.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from functools import cache
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+from sfumato.errors import PolicyError
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
+
+_changes = [0]
 
 
 class Registry(Mapping[str, Any]):
-    """A literal dictionary from names to ``module:Class`` that holds the classes themselves for whoever asks."""
+    """A dictionary from names to classes that loads one when it is asked for it.
 
-    def __init__(self, places: Mapping[str, str]) -> None:
-        self._places = places
+    Parameters
+    ----------
+    places
+        Name → ``module:Class``, or the class itself.
+    group
+        Of the entry points where other packages name classes of their own. These are asked for a name that is not
+        known, and never listed before they were.
+    """
+
+    def __init__(self, places: Mapping[str, Any], group: str | None = None) -> None:
+        self._places = dict(places)
+        self._group = group
 
     def __getitem__(self, name: str) -> Any:
-        return loaded(self._places[name])
+        if name not in self:
+            raise KeyError(name)
+        place = self._places[name]
+        return loaded(place) if isinstance(place, str) else place
+
+    def __setitem__(self, name: str, value: Any) -> None:
+        """Add a class of one's own, also in place of an earlier edition of it.
+
+        Raises
+        ------
+        PolicyError
+            When the name is that of another class.
+        """
+        old = self._places.get(name, value)
+        if isinstance(old, str) or _full_name(old) != _full_name(value):
+            raise PolicyError(f"{name}: is the name of something else; choose another one")
+        self._places[name] = value
+        _changes[0] += 1
 
     def __contains__(self, name: object) -> bool:
-        return name in self._places
+        if name in self._places:
+            return True
+        found = _point(self._group, name) if self._group is not None and isinstance(name, str) else None
+        if found is not None:
+            self[found.name] = _plugged(found)
+        return found is not None
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._places)
@@ -26,11 +69,42 @@ class Registry(Mapping[str, Any]):
         return len(self._places)
 
     def places(self) -> Iterator[str]:
-        """Return where the classes stand, without loading one."""
-        return iter(self._places.values())
+        """Return where the classes of the library stand, without loading one."""
+        return (place for place in self._places.values() if isinstance(place, str))
+
+
+def _full_name(value: Any) -> tuple[Any, Any]:
+    return getattr(value, "__module__", None), getattr(value, "__qualname__", None)
+
+
+def changes() -> int:
+    """Count what was added to registries; whoever keeps what was made of them makes it anew when this has grown."""
+    return _changes[0]
 
 
 def loaded(place: str) -> Any:
     """Return what stands at ``module:name``."""
     module, _, name = place.partition(":")
     return getattr(import_module(module), name)
+
+
+@cache
+def _point(group: str, name: str) -> EntryPoint | None:
+    from importlib.metadata import entry_points  # takes a while, and most names are known
+
+    return next(iter(entry_points(group=group, name=name)), None)
+
+
+def _plugged(point: EntryPoint) -> Any:
+    """Load a plug-in, or say which package it is of and that it is broken; what it says may hold values."""
+    package = "an unknown package" if point.dist is None else f"the package {point.dist.name!r}"
+    try:
+        value = point.load()
+    except Exception as error:
+        raise PolicyError(
+            f"{point.name}: the plug-in of {package} cannot be loaded ({type(error).__name__}); update the package, or "
+            "remove it"
+        ) from None
+    if getattr(value, "name", point.name) != point.name:
+        raise PolicyError(f"{point.name}: the plug-in of {package} has another name than its class; ask its authors")
+    return value

@@ -57,7 +57,8 @@ def succeeds(line: str, place: Path, environment: dict[str, str]) -> None:
     command = [*as_nobody(), sys.executable, "-c", PROGRAM, *line.split()]
     done = subprocess.run(command, cwd=place, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, (line, done.stderr)
-    assert "fault" not in done.stderr
+    assert "fault in this program" not in done.stderr
+    assert all(line.startswith("sfumato: ") for line in done.stderr.splitlines()), done.stderr
 
 
 EVERY = {
@@ -71,17 +72,21 @@ EVERY = {
     "correlation": ["correlation in.csv --quasi age,ill"],
     "attack": ["attack out --original in.csv --attack linkage --policy policy.toml"],
     "compare": ["compare in.csv --policy policy.toml --anonymizers mondrian -k 2,3 --out compared"],
-    "report": ["report out --original in.csv --out report.html"],
+    "report": ["report out --edition public --out report.html"],
     "hierarchy": ["hierarchy in.csv age --out age.csv"],
-    "warm": ["warm verify"],
-    "series": ["series start monthly in.csv --policy policy.toml", "series verify monthly", "series show monthly"],
+    "series": [
+        "series start monthly people.csv --policy series.toml --key name",
+        "series verify monthly",
+        "series show monthly",
+    ],
     "ratings": ["ratings check ratings.csv -k 2 --epsilon 1"],
 }
 """Command or group → lines that use it, in an order in which they find what they need."""
 
 
 def test_every_command_is_tried() -> None:
-    assert {*EVERY} == {*COMMANDS, *GROUPS} - {"reproduce"}, "papers need tables that are downloaded"
+    # Papers need tables that are downloaded, and compiling takes minutes: the Containerfile's test does that.
+    assert {*EVERY} == {*COMMANDS, *GROUPS} - {"reproduce", "warm"}
 
 
 @pytest.mark.slow
@@ -89,6 +94,12 @@ def test_every_command_is_tried() -> None:
 def test_every_command_works_without_a_home(place):
     ratings = "\n".join(f"{person},{film},{1 + film % 5}" for person in range(6) for film in range(3))
     (place / "ratings.csv").write_text(f"user,item,rating\n{ratings}\n")
+    people = "\n".join(f"p{number},{20 + number % 6},{'flu' if number % 2 else 'cold'}" for number in range(60))
+    (place / "people.csv").write_text(f"name,age,ill\n{people}\n")
+    (place / "series.toml").write_text(
+        'models = [{ name = "k-anonymity", k = 3 }]\n'
+        '[columns]\nidentifying = ["name"]\nquasi-identifying = ["age"]\nsensitive = ["ill"]\n'
+    )
     source = str(Path(sf.__file__).parents[1])
     environment = {"PATH": os.environ["PATH"], "PYTHONPATH": source, "SFUMATO_KERNELS": "interpreted"}
     for lines in EVERY.values():

@@ -106,7 +106,15 @@ def agrees(expected: str, printed: str) -> bool:
 @contextlib.contextmanager
 def example_folder(folder: Path) -> Iterator[None]:
     """Work in a folder that holds the synthetic patients.csv."""
-    with contextlib.chdir(folder), patch.dict(os.environ, {"COLUMNS": "80", "LC_ALL": "C", "NO_COLOR": "1"}):
+    from sfumato.models import MODELS
+
+    settings = {"COLUMNS": "80", "LC_ALL": "C", "NO_COLOR": "1"}
+    # What a page registers is forgotten with it.
+    with (
+        contextlib.chdir(folder),
+        patch.dict(os.environ, settings),
+        patch.object(MODELS, "_places", {**MODELS._places}),
+    ):
         runpy.run_path(str(DOCS / "make_patients.py"))
         yield
 

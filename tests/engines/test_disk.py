@@ -229,6 +229,29 @@ def test_the_next_run_takes_away_what_a_killed_one_left(town_file: Path, tmp_pat
     assert {path.name for path in tmp_path.iterdir()} == {town_file.name, "out"}
 
 
+FULL = """
+import resource, sys
+import sfumato as sf
+from sfumato.policy.people import People
+schema = sf.Schema(quasi_identifying=["age", "zip"], others="drop")
+policy = sf.Policy.of(schema, [sf.KAnonymity(5)], sf.Mondrian(), sf.Recoding(), 0.0, 0, People())
+make = sf.anonymize_on_disk
+resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))
+try:
+    make(sys.argv[1], policy, sys.argv[2])
+except sf.InputError as error:
+    print(error)
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="files have no limits there")
+def test_a_full_disk_is_one_sentence_and_leaves_nothing(town_file: Path, tmp_path: Path):
+    words = [sys.executable, "-c", FULL, town_file, tmp_path / "out"]
+    said = subprocess.run(words, env=os.environ, check=True, capture_output=True, text=True).stdout
+    assert "what does not fit into memory cannot be written there" in said
+    assert {path.name for path in tmp_path.iterdir()} == {town_file.name}
+
+
 def test_a_file_that_changes_is_refused(town_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(batches, "ROWS", 400)
 

@@ -99,7 +99,8 @@ ANONYMIZERS = Registry(
         "sbc": "sfumato.anonymizers.clustering.sbc:SBC",
         "best": "sfumato.anonymizers.best:Best",
         "samarati": "sfumato.anonymizers.full_domain.samarati:Samarati",
-    }
+    },
+    group="sfumato.anonymizers",
 )
 """Name in policies and on the command line → class."""
 
@@ -116,7 +117,8 @@ PUBLISHERS = Registry(
         "rounding": "sfumato.anonymizers.randomization.rounding:Rounding",
         "top-bottom-coding": "sfumato.anonymizers.randomization.coding:TopBottomCoding",
         "sampling": "sfumato.anonymizers.randomization.sampling:Sampling",
-    }
+    },
+    group="sfumato.publishers",
 )
 """The same for algorithms whose releases are no generalized tables."""
 

@@ -21,7 +21,9 @@ from sfumato.cli.options import (
     Overwrite,
     PeopleOptions,
     PolicyFile,
+    Population,
     RoleOptions,
+    Subset,
     TableReading,
 )
 from sfumato.cli.outcome import complain, say
@@ -70,6 +72,10 @@ def anonymize(
     t: Annotated[
         float | None, typer.Option("-t", help="t-closeness of every sensitive column.", rich_help_panel=PRIVACY)
     ] = None,
+    k_map: Annotated[
+        int | None,
+        typer.Option(help="k-map: fewest people of the --population whom a class covers.", rich_help_panel=PRIVACY),
+    ] = None,
     model: Annotated[
         list[str] | None,
         typer.Option(
@@ -82,6 +88,8 @@ def anonymize(
         float | None,
         typer.Option(help="Fraction of the records that may be suppressed, e.g. 0.02.", rich_help_panel=PRIVACY),
     ] = None,
+    population: Population = None,
+    subset: Subset = None,
     people: PeopleOptions = PeopleOptions(),  # noqa: B008 - a frozen value
     anonymizer: Annotated[
         str | None,
@@ -183,10 +191,10 @@ def anonymize(
     The release is verified before anything is written. Lists of columns are separated by commas. With --save-policy and
     without --out, only the policy is written.
     """
-    from sfumato.cli.words import Words, model_words, policy_of
+    from sfumato.cli.words import Words, model_words, policy_of, subset_words
     from sfumato.table.writers import check_installed
 
-    models, problems = model_words(k=k, l=l, diversity=diversity, c=c, t=t, others=model or ())
+    models, problems = model_words(k=k, l=l, diversity=diversity, c=c, t=t, k_map=k_map, others=model or ())
     words = Words(
         policy=policy,
         **roles.words,
@@ -195,7 +203,13 @@ def anonymize(
         options=[*(settings or ()), *(() if within is None else (f"within={within}",))],
         **reading.words,
         people=people.people,
-        top={"suppression-limit": suppression, "refine": refine, "threads": threads},
+        top={
+            "suppression-limit": suppression,
+            "refine": refine,
+            "threads": threads,
+            "population": None if population is None else str(population),
+            "subset": subset_words(subset),
+        },
         format=format,
         problems=(*problems, *target_problems(out, save_policy, overwrite=overwrite, schema=schema)),
     )
@@ -354,12 +368,12 @@ def say_formulas(cells: Mapping[str, int], formulas: Formulas) -> None:
 
 
 def _report(release: Release, out: str, schema: str | None, audit: Path | None, *, quiet: bool, as_json: bool) -> None:
-    place = _stored(out, schema) if is_database(out) else f"{out}"
+    place, shown = _stored(out, schema) if is_database(out) else (out, out)
     if as_json:
         say_json(release.report.to_dict())
     elif not quiet:
         say(str(release.report))
-        complain([f"release written to {place}; check it with: sfumato verify {place}"])
+        complain([f"release written to {shown}; check it with: sfumato verify {place}"])
         if release.audit is not None:
             from sfumato.release.release import audit_file
 
@@ -367,9 +381,9 @@ def _report(release: Release, out: str, schema: str | None, audit: Path | None, 
             complain([f"keep {private} to yourself; it recounts people: sfumato verify {place} --audit {private}"])
 
 
-def _stored(url: str, schema: str | None) -> str:
-    """Write a database and a schema as `sfumato verify` takes them."""
+def _stored(url: str, schema: str | None) -> tuple[str, str]:
+    """Write a database and a schema as `sfumato verify` takes them, and as a sentence does."""
     from sfumato.release.stored import Shelf
 
     shelf = Shelf.of(url, schema)
-    return f"{shelf.address.url} --schema {shelf.schema}"
+    return f"{shelf.address.url} --schema {shelf.schema}", str(shelf)

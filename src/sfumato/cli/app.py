@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import inspect
+import logging
 import os
 import sys
 import time
@@ -172,6 +173,8 @@ def main() -> None:
     """Run the command line and leave with its exit code."""
     # A library's warning may quote a value, and a report may hold letters that the terminal cannot show.
     warnings.simplefilter("ignore")
+    # It says where it keeps its fonts, if there is no home.
+    logging.getLogger("matplotlib").setLevel(logging.ERROR)
     for stream in (sys.stdout, sys.stderr):
         with contextlib.suppress(AttributeError, ValueError):
             stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]

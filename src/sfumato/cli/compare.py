@@ -228,7 +228,13 @@ def _varied(lists: dict[str, list[float]], problems: list[str]) -> tuple[str, li
 
 def _name_problems(names: Sequence[str]) -> list[str]:
     known = f"{ANONYMIZERS}, {PUBLISHERS}".split(", ")
-    return [f"--anonymizers: {name!r} is not one of {', '.join(known)}" for name in names if name not in known]
+    unknown = [name for name in names if name not in known]
+    if unknown:
+        from sfumato.anonymizers import ANONYMIZERS as OWN
+        from sfumato.anonymizers import PUBLISHERS as OTHERS
+
+        unknown = [name for name in unknown if name not in OWN and name not in OTHERS]
+    return [f"--anonymizers: {name!r} is not one of {', '.join(known)}" for name in unknown]
 
 
 def _drawing_problems(out: Path | None, *, no_drawings: bool) -> list[str]:

@@ -7,13 +7,14 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from threading import Event
 from typing import Any
 
 from sfumato.comparison.agenda import Agenda
 from sfumato.comparison.comparison import Comparison
+from sfumato.comparison.own_metrics import Metric, metrics_of
 from sfumato.comparison.plan import ATTRIBUTES, RECORDS, Compared, Plan, Run, Value, Way, plan
 from sfumato.comparison.run_outcome import RunOutcome, outcome_of, released
 from sfumato.comparison.shared_work import PreparedTables, SharedWork, part_of
@@ -49,6 +50,7 @@ def compare(
     queries: int = 200,
     classifiers: bool = False,
     people: Compared | People = "asked",
+    metrics: Mapping[str, Metric] | Sequence[str] = (),
     folder: str | Path | None = None,
     seed: int | None = None,
     threads: int | None = None,
@@ -85,6 +87,10 @@ def compare(
         what it costs to promise something to people can be seen: classes of k records; all records of a person in one
         class and nothing else; classes of k people; nobody above 1/k of the records; and the last with rows apart,
         where the anonymizer can do so.
+    metrics
+        Metrics of your own: name → function of a release and its table that returns a number; or names that plug-ins
+        give (entry points of the group ``sfumato.metrics``). They are figures like all others. With a `folder`, a
+        metric that is named as before is taken to be the same.
     folder
         Where finished runs are written as they come; the same call continues with what it finds there. It is for the
         data steward alone.
@@ -111,6 +117,7 @@ def compare(
     problems = _setting_problems(table, queries, seed, suppression_limit)
     try:
         laid = plan(anonymizers, models, vary, values, repetitions, people)
+        laid = replace(laid, metrics=metrics_of(metrics, vary))
     except PolicyError as error:
         raise PolicyError(*problems, *error.problems) from None
     problems.extend(_size_problems(table, laid))
@@ -239,6 +246,7 @@ def _identity(
         "anonymizers": {label: repr(way) for label, way in laid.anonymizers.items()},
         "models": [repr(model) for model in laid.models],
         "vary": laid.vary,
+        **({"metrics": list(laid.metrics)} if laid.metrics else {}),
         "recoding": repr(recoding or Recoding()),
         "suppression_limit": limit,
         "queries": queries,

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
+from collections import ChainMap
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, get_args
 
 from sfumato.anonymizers import ANONYMIZERS, PUBLISHERS
 from sfumato.anonymizers.protocol import Anonymizer, Publisher
+from sfumato.comparison.own_metrics import Metric
 from sfumato.comparison.promises import Promise, models_for, promises_of
 from sfumato.errors import PolicyError, raise_all
 from sfumato.models import KAnonymity
@@ -67,6 +69,8 @@ class Plan:
         Where what is promised to people is compared: label → that of the anonymizer, and its promise. Else empty.
     people : People
         What is done about people who have several records, where that is not compared.
+    metrics : mapping of str to callable
+        Metrics of the caller's own.
     """
 
     anonymizers: Mapping[str, Way]
@@ -76,6 +80,7 @@ class Plan:
     repetitions: int = 1
     promises: Mapping[str, tuple[str, Promise]] = field(default_factory=dict)
     people: People = field(default_factory=People)
+    metrics: Mapping[str, Metric] = field(default_factory=dict)
 
     def runs(self) -> Iterator[Run]:
         """Return the runs, one repetition after the other, so that an early end leaves whole curves."""
@@ -150,7 +155,7 @@ def _labelled(anonymizers: Sequence[str | Way] | Mapping[str, Way], problems: li
         entries = [(each if isinstance(each, str) else getattr(each, "name", "?"), each) for each in anonymizers]
         names = [name for name, _ in entries]
         entries = [(name if names.count(name) == 1 else repr(way), way) for name, way in entries]
-    known = {**ANONYMIZERS, **PUBLISHERS}
+    known = ChainMap[str, Any](ANONYMIZERS, PUBLISHERS)  # type: ignore[arg-type]
     labelled: dict[str, Way] = {}
     for label, way in entries:
         if isinstance(way, str) and way not in known:

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from sfumato.comparison.own_metrics import measured
 from sfumato.comparison.plan import Plan, Run
 from sfumato.comparison.shared_work import PreparedTable, SharedWork
 from sfumato.errors import PolicyError, UnsatisfiableError
@@ -75,7 +76,8 @@ def outcome_of(run: Run, plan: Plan, ground: SharedWork, prepared: PreparedTable
     except PolicyError as error:
         return RunOutcome(run, REFUSED, "; ".join(error.problems))
     seconds = {"seconds": time.perf_counter() - began, "cpu_seconds": time.thread_time() - spent}
-    return RunOutcome(run, DONE, figures={**seconds, **_figures(release), **_utility(release, prepared, ground)})
+    own = measured(plan.metrics, release, prepared.original.table)
+    return RunOutcome(run, DONE, figures={**seconds, **_figures(release), **_utility(release, prepared, ground), **own})
 
 
 def released(run: Run, plan: Plan, ground: SharedWork, original: Original, progress: Progress) -> Release:

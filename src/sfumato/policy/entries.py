@@ -10,7 +10,7 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from datetime import date, time
-from functools import cache, cached_property
+from functools import cache
 from typing import Annotated, Any, ClassVar, Literal, Self, TypeVar, Union, get_type_hints
 
 import numpy as np
@@ -30,6 +30,7 @@ from pydantic_core import CoreSchema, PydanticCustomError, core_schema
 
 from sfumato.errors import PolicyError, SfumatoError, raise_all
 from sfumato.policy.mistakes import BUILT, KeyPath, Mistake, mistakes_of, spell
+from sfumato.registry import changes
 
 
 def hyphenated(name: str) -> str:
@@ -160,9 +161,13 @@ def complain(mistakes: Iterable[Mistake], names: Mapping[KeyPath, str] | None = 
     raise_all(PolicyError, (f"{spell(mistake.path, names) or 'policy'}: {mistake.text}" for mistake in mistakes))
 
 
-@cache
 def json_schema(part: type[PolicyPart]) -> dict[str, Any]:
     """Return the JSON Schema of a part."""
+    return _json_schema(part, changes())
+
+
+@cache
+def _json_schema(part: type[PolicyPart], _: int) -> dict[str, Any]:
     return part.model_json_schema(by_alias=True)
 
 
@@ -231,12 +236,13 @@ class LazyEntries(Mapping[str, type[Any]]):
         self._tag = tag
         self._short = short or {}
         self._made: dict[str, type[Any]] = {}
+        self._union: tuple[int, TypeAdapter[PolicyPart]] | None = None
 
     __hash__ = object.__hash__  # annotations have one
 
     def __getitem__(self, name: str) -> type[Any]:
-        if name not in self._made:
-            described = self._described[name]
+        described = self._described[name]
+        if getattr(self._made.get(name), "described", None) is not described:
             is_made = isinstance(described, type) and issubclass(described, PolicyPart)
             self._made[name] = (
                 described if is_made else entry_for(described, tag=self._tag, name=name, short=self._short.get(name))
@@ -270,9 +276,11 @@ class LazyEntries(Mapping[str, type[Any]]):
                 return entry
         return self._any_of_them.validate_json(as_json(value))
 
-    @cached_property
+    @property
     def _any_of_them(self) -> TypeAdapter[PolicyPart]:
-        return TypeAdapter(union_of(dict(self), tag=self._tag))
+        if self._union is None or self._union[0] != changes():
+            self._union = changes(), TypeAdapter(union_of(dict(self), tag=self._tag))
+        return self._union[1]
 
 
 def union_of(entries: Mapping[str, type[PolicyPart]], *, tag: str) -> Any:

@@ -19,7 +19,8 @@ from sfumato.errors import PolicyError, SchemaError, raise_all
 from sfumato.metrics import measure_losses
 from sfumato.models.limits import limits_of_values
 from sfumato.models.protocol import PrivacyModel
-from sfumato.models.says import smallest_allowed
+from sfumato.models.says import of_population, smallest_allowed
+from sfumato.models.whole_table import whole_table_models
 from sfumato.policy.policy import Policy
 from sfumato.progress import Progress, silent, thread_count
 from sfumato.published import PublishedTable
@@ -163,7 +164,12 @@ def not_on_disk(policy: Policy) -> list[str]:
         for name, attribute in {**schema.quasi_identifying, **schema.sensitive}.items()
         if attribute.form.strays is not None
     ]
-    if not countable_in_parts(policy.to_models()):
+    models = policy.to_models()
+    if policy.population is not None or policy.subset is not None or of_population(models):
+        found.append(f"engine: the disk engine does not know a population, nor a subset of the records; {cure}")
+    if whole_table_models(models):
+        found.append(f"engine: a model bounds a figure of the whole table, which is searched for in memory; {cure}")
+    if not countable_in_parts(models):
         found.append(f"engine: a model is about single published values, which are compared in memory; {cure}")
     return found
 

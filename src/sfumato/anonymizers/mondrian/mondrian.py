@@ -134,6 +134,11 @@ class Mondrian(Checked):
         return self.mode == "strict"
 
     @property
+    def shares_nobody(self) -> bool:
+        """Whether the ranges of no two classes meet; what is published of them may."""
+        return self.mode == "strict"
+
+    @property
     def decides_regions(self) -> bool:
         """Whether solutions say what each class publishes: with ``extent="region"``."""
         return self.extent == "region"

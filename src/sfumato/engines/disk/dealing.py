@@ -17,8 +17,8 @@ from sfumato.randomness import permutation
 
 PART = 500_000
 """Records of a part, about: how many parts there are follows from the number of records alone."""
-HELD = 64 << 20
-"""Bytes of records that are held before they are written to the files of their parts."""
+HELD, HELD_FOR_A_PART = 16 << 20, 128 << 10
+"""Bytes of records that are held, at least, before they are written to the files of their parts."""
 
 
 def part_count(records: int) -> int:
@@ -60,14 +60,14 @@ class PartFiles:
     """Collects the records of each part in files, several batches at a time."""
 
     def __init__(self, folder: Path, parts: int) -> None:
-        self._folder = folder
+        self._folder, self._most = folder, max(HELD, parts * HELD_FOR_A_PART)
         self._held: list[pl.DataFrame] = []
         self._files: list[list[Path]] = [[] for _ in range(parts)]
 
     def add(self, rows: pl.DataFrame) -> None:
         """Take records whose column ``part`` says where they go."""
         self._held.append(rows)
-        if sum(held.estimated_size() for held in self._held) >= HELD:
+        if sum(held.estimated_size() for held in self._held) >= self._most:
             self._flush()
 
     def _flush(self) -> None:

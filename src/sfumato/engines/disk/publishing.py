@@ -32,7 +32,13 @@ class _Labels:
 
     def of(self, keys: NDArray[np.integer]) -> pl.Series:
         numbers = keys if self.number_of is None else self.number_of[keys]
-        return self.values[pl.Series(numbers.astype(np.uint32))]
+        occurs = np.zeros(len(self.values), dtype=np.bool_)
+        occurs[numbers] = True
+        place = np.cumsum(occurs, dtype=np.uint32) - np.uint32(1)
+        # Of many texts a part has few: all of them would be listed, and prepared, for every part.
+        own = self.values.filter(pl.Series(occurs))
+        own = own.cast(enum_of(own), strict=False) if own.dtype == pl.String else own
+        return own[pl.Series(place[numbers])]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -96,7 +102,7 @@ class PublishedParts:
 
     @cached_property
     def _hidden(self) -> dict[str, _Labels]:
-        return {column.attribute.name: _Labels(_as_enum(column.values)) for column in self.large.sensitive}
+        return {column.attribute.name: _Labels(column.values) for column in self.large.sensitive}
 
 
 def _labels(column: GeneralizedColumn, coded: CodedColumn) -> _Labels:
@@ -104,8 +110,4 @@ def _labels(column: GeneralizedColumn, coded: CodedColumn) -> _Labels:
     if not column.level.any() and (is_measured(kind) or kind is Kind.BOOLEAN):
         # No cell was changed, so that the column keeps its type.
         return _Labels(coded.values[pl.Series(column.low.astype(np.uint32))], column.per_class)
-    return _Labels(_as_enum(column.labels), column.per_class)
-
-
-def _as_enum(values: pl.Series) -> pl.Series:
-    return values.cast(enum_of(values), strict=False) if values.dtype == pl.String else values
+    return _Labels(column.labels, column.per_class)

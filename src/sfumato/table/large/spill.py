@@ -38,9 +38,9 @@ def spill_folder(beside: Path) -> Iterator[Path]:
         lock = _locked(folder)
         yield folder
     except OSError as error:
-        reason = os.strerror(error.errno) if error.errno else "unknown reason"
+        reason = f" ({os.strerror(error.errno)})" if error.errno else ""
         raise InputError(
-            f"{beside}: what does not fit into memory cannot be written there ({reason}); nothing was published; "
+            f"{beside}: what does not fit into memory cannot be written there{reason}; nothing was published; "
             "make room, or write the release to another disk"
         ) from None
     finally:
