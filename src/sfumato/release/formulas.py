@@ -33,7 +33,7 @@ def cells_like_formulas(frames: Iterable[pl.DataFrame]) -> dict[str, int]:
     found: dict[str, int] = {}
     for frame in frames:
         for column in frame:
-            cells = int(_begins(column).sum()) if isinstance(column.dtype, _TEXTS) else 0
+            cells = _cells(column) if isinstance(column.dtype, _TEXTS) else 0
             if count := cells + int(_begins(pl.Series([column.name])).sum()):
                 found[column.name] = found.get(column.name, 0) + count
     return found
@@ -86,6 +86,12 @@ def escaped_rows(rows: list[list[Any]]) -> list[list[Any]]:
     """Escape the values of a hierarchy's rows as the cells are escaped."""
     leaves = _escaped(pl.Series("leaf", [row[0] for row in rows], dtype=pl.String)).to_list()
     return [[leaf, *row[1:]] for leaf, row in zip(leaves, rows, strict=True)]
+
+
+def _cells(column: pl.Series) -> int:
+    """Count the cells that begin like a formula, looking at each distinct text once."""
+    counts = column.alias("text").value_counts(name="cells")
+    return int(counts["cells"].filter(_begins(counts["text"])).sum())
 
 
 def _begins(column: pl.Series) -> pl.Series:
