@@ -403,7 +403,7 @@ def test_a_negative_seed_is_refused(patients, tmp_path):
 
 def test_a_draft_goes_to_stdout_or_to_a_file(patients, tmp_path):
     code, out, err = run("hierarchy", patients, "age")
-    assert (code, err) == (0, "")
+    assert (code, err) == (0, "sfumato: age: ages; HIPAA (C): put all above 89 into one group\n")
     assert all(line.endswith(";*") for line in out.splitlines())
     file = tmp_path / "age.csv"
     code, said, err = run("hierarchy", patients, "age", "--out", file)
@@ -418,7 +418,8 @@ def test_a_draft_for_codes_that_look_like_numbers(tmp_path):
     table = tmp_path / "t.csv"
     table.write_text("zip\n" + "".join(f"{code}\n" for code in range(4700, 5100, 3)))
     code, out, err = run("hierarchy", table, "zip", "--categorical", "zip")
-    assert (code, err) == (0, "")
+    assert (code, err.count("\n")) == (0, 1)
+    assert err.startswith("sfumato: zip: postcodes; HIPAA (B): keep the first three digits, and 000 for those")
     assert out.splitlines()[0].startswith("4700;470*;47**;")
     code, out, err = run("hierarchy", table, "zip", "--categorical", "age")
     assert (code, out) == (2, "")

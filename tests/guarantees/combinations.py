@@ -99,7 +99,16 @@ PARAMETERS: Mapping[str, Mapping[str, st.SearchStrategy[Any]]] = {
     "guarded-values": {"p": st.sampled_from([0.2, 0.34, 0.5, 0.75])},
     "subset-k-anonymity": {"k": SMALL, "m": SMALL},
     "wildcard-k-anonymity": {"k": SMALL},
+    "k-map": {
+        "k": SMALL,
+        "estimate": st.sampled_from(["poisson", "zero-truncated-poisson"]),
+        "fraction": st.sampled_from([0.01, 0.1, 0.3, 0.5, 1.0]),
+        "significance": st.sampled_from([None, 0.01, 0.2]),
+    },
 }
+
+OF_PEOPLE = [name for name in PARAMETERS if not getattr(MODELS[name], "one_record_each", False)]
+"""Models that count people who have several records."""
 
 
 @st.composite

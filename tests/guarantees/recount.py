@@ -25,6 +25,7 @@ TWIN_OF = {
     "guarded-values": "guarded",
     "subset-k-anonymity": "subset-k",
     "wildcard-k-anonymity": "wildcard-k",
+    "k-map": "k-map",
 }
 
 
@@ -78,6 +79,8 @@ def achieved(
     found = []
     for values, parameters in cases(model, columns, sensitive):
         shape = {name: parameters[name] for name in ("distance", "order", "tree", "values") if name in parameters}
+        if model["name"] == "k-map":
+            shape = {name: value for name, value in parameters.items() if name != "k"}
         if model["name"] == "recursive-l-diversity":
             shape["l"] = model["l"]
         found.append(
@@ -112,7 +115,7 @@ def cases(
     model: Mapping[str, Any], columns: Mapping[str, Sequence[Any]], sensitive: Mapping[str, Sensitive]
 ) -> list[tuple[Sequence[Any], dict[str, Any]]]:
     parameters = {key: value for key, value in model.items() if key not in ("name", "attribute", "distance")}
-    if model["name"] == "k-anonymity":
+    if model["name"] in ("k-anonymity", "k-map"):
         return [(next(iter(columns.values())), parameters)]
     names = [model["attribute"]] if model.get("attribute") else list(sensitive)
     if model["name"] == "guarded-values":

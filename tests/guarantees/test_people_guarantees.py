@@ -15,9 +15,8 @@ from hypothesis import strategies as st
 
 import sfumato as sf
 from examples import examples
-from guarantees.combinations import PUBLISHER_SETTINGS, RECODINGS, SETTINGS, described, models
+from guarantees.combinations import OF_PEOPLE, PUBLISHER_SETTINGS, RECODINGS, SETTINGS, described, models
 from guarantees.peoples_tables import PEOPLE_SETTINGS, PeoplesTable, check_by_hand, peoples_tables, released
-from sfumato.models import MODELS
 from sfumato.models.checks import Outcome
 from sfumato.models.protocol import PrivacyModel
 
@@ -74,11 +73,11 @@ def check_verified(release: sf.Release, folder: Path, promises: int) -> None:
 @given(peoples_tables(sensitive=1), RECODING, LIMITS, st.sampled_from([None, None, 20]), st.data())
 @examples(60, HealthCheck.data_too_large)
 def test_every_setting(setting, table, recoding, limit, refine, data):
-    names = data.draw(st.lists(st.sampled_from(list(MODELS)), min_size=1, max_size=2, unique=True))
+    names = data.draw(st.lists(st.sampled_from(OF_PEOPLE), min_size=1, max_size=2, unique=True))
     check(table, data.draw(people_models(table, names)), setting, limit, recoding=recoding, refine=refine)
 
 
-@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize("name", OF_PEOPLE)
 @given(peoples_tables(sensitive=1), RECODING, SETTING, LIMITS, st.data())
 @examples(30, HealthCheck.data_too_large)
 def test_every_model(name, table, recoding, setting, limit, data):
@@ -89,7 +88,7 @@ def test_every_model(name, table, recoding, setting, limit, data):
 @given(peoples_tables(sensitive=2), RECODING, SETTING, LIMITS, st.data())
 @examples(2000, HealthCheck.data_too_large)
 def test_many_models_and_tables(table, recoding, setting, limit, data):
-    names = ["k-anonymity", *data.draw(st.lists(st.sampled_from(list(MODELS)), max_size=3, unique=True))]
+    names = ["k-anonymity", *data.draw(st.lists(st.sampled_from(OF_PEOPLE), max_size=3, unique=True))]
     refine = data.draw(st.sampled_from([None, 20]))
     check(table, data.draw(people_models(table, names)), setting, limit, recoding=recoding, refine=refine)
 

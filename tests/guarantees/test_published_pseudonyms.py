@@ -18,12 +18,11 @@ from hypothesis import strategies as st
 import sfumato as sf
 from examples import examples
 from guarantees import recount
-from guarantees.combinations import RECODINGS, described
+from guarantees.combinations import OF_PEOPLE, RECODINGS, described
 from guarantees.peoples_tables import PEOPLE_SETTINGS, PeoplesTable, holds, peoples_tables, released
 from guarantees.test_people_guarantees import EACH, LIMITS, SETTING, alike, people_models, published, schema, stays
 from naive import fingerprints as naive
 from naive import models as naive_models
-from sfumato.models import MODELS
 from sfumato.numbers import percent
 
 PUBLISHED = sf.People(pseudonyms="published")
@@ -98,7 +97,7 @@ def check(table: PeoplesTable, wanted: list[Any], setting: str, limit: float, as
 )  # fmt: skip
 @examples(40, HealthCheck.data_too_large)
 def test_every_setting(setting, table, recoding, limit, asked, refine, data):
-    names = data.draw(st.lists(st.sampled_from(list(MODELS)), min_size=1, max_size=2, unique=True))
+    names = data.draw(st.lists(st.sampled_from(OF_PEOPLE), min_size=1, max_size=2, unique=True))
     wanted = data.draw(people_models(table, names))
     check(table, wanted, setting, limit, asked, recoding=recoding, refine=refine)
 
@@ -107,7 +106,7 @@ def test_every_setting(setting, table, recoding, limit, asked, refine, data):
 @given(peoples_tables(sensitive=2), st.sampled_from(RECODINGS), SETTING, LIMITS, people_settings(), st.data())
 @examples(2000, HealthCheck.data_too_large)
 def test_many_models_and_tables(table, recoding, setting, limit, asked, data):
-    names = ["k-anonymity", *data.draw(st.lists(st.sampled_from(list(MODELS)), max_size=3, unique=True))]
+    names = ["k-anonymity", *data.draw(st.lists(st.sampled_from(OF_PEOPLE), max_size=3, unique=True))]
     check(table, data.draw(people_models(table, names)), setting, limit, asked, recoding=recoding)
 
 

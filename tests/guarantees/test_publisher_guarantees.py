@@ -176,7 +176,20 @@ def test_what_is_not_promised_is_refused_by_name(setting, name):
     if name in promises(publisher):
         return
     settings: dict[str, Any] = {"values": ["flu"], "p": 0.5}
-    settings |= {"k": 2, "l": 2, "t": 0.5, "alpha": 0.5, "beta": 1, "delta": 1, "c": 1, "m": 1}
+    settings |= {
+        "k": 2,
+        "l": 2,
+        "t": 0.5,
+        "alpha": 0.5,
+        "beta": 1,
+        "delta": 1,
+        "delta_max": 0.5,
+        "c": 1,
+        "m": 1,
+        "risk": 0.5,
+        "share": 0.5,
+    }
+    settings |= {"fraction": 0.2} if name == "population-uniques" else {}
     model = MODELS[name](**{key: settings[key] for key in MODELS[name].__dataclass_fields__ if key in settings})
     with pytest.raises(sf.PolicyError) as caught:
         sf.anonymize(plain_table(), model, anonymizer=publisher)

@@ -60,7 +60,8 @@ def test_nor_in_tables_of_every_kind(drawn: Drawn, setting: str, chance: random.
 @pytest.mark.parametrize("models", [[sf.KAnonymity(5)], [sf.KAnonymity(5), sf.DistinctLDiversity(2)]], ids=str)
 def test_nor_where_cuts_are_judged_on_a_sample(cut: Any, models: list[PrivacyModel]):
     frame = town(3000)
-    schema = sf.Schema(quasi_identifying=["age", "wage", "zip", "job"], sensitive=["disease"], others="keep")
+    quasi, told = ["age", "wage", "zip", "job"], ["born", "place"]
+    schema = sf.Schema(quasi_identifying=quasi, sensitive=["disease"], others="keep", publish=told)
     assert frame.select("age", "wage", "zip", "job").n_unique() > 2 * SAMPLE
     one, two, three = (
         published(sf.anonymize(sf.read_table(each, schema), models, anonymizer=sf.Mondrian(split_rule=cut), seed=1))

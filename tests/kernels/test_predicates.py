@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -14,6 +16,7 @@ from sfumato.classes.statistics import ClassStatistics
 from sfumato.kernels.predicates import holds
 from sfumato.models.compiled import CompiledRules, compile_rules
 from sfumato.models.protocol import PrivacyModel
+from sfumato.table.encoding import PeopleOfPopulation
 from sfumato.table.schema import Kind
 
 
@@ -61,11 +64,34 @@ def test_several_models_on_several_attributes(data: st.DataObject, names: list[s
 
 
 def _bound(model: PrivacyModel, data: st.DataObject) -> PrivacyModel:
-    if isinstance(model, models.KAnonymity):
+    if isinstance(model, models.KAnonymity | models.KMap):
         return model
     fitting = {"ordered": ["n"], "hierarchical": ["h"]}.get(getattr(model, "distance", "equal"), ["n", "h", None])
     fitting = ["h"] if isinstance(model, models.GuardedValues) else fitting
     return type(model)(**{**model.parameters(), "attribute": data.draw(st.sampled_from(fitting))})  # type: ignore[call-arg]
+
+
+@pytest.mark.parametrize(
+    "bound", [models.KMap(4), models.KMap(1), models.DeltaPresence(0.5), models.DeltaPresence(0.21)]
+)
+@given(data=st.data())
+@examples(30)
+def test_people_of_a_population_are_summed(bound: PrivacyModel, data: st.DataObject) -> None:
+    class_of, picks = data.draw(memberships())
+    class_of = [owner + 1 for owner in class_of] if -1 in class_of else class_of
+    shares = np.array(data.draw(st.lists(st.integers(1, 7), min_size=len(picks), max_size=len(picks))), dtype=np.int64)
+    column = Column("n", Kind.NUMERIC, tuple(None if pick is None else 5 * pick for pick in picks))
+    population = PeopleOfPopulation(shares, np.zeros((1, 1), np.uint8), shares[:1], ())
+    chosen = [bound, models.EntropyLDiversity(1.5), models.KAnonymity(2)][: data.draw(st.integers(1, 3))]
+
+    compiled = judged(compile_rules(chosen, replace(encode(column), population=population)), class_of)
+
+    found = statistics_of(class_of, column)
+    people = [
+        sum(share for share, own in zip(shares.tolist(), class_of, strict=True) if own == c) for c in range(found.count)
+    ]
+    statistics = replace(found, population=np.array(people))
+    assert compiled == np.logical_and.reduce([model.holds(statistics) for model in chosen]).tolist()
 
 
 def test_an_empty_class_satisfies_nothing() -> None:

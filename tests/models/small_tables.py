@@ -111,6 +111,8 @@ class Case:
         shape = {name: self.twin_parameters[name] for name in ("distance", "tree") if name in self.twin_parameters}
         if self.twin == "guarded":
             shape["values"] = self.twin_parameters["values"]
+        if self.twin == "k-map":
+            shape = {name: value for name, value in self.twin_parameters.items() if name != "k"}
         if self.twin == "recursive":
             shape["l"] = self.twin_parameters["l"]
         return twin.worst(twin.achieves(own, whole, **shape) for own in naive.sensitive_by_class(classes, values))
@@ -150,6 +152,12 @@ BOUNDS = st.sampled_from([0.1, 0.25, 0.5, math.log(2), 1.0, 1.5, 2.0, 3.0])
 
 CASES: dict[str, st.SearchStrategy[Case]] = {
     "k": WHOLE.map(lambda k: Case(models.KAnonymity(k), "k-anonymity", {"k": k})),
+    "k-map": st.builds(
+        lambda k, e, f: Case(models.KMap(k, e, f), "k-map", {"k": k, "estimate": e, "fraction": f}),  # type: ignore[arg-type]
+        WHOLE,
+        st.sampled_from(["poisson", "zero-truncated-poisson"]),
+        st.sampled_from([0.05, 0.3, 1.0]),
+    ),
     "alpha-k": st.builds(
         lambda a, k: Case(models.AlphaKAnonymity(a, k), "alpha-k", {"alpha": a, "k": k}), SHARES, WHOLE
     ),

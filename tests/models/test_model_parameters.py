@@ -33,8 +33,24 @@ GOOD: list[PrivacyModel] = [
     models.DeltaDisclosure(0.7),
     models.SubsetKAnonymity(5, 2),
     models.WildcardKAnonymity(5),
+    models.KMap(5),
+    models.DeltaPresence(0.3, 0.1),
+    models.AverageRisk(0.2, "marketer"),
+    models.HighestRisk(0.25),
+    models.SampleUniques(0.1),
+    models.PopulationUniques(0.01, 0.2, "pitman"),
 ]
-SIZES = (models.KAnonymity, models.SubsetKAnonymity, models.WildcardKAnonymity)
+SIZES = (
+    models.KAnonymity,
+    models.SubsetKAnonymity,
+    models.WildcardKAnonymity,
+    models.KMap,
+    models.DeltaPresence,
+    models.AverageRisk,
+    models.HighestRisk,
+    models.SampleUniques,
+    models.PopulationUniques,
+)
 SENSITIVE = [model for model in GOOD if not isinstance(model, SIZES)]
 
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from examples import examples
 from models.small_tables import CASES, memberships, statistics_of
-from sfumato.models import KAnonymity
+from sfumato.models import KAnonymity, KMap
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -37,7 +37,7 @@ def test_the_achieved_value_is_that_of_the_worst_class(name: str, data: st.DataO
     achieved = case.model.achieved(statistics_of(class_of, column))[-1]
 
     assert achieved.value == pytest.approx(case.expected_worst(class_of, column.values), abs=1e-12)
-    assert achieved.attribute == (None if isinstance(case.model, KAnonymity) else "s")
+    assert achieved.attribute == (None if isinstance(case.model, KAnonymity | KMap) else "s")
 
 
 @pytest.mark.parametrize("name", CASES)

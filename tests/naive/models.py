@@ -14,6 +14,7 @@ import math
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
+from functools import cache
 from itertools import combinations
 from typing import Any, NamedTuple
 
@@ -302,6 +303,32 @@ def supports_wildcards(rows: Sequence[Sequence[Value]]) -> float:
     )
 
 
+@cache
+def needed_records(k: int, estimate: str, fraction: float, significance: float | None = None) -> int:
+    """Fewest records that come together, if k people are alike, with a chance of `significance` at most; at most k."""
+    mean, alpha = k * fraction, 0.05 if significance is None else significance
+    term, chances = math.exp(-mean), []
+    for size in range(150):
+        chances.append(term)
+        term *= mean / (size + 1)
+    if estimate == "zero-truncated-poisson":
+        chances = [0.0, *(chance / (1 - chances[0]) for chance in chances[1:])]
+    enough = next(size for size in range(150) if sum(chances[:size]) >= 1 - alpha)
+    return max(1, min(k, enough))
+
+
+def holds_k_map(own: Sequence[Value], whole: Sequence[Value], k: int, **estimate: Any) -> bool:
+    return len(own) >= needed_records(k, **estimate)
+
+
+def achieves_k_map(own: Sequence[Value], whole: Sequence[Value], **estimate: Any) -> float:
+    """The largest k that a class may be taken for, looked for one by one as far as anybody asks."""
+    k = 0
+    while k < 10_000 and len(own) >= needed_records(k + 1, **estimate):
+        k += 1
+    return k
+
+
 ROW_MODELS: dict[str, Callable[..., float]] = {"subset-k": supports_subsets, "wildcard-k": supports_wildcards}
 
 
@@ -328,6 +355,7 @@ MODELS: dict[str, Twin] = {
     "enhanced-beta": Twin(holds_enhanced_beta, achieves_enhanced_beta, max),
     "delta": Twin(holds_delta, achieves_delta, max),
     "guarded": Twin(holds_guarded, achieves_guarded, max),
+    "k-map": Twin(holds_k_map, achieves_k_map, min),
 }
 
 

@@ -160,7 +160,20 @@ def test_a_date_may_be_a_date_of_toml_or_of_python():
 @pytest.mark.parametrize("name", MODELS)
 def test_every_model_of_the_library_can_be_written_in_a_policy(name):
     settings: dict[str, Any] = {"values": ["HIV", "a, b"], "p": 0.5}
-    settings |= {"k": 4, "l": 3, "t": 0.5, "c": 2.5, "m": 2, "alpha": 0.5, "beta": 1.5, "delta": 1.5}
+    settings |= {
+        "k": 4,
+        "l": 3,
+        "t": 0.5,
+        "c": 2.5,
+        "m": 2,
+        "alpha": 0.5,
+        "beta": 1.5,
+        "delta": 1.5,
+        "delta-max": 0.6,
+        "risk": 0.5,
+        "share": 0.5,
+    }
+    settings |= {"fraction": 0.3} if name == "population-uniques" else {}
     keys = Policy.json_schema()["$defs"][MODELS[name].__name__]["properties"]
     entry = {"name": name, **{key: value for key, value in settings.items() if key in keys}}
     policy = Policy.from_mapping({**SMALL, "models": [entry]})

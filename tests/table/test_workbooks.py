@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import re
 import zipfile
 
 import openpyxl
@@ -244,6 +245,26 @@ class TestValues:
 
     def test_formulas_without_a_result(self, workbook):
         assert "1 cell with a formula that was never calculated, first in row 3" in one_problem(workbook, 1, "=A2*2")
+
+    def test_formulas_that_cells_share(self, workbook):
+        path = workbook([("age",), (3,), ("=A2",), ("=A3",)])
+        part = "xl/worksheets/sheet1.xml"
+        rewrite(path, part, b"<f>A2</f><v />", b'<f t="shared" ref="A3:A4" si="0">A2</f><v>3</v>')
+        rewrite(path, part, b"<f>A3</f><v />", b'<f t="shared" si="0"/>')
+        assert "1 cell with a formula that was never calculated, first in row 4" in problem(
+            path, sf.Schema(quasi_identifying=["age"])
+        )
+
+    def test_sheets_whose_tags_have_a_prefix(self, workbook):
+        path = workbook([("age",), (3,), ("=A2",), ("#N/A",)])
+        with zipfile.ZipFile(path) as archive:
+            text = archive.read("xl/worksheets/sheet1.xml")
+        prefixed = re.sub(rb"<(/?)([a-z])", rb"<\1x:\2", text).replace(b"xmlns=", b"xmlns:x=")
+        rewrite(path, "xl/worksheets/sheet1.xml", text, prefixed)
+        with pytest.raises(sf.InputError) as caught:
+            sf.read_table(path, sf.Schema(quasi_identifying=["age"]))
+        assert "1 cell with a formula that was never calculated, first in row 3" in str(caught.value)
+        assert "1 cell with an error such as #N/A, first in row 4" in str(caught.value)
 
     def test_formulas_with_their_results(self, tmp_path):
         xlsxwriter = pytest.importorskip("xlsxwriter")

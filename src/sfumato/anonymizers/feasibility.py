@@ -17,6 +17,7 @@ from sfumato.models.compiled import CompiledRules, compile_rules
 from sfumato.models.of_people import by_value
 from sfumato.models.protocol import PrivacyModel
 from sfumato.models.rule_traits import ruled, smallest
+from sfumato.models.says import of_population
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -79,10 +80,11 @@ def feasible(problem: Problem, *, may_leave_out: bool = True) -> tuple[FeasibleP
         One sentence per model that fails: what it asks, what the table reaches, what to relax.
     """
     rules = compile_rules(problem.models, problem.table)
-    failing = [model for model in problem.models if not model.holds(rules.whole).all()]
+    failing = [model for model in (*problem.models, *problem.whole) if not model.holds(rules.whole).all()]
     if not failing:
         return (FeasibleProblem(problem, rules, None),)
-    may_leave_out &= problem.suppression_limit > 0 and problem.table.apart is None
+    # Who is left out makes no more people of a population.
+    may_leave_out &= problem.suppression_limit > 0 and problem.table.apart is None and not of_population(failing)
     choices = balanced_records(problem) if may_leave_out else ()
     if not choices:
         raise_all(UnsatisfiableError, _explanations(failing, rules.whole, problem))

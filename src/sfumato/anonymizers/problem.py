@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from sfumato.models.protocol import PrivacyModel
+from sfumato.models.whole_table import WholeTableModel
 from sfumato.progress import Progress, silent
 from sfumato.table.encoding import EncodedTable
 
@@ -26,6 +27,9 @@ class Problem:
     threads : int
         Upper bound on threads; never changes the result.
     progress : callable
+    whole : sequence of WholeTableModel
+        Bounds on figures of the whole table, for who judges all classes of a candidate at once.
+        Elsewhere none: they are among the models then.
     """
 
     table: EncodedTable
@@ -34,3 +38,4 @@ class Problem:
     seed: int | None = None
     threads: int = 1
     progress: Progress = field(default=silent)
+    whole: Sequence[WholeTableModel] = ()

@@ -14,7 +14,7 @@ from sfumato.classes.statistics import (
     SensitiveCounts,
     class_statistics,
 )
-from sfumato.table.encoding import EncodedAttribute, EncodedTable, PeopleOfTable
+from sfumato.table.encoding import EncodedAttribute, EncodedTable, PeopleOfPopulation, PeopleOfTable
 from sfumato.table.folding import distinct_numbers
 
 
@@ -35,7 +35,8 @@ def statistics_of(table: EncodedTable, class_of: NDArray[np.int32], count: int) 
         wishes = table.apart.wishes
         return found if wishes is None else replace(found, wished=largest_of(class_of, count, wishes))
     if table.people is None:
-        return class_statistics(class_of, count, table.sensitive_codes, table.sensitive)
+        covered = _people_covered(class_of, count, table.population)
+        return replace(class_statistics(class_of, count, table.sensitive_codes, table.sensitive), population=covered)
     alone = class_statistics(class_of, count, np.empty((len(class_of), 0), dtype=np.uint8), ())
     counted = {
         attribute.name: _values_of_people(class_of, count, table, table.people, place)
@@ -113,6 +114,16 @@ def _counted_once(
     """Count the values of people, each of which is given once; and say how many people there are."""
     counts = class_statistics(class_of, count, codes[:, None], (attribute,)).sensitive[attribute.name]
     return replace(counts, people=people)
+
+
+def _people_covered(
+    class_of: NDArray[np.int32], count: int, population: PeopleOfPopulation | None
+) -> NDArray[np.int64] | None:
+    """Sum what the records of each class stand for; a class may also cover people whom no record is like."""
+    if population is None:
+        return None
+    kept = class_of >= 0
+    return np.bincount(class_of[kept], weights=population.shares[kept], minlength=count).astype(np.int64)
 
 
 def _records_in_classes(class_of: NDArray[np.int32], count: int, records: NDArray[np.int64]) -> PeoplesRecords:

@@ -89,6 +89,23 @@ class PeoplesRecords:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
+class PresenceFound:
+    """How surely people of a population are in a table, as its classes tell.
+
+    Attributes
+    ----------
+    low, high : numpy.ndarray
+        float64 (c,): the smallest and the largest chance of the people whom each class covers.
+    outside : int
+        People whom no class covers.
+    """
+
+    low: NDArray[np.float64]
+    high: NDArray[np.float64]
+    outside: int
+
+
+@dataclass(frozen=True, eq=False, repr=False)
 class ClassStatistics:
     """Everything that a privacy model may use.
 
@@ -107,6 +124,11 @@ class ClassStatistics:
         int64 (c,): the largest k that somebody in each class wishes for. None: nobody wishes.
     wished_l : numpy.ndarray or None
         The same for the l.
+    population : numpy.ndarray or None
+        int64 (c,): people of a population whom each class covers; while classes are sought, so many at least. None: no
+        population is known.
+    presence : PresenceFound or None
+        How surely these people are in the table, where that was worked out person by person.
     """
 
     sizes: NDArray[np.int64]
@@ -115,6 +137,8 @@ class ClassStatistics:
     people: PeoplesRecords | None = None
     wished: NDArray[np.int64] | None = None
     wished_l: NDArray[np.int64] | None = None
+    population: NDArray[np.int64] | None = None
+    presence: PresenceFound | None = None
 
     @property
     def count(self) -> int:
@@ -195,6 +219,7 @@ def joined(parts: Sequence[ClassStatistics]) -> ClassStatistics:
         _joined_people([part.people for part in parts if part.people is not None]),
         _joined_wishes([part.wished for part in parts]),
         _joined_wishes([part.wished_l for part in parts]),
+        _joined_wishes([part.population for part in parts]),
     )
 
 
@@ -241,7 +266,8 @@ def as_one_class(statistics: ClassStatistics) -> ClassStatistics:
         None if each is None else each.max(keepdims=True) for each in (statistics.wished, statistics.wished_l)
     )
     size = np.array([statistics.height], dtype=np.int64)
-    return ClassStatistics(size, merged, people=together, wished=wished, wished_l=wished_l)
+    population = None if statistics.population is None else statistics.population.sum(keepdims=True)
+    return ClassStatistics(size, merged, people=together, wished=wished, wished_l=wished_l, population=population)
 
 
 def number_values(

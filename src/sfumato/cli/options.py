@@ -239,6 +239,24 @@ Keyless = Annotated[
     ),
 ]
 
+Population = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FILE",
+        help="Everybody who might be in the table, with the same columns, for models that speak of them.",
+        rich_help_panel=PRIVACY,
+    ),
+]
+
+Subset = Annotated[
+    str | None,
+    typer.Option(
+        metavar="COLUMN=VALUE",
+        help="Publish only the records with that value; the whole table is then the population.",
+        rich_help_panel=PRIVACY,
+    ),
+]
+
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for machines.", rich_help_panel=OUTPUT)]
 Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace what is there.", rich_help_panel=OUTPUT)]
 

@@ -79,9 +79,12 @@ def draw_compiling(kernel: str, seconds: float) -> None:
 
 
 def restore_terminal() -> None:
-    """Show the cursor, and clear the line of a bar, of a program that ends without ending its bars."""
-    if _live and sys.stderr.isatty():
-        print("\r\x1b[2K\x1b[?25h", end="", file=sys.stderr)
+    """Show the cursor, and clear the lines of bars, of a program that ends without ending its bars."""
+    for bar in _live:
+        bar.console.quiet = True  # its own thread draws on
+        sys.stderr = sys.__stderr__ or sys.stderr  # not the console, which prints above the bars
+        above = "\x1b[1A\x1b[2K" * (len(bar.tasks) - 1)
+        print(f"\r\x1b[2K{above}\x1b[?25h", end="", file=sys.stderr)
 
 
 def _draw_compiling(kernel: str, seconds: float) -> None:

@@ -21,7 +21,8 @@ from sfumato.cli.options import (
     TableReading,
 )
 from sfumato.cli.outcome import complain
-from sfumato.errors import InputError, PolicyError, SfumatoError, raise_all
+from sfumato.cli.population import original_people
+from sfumato.errors import PolicyError, SfumatoError, raise_all
 
 if TYPE_CHECKING:
     from sfumato.cli.words import Words
@@ -160,7 +161,7 @@ def _read(table: str, population: str | None, words: Words, beside: Sequence[str
     """Return what to measure and the population: a table that is read as the options say, or a release."""
     if os.path.isdir(table):
         raise_all(PolicyError, _useless(words, population))
-        return table, None if population is None else _original_people(Path(table), population, words)
+        return table, None if population is None else original_people(str(table), population, words.policy, words)
     meant = _only_quasi(words, beside)
     errors: list[SfumatoError] = []
     read = [_table(meant, path, errors) for path in (table, population)]
@@ -193,19 +194,6 @@ def _only_quasi(words: Words, beside: Sequence[str]) -> Policy:
         identifying=left, quasi_identifying=quasi, insensitive=kept, others="drop", person=said.person
     )
     return policy.model_copy(update={"columns": columns})
-
-
-def _original_people(release: Path, population: str, words: Words) -> Table:
-    """Read a population of original values by the policy that made the release."""
-    from sfumato.cli.words import Words, policy_of
-    from sfumato.release.folder import no_release
-    from sfumato.table.reading import read_table
-
-    if problem := no_release(release):
-        raise InputError(problem)
-    policy = words.policy or release / "policy.toml"
-    meant = policy_of(Words(policy=policy, hierarchies=words.hierarchies, source=words.source, written=words.written))
-    return read_table(population, meant.without_sensitive())
 
 
 def _useless(words: Words, population: str | None) -> list[str]:

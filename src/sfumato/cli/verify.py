@@ -8,11 +8,14 @@ from typing import Annotated
 import typer
 
 from sfumato.cli.kernels import say_result
-from sfumato.cli.options import AsJson
+from sfumato.cli.options import AsJson, Population
+from sfumato.cli.population import original_people
+from sfumato.errors import PolicyError
 
 EXAMPLE = """\b
 Example:
   sfumato verify patients-release/
+  sfumato verify patients-release/ --population register.csv
   sfumato verify postgresql://host/db --schema release_2027
 """
 
@@ -29,6 +32,14 @@ def verify(
         Path | None,
         typer.Option(metavar="FILE", help="The steward's audit file, to recount people who have several records."),
     ] = None,
+    population: Population = None,
+    policy: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="With --population: the policy that made the release, if its own withholds hierarchies.",
+        ),
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Recount every promise of a release, trusting nothing but the published table.
@@ -37,7 +48,10 @@ def verify(
     """
     from sfumato.release.verify import verify as recount
 
-    verification = recount(release, audit=audit, schema=schema)
+    if policy is not None and population is None:
+        raise PolicyError("--policy: says how to read a --population; name one, or leave it out")
+    everybody = None if population is None else original_people(release, population, policy)
+    verification = recount(release, audit=audit, schema=schema, population=everybody)
     say_result(verification.to_dict(), str(verification), as_json=as_json)
     if not verification.ok:
         raise typer.Exit(1)

@@ -23,7 +23,13 @@ ROLES = {
     "sensitive": "--sensitive",
     "insensitive": "--insensitive",
 }
-TOP = {"suppression-limit": "--suppression", "refine": "--refine", "threads": "--threads"}
+TOP = {
+    "suppression-limit": "--suppression",
+    "refine": "--refine",
+    "threads": "--threads",
+    "population": "--population",
+    "subset": "--subset",
+}
 SEPARATORS = {"tab": "\t", "\\t": "\t"}
 STRAYS = "--strays-missing"
 ANY_MODEL = "privacy model (-k, -l, -t, --model)"
@@ -176,6 +182,7 @@ def model_words(
     c: float | None,
     t: float | None,
     others: Sequence[str],
+    k_map: int | None = None,
 ) -> tuple[list[ModelWord], list[str]]:
     """Return the privacy models that the options name, and the problems with these options."""
     found: list[ModelWord] = []
@@ -189,11 +196,23 @@ def model_words(
         problems.append("-c: belongs to recursive l-diversity; add -l and --diversity recursive")
     if t is not None:
         found.append(ModelWord("-t", "t-closeness", {"t": t}))
+    if k_map is not None:
+        found.append(ModelWord("--k-map", "k-map", {"k": k_map}))
     for number, text in enumerate(others, 1):
         name, _, settings = text.partition(":")
         option = "--model" if len(others) == 1 else f"--model (number {number})"
         found.append(ModelWord(option, name.strip(), settings_in(_SETTING.findall(settings), option, problems)))
     return found, problems
+
+
+def subset_words(text: str | None) -> dict[str, str] | None:
+    """Return ``column=value`` as a policy writes it."""
+    if text is None:
+        return None
+    column, equals, value = text.partition("=")
+    if not equals or not column.strip():
+        raise PolicyError("--subset: write it as COLUMN=VALUE")
+    return {"column": column.strip(), "value": value.strip()}
 
 
 def all_names(texts: Sequence[str] | None) -> list[str]:
@@ -320,6 +339,8 @@ def _say_models(mapping: dict[str, Any], words: Words, names: dict[KeyPath, str]
         names[("models", place)] = word.option
         if len(word.option) == 2:  # the option is the parameter: -k 0 is a mistake of -k, not of -k.k
             names[("models", place, word.option[1:])] = word.option
+        elif word.option == "--k-map":
+            names[("models", place, "k")] = word.option
         models.append({"name": word.name, **word.settings})
     mapping["models"] = models
 

@@ -62,8 +62,8 @@ def draft_hierarchy(values: pl.Series) -> Hierarchy:
         check_finite(distinct.to_list(), what)
     years = _years(distinct)
     if years is not None:
-        paths = [(text, year, f"{year[:-1]}0s", ROOT) for text, year in zip(distinct, years, strict=True)]
-        return hierarchy_from_paths(sorted(paths, key=lambda path: tuple(path[1:])), name=what)
+        paths = sorted((year, text) for text, year in zip(distinct, years, strict=True))
+        return hierarchy_from_paths([(text, year, f"{year[:-1]}0s", ROOT) for year, text in paths], name=what)
     described = _description(distinct)
     return _draft_of_categories(values, name) if described is None else described.build(distinct, name=name)
 

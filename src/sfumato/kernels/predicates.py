@@ -48,6 +48,8 @@ WISHED_K = 13  # over the k that each person wishes for, as `numbers` says
 GUARDED = 14  # first = largest share of the values that `guards` marks with bit `second`
 WISHED_DISTINCT = 15  # second = attribute that says which l each person wishes for, as `numbers` says
 WISHED_SHARE = 16  # likewise; no value has a share above 1 over the largest of them
+K_MAP = 17  # first = k; over how many people of a population each record stands for, as `numbers` says
+PRESENCE = 18  # first = largest share of these people who may be in the table
 
 
 NO_NUMBERS = np.zeros(0, dtype=np.int64)
@@ -87,8 +89,9 @@ class RuleArrays(NamedTuple):
     value_offsets, value_totals : numpy.ndarray
         int64 (s + 1,) and (w,): as `offsets` and `totals`, but of values. A person counts once for each value.
     numbers : numpy.ndarray
-        int64 (w,): for the attributes that say how many records a person has, and which k the person wishes for, this
-        number; 0 for the others.
+        int64 (w,), or (v,) where every place is one value: for the attributes that say how many records a person has,
+        which k the person wishes for, and how many people of a population a record stands for, this number; 0 for the
+        others. Empty where no rule asks.
     guards : numpy.ndarray
         int64 (w,), or (v,) where every place is one value: bit ``b`` is set where a value is guarded by the rule whose
         `second` is ``b``. Empty without such rules.
@@ -218,6 +221,9 @@ def _holds_one(rule: int, size: int, counts: Int64s, rules: RuleArrays, scratch:
     if code == GUARDED:
         guarded = _guarded(own, rules.guards[start:stop], int64(rules.second[rule]))
         return bool(guarded <= (rules.first[rule] + SLACK) * size)
+    if code >= K_MAP:
+        covered = _numbers_sum(own, rules.numbers[start:stop])
+        return bool(covered >= rules.first[rule] if code == K_MAP else size <= (rules.first[rule] + SLACK) * covered)
     if code >= WISHED_DISTINCT:
         wishes = int64(rules.second[rule])
         begin, end = rules.value_offsets[wishes], rules.value_offsets[wishes + 1]
@@ -275,6 +281,14 @@ def _largest_number(counts: Int64s, numbers: Int64s) -> int:
         if counts[value] > 0:
             largest = max(largest, numbers[value])
     return largest
+
+
+@borrowing
+def _numbers_sum(counts: Int64s, numbers: Int64s) -> int:
+    total = 0
+    for value in range(len(counts)):
+        total += counts[value] * numbers[value]
+    return total
 
 
 @borrowing

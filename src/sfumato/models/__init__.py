@@ -7,19 +7,24 @@ from typing import Any
 
 from sfumato.errors import PolicyError
 from sfumato.models.alpha_k_anonymity import AlphaKAnonymity
+from sfumato.models.average_risk import AverageRisk
 from sfumato.models.basic_beta_likeness import BasicBetaLikeness
 from sfumato.models.delta_disclosure import DeltaDisclosure
+from sfumato.models.delta_presence import DeltaPresence
 from sfumato.models.distinct_l_diversity import DistinctLDiversity
 from sfumato.models.enhanced_beta_likeness import EnhancedBetaLikeness
 from sfumato.models.entropy_l_diversity import EntropyLDiversity
 from sfumato.models.guarded_values import GuardedValues
+from sfumato.models.highest_risk import HighestRisk
 from sfumato.models.k_anonymity import KAnonymity
+from sfumato.models.k_map import KMap
 from sfumato.models.probabilistic_l_diversity import ProbabilisticLDiversity
 from sfumato.models.protocol import PrivacyModel
 from sfumato.models.recursive_l_diversity import RecursiveLDiversity
 from sfumato.models.says import Says, Subject
 from sfumato.models.subset_k_anonymity import SubsetKAnonymity
 from sfumato.models.t_closeness import TCloseness
+from sfumato.models.uniques import PopulationUniques, SampleUniques
 from sfumato.models.wildcard_k_anonymity import WildcardKAnonymity
 from sfumato.registry import Registry
 
@@ -38,6 +43,12 @@ MODELS = Registry(
         "guarded-values": GuardedValues,
         "subset-k-anonymity": SubsetKAnonymity,
         "wildcard-k-anonymity": WildcardKAnonymity,
+        "k-map": KMap,
+        "delta-presence": DeltaPresence,
+        "average-risk": AverageRisk,
+        "highest-risk": HighestRisk,
+        "sample-uniques": SampleUniques,
+        "population-uniques": PopulationUniques,
     },
     group="sfumato.models",
 )
@@ -68,15 +79,21 @@ def known_models(entries: Iterable[Mapping[str, Any]]) -> list[PrivacyModel]:
 __all__ = [
     "MODELS",
     "AlphaKAnonymity",
+    "AverageRisk",
     "BasicBetaLikeness",
     "DeltaDisclosure",
+    "DeltaPresence",
     "DistinctLDiversity",
     "EnhancedBetaLikeness",
     "EntropyLDiversity",
     "GuardedValues",
+    "HighestRisk",
     "KAnonymity",
+    "KMap",
+    "PopulationUniques",
     "ProbabilisticLDiversity",
     "RecursiveLDiversity",
+    "SampleUniques",
     "SubsetKAnonymity",
     "TCloseness",
     "WildcardKAnonymity",

@@ -9,6 +9,9 @@ from typing import ClassVar, Protocol
 
 from sfumato.models.protocol import Achieved
 
+NEEDS_POPULATION = "it speaks of people of a population; recount it with the table of the population"
+"""What is said of a promise where no table of the population is at hand."""
+
 
 class Promised(Protocol):
     """Anything with a name and parameters that can be promised."""
@@ -44,6 +47,8 @@ class Check:
         What was found, without any value of the table.
     required : bool
         Whether verification fails while this is undecided. The suppression limit can never be decided.
+    of_population : bool
+        Whether nobody can recount it without a table of the population.
     """
 
     promise: str
@@ -51,12 +56,18 @@ class Check:
     achieved: tuple[Achieved, ...] = ()
     detail: str = ""
     required: bool = True
+    of_population: bool = False
 
     def __str__(self) -> str:
         """Write it as one line, e.g. ``"holds: k-anonymity (k=5) (achieved k=6)"``."""
         achieved = f"achieved {', '.join(map(str, self.achieved))}" if self.achieved else ""
         note = "; ".join(part for part in (achieved, self.detail) if part)
         return f"{self.outcome}: {self.promise}" + (f" ({note})" if note else "")
+
+
+def unknown_population(promise: str) -> Check:
+    """Say that a promise about a population cannot be recounted without a table of it."""
+    return Check(promise, Outcome.UNDECIDABLE, detail=NEEDS_POPULATION, required=False, of_population=True)
 
 
 def promise_words(model: Promised) -> str:

@@ -9,14 +9,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.classes.people import statistics_of
-from sfumato.classes.statistics import ClassStatistics, SensitiveCounts, number_values
+from sfumato.classes.population import people_at_top
+from sfumato.classes.statistics import ClassStatistics, SensitiveCounts, counts_of, number_values
 from sfumato.errors import PolicyError, raise_all
 from sfumato.kernels.predicates import NO_NUMBERS, RuleArrays
 from sfumato.models.apart import of_people_apart
 from sfumato.models.of_people import of_people
+from sfumato.models.of_population import with_population
 from sfumato.models.protocol import PrivacyModel, Rule
 from sfumato.models.rule_traits import TRAITS
-from sfumato.models.says import says
+from sfumato.models.says import of_population, says
 from sfumato.models.value_tree import flat_tree
 from sfumato.table.encoding import EncodedAttribute, EncodedTable
 
@@ -58,6 +60,8 @@ def compile_rules(models: Sequence[PrivacyModel], table: EncodedTable) -> Compil
     """
     everybody = np.zeros(table.height, dtype=np.int32)
     whole = statistics_of(table, everybody, 1)
+    if table.population is not None and table.population.nodes is not None:
+        whole = replace(whole, population=people_at_top(table.population))
     names = [attribute.name for attribute in table.sensitive]
     rules = rules_of(models, table)
     used = [attribute for attribute in table.sensitive if any(rule.attribute == attribute.name for rule in rules)]
@@ -68,10 +72,52 @@ def compile_rules(models: Sequence[PrivacyModel], table: EncodedTable) -> Compil
         arrays, codes = of_people_apart(arrays, list(zip(columns, used, strict=True)), table.apart)
         return CompiledRules(arrays, codes, whole)
     if table.people is None:
-        return CompiledRules(arrays, _value_codes(columns, used, table.height), whole)
+        codes = _value_codes(columns, used, table.height)
+        return CompiledRules(*with_population(arrays, codes, table.population), whole)
     sets = [table.people.sets[place] for place in places]
     arrays, codes = of_people(arrays, list(zip(columns, sets, used, strict=True)), table.people)
     return CompiledRules(arrays, codes, whole)
+
+
+def compile_counted(
+    models: Sequence[PrivacyModel], table: EncodedTable, occurrences: Sequence[NDArray[np.int64]]
+) -> tuple[RuleArrays, ClassStatistics, list[tuple[int, NDArray[np.int32]]]]:
+    """Compile `models` for a table whose sensitive values are counted already; no record is looked at.
+
+    Parameters
+    ----------
+    models, table
+        As :func:`compile_rules` takes them; every record is a person of its own.
+    occurrences
+        int64 (cardinality,) for each sensitive attribute: how many records have each code.
+
+    Returns
+    -------
+    arrays : RuleArrays
+    whole : ClassStatistics
+        All records as one class.
+    values : list of (int, numpy.ndarray)
+        For each column of :attr:`CompiledRules.codes` the sensitive attribute that it comes from, and the value behind
+        each of its codes, int32 (cardinality,).
+
+    Raises
+    ------
+    PolicyError
+        As :func:`compile_rules`.
+    """
+    rules = rules_of(models, table)
+    whole, value_of = {}, {}
+    for attribute, counted in zip(table.sensitive, occurrences, strict=True):
+        value_of[attribute.name], code_of = number_values(attribute, counted)
+        totals, every = counted[code_of], np.arange(len(code_of), dtype=np.int32)
+        whole[attribute.name] = counts_of(
+            attribute, code_of, np.array([0, len(code_of)], dtype=np.int64), every, totals, totals
+        )
+    used = [attribute.name for attribute in table.sensitive if any(rule.attribute == attribute.name for rule in rules)]
+    names = [attribute.name for attribute in table.sensitive]
+    arrays = rule_arrays(rules, {name: whole[name] for name in used}, table.height)
+    everybody = ClassStatistics(np.array([table.height], dtype=np.int64), whole)
+    return arrays, everybody, [(names.index(name), value_of[name]) for name in used]
 
 
 def rules_of(models: Sequence[PrivacyModel], table: EncodedTable) -> list[Rule]:
@@ -85,6 +131,11 @@ def rules_of(models: Sequence[PrivacyModel], table: EncodedTable) -> list[Rule]:
         for model in models
         if not says(model).survives_merging
     ]
+    if table.population is None:
+        problems += [
+            f"{model.name}: speaks of people of a population, who are not known; give the table of the population"
+            for model in of_population(models)
+        ]
     found: list[Rule] = []
     for model in models:
         rules = model.rules(names)
@@ -97,11 +148,16 @@ def rules_of(models: Sequence[PrivacyModel], table: EncodedTable) -> list[Rule]:
     behind = table.apart or table.people
     wishing = behind is not None and behind.wishes is not None
     wishing_l = table.people is not None and table.people.wished_l is not None
+    # Where whole regions are published, whoever searches counts the people of each by itself.
+    by_region = table.population is not None and table.population.nodes is not None
     traits = [TRAITS[rule.code] for rule in found]
     return [
         rule
         for rule, trait in zip(found, traits, strict=True)
-        if (several or not trait.people) and (wishing or not trait.wishes) and (wishing_l or not trait.wished_l)
+        if (several or not trait.people)
+        and (wishing or not trait.wishes)
+        and (wishing_l or not trait.wished_l)
+        and not (by_region and trait.population)
     ]
 
 

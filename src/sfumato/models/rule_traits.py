@@ -17,7 +17,9 @@ from sfumato.kernels.predicates import (
     ENTROPY,
     GUARDED,
     K_ANONYMITY,
+    K_MAP,
     LARGEST_SHARE,
+    PRESENCE,
     PROBABILISTIC,
     RECURSIVE,
     T_BY_KIND,
@@ -61,6 +63,8 @@ class Traits:
         It is about the l that people wish for; where nobody does, it always holds.
     merging : bool
         Two classes that satisfy it, and have nobody in common, still do when they are merged.
+    population : bool
+        It is about the people of a population whom a class covers.
     """
 
     lasting: bool = False
@@ -74,6 +78,7 @@ class Traits:
     apart: bool = False
     wished_l: bool = False
     merging: bool = True
+    population: bool = False
 
 
 TRAITS: Mapping[int, Traits] = {
@@ -95,6 +100,8 @@ TRAITS: Mapping[int, Traits] = {
     GUARDED: Traits(),
     WISHED_DISTINCT: Traits(wished_l=True, apart=True),
     WISHED_SHARE: Traits(wished_l=True, merging=False),
+    K_MAP: Traits(lasting=True, population=True),
+    PRESENCE: Traits(population=True),
 }
 
 

@@ -33,6 +33,8 @@ class Says:
     """The subjects for which the model can be promised and recounted."""
     survives_merging: ClassVar[bool] = True
     """Whether merging two classes that satisfy it gives one that does. Every search relies on that."""
+    one_record_each: ClassVar[bool] = False
+    """Whether it takes every record for a person of its own, so that no table names people for it."""
     in_words: ClassVar[str] = ""
     """What it promises, for a newcomer; parameters in braces. If empty, the name is used."""
 
@@ -47,6 +49,16 @@ class Says:
     @property
     def survives_suppression(self) -> bool:
         """Whether a class that satisfies it still does when other classes are left out."""
+        return False
+
+    @property
+    def caveat(self) -> str:
+        """What a reader has to know where it holds, such as that it is an estimate."""
+        return ""
+
+    @property
+    def needs_population(self) -> bool:
+        """Whether nobody can recount it without a table of the population."""
         return False
 
     @property
@@ -75,6 +87,11 @@ class _Silent(Says):
     def __init__(self, model: PrivacyModel) -> None:
         self.name = model.name  # type: ignore[misc]
         self.parameters = model.parameters  # type: ignore[method-assign]
+
+
+def of_population(models: Sequence[PrivacyModel]) -> list[PrivacyModel]:
+    """Return those of `models` that nobody can recount without a table of the population."""
+    return [model for model in models if says(model).needs_population]
 
 
 def says(model: PrivacyModel) -> Says:

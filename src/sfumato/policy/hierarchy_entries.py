@@ -112,15 +112,15 @@ def published_hierarchy(entry: Any) -> Any:
 
 
 def moved_files(mapping: Mapping[str, Any], move: Callable[[str], str]) -> dict[str, Any]:
-    """Return a policy's plain values with `move` applied to the path of every hierarchy file and of the query.
+    """Return a policy's plain values with `move` applied to the path of every hierarchy file, query and population.
 
     Values of a wrong type stay unchanged.
     """
     moved = _with_hierarchies(mapping, lambda hierarchy: _moved(hierarchy, move))
-    source = moved.get("source")
+    source, people = moved.get("source"), moved.get("population")
     if isinstance(source, Mapping) and isinstance(source.get("query"), str):
         moved["source"] = {**source, "query": move(source["query"])}
-    return moved
+    return {**moved, "population": move(people)} if isinstance(people, str) and people else moved
 
 
 def spelled_out(mapping: Mapping[str, Any]) -> dict[str, Any]:

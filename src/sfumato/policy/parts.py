@@ -276,6 +276,13 @@ class Wish(PolicyPart):
         return self
 
 
+class Subset(PolicyPart):
+    """The records that are published, those with some value of a column; all others only protect them."""
+
+    column: str
+    value: str
+
+
 class Output(PolicyPart):
     """How the release is written.
 

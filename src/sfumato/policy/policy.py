@@ -38,7 +38,7 @@ from sfumato.policy.file import read_policy
 from sfumato.policy.help import helpful
 from sfumato.policy.hierarchy_entries import moved_files, spelled_out
 from sfumato.policy.mistakes import KeyPath, Mistake, spell
-from sfumato.policy.parts import Column, Columns, Output, Source, Wish
+from sfumato.policy.parts import Column, Columns, Output, Source, Subset, Wish
 from sfumato.policy.people import People
 from sfumato.recoding import Recoding
 from sfumato.table.schema import Attribute, Schema
@@ -90,6 +90,10 @@ class Policy(PolicyPart):
         How the release is written.
     wishes : tuple of Wish
         A larger k, or l, for everybody with some value of a column, beside what the columns of wishes say.
+    population : str or None
+        File of everybody who might be in the table, for models that speak of them.
+    subset : Subset or None
+        Which records are published; the whole table is then the population. None: all.
     """
 
     purpose: str | None = None
@@ -105,6 +109,8 @@ class Policy(PolicyPart):
     people: PeopleEntry = PeopleEntry()
     output: Output = Output()
     wishes: tuple[Wish, ...] = ()
+    population: Annotated[str, Field(min_length=1)] | None = None
+    subset: Subset | None = None
 
     @classmethod
     def from_file(cls, path: str | os.PathLike[str]) -> Policy:
@@ -230,7 +236,9 @@ class Policy(PolicyPart):
             }
         )
         # Who is given a larger k is told by values of the table.
-        mapping = self.model_copy(update={"columns": columns, "threads": None, "wishes": ()}).to_mapping()
+        mapping = self.model_copy(
+            update={"columns": columns, "threads": None, "wishes": (), "population": None, "subset": None}
+        ).to_mapping()
         del mapping["source"]
         return tomli_w.dumps(mapping)
 

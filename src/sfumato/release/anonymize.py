@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from typing import Any
 
 from sfumato.anonymizers.protocol import Anonymizer, Progress, Publisher
+from sfumato.errors import PolicyError
 from sfumato.models.protocol import PrivacyModel
+from sfumato.models.says import of_population
 from sfumato.policy.people import People
 from sfumato.policy.policy import Policy
 from sfumato.progress import shown
@@ -15,8 +18,11 @@ from sfumato.release.arguments import Arguments, policy_of_call, read_for_call
 from sfumato.release.generalizing import generalized_release
 from sfumato.release.publishing import published_release
 from sfumato.release.release import Release
+from sfumato.release.subset import Marks, published_subset
 from sfumato.release.task import Task
+from sfumato.table.population import read_population
 from sfumato.table.schema import Schema
+from sfumato.table.table import Table
 
 
 def anonymize(
@@ -33,6 +39,8 @@ def anonymize(
     threads: int | None = None,
     progress: Progress = shown,
     policy: Policy | None = None,
+    population: object = None,
+    subset: Marks | None = None,
     schema: Schema | None = None,
 ) -> Release:
     """Make a release that satisfies every model, or raise.
@@ -73,6 +81,13 @@ def anonymize(
         Called with (what, done, total).
     policy
         Another place for the policy. What other arguments say beside a policy must be what it says, too.
+    population
+        Everybody who might be in the table, for models that speak of them (:class:`sfumato.KMap` and others): a table,
+        or what :func:`sfumato.read_table` reads, with original values in the same quasi-identifying columns. It holds
+        the people of the table, too. None takes what the policy names.
+    subset
+        Of each record, whether it is published: a research subset. Only these records count as people of the release;
+        all records of the table are the population. None takes what the policy says, else all.
     schema
         The roles of the columns, where `table` has not been read yet. A policy has them, too.
 
@@ -101,7 +116,32 @@ def anonymize(
     table = read_for_call(table, schema, [each for each in (models, policy) if isinstance(each, Policy)])
     said = Arguments(models, anonymizer, recoding, suppression_limit, refine, people)
     meant = policy_of_call(table, said, policy, seed)
-    return made(Task(table, meant, bound, seed, threads, progress))
+    published = published_subset(table, meant, subset)
+    everybody = None
+    if published is None:
+        everybody = population_of(table, meant, population)
+    elif population is not None or meant.population is not None:
+        raise PolicyError("population: of a subset it is the table itself; leave the population out, or the subset")
+    else:
+        everybody = read_population(table, table) if of_population(meant.to_models()) else None
+        table = table.take(published)
+    return made(Task(table, meant, bound, seed, threads, progress, population=everybody))
+
+
+def population_of(table: Table, policy: Policy, population: object = None) -> Table | None:
+    """Read the population that a call hands in, or that its policy names; None where there is none.
+
+    Raises
+    ------
+    SfumatoError
+        With what is wrong with it.
+    """
+    source = policy.population if population is None else population
+    if source is None:
+        return None
+    layout = ("separator", "encoding", "quote", "missing", "strip")
+    known = {key: value for key, value in policy.reading().items() if key in layout}
+    return read_population(source, table, known if isinstance(source, (str, os.PathLike)) else {})
 
 
 def made(task: Task) -> Release:

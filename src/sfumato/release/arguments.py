@@ -10,7 +10,9 @@ from sfumato.anonymizers.mondrian.mondrian import Mondrian
 from sfumato.anonymizers.protocol import Anonymizer, Publisher
 from sfumato.errors import PolicyError, raise_all
 from sfumato.models.checks import promise_words
+from sfumato.models.delta_presence import DeltaPresence
 from sfumato.models.protocol import PrivacyModel
+from sfumato.models.says import of_population, says
 from sfumato.policy.columns import column_contradictions
 from sfumato.policy.people import People
 from sfumato.policy.policy import Policy
@@ -165,6 +167,45 @@ def setting_problems(
         problems.append("refine: must be a whole number, 0 or above")
     if not isinstance(people, People):
         problems.append("people: is not a People; give one such as People(rows='apart')")
+    return problems
+
+
+def population_problems(models: Sequence[PrivacyModel], table: object, *, known: bool) -> list[str]:
+    """Say whether a table of the population is missing, or superfluous, or does not go with the table."""
+    asking = ", ".join(dict.fromkeys(model.name for model in of_population(models)))
+    problems = []
+    if known and not asking:
+        problems.append("population: no model speaks of a population; leave it out")
+    if asking and not known:
+        problems.append(f"population: {asking} speaks of people of a population; give the table of them")
+    single = ", ".join(dict.fromkeys(model.name for model in models if says(model).one_record_each))
+    if single and isinstance(table, Table) and table.people is not None:
+        problems.append(f"models: {single} takes every record for a person of its own; leave the person column out")
+    return problems
+
+
+def presence_problems(
+    models: Sequence[PrivacyModel], anonymizer: object, recoding: object, refine: object
+) -> list[str]:
+    """Say why what is promised about the presence of people cannot be enforced, if so."""
+    asking = [model for model in models if isinstance(model, DeltaPresence)]
+    if not asking:
+        return []
+    name, problems = getattr(anonymizer, "name", ""), []
+    if not getattr(anonymizer, "shares_nobody", False):
+        problems.append(
+            f"delta-presence: classes of {name} as it is set may cover the same people, whose chances add up; take "
+            "optimal, incognito, datafly, samarati, value-generalization or strict mondrian"
+        )
+    elif any(model.covers_everybody for model in asking) and not getattr(anonymizer, "knows_regions", False):
+        problems.append(
+            f"delta-presence: {name} does not know whom no class covers, which a delta_min above 0 asks for; take "
+            "optimal, incognito, datafly or samarati"
+        )
+    if refine:
+        problems.append("refine: moves records into classes that may cover the same people; leave it out")
+    if getattr(recoding, "suppressed", None) == "star":
+        problems.append("recoding: stars cover everybody besides their own class; remove suppressed records instead")
     return problems
 
 

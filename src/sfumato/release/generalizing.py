@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -14,11 +15,13 @@ from sfumato.anonymizers.protocol import Anonymizer, Problem
 from sfumato.classes.generalized import Form, GeneralizedTable
 from sfumato.classes.partition import Partition
 from sfumato.classes.people import largest_of
-from sfumato.errors import PolicyError, UnsatisfiableError, raise_all
+from sfumato.errors import PolicyError, UnsatisfiableError, VerificationError, raise_all
 from sfumato.metrics import Losses, measure_losses, normalized_certainty_penalty
 from sfumato.metrics.penalty import peoples_penalty
+from sfumato.models.delta_presence import DeltaPresence
 from sfumato.models.limits import limits_of_values
 from sfumato.models.says import least_class_size, smallest_allowed
+from sfumato.models.whole_table import whole_table_models
 from sfumato.numbers import percent
 from sfumato.parallel import both, worth_starting
 from sfumato.published import PublishedTable
@@ -31,6 +34,7 @@ from sfumato.recoding.notation import STAR
 from sfumato.release.apart import all_records_note
 from sfumato.release.audit import Audit
 from sfumato.release.describing import describe
+from sfumato.release.easing import eased
 from sfumato.release.exact_sets import exact_set_notes, refuse_exact_sets
 from sfumato.release.folding import PROMISED, PROMISED_L, solution_for_people, uniform_problem
 from sfumato.release.loss_report import Report
@@ -115,7 +119,9 @@ def released(solved: SolvedTask, anonymizer: Anonymizer) -> Release:
     task.step("verifying", 4)
     verification, losses = both(
         lambda: counted_as_read(
-            types, task.table, partial(verified, published, task.table, task.models, attested, types.kinds)
+            types,
+            task.table,
+            partial(_recounted, anonymizer, published, task.table, task.models, attested, types.kinds, task.register),
         ),
         lambda: measure_losses(generalized, k=smallest_allowed(task.models)),
         worth_starting(problem.threads, encoded.height),
@@ -130,6 +136,21 @@ def released(solved: SolvedTask, anonymizer: Anonymizer) -> Release:
     audit = None if attested is None else Audit.of(_as_read(generalized)[order], attested, problem.seed)
     described = describe(published, task, encoded, types.kinds)
     return Release(published, report, described, task.policy.published(), audit, task.table.orders, task.table.codes)
+
+
+def _recounted(anonymizer: Anonymizer, *counted: Any) -> Verification:
+    """Recount; where classes may turn out to cover the same people, say that the anonymizer cannot keep the promise."""
+    try:
+        return verified(*counted)
+    except VerificationError as error:
+        asked = any(isinstance(model, DeltaPresence) for model in counted[2])
+        if not asked or getattr(anonymizer, "knows_regions", False):
+            raise
+        raise UnsatisfiableError(
+            f"delta-presence: what {anonymizer.name} publishes of different classes covers the same people, whose "
+            "chances then add up beyond delta_max; take optimal, incognito, datafly or samarati",
+            *error.problems,
+        ) from None
 
 
 def _with_added(
@@ -222,6 +243,12 @@ def _allowed_solution(problem: Problem, task: Task, anonymizer: Anonymizer) -> P
 
 
 def _solved(problem: Problem, task: Task, anonymizer: Anonymizer) -> Partition:
+    if whole_table_models(problem.models) and not getattr(anonymizer, "knows_regions", False):
+        return eased(problem, lambda standing_in: _refined(standing_in, task, anonymizer))
+    return _refined(problem, task, anonymizer)
+
+
+def _refined(problem: Problem, task: Task, anonymizer: Anonymizer) -> Partition:
     partition = task.engine.solve(anonymizer, problem)
     rounds = task.policy.refine
     if not rounds:

@@ -93,9 +93,10 @@ class Report:
         out as well, where they are not in the table.
         """
         hidden = self.counts == "people" and self.pseudonyms == "audit"
+        told = self.verification.without_people() if hidden else self.verification
         return dataclasses.replace(
             self,
-            verification=self.verification.without_people() if hidden else self.verification,
+            verification=told.without_population(),
             notes=(WITHHELD,),
             fingerprints=(),
             peoples_ncp=None,

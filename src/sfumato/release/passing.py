@@ -5,11 +5,11 @@ A model protects quasi-identifying columns and what they say of sensitive ones. 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
+from typing import Protocol
 
 from sfumato.table.identification import Look, Sort
-from sfumato.table.schema import Kind
-from sfumato.table.table import Table
+from sfumato.table.schema import Kind, Schema
 
 MANY_CATEGORIES = 50
 """Of so many categories sets say little."""
@@ -17,7 +17,30 @@ MANY_COLUMNS = 12
 """So many quasi-identifying columns are more than classes of a few records can share."""
 
 
-def passing_problems(table: Table) -> Iterator[str]:
+class Looked(Protocol):
+    """A table, in memory or not, whose columns were looked at."""
+
+    @property
+    def schema(self) -> Schema:
+        """The roles."""
+        ...
+
+    @property
+    def kinds(self) -> Mapping[str, Kind]:
+        """Kind of every quasi-identifying and sensitive column."""
+        ...
+
+    @property
+    def passing(self) -> Collection[str]:
+        """Columns without a role of their own that are published."""
+        ...
+
+    def look(self, name: str) -> Look:
+        """Return what a column looks like."""
+        ...
+
+
+def passing_problems(table: Looked) -> Iterator[str]:
     """Name every column that must not be published unless somebody says so.
 
     These are columns without a role of their own that look as if they identified people, and quasi-identifying ones of
@@ -41,7 +64,7 @@ def passing_problems(table: Table) -> Iterator[str]:
             )
 
 
-def passing_notes(table: Table, published: Collection[str]) -> tuple[str, ...]:
+def passing_notes(table: Looked, published: Collection[str]) -> tuple[str, ...]:
     """Tell of insensitive and sensitive columns that look as if they identified people, though their role is declared.
 
     `published` are the columns of the published tables. Of sensitive columns only texts count: they are there to be
@@ -61,7 +84,7 @@ def passing_notes(table: Table, published: Collection[str]) -> tuple[str, ...]:
     )
 
 
-def advice_on_columns(table: Table) -> tuple[str, ...]:
+def advice_on_columns(table: Looked) -> tuple[str, ...]:
     """Say which quasi-identifying columns need a hierarchy, and that there are many of them."""
     needing = tuple(
         f"Column {name!r} has {table.look(name).distinct:,} categories and no hierarchy, so that classes publish sets "
@@ -79,12 +102,12 @@ def advice_on_columns(table: Table) -> tuple[str, ...]:
     )
 
 
-def _undecided(table: Table, names: Collection[str]) -> list[str]:
+def _undecided(table: Looked, names: Collection[str]) -> list[str]:
     """Return those of some columns of which nobody has said that they are to be published."""
     return [name for name in names if name not in table.schema.publish]
 
 
-def _bare_categories(table: Table) -> list[str]:
+def _bare_categories(table: Looked) -> list[str]:
     """Return the quasi-identifying columns of which classes publish sets of values."""
     quasi = table.schema.quasi_identifying
     return [name for name in quasi if quasi[name].hierarchy is None and table.kinds[name] is Kind.CATEGORICAL]

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from functools import partial
 
 from sfumato.anonymizers.protocol import Anonymizer, Problem
+from sfumato.classes.generalized import Form
 from sfumato.errors import PolicyError, raise_all
 from sfumato.recoding import form_problems
 from sfumato.release.folding import folding_problems
@@ -42,6 +43,14 @@ def _misfits(task: Task, anonymizer: Anonymizer, encoded: EncodedTable) -> list[
     problems = problems_in(
         *(partial(model.rules, names) for model in task.models), partial(task.recoding.forms_of, encoded.attributes)
     )
+    if encoded.population is not None and not problems:
+        forms = task.recoding.forms_of(encoded.attributes)
+        problems.extend(
+            f"recoding: column {attribute.name!r} is published as class means, which do not show whom they cover; "
+            "choose ranges or leave out what is promised about a population"
+            for attribute, form in zip(encoded.attributes, forms, strict=True)
+            if form is Form.MEAN
+        )
     if anonymizer.decides_regions and not problems:
         problems.extend(form_problems(encoded.attributes, task.recoding.forms_of(encoded.attributes)))
     return problems

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from sfumato.models.checks import Outcome
 from sfumato.numbers import percent
 from sfumato.published.checks.generalized import Verification
 from sfumato.published.roles import named
@@ -39,6 +40,7 @@ def promise_lines(verification: Verification) -> list[str]:
     return passing + [
         f"  {check.promise}: {check.outcome}"
         + (f", achieved {', '.join(map(str, check.achieved))}" if check.achieved else "")
+        + (f"; {check.detail}" if check.detail and check.outcome is Outcome.HOLDS else "")
         for check in verification.checks
     ]
 

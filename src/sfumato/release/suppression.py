@@ -62,7 +62,7 @@ def settle_suppression(partition: Partition, problem: Problem, recoding: Recodin
 
     def settled(added: int) -> Partition | None:
         candidate = _suppress(partition, order[:added]) if added else partition
-        return candidate if _may_be_published(candidate, problem, recoding) else None
+        return candidate if _may_be_published(candidate, problem, recoding, as_it_was=not added) else None
 
     found = fewest_added(settled, affordable)
     if found is None:
@@ -107,12 +107,18 @@ def _suppress(partition: Partition, classes: NDArray[np.int64]) -> Partition:
     return partition.renumbered(number, partition.count - len(classes))
 
 
-def _may_be_published(partition: Partition, problem: Problem, recoding: Recoding) -> bool:
+def _may_be_published(partition: Partition, problem: Problem, recoding: Recoding, *, as_it_was: bool) -> bool:
     starred = recoding.suppressed == "star"
     # With nobody left there is nothing to publish.
     if not partition.count or (not starred and partition.suppressed < smallest_allowed(problem.models)):
         return False
-    models = [model for model in problem.models if starred or not says(model).survives_suppression]
+    # Whom the classes of a solution cover was judged by what made it, and stars cover a whole population.
+    models = [
+        model
+        for model in problem.models
+        if (starred and not says(model).needs_population)
+        or not (says(model).survives_suppression or (says(model).needs_population and as_it_was and not starred))
+    ]
     if not models:
         return True
     # Stars are one class beside the others, which comes first.

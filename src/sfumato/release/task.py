@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.anonymizers.protocol import Anonymizer, Problem, Progress, Publisher, silent
+from sfumato.classes.population import among_population
 from sfumato.engines import Engine, LocalEngine
 from sfumato.errors import PolicyError, SchemaError, raise_all
 from sfumato.models.protocol import PrivacyModel
@@ -19,9 +20,10 @@ from sfumato.policy.parts import Wish
 from sfumato.policy.people import People
 from sfumato.policy.policy import Policy
 from sfumato.progress import thread_count
+from sfumato.published.checks.population import Register
 from sfumato.randomness import seed_problems
 from sfumato.recoding import Recoding
-from sfumato.release.arguments import setting_problems, table_problems
+from sfumato.release.arguments import population_problems, presence_problems, setting_problems, table_problems
 from sfumato.release.passing import passing_problems
 from sfumato.table.encoding import EncodedTable
 from sfumato.table.kinds import text_of
@@ -51,6 +53,8 @@ class Task:
         The table's codes, where they are known already.
     engine : Engine
         Where the work runs.
+    population : Table or None
+        Everybody who might be in the table, where a model speaks of them.
 
     Raises
     ------
@@ -68,11 +72,14 @@ class Task:
     progress: Progress = silent
     read: EncodedTable | None = None
     engine: Engine = field(default_factory=LocalEngine)
+    population: Table | None = None
 
     def __post_init__(self) -> None:
         """Check what can be told before any work, of the columns that pass through last: that looks into the table."""
         limit, rounds = self.policy.suppression_limit, self.policy.refine or 0
         problems = setting_problems(self.models, self.anonymizer, self.recoding, limit, rounds, self.people)
+        problems += population_problems(self.models, self.table, known=self.population is not None)
+        problems += presence_problems(self.models, self.anonymizer, self.recoding, rounds)
         raise_all(PolicyError, [*table_problems(self.table), *problems, *seed_problems(self.seed)])
         raise_all(SchemaError, passing_problems(self.table))
 
@@ -104,7 +111,13 @@ class Task:
         SfumatoError
             With the problems of all columns; see :func:`~sfumato.table.encoding.encode`.
         """
-        return self.read or self.engine.encode(self.table)
+        encoded = self.read or self.engine.encode(self.table)
+        return encoded if self.population is None else among_population(encoded, self.table, self.population)
+
+    @property
+    def register(self) -> Register | None:
+        """The population as a recount takes it."""
+        return None if self.population is None else Register(self.population, self.recoding)
 
     @cached_property
     def wishes(self) -> NDArray[np.int64] | None:

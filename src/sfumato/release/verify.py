@@ -18,20 +18,24 @@ from numpy.typing import NDArray
 
 from sfumato.errors import InputError, SfumatoError, VerificationError
 from sfumato.models.checks import Check, Outcome
+from sfumato.models.says import of_population
 from sfumato.published import Published
 from sfumato.published.checks.generalized import Attested, Verification
+from sfumato.published.checks.population import Register
 from sfumato.published.checks.recount import recount
 from sfumato.published.checks.suppression import suppression_check
-from sfumato.published.roles import roles_of
+from sfumato.published.roles import Roles, roles_of
 from sfumato.release.agreement import policy_checks, table_differences
 from sfumato.release.audit import Audit
-from sfumato.release.description import Description, TableFacts, build_model, is_of_ratings
+from sfumato.release.description import Description, TableFacts, build_model, is_of_ratings, known_models
 from sfumato.release.opening import ReleaseFolder, mark_of, opened_folder
 from sfumato.release.policy_text import FILE, PublishedPolicy
 from sfumato.release.release import Release
 from sfumato.release.stored import StoredRelease, stored_release
 from sfumato.release.text_files import stored_text_checks, text_checks
 from sfumato.table.databases.address import is_database
+from sfumato.table.population import PopulationError
+from sfumato.table.table import Table
 from sfumato.table.writing import sha256_of
 
 if TYPE_CHECKING:
@@ -41,7 +45,11 @@ LOG = logging.getLogger("sfumato.release")
 
 
 def verify(
-    release: str | Path | Release | RatingRelease, *, audit: str | Path | None = None, schema: str | None = None
+    release: str | Path | Release | RatingRelease,
+    *,
+    audit: str | Path | None = None,
+    schema: str | None = None,
+    population: Table | None = None,
 ) -> Verification:
     """Recount every promise of a release from its published data.
 
@@ -52,6 +60,10 @@ def verify(
     audit
         The steward's audit file of a release about people who have several records. With it people are recounted;
         without it they are attested by whoever made the release, and no promise is said to hold.
+    population
+        Everybody who might be in the table, for promises about them: original values, read by
+        :func:`sfumato.read_table` with the hierarchies that the release was made with. Without it such promises are
+        not verifiable, and not said to hold.
     schema
         Where the release lies in a database. The order of its rows is no part of it.
 
@@ -67,8 +79,11 @@ def verify(
     ------
     VerificationError
         When the folder is no release or is damaged so that nothing can be counted.
+    InputError
+        With what is wrong with the table of the population.
     """
-    found = _verified(release, audit, schema)
+    _refuse_no_table(population)
+    found = _verified(release, audit, schema, population)
     LOG.info("%s: %s", _name(release), "verified" if found.ok else "not verified")
     return found
 
@@ -78,19 +93,21 @@ def _name(release: object) -> str:
     return Path(str(release)).name if is_path else "release"
 
 
-def _verified(release: Any, audit: str | Path | None, schema: str | None) -> Verification:
+def _verified(release: Any, audit: str | Path | None, schema: str | None, population: Table | None) -> Verification:
     if isinstance(release, Release):
         people = None if release.audit is None else release.audit.pseudonyms
-        return _recount(release.published, release.description, PublishedPolicy(release.policy), people=people)
+        policy = PublishedPolicy(release.policy)
+        return _recount(release.published, release.description, policy, people=people, population=population)
     if not isinstance(release, (str, os.PathLike)):
         from sfumato.release.ratings.verify import verify_ratings
 
         return verify_ratings(release)
     try:
+        private = None if audit is None else Path(audit)
         if is_database(release):
-            return _recount_stored(stored_release(str(release), schema), None if audit is None else Path(audit))
-        return _recount_folder(Path(release), None if audit is None else Path(audit))
-    except VerificationError:
+            return _recount_stored(stored_release(str(release), schema), private, population)
+        return _recount_folder(Path(release), private, population)
+    except (VerificationError, PopulationError):
         raise
     except SfumatoError as error:
         # What is wrong with a table that somebody hands in is, of a release, a promise that does not hold.
@@ -100,18 +117,46 @@ def _verified(release: Any, audit: str | Path | None, schema: str | None) -> Ver
         raise VerificationError(f"{release}: cannot be read ({reason})") from None
 
 
-def _recount_folder(folder: Path, audit: Path | None) -> Verification:
+def _refuse_no_table(population: object) -> None:
+    if population is not None and not isinstance(population, Table):
+        raise InputError("population: is not a Table; read it with sfumato.read_table and the policy")
+
+
+def _recount_folder(folder: Path, audit: Path | None, population: Table | None) -> Verification:
     mark = mark_of(folder)
     if is_of_ratings(mark):
         from sfumato.release.ratings.verify import verify_rating_folder
 
         return verify_rating_folder(folder, mark)
     opened = opened_folder(folder, mark)
-    return recounted(opened, mark, *opened.read(), audit)
+    if audit is None and population is None and any(entry.parts for entry in opened.files.values()):
+        from sfumato.release.parts import recounted_in_parts
+
+        if counted := recounted_in_parts(opened.path, opened.description, opened.files):
+            return _judged(counted[0], opened, mark, counted[1])
+    return recounted(opened, mark, *opened.read(), audit, population)
+
+
+def _judged(counted: Verification, opened: ReleaseFolder, mark: str, integrity: tuple[Check, ...]) -> Verification:
+    """Add to a recount what is said of the files beside the table, and of models that nobody here knows."""
+    roles = Roles() if counted.roles is None else counted.roles
+    return _with_files(counted, opened.description, opened.policy, roles, integrity, _beside(opened, mark))
+
+
+def _beside(opened: ReleaseFolder, mark: str) -> Callable[..., tuple[Check, ...]]:
+    tables = [entry.file for entry in opened.files.values()]
+    folders = [entry.file for entry in opened.files.values() if entry.parts]
+    limit = opened.description.suppression_limit
+    return partial(text_checks, opened.path, mark, tables, limit, folders=folders)
 
 
 def recounted(
-    opened: ReleaseFolder, mark: str, published: Published, integrity: tuple[Check, ...], audit: Path | None = None
+    opened: ReleaseFolder,
+    mark: str,
+    published: Published,
+    integrity: tuple[Check, ...],
+    audit: Path | None = None,
+    population: Table | None = None,
 ) -> Verification:
     """Recount a folder whose tables have been read, and which is not one of ratings; see :func:`verify`.
 
@@ -123,17 +168,16 @@ def recounted(
     published, integrity
         As ``opened.read()`` returns them.
     audit
+    population
     """
     folder, people = opened.path, None
     if audit is not None:
         table = folder / _audited(audit, opened.description, opened.files).file
         people = Audit.read(audit, table.name, sha256_of(table), published.tables["data"].height).pseudonyms
-    tables = [entry.file for entry in opened.files.values()]
-    beside = partial(text_checks, folder, mark, tables, opened.description.suppression_limit)
-    return _recount(published, opened.description, opened.policy, integrity, beside, people)
+    return _recount(published, opened.description, opened.policy, integrity, _beside(opened, mark), people, population)
 
 
-def _recount_stored(stored: StoredRelease, audit: Path | None) -> Verification:
+def _recount_stored(stored: StoredRelease, audit: Path | None, everybody: Table | None) -> Verification:
     published, people = stored.published, None
     if audit is not None:
         name = _audited(audit, stored.description, stored.facts).file
@@ -141,7 +185,7 @@ def _recount_stored(stored: StoredRelease, audit: Path | None) -> Verification:
         people = Audit.read(audit, name, stored.hashes["data"], published.tables["data"].height).pseudonyms
     beside = partial(stored_text_checks, stored.texts, stored.description.suppression_limit)
     policy = PublishedPolicy(stored.texts.get(FILE))
-    return _recount(published, stored.description, policy, stored.checks, beside, people)
+    return _recount(published, stored.description, policy, stored.checks, beside, people, everybody)
 
 
 def _audited(audit: Path, description: Description, facts: Mapping[str, TableFacts]) -> TableFacts:
@@ -165,23 +209,38 @@ def _recount(
     first: tuple[Check, ...] = (),
     beside: Callable[..., tuple[Check, ...]] = _nothing_beside,
     people: NDArray[np.int32] | None = None,
+    population: Table | None = None,
 ) -> Verification:
-    built = [(entry, build_model(entry)) for entry in description.models]
-    known = [model for _, model in built if model is not None]
+    known = known_models(description)
     whom: NDArray[np.int32] | Attested | None = people
     if people is None and description.people == "audit":
         whom = "attested"
-    counted = recount(published, known, description.attributes(), whom)
+    if population is not None and not of_population(known):
+        raise PopulationError("population: no promise of this release speaks of a population; leave it out")
+    register = None if population is None else Register(population, policy.recoding())
+    counted = recount(published, known, description.attributes(), whom, register)
+    return _with_files(counted, description, policy, roles_of(published), first, beside)
+
+
+def _with_files(
+    counted: Verification,
+    description: Description,
+    policy: PublishedPolicy,
+    roles: Roles,
+    first: tuple[Check, ...],
+    beside: Callable[..., tuple[Check, ...]],
+) -> Verification:
     unknown = tuple(
         Check(f"model {entry.get('name')}", Outcome.UNDECIDABLE, detail="this version does not know the model")
-        for entry, model in built
-        if model is None
+        for entry in description.models
+        if build_model(entry) is None
     )
-    differences = partial(table_differences, description=description, roles=roles_of(published))
+    differences = partial(table_differences, description=description, roles=roles)
     agreement = policy_checks(policy, differences)
     attested = *_of_all_records(description), suppression_check(description.suppression_limit)
     # The report of a release counts no people whom it does not show, whoever holds the audit file.
-    files = beside(counted.without_people() if description.people == "audit" else counted, unknown=len(unknown))
+    told = counted.without_people() if description.people == "audit" else counted
+    files = beside(told.without_population(), unknown=len(unknown))
     return replace(counted, checks=(*first, *counted.checks, *unknown, *agreement, *files, *attested))
 
 

@@ -17,7 +17,7 @@ from sfumato.policy.people import People
 from sfumato.policy.policy import DEFAULT_ANONYMIZER, Policy
 from sfumato.series.ways import APPEND, ARRIVED, GROW, WAYS
 from sfumato.table.schema import Attribute
-from sfumato.table.writing import OF_SERIES
+from sfumato.table.writing import PLAIN
 
 FROZEN = "not what the series was started with, which is frozen; take the change back, or start another series"
 
@@ -57,8 +57,8 @@ def refuse(policy: Policy, way: str = APPEND) -> None:
 
 def _of_format(policy: Policy) -> Iterator[str]:
     """Say in which formats the releases of a series cannot be compared with each other."""
-    if policy.output.format not in OF_SERIES:
-        yield f"output.format: a series is written as {' or '.join(OF_SERIES)}; take one of them"
+    if policy.output.format not in PLAIN:
+        yield f"output.format: a series is written as {' or '.join(PLAIN)}; take one of them"
 
 
 def _of_growing(policy: Policy) -> Iterator[str]:

@@ -15,7 +15,7 @@ UNDECIDED, DROPPED = "undecided", "left out"
 ROLES = {
     UNDECIDED: "undecided",
     "identifying": "identifying: removed",
-    "quasi-identifying": "quasi-identifying: others may know it",
+    "quasi-identifying": "quasi-identifying: may be known",
     "sensitive": "sensitive: must stay hidden",
     "insensitive": "insensitive: published as it is",
     "person": "person: whose record it is",

@@ -156,6 +156,44 @@ class PeopleApart:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
+class PeopleOfPopulation:
+    """The population from which the people of a table come: everybody whom an attacker may have in mind.
+
+    Letters: n records of the table, m distinct people, q attributes.
+
+    Attributes
+    ----------
+    shares : numpy.ndarray
+        int64 (n,): people that each record stands for. Those of the records with the same quasi-identifying values sum
+        to the people of the population who have these values.
+    nodes : tuple of numpy.ndarray or None
+        Where whole regions are published, for each attribute int32 (h + 1, values of the population): the table's node
+        that each value belongs to on each level; −1 where the table has no such node. None: classes count shares.
+    codes : numpy.ndarray
+        Unsigned (m, q): distinct people, as places in `nodes`.
+    weights : numpy.ndarray
+        int64 (m,): people with these values.
+    encoded : tuple of EncodedAttribute
+        What `codes` mean, length q.
+    """
+
+    shares: NDArray[np.int64]
+    codes: NDArray[np.unsignedinteger]
+    weights: NDArray[np.int64]
+    encoded: tuple[EncodedAttribute, ...]
+    nodes: tuple[NDArray[np.int32], ...] | None = None
+
+    @property
+    def height(self) -> int:
+        """Number of people."""
+        return int(self.weights.sum())
+
+    def take(self, rows: NDArray[np.integer]) -> PeopleOfPopulation:
+        """Return it for some of the records, in that order; the population stays the same."""
+        return replace(self, shares=self.shares[rows])
+
+
+@dataclass(frozen=True, eq=False, repr=False)
 class EncodedTable:
     """Integer view of a table: all that anonymizers see.
 
@@ -175,6 +213,8 @@ class EncodedTable:
         Where records are people: `sensitive_codes` are then numbers of sets of codes. None: one code each.
     apart : PeopleApart or None
         Where classes are judged by their people, whose records may lie in several of them.
+    population : PeopleOfPopulation or None
+        Everybody who might be in the table, where a model speaks of them.
     """
 
     attributes: tuple[EncodedAttribute, ...]
@@ -183,6 +223,7 @@ class EncodedTable:
     sensitive_codes: NDArray[np.unsignedinteger]
     people: PeopleOfTable | None = None
     apart: PeopleApart | None = None
+    population: PeopleOfPopulation | None = None
 
     @property
     def height(self) -> int:
@@ -199,7 +240,10 @@ class EncodedTable:
         people = self.people and self.people.take(rows)
         apart = self.apart and self.apart.take(rows)
         codes, sensitive_codes = self.codes[rows], self.sensitive_codes[rows]
-        return replace(self, codes=codes, sensitive_codes=sensitive_codes, people=people, apart=apart)
+        population = self.population and self.population.take(rows)
+        return replace(
+            self, codes=codes, sensitive_codes=sensitive_codes, people=people, apart=apart, population=population
+        )
 
 
 def encode(table: Table, *, order: Order = "frequency") -> EncodedTable:
@@ -258,13 +302,27 @@ def _coded(
     for name, attribute in attributes.items():
         try:
             distinct = distinct_of(table.frame[name])
-            columns.append(_encoded(name, table.kinds[name], attribute, distinct, order))
+            encoded, code_of = encoded_attribute(name, table.kinds[name], attribute, distinct, order)
+            columns.append(_Column(encoded, distinct.raw, code_of))
         except SfumatoError as error:
             errors.append(error)
     return columns
 
 
-def _encoded(name: str, kind: Kind, attribute: Attribute, distinct: Distinct, order: Order) -> _Column:
+def encoded_attribute(
+    name: str, kind: Kind, attribute: Attribute, distinct: Distinct, order: Order
+) -> tuple[EncodedAttribute, NDArray[np.int64]]:
+    """Return what the codes of one attribute mean, and the code of each raw number of its values; int64 (r,).
+
+    Raises
+    ------
+    SfumatoError
+        As :func:`encode`.
+
+    Notes
+    -----
+    Nothing but the values, their counts and raw numbers are looked at, unless something is wrong.
+    """
     low, width, size = domain_extent(name, kind, attribute, distinct)
     numbering = number_values(name, kind, attribute.hierarchy, distinct, order)
     encoded = EncodedAttribute(
@@ -279,7 +337,7 @@ def _encoded(name: str, kind: Kind, attribute: Attribute, distinct: Distinct, or
         domain_size=numbering.hierarchy.size if numbering.hierarchy else size,
         weight=attribute.weight,
     )
-    return _Column(encoded, distinct.raw, np.append(numbering.codes, encoded.size)[distinct.rank_of])
+    return encoded, np.append(numbering.codes, encoded.size)[distinct.rank_of]
 
 
 def _gather(columns: Sequence[_Column], height: int) -> NDArray[np.unsignedinteger]:

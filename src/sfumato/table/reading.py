@@ -157,7 +157,7 @@ def open_table_as(
     tokens = missing_texts(missing)
     everywhere, somewhere = (False, strip) if isinstance(strip, (list, tuple)) else (strip, ())
     opened = open_source(source, layout, place)
-    return opened, ValueReading(tokens, everywhere, opened.is_text, somewhere, form, opened.is_text)
+    return opened, ValueReading(tokens, everywhere, opened.is_text, somewhere, form, asks=True)
 
 
 def with_roles(

@@ -21,8 +21,8 @@ Format = Literal["csv", "parquet", "xlsx", "sav", "dta"]
 
 FORMATS = get_args(Format)
 NO_FORMAT = f"format must be one of {', '.join(FORMATS)}"
-OF_SERIES = FORMATS[:2]
-"""Those in which ratings and series of releases are written."""
+PLAIN = FORMATS[:2]
+"""Those that hold everything, and in which ratings, series and releases of large tables are written."""
 
 MANY = 50_000
 """From this many records on, preparing every label pays."""
@@ -80,6 +80,8 @@ def _write_foreign(frame: pl.DataFrame, path: Path, format: Format, codes: Codes
     from sfumato.table.writers.read_back import check_read_back
     from sfumato.table.writers.workbook import write_workbook
 
+    # Here, where the reason of the system is known, and not in a library.
+    path.write_bytes(b"")
     try:
         if format == "xlsx":
             write_workbook(frame, path)

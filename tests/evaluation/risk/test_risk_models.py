@@ -15,11 +15,11 @@ from hypothesis import strategies as st
 import sfumato as sf
 from examples import examples
 from naive import risk as naive
+from sfumato.classes.uniqueness.pitman import digamma, pitman, pitman_parameters
+from sfumato.classes.uniqueness.population_uniqueness import population_uniqueness
+from sfumato.classes.uniqueness.size_counts import SizeCounts
+from sfumato.classes.uniqueness.slide_negative_binomial import shlosser, slide_negative_binomial
 from sfumato.errors import PolicyError
-from sfumato.evaluation.risk.pitman import digamma, pitman, pitman_parameters
-from sfumato.evaluation.risk.population_uniqueness import population_uniqueness
-from sfumato.evaluation.risk.size_counts import SizeCounts
-from sfumato.evaluation.risk.slide_negative_binomial import shlosser, slide_negative_binomial
 from sfumato.evaluation.risk.special_uniques import find_special_uniques
 from sfumato.evaluation.risk.thresholds import THRESHOLDS, as_thresholds
 from sfumato.kernels.mondrian.expected_inverse import expected_inverse

@@ -41,6 +41,7 @@ def test_a_steward_publishes_for_the_first_time(serve, watched, table, tmp_path)
     alone.get_by_text(f"{uniques} of 200 records are alone").wait_for()
     page.get_by_text("Without this column").wait_for()
     page.get_by_role("button", name="treat it as a category").click()
+    page.get_by_role("button", name="treat it as a category").wait_for(state="detached")
     go(page, "Hierarchies")
     page.get_by_role("link", name="zip").click()
     page.locator("#draft").click()
@@ -77,7 +78,9 @@ def test_what_cannot_be_met_is_relaxed_by_a_button(serve, watched, table, tmp_pa
     page.get_by_text("would hold").first.wait_for(timeout=MINUTE)
     page.locator("tr", has_text="k-anonymity with k = 150").get_by_role("button", name="Take it").click()
     page.get_by_text("The setup is now: k-anonymity with k = 150.").wait_for()
-    page.wait_for_function("!document.querySelector('[data-events]')", timeout=MINUTE)
+    from playwright.sync_api import expect
+
+    expect(page.locator("[data-events]")).to_have_count(0, timeout=MINUTE)
     page.locator("#run").click()
     page.get_by_text("✓ verified").wait_for(timeout=MINUTE)
 
@@ -150,7 +153,7 @@ def test_everything_by_keyboard(serve, watched, table, tmp_path):
         choice.focus()
         with page.expect_response(lambda answer: answer.request.method == "GET" and "/columns" in answer.url):
             page.keyboard.type(role[:5])
-        page.wait_for_load_state("networkidle")
+        page.locator("main:not([aria-busy])").wait_for()
         # The focus stays on what was changed.
         assert page.evaluate("document.activeElement.getAttribute('aria-label')") == f"role of {column}"
         assert choice.input_value() == role
@@ -179,7 +182,7 @@ def test_a_hostile_table_is_text(serve, watched, tmp_path):
     go(page, "Columns")
     for place in (1, 2, 3):
         page.locator(f"#role-{place}").select_option("quasi-identifying")
-        page.wait_for_load_state("networkidle")
+    page.get_by_text("every column has a role").wait_for()
     for column in (1, 2):
         page.goto(f"{server.root}/hierarchies?column={column}")
         page.locator("#draft").click()
@@ -200,6 +203,7 @@ def test_axe_and_widths_on_every_page(serve, watched, table, tmp_path):
     page = first.page
     give_roles(page)
     page.get_by_role("button", name="treat it as a category").click()
+    page.get_by_role("button", name="treat it as a category").wait_for(state="detached")
     page.wait_for_load_state("networkidle")
     page.goto(f"{server.root}/hierarchies?column=4")
     page.locator("#draft").click()

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.anonymizers.cell_suppression.star_patterns import DistinctRows, Patterns
+from sfumato.classes.people import statistics_of
 from sfumato.classes.regions import Regions
-from sfumato.classes.statistics import class_statistics
 from sfumato.models.protocol import PrivacyModel
 from sfumato.randomness import permutation
 from sfumato.table.encoding import EncodedAttribute, EncodedTable
@@ -52,7 +52,7 @@ class StarringProblem:
         """Tell for each record whether the records of its number satisfy every model; bool (n,)."""
         class_of: NDArray[np.int32] = np.unique(numbers, return_inverse=True)[1].astype(np.int32)
         count = int(class_of.max(initial=-1)) + 1
-        statistics = class_statistics(class_of, count, self.table.sensitive_codes, self.table.sensitive)
+        statistics = statistics_of(self.table, class_of, count)
         verdict = np.ones(count, dtype=np.bool_)
         for model in self.models:
             verdict &= model.holds(statistics)

@@ -12,6 +12,7 @@ from sfumato.anonymizers.domain_levels import DomainLevels, domain_levels, latti
 from sfumato.anonymizers.feasibility import FeasibleProblem, feasible
 from sfumato.anonymizers.full_domain.frequency_sets import Counts, FrequencySet
 from sfumato.anonymizers.full_domain.level_losses import LOSS_NAME, LevelLosses
+from sfumato.anonymizers.full_domain.region_population import by_region
 from sfumato.anonymizers.full_domain.search_outcome import Outcome, best_outcome, levels_in_words, room_of, settled
 from sfumato.anonymizers.protocol import ModelsApart, Problem
 from sfumato.classes.partition import Partition
@@ -62,6 +63,8 @@ class Datafly(Checked):
     decides_regions: ClassVar[bool] = True
     people_apart: ClassVar[ModelsApart] = "merging models"
     order_free: ClassVar[bool] = True
+    shares_nobody: ClassVar[bool] = True
+    knows_regions: ClassVar[bool] = True
 
     allowance: Allowance = "limit"
 
@@ -80,6 +83,7 @@ class Datafly(Checked):
         return self._outcome(problem)[0]
 
     def _outcome(self, problem: Problem) -> Outcome:
+        problem = by_region(problem)
         domains = domain_levels(problem.table)
         return best_outcome(problem, (self._climbed(start, domains) for start in feasible(problem)))
 

@@ -10,9 +10,11 @@ from numpy.typing import NDArray
 
 from sfumato.anonymizers.domain_levels import DomainLevels
 from sfumato.anonymizers.feasibility import FeasibleProblem
+from sfumato.anonymizers.full_domain.region_population import RegionModels
 from sfumato.classes.grouping import distinct_records, group_records
 from sfumato.hierarchy.lattice import Levels
 from sfumato.kernels.full_domain.frequency_sets import judged, rolled_up
+from sfumato.kernels.grouping import first_records
 from sfumato.kernels.predicates import RuleArrays
 from sfumato.models.rule_traits import lasting
 
@@ -81,12 +83,18 @@ class Counts:
         self._climbs, self._starts = _climbs(domains)
         self._nodes = [domain.counts.tolist() for domain in domains]
         self._values = np.diff(self.rules.offsets).tolist()
+        self._regions, self._room = RegionModels.of(start.problem), start.problem.suppression_limit
         self.bottom = _bottom(start, domains)
 
     @property
     def lasting(self) -> bool:
         """Whether no more records fail when attributes are generalized: a class keeps every rule."""
-        return len(self._lasting.codes) == len(self.rules.codes)
+        return len(self._lasting.codes) == len(self.rules.codes) and self._regions.lasting
+
+    @property
+    def steady(self) -> bool:
+        """Whether all that is above a node satisfies the models where the node does without leaving anybody out."""
+        return self._regions.steady
 
     def at(self, below: FrequencySet, places: Places, levels: Levels) -> FrequencySet:
         """Roll a frequency set up to higher levels of some of its attributes. Cost O(m · (p + s)), m rows below."""
@@ -112,7 +120,7 @@ class Counts:
 
     def verdict(self, counted: FrequencySet) -> NodeCounts:
         """Decide every class of a node. Cost O(m) for rules on sizes alone, else what the rules cost."""
-        return _verdict(counted, self.rules)
+        return _verdict(counted, self.rules, self._regions, self._room)
 
     def lost(self, counted: FrequencySet) -> int:
         """Count the records in classes that break a rule that lasts; cost as :meth:`verdict`.
@@ -120,16 +128,27 @@ class Counts:
         A class that satisfies such a rule satisfies it with whatever is added, so this number never rises when
         attributes are generalized or dropped, and no more records fail in the end.
         """
-        return _verdict(counted, self._lasting).failing
+        return _verdict(counted, self._lasting, self._regions, 0, lasting=True).failing
 
 
-def _verdict(counted: FrequencySet, rules: RuleArrays) -> NodeCounts:
+def _verdict(
+    counted: FrequencySet, rules: RuleArrays, regions: RegionModels, room: int, *, lasting: bool = False
+) -> NodeCounts:
     width = len(counted.places)
     if counted.codes.shape[1] == width:
         holds = counted.weights >= rules.first.max(initial=1)
+        if regions:
+            people = regions.people(counted.places, counted.levels, counted.codes)
+            holds &= regions.hold(counted.weights, people, lasting=lasting)
+            holds = holds if lasting else regions.left(counted.weights, people, holds, room)
         return NodeCounts(int(counted.weights[~holds].sum()), int(np.count_nonzero(holds)), holds)
     class_of, count = group_records(np.ascontiguousarray(counted.codes[:, :width]))
     sizes, holds = judged(class_of, count, counted.codes, width, counted.weights, rules)
+    if regions:
+        nodes = counted.codes[first_records(class_of, count), :width]
+        people = regions.people(counted.places, counted.levels, nodes)
+        holds &= regions.hold(sizes, people, lasting=lasting)
+        holds = holds if lasting else regions.left(sizes, people, holds, room)
     return NodeCounts(int(sizes[~holds].sum()), int(np.count_nonzero(holds)), holds[class_of])
 
 

@@ -12,6 +12,7 @@ from sfumato.anonymizers.feasibility import FeasibleProblem, feasible
 from sfumato.anonymizers.full_domain.apriori import NodeStates, search_subsets
 from sfumato.anonymizers.full_domain.frequency_sets import Counts, FrequencySet
 from sfumato.anonymizers.full_domain.level_losses import LOSS_NAME, LevelLosses
+from sfumato.anonymizers.full_domain.region_population import by_region
 from sfumato.anonymizers.full_domain.search_outcome import Outcome, best_outcome, levels_in_words, room_of, settled
 from sfumato.anonymizers.protocol import ModelsApart, Problem
 from sfumato.classes.partition import Partition
@@ -73,6 +74,8 @@ class Incognito(Checked):
     decides_regions: ClassVar[bool] = True
     people_apart: ClassVar[ModelsApart] = "merging models"
     order_free: ClassVar[bool] = True
+    shares_nobody: ClassVar[bool] = True
+    knows_regions: ClassVar[bool] = True
 
     selection: Selection = "height"
 
@@ -93,6 +96,7 @@ class Incognito(Checked):
         return self._best(problem)[0]
 
     def _best(self, problem: Problem) -> Outcome:
+        problem = by_region(problem)
         domains = domain_levels(problem.table)
         raise_all(PolicyError, _size_problems(lattice_of(domains)))
         return best_outcome(problem, (self._outcome(start, domains) for start in feasible(problem)))
@@ -170,7 +174,11 @@ class _Findings:
         )
 
     def _passes(self, counted: FrequencySet) -> tuple[bool, bool]:
-        failing = self._counts.lost(counted) if self._room else self._counts.verdict(counted).failing
+        failing = (
+            self._counts.lost(counted)
+            if self._room or not self._counts.steady
+            else self._counts.verdict(counted).failing
+        )
         passes = failing <= self._room
         return passes, passes
 
@@ -182,7 +190,7 @@ class _Findings:
             measure = _Measure(sum(counted.levels), verdict.classes, loss)
             self.measures[self.lattice.number(counted.levels)] = measure
         implied = satisfies and self._counts.lasting and not self._exhaustive
-        return satisfies, implied or verdict.failing == 0
+        return satisfies, implied or (verdict.failing == 0 and self._counts.steady)
 
 
 def _path(walk: NodeStates, chosen: int) -> tuple[Levels, ...]:

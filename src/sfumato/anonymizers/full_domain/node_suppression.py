@@ -9,6 +9,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.anonymizers.full_domain.region_population import RegionModels
 from sfumato.anonymizers.full_domain.weighted_records import Grouping, LevelTables, WeightedRecords
 from sfumato.anonymizers.protocol import Problem
 from sfumato.classes.statistics import SensitiveCounts
@@ -36,6 +37,8 @@ class NodeOutcome:
         Records of the lost classes, and those that were lost before.
     suppressed : int
         Records of the classes that are not published.
+    broken : int
+        Those among them, and among what was lost before, whose classes break a model by themselves.
     holds : bool
         Whether that is a solution: something is published, and the suppression limit is kept.
     """
@@ -44,6 +47,7 @@ class NodeOutcome:
     lost: Marks
     doomed: int
     suppressed: int
+    broken: int
     holds: bool
 
 
@@ -69,6 +73,8 @@ class SuppressionRule:
         Fewest records that may be suppressed, if any: the largest k.
     limit : int
         Most records that may be suppressed.
+    regions : RegionModels
+        What is said of the people of a population whom classes cover.
     """
 
     rules: CompiledRules
@@ -77,6 +83,7 @@ class SuppressionRule:
     sensitive: dict[str, SensitiveCounts]
     smallest: int
     limit: int
+    regions: RegionModels
 
     @cached_property
     def ruled(self) -> bool:
@@ -106,16 +113,23 @@ class SuppressionRule:
         """Decide what becomes of the classes of a node. Cost O(m · s + what the rules cost) for each round."""
         large = groups.sizes >= self.smallest
         lost = ~self._hereditary(records, groups, large)
-        kept = self._first_round(records, groups, lost)
+        unfit, people = lost, None
+        if self.regions:
+            people = self._people(records, tables, levels, groups)
+            lost |= ~self.regions.hold(groups.sizes, people, lasting=True)
+            unfit = lost | ~self.regions.hold(groups.sizes, people)
+        kept = self._first_round(records, groups, unfit)
+        broken = records.gone + _weight(groups, ~kept)
+        kept = self._left(records, groups, people, kept)
         suppressed = records.gone + _weight(groups, ~kept)
         while 0 < suppressed < self.smallest and kept.any():
             kept[smallest_class(records.codes, groups.firsts, groups.sizes, kept, tables.at(levels), tables.nodes)] = (
                 False
             )
-            kept = self._settled(records, groups, kept)
+            kept = self._left(records, groups, people, self._settled(records, groups, kept))
             suppressed = records.gone + _weight(groups, ~kept)
         doomed = records.gone + _weight(groups, lost)
-        return NodeOutcome(kept, lost, doomed, suppressed, bool(kept.any()) and suppressed <= self.limit)
+        return NodeOutcome(kept, lost, doomed, suppressed, broken, bool(kept.any()) and suppressed <= self.limit)
 
     def holding(self, records: WeightedRecords, groups: Grouping, among: Marks) -> Marks:
         """Tell which classes satisfy every model when all records of the table are published; bool (c,).
@@ -128,8 +142,25 @@ class SuppressionRule:
     def hopeless(self, outcome: NodeOutcome) -> bool:
         """Tell whether neither the node nor any specialization of it can be a solution."""
         if not self.may_suppress:
-            return outcome.suppressed > 0
+            return outcome.broken > 0 or (outcome.suppressed > 0 and self.regions.steady)
         return outcome.doomed > self.limit
+
+    def _left(self, records: WeightedRecords, groups: Grouping, people: NDArray[np.int64] | None, kept: Marks) -> Marks:
+        """Suppress what it takes for the whole table to hold, and judge what is left anew."""
+        while self.regions and kept.any():
+            room = self.limit - records.gone - _weight(groups, ~kept)
+            left = self.regions.left(groups.sizes, people, kept, max(0, room))
+            if left.sum() == kept.sum():
+                break
+            kept = self._settled(records, groups, left)
+        return kept
+
+    def _people(
+        self, records: WeightedRecords, tables: LevelTables, levels: Levels, groups: Grouping
+    ) -> NDArray[np.int64] | None:
+        """Count the people of a population whom each class covers, int64 (c,)."""
+        nodes = tables.nodes[tables.at(levels) + records.codes[groups.firsts].astype(np.int64)]
+        return self.regions.people(range(len(levels)), levels, nodes)
 
     def _hereditary(self, records: WeightedRecords, groups: Grouping, large: Marks) -> Marks:
         if self._passed_on is None:
@@ -201,7 +232,9 @@ def suppression_rule(problem: Problem) -> SuppressionRule:
     used = {rule.attribute for rule in sources}
     sensitive = {name: counts for name, counts in rules.whole.sensitive.items() if name in used}
     size = smallest(rules.arrays)
-    return SuppressionRule(rules, tuple(problem.models), sources, sensitive, size, problem.suppression_limit)
+    regions = RegionModels.of(problem)
+    limit = problem.suppression_limit
+    return SuppressionRule(rules, tuple(problem.models), sources, sensitive, size, limit, regions)
 
 
 def _weight(groups: Grouping, marked: Marks) -> int:

@@ -24,6 +24,7 @@ from sfumato.anonymizers.full_domain.local_solution import local_solution
 from sfumato.anonymizers.full_domain.node_loss import node_loss
 from sfumato.anonymizers.full_domain.node_suppression import suppression_rule
 from sfumato.anonymizers.full_domain.objective import Mean, ObjectiveName
+from sfumato.anonymizers.full_domain.region_population import by_region
 from sfumato.anonymizers.full_domain.weighted_records import Numbers, grouped, level_tables, weighted_records
 from sfumato.anonymizers.protocol import ModelsApart, Problem
 from sfumato.classes.partition import Partition
@@ -105,6 +106,16 @@ class Optimal(Checked):
     node_limit: Annotated[int, Limit(0, above=True)] | None = None
     local_recoding: bool = False
 
+    @property
+    def shares_nobody(self) -> bool:
+        """Whether no two classes cover the same values."""
+        return not self.local_recoding
+
+    @property
+    def knows_regions(self) -> bool:
+        """Whether classes are judged by what they publish."""
+        return not self.local_recoding
+
     def _mistakes(self) -> Iterator[str]:
         if self.objective in OBJECTIVES[4:]:
             if self.mean == "geometric":
@@ -120,6 +131,8 @@ class Optimal(Checked):
         UnsatisfiableError
             When no node satisfies the models within the suppression limit.
         """
+        # Classes on levels of their own cover each other's people: what records stand for is counted for them.
+        problem = problem if self.local_recoding else by_region(problem)
         domains = domain_levels(problem.table)
         ground, record_of = self._ground(problem, domains)
         if self.local_recoding and ground.rule.satisfiable:
@@ -150,6 +163,7 @@ class Optimal(Checked):
 
     def search(self, problem: Problem) -> LatticeSearch:
         """Return what is found of every node, and the best one; errors as :meth:`solve`."""
+        problem = by_region(problem)
         domains = domain_levels(problem.table)
         found = self._found(problem, self._ground(problem, domains)[0])
         names = tuple(domain.attribute.name for domain in domains)

@@ -10,6 +10,7 @@ from sfumato.anonymizers.domain_levels import DomainLevels, domain_levels, latti
 from sfumato.anonymizers.feasibility import FeasibleProblem, feasible
 from sfumato.anonymizers.full_domain.frequency_sets import Counts
 from sfumato.anonymizers.full_domain.level_losses import LOSS_NAME, LevelLosses
+from sfumato.anonymizers.full_domain.region_population import by_region
 from sfumato.anonymizers.full_domain.search_outcome import Outcome, best_outcome, levels_in_words, room_of, settled
 from sfumato.anonymizers.protocol import ModelsApart, Problem
 from sfumato.classes.partition import Partition
@@ -17,6 +18,7 @@ from sfumato.errors import PolicyError, raise_all
 from sfumato.hierarchy.lattice import Lattice, Levels
 from sfumato.hierarchy.lattice_search import LatticeSearch, NodeState, blank_states
 from sfumato.models.compiled import rules_of
+from sfumato.models.protocol import PrivacyModel
 from sfumato.models.rule_traits import TRAITS
 from sfumato.options import Checked
 
@@ -69,6 +71,8 @@ class Samarati(Checked):
     decides_regions: ClassVar[bool] = True
     people_apart: ClassVar[ModelsApart] = "merging models"
     order_free: ClassVar[bool] = True
+    shares_nobody: ClassVar[bool] = True
+    knows_regions: ClassVar[bool] = True
 
     selection: Selection = "relative"
 
@@ -89,6 +93,7 @@ class Samarati(Checked):
         return self._best(problem)[0]
 
     def _best(self, problem: Problem) -> Outcome:
+        problem = by_region(problem)
         domains = domain_levels(problem.table)
         raise_all(PolicyError, [*_unsearchable(problem), *_size_problems(lattice_of(domains))])
         return best_outcome(problem, (self._outcome(start, domains) for start in feasible(problem)))
@@ -184,8 +189,19 @@ def _unsearchable(problem: Problem) -> list[str]:
         f"samarati: with a suppression limit, generalizing may break {model.name}, and the search by heights could "
         "miss what satisfies it; allow no suppression, or take another anonymizer, such as incognito"
         for model in problem.models
-        if problem.suppression_limit and not all(TRAITS[rule.code].lasting for rule in rules_of([model], problem.table))
+        if problem.suppression_limit and not _lasts(model, problem)
+    ] + [
+        f"samarati: generalizing may break {model.name}, and the search by heights could miss what satisfies it; take "
+        "another anonymizer, such as incognito"
+        for model in problem.whole
+        if problem.suppression_limit or not model.steady
     ]
+
+
+def _lasts(model: PrivacyModel, problem: Problem) -> bool:
+    """Tell whether a class that satisfies a model still does after any addition."""
+    rules = rules_of([model], problem.table)
+    return all(TRAITS[rule.code].lasting for rule in rules) and bool(getattr(model, "lasting", True))
 
 
 def _notes(search: LatticeSearch, domains: Sequence[DomainLevels]) -> tuple[str, ...]:

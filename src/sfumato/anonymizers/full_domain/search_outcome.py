@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.anonymizers.domain_levels import DomainLevels, full_domain_classes
+from sfumato.anonymizers.domain_levels import DomainLevels, full_domain_classes, generalized_codes
 from sfumato.anonymizers.feasibility import FeasibleProblem
+from sfumato.anonymizers.full_domain.region_population import RegionModels
 from sfumato.anonymizers.protocol import Problem
 from sfumato.anonymizers.selection import least_loss
 from sfumato.classes.partition import Partition
@@ -46,7 +48,10 @@ def settled(start: FeasibleProblem, domains: Sequence[DomainLevels], levels: Lev
     class_of, count, regions = full_domain_classes(start.problem.table, domains, levels)
     among = np.ones(len(class_of), dtype=np.bool_) if start.kept is None else start.kept
     sizes = np.bincount(class_of[among], minlength=count)
-    kept = _lasting(start, class_of, among, sizes, regions, limit)
+    firsts = np.unique(class_of, return_index=True)[1]
+    nodes = generalized_codes(start.problem.table.codes[firsts], domains, levels)
+    people = RegionModels.of(start.problem).people(range(len(domains)), levels, nodes)
+    kept = _lasting(start, class_of, among, sizes, regions, limit, people)
     if kept is None:
         return None
     number = np.where(kept, np.cumsum(kept, dtype=np.int32) - 1, np.int32(-1)).astype(np.int32)
@@ -97,30 +102,40 @@ def _lasting(
     sizes: NDArray[np.int64],
     regions: Regions,
     limit: int,
+    people: NDArray[np.int64] | None,
 ) -> NDArray[np.bool_] | None:
     """Find the classes to keep, bool (c,)."""
-    kept = sizes > 0
+    kept, whole = sizes > 0, RegionModels.of(start.problem)
     while True:
         suppressed = len(class_of) - int(sizes[kept].sum())
         if suppressed > limit or not kept.any():
             return None
-        failing = _failing(start, class_of, among, kept)
+        failing = _failing(start, class_of, among, kept, people)
         if failing.any():
             kept[np.flatnonzero(kept)[failing]] = False
         elif 0 < suppressed < start.smallest:
             kept[_smallest(kept, sizes, regions, start.smallest - suppressed)] = False
         else:
-            return kept
+            left = whole.left(sizes, people, kept, limit - suppressed)
+            if left.sum() == kept.sum():
+                return kept
+            kept = left
 
 
 def _failing(
-    start: FeasibleProblem, class_of: NDArray[np.int32], among: NDArray[np.bool_], kept: NDArray[np.bool_]
+    start: FeasibleProblem,
+    class_of: NDArray[np.int32],
+    among: NDArray[np.bool_],
+    kept: NDArray[np.bool_],
+    people: NDArray[np.int64] | None,
 ) -> NDArray[np.bool_]:
     """Tell which of the kept classes break a model in the table of the kept classes; bool (kept classes,)."""
     number = np.where(kept, np.cumsum(kept, dtype=np.int32) - 1, np.int32(-1)).astype(np.int32)
     count = int(kept.sum())
     published = np.where(among, number[class_of], np.int32(-1)).astype(np.int32)
     statistics = statistics_of(start.problem.table, published, count)
+    if people is not None:
+        statistics = replace(statistics, population=people[kept])
     failing = np.zeros(count, dtype=np.bool_)
     for model in start.problem.models:
         failing |= ~model.holds(statistics)

@@ -70,6 +70,7 @@ class GlobalMondrian(Checked):
     decides_regions: ClassVar[bool] = True
     people_apart: ClassVar[ModelsApart] = "merging models"
     order_free: ClassVar[bool] = True
+    shares_nobody: ClassVar[bool] = True
 
     split_rule: SplitRule = "median+fallback"
     attribute_choice: AttributeChoice = "least-loss"

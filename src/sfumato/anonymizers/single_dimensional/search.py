@@ -14,8 +14,8 @@ from sfumato.anonymizers.records import Records, records_of
 from sfumato.anonymizers.selection import least_loss
 from sfumato.anonymizers.space import space_of
 from sfumato.classes.partition import Partition
+from sfumato.classes.people import statistics_of
 from sfumato.classes.regions import Regions
-from sfumato.classes.statistics import class_statistics
 from sfumato.hierarchy.tree import Hierarchy, Level
 from sfumato.kernels.global_cuts.global_cuts import LEAF, ROOT, Cutting, Nodes, new_sweep
 from sfumato.kernels.global_cuts.product_cells import CUTS, REGIONS, SETTLED, SortedAttributes, sorted_rows, start_cells
@@ -258,8 +258,7 @@ def settled(partition: Partition, problem: Problem) -> Partition | None:
     """
     smallest = smallest_allowed(problem.models)
     while 0 < partition.suppressed <= problem.suppression_limit and partition.count:
-        table = problem.table
-        statistics = class_statistics(partition.class_of, partition.count, table.sensitive_codes, table.sensitive)
+        statistics = statistics_of(problem.table, partition.class_of, partition.count)
         fails = ~np.logical_and.reduce([model.holds(statistics) for model in problem.models])
         if not fails.any():
             if partition.suppressed >= smallest:

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from sfumato.anonymizers.single_dimensional.search import WORK, CutGrid, TableCut
 from sfumato.anonymizers.single_dimensional.subtree_forest import forest_of
 from sfumato.classes.grouping import group_records
-from sfumato.classes.statistics import class_statistics
+from sfumato.classes.people import statistics_of
 from sfumato.kernels.global_cuts.subtree_merging import CHOSEN, MERGES, HierarchyForest, merge, start_merging
 
 Ranges = tuple[list[NDArray[np.int64]], list[NDArray[np.int64]]]
@@ -74,10 +74,10 @@ def _cells(grid: CutGrid, ranges: Ranges) -> tuple[NDArray[np.int32], int]:
 
 def _without_failing(grid: CutGrid, cut: TableCut) -> TableCut:
     """Suppress the cells that break a model."""
-    problem, table = grid.start.problem, grid.start.problem.table
+    problem = grid.start.problem
     class_of = grid.records.spread(cut.cell_of)
     count = int(cut.cell_of.max(initial=-1)) + 1
-    statistics = class_statistics(class_of, count, table.sensitive_codes, table.sensitive)
+    statistics = statistics_of(problem.table, class_of, count)
     holding = np.logical_and.reduce([model.holds(statistics) for model in problem.models])
     number = np.where(holding, np.cumsum(holding) - 1, -1).astype(np.int32)
     return TableCut(cut.low, cut.stop, number[cut.cell_of], cut.cuts)

@@ -78,6 +78,7 @@ class ValueGeneralization(Checked):
     decides_regions: ClassVar[bool] = True
     people_apart: ClassVar[ModelsApart] = "merging models"
     order_free: ClassVar[bool] = True
+    shares_nobody: ClassVar[bool] = True
 
     direction: Direction = "top-down"
 

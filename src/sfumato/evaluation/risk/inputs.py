@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 from sfumato.errors import InputError, PolicyError, SfumatoError, raise_all
 from sfumato.evaluation.generalized_only import generalized_file, generalized_table, quasi_identifying_of
 from sfumato.evaluation.risk.keys import Keys, counted_in, keys_of
-from sfumato.evaluation.risk.population import covered_population, population_problems
 from sfumato.numbers import counted
+from sfumato.published.checks.population import covered_population
 from sfumato.published.checks.pseudonyms import numbers_of
 from sfumato.published.pseudonyms import Pseudonyms
 from sfumato.recoding import Recoding
@@ -25,6 +25,7 @@ from sfumato.release.opening import open_folder
 from sfumato.release.policy_text import PublishedPolicy
 from sfumato.release.release import Release
 from sfumato.table.distinct import distinct_of
+from sfumato.table.population import population_problems
 from sfumato.table.problems import raise_together
 from sfumato.table.reading import read_table, read_written
 from sfumato.table.schema import Attribute, Kind, Schema

@@ -19,8 +19,9 @@ MANY = 10
 """Columns from which on it is asked."""
 ENOUGH = 0.05
 """Share of unique records at which nothing more need be left out."""
-MOST_STEPS, MOST_WORK = 12, 10**8
-"""Columns that are left out at most, and numbers that are sorted for it, but for the first one."""
+MOST_WORK = 3 * 10**7
+"""Numbers that are sorted for it at most, but for the first column."""
+MOST_LINES = 15
 
 
 @dataclass(frozen=True)
@@ -34,8 +35,8 @@ class LeftOut:
 def leave_out(keys: Keys) -> tuple[LeftOut, ...]:
     """Leave out columns one after the other, each time the one without which fewest records are unique.
 
-    Fewer than :data:`MANY` columns, and tables with few unique records, are left as they are. Of equal columns the last
-    one goes.
+    Fewer than :data:`MANY` columns, and tables with few unique records, are left as they are. Of equal columns the one
+    goes that tells most apart by itself (by its entropy); so it is as long as everybody is unique.
 
     Notes
     -----
@@ -49,12 +50,13 @@ def leaving_out_lines(steps: tuple[LeftOut, ...], records: int) -> list[str]:
     """Write what was left out as lines of text."""
     if not steps:
         return []
-    widest = max(len(step.column) for step in steps)
+    widest = max(len(step.column) for step in steps[:MOST_LINES])
     lines = [
         f"  {'and ' if number else ''}without {step.column:<{widest + (0 if number else 4)}}  "
         f"{counted(step.uniques, 'record')} unique ({percent(step.uniques / records, 3)})"
-        for number, step in enumerate(steps)
+        for number, step in enumerate(steps[:MOST_LINES])
     ]
+    lines += [f"  and {len(steps) - MOST_LINES} more"] if len(steps) > MOST_LINES else []
     return [HEADING, *lines]
 
 
@@ -62,16 +64,23 @@ def _steps(keys: Keys) -> Iterator[LeftOut]:
     hashes = [_hashed(values, number) for number, values in enumerate(keys.columns)]
     whole: NDArray[np.uint64] = np.sum(hashes, axis=0, dtype=np.uint64)
     left, work = list(range(len(hashes))), 0
+    alone = [_entropy(np.bincount(values, weights=keys.records)) for values in keys.columns]
     uniques = _uniques(whole, keys.records)
-    for _ in range(min(MOST_STEPS, len(left) - 1)):
+    while len(left) > 1:
         work += len(left) * keys.count
         if uniques <= ENOUGH * keys.height or (work > MOST_WORK and len(left) < len(hashes)):
             return
         without = {column: _uniques(whole - hashes[column], keys.records) for column in left}
-        gone = min(reversed(left), key=lambda column: without[column])
+        gone = min(left, key=lambda column: (without[column], -alone[column]))
         whole, uniques = whole - hashes[gone], without[gone]
         left.remove(gone)
         yield LeftOut(keys.names[gone], uniques)
+
+
+def _entropy(counts: NDArray[np.number]) -> float:
+    """Return the entropy of a column in bits, rounded so that the order of its values does not matter."""
+    shares = counts[counts > 0] / counts.sum()
+    return round(float(-(shares * np.log2(shares)).sum()), 9)
 
 
 def _hashed(values: NDArray[np.unsignedinteger], column: int) -> NDArray[np.uint64]:

@@ -12,6 +12,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from sfumato.classes.uniqueness.population_uniqueness import population_uniqueness
 from sfumato.errors import PolicyError
 from sfumato.evaluation.risk.adversaries import (
     Adversary,
@@ -26,7 +27,6 @@ from sfumato.evaluation.risk.inputs import MOST_PEOPLE, OpenedTable, RiskInputs,
 from sfumato.evaluation.risk.keys import Keys
 from sfumato.evaluation.risk.leaving_out import leave_out
 from sfumato.evaluation.risk.people_at_risk import PeopleAtRisk
-from sfumato.evaluation.risk.population_uniqueness import population_uniqueness
 from sfumato.evaluation.risk.risk_report import RiskReport
 from sfumato.evaluation.risk.special_uniques import MOST_COLUMNS, SpecialUniques, find_special_uniques
 from sfumato.evaluation.risk.thresholds import DEFAULT, Threshold, as_thresholds

@@ -9,13 +9,13 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from sfumato.classes.uniqueness.population_uniqueness import PopulationUniqueness
 from sfumato.errors import PolicyError
 from sfumato.evaluation.risk.adversaries import AboveThreshold, Adversary
 from sfumato.evaluation.risk.combinations import Combinations
 from sfumato.evaluation.risk.keys import Keys
 from sfumato.evaluation.risk.leaving_out import LeftOut
 from sfumato.evaluation.risk.people_at_risk import PeopleAtRisk
-from sfumato.evaluation.risk.population_uniqueness import PopulationUniqueness
 from sfumato.evaluation.risk.special_uniques import SpecialUniques
 from sfumato.evaluation.risk.thresholds import TOLERANCE, Threshold, as_thresholds
 

@@ -10,9 +10,9 @@ from sfumato.evaluation.risk.leaving_out import leaving_out_lines
 from sfumato.numbers import counted, figure, percent
 
 if TYPE_CHECKING:
+    from sfumato.classes.uniqueness.population_uniqueness import PopulationUniqueness
     from sfumato.evaluation.risk.adversaries import AboveThreshold
     from sfumato.evaluation.risk.combinations import Combination, Combinations
-    from sfumato.evaluation.risk.population_uniqueness import PopulationUniqueness
     from sfumato.evaluation.risk.risk_report import RiskReport
     from sfumato.evaluation.risk.special_uniques import SpecialUniques
 

@@ -29,7 +29,7 @@ def covered_people(
     table = np.empty((rows[-1], words), dtype=np.uint64)
     for first in range(0, len(label_of), 64 * words):
         beyond = min(first + 64 * words, len(label_of))
-        _tabulate(table, first, beyond, label_of, runs, low, high, rows)
+        tabulate(table, first, beyond, label_of, runs, low, high, rows)
         for person in range(len(people)):
             for word in range((beyond - first + 63) // 64):
                 fitting = table[rows[0] + people[person, 0], word]
@@ -42,7 +42,7 @@ def covered_people(
 
 
 @inlined
-def _tabulate(
+def tabulate(
     table: Words, first: int, beyond: int, label_of: Int64s, runs: Int64s, low: Int32s, high: Int32s, rows: Int64s
 ) -> None:
     """Set, for every code, the bits of the classes ``first .. beyond-1`` that cover it."""

@@ -16,11 +16,13 @@ from sfumato.classes.statistics import ClassStatistics, class_statistics
 from sfumato.errors import VerificationError, raise_all
 from sfumato.models.checks import Check as Check
 from sfumato.models.checks import Outcome as Outcome
-from sfumato.models.checks import promise_words
+from sfumato.models.checks import promise_words, unknown_population
 from sfumato.models.protocol import PrivacyModel
-from sfumato.models.says import speak_of
+from sfumato.models.says import of_population, says, speak_of
+from sfumato.models.whole_table import WholeTableModel
 from sfumato.numbers import counted, plural
 from sfumato.published.checks.people import ATTESTED, PeopleFound, attested_checks
+from sfumato.published.checks.population import Register
 from sfumato.published.checks.rows import group_rows
 from sfumato.published.checks.values import numbered_values
 from sfumato.published.roles import Roles
@@ -76,6 +78,11 @@ class Verification:
             Check(check.promise, Outcome.UNDECIDABLE, detail=ATTESTED, required=False) for check in self.checks
         )
         return replace(self, checks=checks, people=None)
+
+    def without_population(self) -> Verification:
+        """Return the edition of somebody who has no table of the population: of it, no promise is said to hold."""
+        checks = (unknown_population(check.promise) if check.of_population else check for check in self.checks)
+        return replace(self, checks=tuple(checks))
 
     def raise_if_broken(self) -> None:
         """Raise VerificationError naming every broken promise."""
@@ -136,6 +143,7 @@ def verify_table(
     models: Sequence[PrivacyModel],
     people: NDArray[np.int32] | Attested | None = None,
     promised: Mapping[str, str] = MappingProxyType({}),
+    population: Register | None = None,
 ) -> Verification:
     """Group equal published quasi-identifying values and recount every model.
 
@@ -155,6 +163,8 @@ def verify_table(
     promised
         The columns that say which k (``"promised"``) and which l (``"promised_l"``) each class promises at least, where
         there are such.
+    population
+        Everybody who might be in the table, where it is at hand.
 
     Returns
     -------
@@ -168,11 +178,12 @@ def verify_table(
     looked_at = bool(speak_of("values", models))
     numbers = None if isinstance(people, str) else people
     statistics = published_statistics(
-        data, quasi_identifying, sensitive, values=looked_at, people=numbers, promised=promised
-    )
+        data, quasi_identifying, sensitive, values=looked_at, people=numbers, promised=promised,
+        population=population if of_population(models) else None,
+    )  # fmt: skip
     if isinstance(people, str):
         return Verification(attested_checks(models, statistics), statistics.height, statistics.count)
-    checks = tuple(_check(model, statistics) for model in models)
+    checks = tuple(check(model, statistics) for model in models)
     records = statistics.height if statistics.people is None else int(statistics.people.records.sum())
     return Verification(checks, records, statistics.count, people=PeopleFound.of(statistics))
 
@@ -185,11 +196,12 @@ def published_statistics(
     values: bool = False,
     people: NDArray[np.int32] | None = None,
     promised: Mapping[str, str] = MappingProxyType({}),
+    population: Register | None = None,
 ) -> ClassStatistics:
     """Return class statistics of a published table from its values alone; with `values`, also those of each class.
 
     Where `people` are numbered, int32 (n,), people count, not records. `promised` names the columns of what
-    classes promise.
+    classes promise. `population` is everybody who might be in the table.
     """
     rows = RowsOfClasses.of(data, quasi_identifying, sensitive)
     published = numbered_values(rows.labels, rows.class_of, rows.count) if values else None
@@ -201,7 +213,13 @@ def published_statistics(
         found = class_statistics(rows.class_of, rows.count, rows.codes, rows.sensitive)
     else:
         found = counted_people(rows.class_of, rows.count, people, rows.codes, rows.sensitive)
-    return replace(found, published=published, wished=wished.get("promised"), wished_l=wished.get("promised_l"))
+    found = replace(found, published=published, wished=wished.get("promised"), wished_l=wished.get("promised_l"))
+    if population is None:
+        return found
+    firsts = np.unique(rows.class_of, return_index=True)[1]
+    alone = pl.DataFrame([column[firsts] for column in rows.labels])
+    covered = population.covered(alone, found.sizes)
+    return replace(found, population=covered, presence=population.presence(alone, found.sizes))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -322,13 +340,25 @@ def _some_blank(texts: pl.Series) -> bool:
     return any(text is not None and not text.strip() for text in texts.to_list())
 
 
-def _check(model: PrivacyModel, statistics: ClassStatistics) -> Check:
+def check(model: PrivacyModel, statistics: ClassStatistics) -> Check:
+    """Judge one model by all classes."""
+    said = says(model)
+    if said.needs_population and statistics.population is None:
+        return unknown_population(promise_words(model))
     holds = model.holds(statistics)
     achieved = tuple(model.achieved(statistics))
     failing = int((~holds).sum())
     if failing == 0:
-        return Check(promise_words(model), Outcome.HOLDS, achieved)
+        return Check(promise_words(model), Outcome.HOLDS, achieved, said.caveat, of_population=said.needs_population)
     those = int(statistics.sizes[~holds].sum())
     whom = counted(those, "record" if statistics.people is None else "person")
+    if isinstance(model, WholeTableModel):
+        return Check(
+            promise_words(model),
+            Outcome.BROKEN,
+            achieved,
+            "the table as a whole breaks it",
+            of_population=said.needs_population,
+        )
     detail = f"{failing:,} of {counted(statistics.count, 'class')} with {whom} break it"
-    return Check(promise_words(model), Outcome.BROKEN, achieved, detail)
+    return Check(promise_words(model), Outcome.BROKEN, achieved, detail, of_population=said.needs_population)

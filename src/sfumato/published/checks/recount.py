@@ -25,6 +25,7 @@ from sfumato.published import (
     sensitive_names,
 )
 from sfumato.published.checks.generalized import Attested, Verification, verify_table
+from sfumato.published.checks.population import Register
 from sfumato.published.checks.pseudonyms import recount_pseudonyms
 from sfumato.published.roles import roles_of
 from sfumato.table.schema import Attribute, Kind
@@ -44,6 +45,7 @@ def recount(
     models: Sequence[PrivacyModel],
     sensitive: Mapping[str, Attribute],
     people: NDArray[np.int32] | Attested | None = None,
+    population: Register | None = None,
 ) -> Verification:
     """Recount every model from published tables of any kind.
 
@@ -58,6 +60,8 @@ def recount(
     people
         Who is who inside of each class of a generalized table that does not say it itself; see
         :func:`~sfumato.published.checks.generalized.verify_table`.
+    population
+        Everybody who might be in the table, where it is at hand.
 
     Returns
     -------
@@ -68,7 +72,9 @@ def recount(
     if isinstance(published, PublishedTable) and published.pseudonyms is not None and people is None:
         found = recount_pseudonyms(published, published.pseudonyms, models, sensitive)
     elif isinstance(published, PublishedTable):
-        found = verify_table(published.data, published.quasi_identifying, sensitive, models, people, published.promises)
+        found = verify_table(
+            published.data, published.quasi_identifying, sensitive, models, people, published.promises, population
+        )
     else:
         found = RECOUNTS.get(type(published), _nothing)(published, models, sensitive)
     checks = found.checks if models or published.promising else (*found.checks, UNPROTECTED)
@@ -81,6 +87,7 @@ def verified(
     models: Sequence[PrivacyModel],
     people: NDArray[np.int32] | None = None,
     kinds: Mapping[str, Kind] = MappingProxyType({}),
+    population: Register | None = None,
 ) -> Verification:
     """Recount tables that were just made, and refuse any that break a promise or leave one undecided.
 
@@ -95,7 +102,7 @@ def verified(
         name: Attribute(kind=kinds.get(name, table.kinds[name]), hierarchy=table.schema.sensitive[name].hierarchy)
         for name in sensitive_names(published)
     }
-    verification = recount(published, models, sensitive, people)
+    verification = recount(published, models, sensitive, people, population)
     verification.raise_unless_ok()
     return verification
 

@@ -1,5 +1,5 @@
 // Follows jobs that are under way, by server-sent events, and asks for the page again when one ends.
-import { refresh } from "./live.js";
+import { refresh, say } from "./live.js";
 
 /** @type {Map<string, EventSource>} */
 const followed = new Map();
@@ -19,6 +19,7 @@ function follow(place) {
       followed.delete(address);
       const live = document.getElementById("spoken");
       if (live) live.textContent = `The run is ${told.state}.`;
+      say([], false);
       refresh();
       return;
     }

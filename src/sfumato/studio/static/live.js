@@ -26,42 +26,93 @@ function focused() {
   return null;
 }
 
+/** Fields that were sent: what stands in them is saved, or refused. @type {Set<string>} */
+const sent = new Set();
+
+/** @param {any} field */
+function isChanged(field) {
+  if (!(field instanceof HTMLSelectElement)) return field.value !== field.defaultValue;
+  return field.selectedIndex !== Math.max(0, [...field.options].findIndex((option) => option.defaultSelected));
+}
+
+/** What somebody has begun to fill in and not sent. @returns {[string, string][]} */
+function unsent() {
+  const fields = document.querySelectorAll("form[data-post]:not([data-at-once]) :is(input, select, textarea)[id]");
+  const kept = /** @type {any[]} */ ([...fields]).filter((field) => !sent.has(field.id) && isChanged(field));
+  return kept.map((field) => [field.id, field.value]);
+}
+
 /** @param {string} [address] */
 export async function refresh(address = location.href) {
   const answer = await fetch(address, { headers: { "X-Sfumato": "1" } });
   const text = await answer.text();
   if (!(answer.headers.get("content-type") || "").startsWith("text/html")) return say([text.trim()], true);
+  // What was changed meanwhile would be put back for a moment.
+  if (pending || typing) return;
   const made = new DOMParser().parseFromString(text, "text/html");
-  const place = focused();
+  const place = focused(), begun = unsent();
   const opened = new Set([...document.querySelectorAll("details[open][id]")].map((one) => one.id));
   for (const part of ["top", "main"]) {
     const fresh = made.getElementById(part), old = document.getElementById(part);
     if (fresh && old) old.replaceWith(document.adoptNode(fresh));
   }
+  entry = /** @type {HTMLElement | null} */ (document.getElementById("main"))?.dataset.entry;
   document.title = made.title;
   for (const id of opened) document.getElementById(id)?.setAttribute("open", "");
+  for (const [id, value] of begun) {
+    const field = /** @type {any} */ (document.getElementById(id));
+    if (field) field.value = value;
+  }
+  sent.clear();
   if (place) document.querySelector(place)?.focus();
   document.dispatchEvent(new CustomEvent("swapped"));
 }
 
+/** The entry of the history that this page knows; what is sent stands on it. */
+let entry = /** @type {HTMLElement | null} */ (document.getElementById("main"))?.dataset.entry;
+/** Writes go one after the other, so that quick changes follow each other instead of branching off. */
+let queue = Promise.resolve();
+let pending = 0;
+
 /** @param {HTMLFormElement} form @param {HTMLElement | null} [button] */
-async function send(form, button) {
+function send(form, button) {
   const body = new URLSearchParams(/** @type {any} */ (new FormData(form)));
   const submitter = /** @type {HTMLButtonElement | null} */ (button);
   if (submitter?.name) body.set(submitter.name, submitter.value);
-  form.setAttribute("aria-busy", "true");
+  const { action } = form, then = form.dataset.then, isAtOnce = form.dataset.atOnce !== undefined;
+  for (const field of form.elements) if (field.id) sent.add(field.id);
+  pending += 1;
+  document.getElementById("main")?.setAttribute("aria-busy", "true");
+  queue = queue.then(() => write(action, body, then, isAtOnce)).finally(() => {
+    if (!pending) document.getElementById("main")?.removeAttribute("aria-busy");
+  });
+}
+
+/**
+ * @param {string} action @param {URLSearchParams} body @param {string | undefined} then
+ * @param {boolean} isAtOnce a choice that was refused is shown as it stands; what was typed stays to be mended
+ */
+async function write(action, body, then, isAtOnce) {
+  if (body.has("entry") && entry) body.set("entry", entry);
   try {
-    const answer = await fetch(form.action, { method: "POST", body, headers: { "X-Sfumato": "1" } });
+    const answer = await fetch(action, { method: "POST", body, headers: { "X-Sfumato": "1" } });
     const isJson = (answer.headers.get("content-type") || "").startsWith("application/json");
     const told = isJson ? await answer.json() : { problems: [(await answer.text()).trim()] };
-    if (told.problems) return say(told.problems, true);
+    pending -= 1;
+    if (told.problems) {
+      say(told.problems, true);
+      if (isAtOnce && !pending && !typing) await refresh();
+      return;
+    }
+    entry = String(told.entry);
     say([told.said], false);
-    await refresh(form.dataset.then || location.href);
-    if (form.dataset.then) history.pushState({}, "", form.dataset.then);
+    if (new URL(action).pathname === "/quit") return;
+    if (pending || typing) return;
+    await refresh(then || location.href);
+    if (then) history.pushState({}, "", then);
   } catch {
+    pending = 0;
     say(["The studio does not answer. Is it still running in the terminal? Nothing that was saved is lost."], true);
-  } finally {
-    form.removeAttribute("aria-busy");
   }
 }
 
@@ -112,10 +163,33 @@ document.addEventListener("submit", (event) => {
   if (form.dataset.sure && !window.confirm(form.dataset.sure)) return;
   send(form, /** @type {SubmitEvent} */ (event).submitter);
 });
+/** Choices that are being typed: each letter chooses anew, and the page must not change under the keys. */
+let typing = 0, typed = -Infinity;
+/** @type {Map<HTMLFormElement, number>} */
+const choices = new Map();
+
+/** @param {HTMLFormElement} form */
+function chosen(form) {
+  if (!choices.has(form)) return;
+  clearTimeout(choices.get(form));
+  choices.delete(form);
+  typing -= 1;
+  send(form, null);
+}
+document.addEventListener("keydown", () => { typed = performance.now(); });
+document.addEventListener("focusout", (event) => {
+  const form = /** @type {HTMLInputElement} */ (event.target).form;
+  if (form) chosen(form);
+});
 document.addEventListener("change", (event) => {
   const input = /** @type {HTMLInputElement} */ (event.target);
   const form = input.form;
-  if (form?.matches("form[data-post][data-at-once]")) send(form, null);
+  if (form?.matches("form[data-post][data-at-once]")) {
+    if (choices.has(form)) clearTimeout(choices.get(form));
+    else typing += 1;
+    const wait = performance.now() - typed < 1000 ? 700 : 0;
+    choices.set(form, window.setTimeout(() => chosen(form), wait));
+  }
   if (form?.matches("form[data-go]")) location.href = input.value;
 });
 window.addEventListener("popstate", () => refresh());

@@ -71,9 +71,13 @@ def look_at(column: pl.Series) -> Look:
     are more values than a handful of categories has.
     """
     values = _distinct(column)
-    known = len(column) - column.null_count() - _blanks(column, values)
+    return look_of(column.name, values, len(column) - column.null_count() - _blanks(column, values))
+
+
+def look_of(name: str, values: pl.Series, known: int) -> Look:
+    """Look at a column of which each value is there once, and no missing or empty one; `known` records have one."""
     by_value = None if values.dtype == pl.Boolean else _by_value(values, known)
-    by_name = sort_by_name(column.name) if values.dtype != pl.Boolean else None
+    by_name = sort_by_name(name) if values.dtype != pl.Boolean else None
     return Look(by_value, by_name if by_name and _counts(by_name, values, known) else None, len(values), known)
 
 

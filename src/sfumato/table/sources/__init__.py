@@ -68,6 +68,8 @@ def open_source(source: object, layout: CsvFormat, place: Place | None = None) -
     try:
         given = Given.of(source, layout, place or Place())
         family = next(family for family in SOURCES if family.recognizes(given))
+        if family is csv_text.FAMILY and not given.file.exists():
+            raise FileNotFoundError
         raise_all(InputError, _meaningless(given.place.given - family.settings))
         return family.open(given)
     except FileNotFoundError:
@@ -78,4 +80,5 @@ def open_source(source: object, layout: CsvFormat, place: Place | None = None) -
 
 def _meaningless(names: Collection[str]) -> list[str]:
     meant = {name: family.said_of for family in SOURCES for name in family.settings if family.said_of}
-    return [f"{name} is only for {meant[name]}; leave it out" for name in sorted(names)]
+    # What is asked of a database means nothing to a file that is read with the same policy.
+    return [f"{name} is only for {meant[name]}; leave it out" for name in sorted(names) if name in meant]

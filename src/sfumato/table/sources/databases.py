@@ -125,6 +125,4 @@ def _sql_in(path: Path) -> str:
 FAMILY = Family(
     recognizes=lambda given: is_database(given.value),
     open=lambda given: database_source(str(given.value), table=given.place.table, query=given.place.query),
-    settings=frozenset({"table", "query"}),
-    said_of="databases",
 )

@@ -20,6 +20,7 @@ _UNCALCULATED = re.compile(
     rb"\s*(?:<(?:\w+:)?v\s*/>|<(?:\w+:)?v>\s*</(?:\w+:)?v>)?\s*</(?:\w+:)?c>"
 )
 _MERGED = re.compile(rb'<(?:\w+:)?mergeCell\b[^>]*\bref="([A-Z]+[0-9]+:[A-Z]+[0-9]+)"')
+_SHEET = re.compile(rb"<(\w+:)?worksheet\b")
 _CELL = re.compile(rb"<(?:\w+:)?c\b")
 _PLACE = re.compile(rb'\br="([A-Z]+)([0-9]+)"')
 _TYPED = re.compile(rb'\bt="(?!n")')
@@ -59,20 +60,30 @@ def find_signs(book: Workbook, sheet: Sheet, cells: CellRange) -> Signs:
     """
     signs = Signs()
     styles = [(digits, re.compile(rb'\bs="' + style.encode() + b'"')) for style, digits in book.zero_padded.items()]
+    has_formulas, ended = False, b""
     for block in _blocks(book, sheet):
+        # Long needles are found fastest, and formulas that cells share begin with one that is written out.
+        ended = ended or _end_of_formula(block)
+        has_formulas = has_formulas or ended in block
         signs.truths += block.count(b't="b"')
         if b't="e"' in block:
             _count(signs.errors, _tags(_ERROR, block), cells)
-        if b"<f" in block or b":f" in block:
+        if has_formulas:
             # A formula may well result in the empty text.
             tags = (tag for tag in _tags(_UNCALCULATED, block) if b't="str"' not in tag)
             _count(signs.uncalculated, tags, cells)
-        if b"mergeCell " in block:
+        if b"mergeCell" in block:
             found = (text.decode() for text in _MERGED.findall(block))
             signs.merged += [text for text in found if cells.meets(CellRange.of(text))]
         for digits, style in styles:
             _count_padded(signs.padded, digits, _tags(style, block), cells)
     return signs
+
+
+def _end_of_formula(block: bytes) -> bytes:
+    """Return the closing tag of formulas in a sheet that begins with this block."""
+    prefix = _SHEET.search(block)
+    return b"</" + (prefix[1] if prefix and prefix[1] else b"") + b"f>"
 
 
 def find_truths(book: Workbook, sheet: Sheet, cells: CellRange) -> dict[int, tuple[int, int]]:

@@ -26,6 +26,8 @@ _BYTES_A_SECOND = 30_000_000
 """Of a sheet's text, as measured on two cores."""
 _LONG = 3
 """Seconds of reading that are told beforehand."""
+_MOST_BELOW = 5
+"""Rows below an empty one that may be sums and notes."""
 _ROWS_LOOKED_AT = 10
 """At the top of a table, to see where it begins."""
 
@@ -102,7 +104,10 @@ class WorkbookSource:
         frame.columns = [str(place) for place in places]
         kept = frame.select(name for name in frame.columns if self.cells.has(int(name), top))
         if kept.width:
-            kept = kept.filter(~pl.all_horizontal(pl.all().is_null()))
+            filled = kept.select(pl.sum_horizontal(pl.all().is_not_null())).to_series()
+            if bottom is None:
+                raise_all(InputError, _below(filled, kept.width, top))
+            kept = kept.filter(filled > 0)
         return {int(column.name): column for column in kept}
 
     def _merged(self, signs: Signs) -> list[str]:
@@ -139,6 +144,19 @@ class WorkbookSource:
             f"column(s) {letters} of the sheet hold values but have no name; name them, or say with range where the "
             "table lies"
         ]
+
+
+def _below(filled: pl.Series, width: int, top: int) -> Iterator[str]:
+    """Find what stands below an empty row at the end of a table, and fills few cells: sums and notes, no records."""
+    empty = filled.eq(0).arg_true()
+    last = int(empty[-1]) + 1 if len(empty) else len(filled)
+    rest = filled[last:]
+    if 0 < len(rest) <= _MOST_BELOW and 2 * int(rest.max() or 0) < width and last > 1:  # type: ignore[arg-type]
+        end = top + int(filled[: last - 1].gt(0).arg_true().max() or 0) + 1  # type: ignore[arg-type]
+        yield (
+            f"row {top + last + 1} stands below an empty row and fills few of {width} cells; if it is a sum or a note, "
+            f"leave it out with a range that ends in row {end}"
+        )
 
 
 def open_sheet(given: Given) -> TableSource:

@@ -15,6 +15,7 @@ from sfumato.table.sources.extras import library
 _MOST_ROWS, _MOST_COLUMNS, _LONGEST = 1_048_576, 16_384, 32_767
 _EXACT = 10**15
 """Excel keeps fifteen digits of a number."""
+_FIRST_DAY = datetime.date(1900, 3, 1)
 _ALWAYS = datetime.datetime(1980, 1, 1)
 """The time that every file says, so that equal tables make equal files."""
 
@@ -37,12 +38,15 @@ def write_workbook(frame: pl.DataFrame, path: Path) -> None:
         "strings_to_urls": False,
         "default_date_format": "yyyy-mm-dd",
     }
-    with writer.Workbook(path, options) as book:
-        book.set_properties({"created": _ALWAYS})
-        sheet = book.add_worksheet(path.stem[:31])
-        sheet.write_row(0, 0, frame.columns)
-        for number, record in enumerate(_cells(frame).iter_rows(), 1):
-            sheet.write_row(number, 0, record)
+    try:
+        with writer.Workbook(path, options) as book:
+            book.set_properties({"created": _ALWAYS})
+            sheet = book.add_worksheet(path.stem[:31])
+            sheet.write_row(0, 0, frame.columns)
+            for number, record in enumerate(_cells(frame).iter_rows(), 1):
+                sheet.write_row(number, 0, record)
+    except writer.exceptions.XlsxWriterException:
+        raise OSError from None
 
 
 def _problems(frame: pl.DataFrame) -> Iterator[str]:
@@ -54,8 +58,15 @@ def _problems(frame: pl.DataFrame) -> Iterator[str]:
     for column in frame:
         if column.dtype.is_float() and not column.drop_nulls().is_finite().all():
             yield f"column {column.name!r} has infinite values or none that are numbers; write csv or parquet"
+        if column.dtype.is_temporal() and not _has_days(column):
+            yield f"column {column.name!r} has times, or days before March 1900; write csv or parquet"
         if column.dtype == pl.String and (column.str.len_chars() > _LONGEST).any():
             yield f"column {column.name!r} has texts longer than a cell may be; write csv or parquet"
+
+
+def _has_days(column: pl.Series) -> bool:
+    """Tell whether all are days that Excel counts; it takes 1900 for a leap year."""
+    return column.dtype == pl.Date and not (column < _FIRST_DAY).any()
 
 
 def _cells(frame: pl.DataFrame) -> pl.DataFrame:

@@ -7,7 +7,7 @@ from math import lgamma
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.evaluation.risk.size_counts import SizeCounts
+from sfumato.classes.uniqueness.size_counts import SizeCounts
 
 
 def zayatz(counts: SizeCounts, fraction: float) -> float:

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.evaluation.risk.pitman import pitman
-from sfumato.evaluation.risk.size_counts import SizeCounts
-from sfumato.evaluation.risk.slide_negative_binomial import slide_negative_binomial
-from sfumato.evaluation.risk.zayatz import zayatz
+from sfumato.classes.uniqueness.pitman import pitman
+from sfumato.classes.uniqueness.size_counts import SizeCounts
+from sfumato.classes.uniqueness.slide_negative_binomial import slide_negative_binomial
+from sfumato.classes.uniqueness.zayatz import zayatz
 
 SMALL_FRACTION = 0.1
 """Sampling fraction up to which the rule trusts Pitman's model."""

@@ -6,7 +6,7 @@ from math import sqrt
 
 import numpy as np
 
-from sfumato.evaluation.risk.size_counts import SizeCounts
+from sfumato.classes.uniqueness.size_counts import SizeCounts
 
 _GRID = np.concatenate([np.logspace(-9, -2, 200), np.linspace(0.01, 0.99, 400)[1:], 1 - np.logspace(-2, -9, 200)[1:]])
 """Values of β between which the search looks for solutions."""

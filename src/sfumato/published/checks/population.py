@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
@@ -11,13 +12,63 @@ from numpy.typing import NDArray
 
 from sfumato.classes.generalized import Form, GeneralizedColumn
 from sfumato.classes.grouping import distinct_records
+from sfumato.classes.statistics import PresenceFound
 from sfumato.errors import InputError, SfumatoError, raise_all
 from sfumato.kernels.linking.coverage import covered_people
+from sfumato.kernels.linking.presence import extremes, summed_shares
+from sfumato.numbers import counted
 from sfumato.recoding import Recoding, generalize_published
 from sfumato.table.encoding import encode
 from sfumato.table.exact_names import columns_of
+from sfumato.table.population import PopulationError, population_problems
 from sfumato.table.schema import Schema
 from sfumato.table.table import Table
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Register:
+    """Everybody who might be in a published table, and how that was published.
+
+    Attributes
+    ----------
+    people : Table
+        Original values, with the hierarchies that the table was published with.
+    recoding : Recoding
+    """
+
+    people: Table
+    recoding: Recoding
+
+    def covered(self, classes: pl.DataFrame, sizes: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Count the people whom each class covers, int64 (c,), from one row of each.
+
+        Raises
+        ------
+        InputError
+            When some class covers fewer people than it has records: the population lacks people of the table.
+        """
+        few = int(sizes.sum()) - self.people.height
+        if few > 0:
+            raise PopulationError(
+                f"population: has {counted(self.people.height, 'record')} and the table {int(sizes.sum()):,}; it must "
+                "hold everybody who is in the table"
+            )
+        try:
+            found = covered_population(classes, classes.columns, self.people, self.recoding)
+        except SfumatoError as error:
+            raise population_problems(error) from None
+        few = int(sizes[found < sizes].sum())
+        if few:
+            raise PopulationError(
+                f"population: {counted(few, 'record')} of the table are in classes that cover fewer people of the "
+                "population than they have records; it must hold everybody who is in the table"
+            )
+        return found
+
+    def presence(self, classes: pl.DataFrame, sizes: NDArray[np.int64]) -> PresenceFound:
+        """Work out how surely the people whom each class covers are in the table, from one row of each."""
+        return presence(classes, classes.columns, self.people, self.recoding, sizes)
+
 
 MEMORY = 64 << 20
 """Bytes for the table of codes and classes."""
@@ -55,6 +106,33 @@ def covered_population(
     -----
     Cost O(N · q) for N people, then that of :func:`sfumato.kernels.linking.coverage.covered_people`.
     """
+    ground = _coverage(published, names, population, recoding)
+    return covered_people(ground.people, ground.weights, *ground.classes)
+
+
+def presence(
+    published: pl.DataFrame, names: Sequence[str], population: Table, recoding: Recoding, sizes: NDArray[np.int64]
+) -> PresenceFound:
+    """Work out how surely each person of a population is in a table: the sum of records ÷ people of their classes.
+
+    Parameters are those of :func:`covered_population`, and the records of each class, int64 (c,).
+    """
+    ground = _coverage(published, names, population, recoding)
+    covered = covered_people(ground.people, ground.weights, *ground.classes)
+    sums = summed_shares(ground.people, sizes / np.maximum(covered, 1), *ground.classes)
+    low, high = extremes(ground.people, sums, *ground.classes)
+    return PresenceFound(low, high, int(ground.weights[sums == 0].sum()))
+
+
+class _Coverage(NamedTuple):
+    """What kernels need: distinct people, how many of each, and what the classes cover, as arguments."""
+
+    people: NDArray[np.unsignedinteger]
+    weights: NDArray[np.int64]
+    classes: tuple[Any, ...]
+
+
+def _coverage(published: pl.DataFrame, names: Sequence[str], population: Table, recoding: Recoding) -> _Coverage:
     schema = population.schema.quasi_identifying
     absent = [name for name in names if name not in schema]
     raise_all(InputError, [f"the table has no quasi-identifying column {name!r}" for name in absent])
@@ -74,12 +152,7 @@ def covered_population(
     rows = np.cumsum([0, *(column.attribute.size + 1 for column in columns)]).astype(np.int64)
     words = max(1, min(MEMORY // (8 * int(rows[-1])), (len(label_of) + 63) // 64))
     low, high = (np.concatenate([run[end] for run in runs]) for end in (1, 2))
-    return covered_people(people, weights, label_of, starts, low, high, rows, words)
-
-
-def population_problems(error: SfumatoError) -> InputError:
-    """Name the population in the problems of an error."""
-    return InputError(*(f"population: {problem}" for problem in error.problems))
+    return _Coverage(people, weights, (label_of, starts, low, high, rows, words))
 
 
 def _means(columns: Sequence[GeneralizedColumn]) -> list[str]:
