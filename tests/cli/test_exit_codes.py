@@ -8,6 +8,7 @@ import re
 import signal
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 from typing import Any
@@ -73,7 +74,10 @@ def test_an_interruption_has_a_code_of_its_own(place: Path) -> None:
         process.stdin.flush()
         time.sleep(4)
         process.send_signal(signal.SIGINT)
+        waiting = threading.Timer(30, process.kill)
+        waiting.start()
         told = process.stderr.read()
+        waiting.cancel()
         assert process.wait(30) == 130
     assert [json.loads(line)["message"] for line in told.splitlines()] == [
         "stopped; no release was written",

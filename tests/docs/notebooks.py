@@ -45,6 +45,8 @@ def _output(output: Any, *, kinds: bool) -> Any:
     data = output.get("data")
     if data is None:
         return output.get("name"), None if kinds else output.get("text")
+    if "text/html" in data:
+        data = {"text/html": data["text/html"]}  # what is seen; the text beside it is the repr of a program
     return {kind: None if kinds else re.sub(r"0x[0-9a-f]+", "", str(text)) for kind, text in sorted(data.items())}
 
 

@@ -191,3 +191,13 @@ def test_an_absent_pandas_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "pandas", None)
     with pytest.raises(sf.PolicyError, match="pip install pandas"):
         release.to_pandas()
+
+
+def test_what_streams_arrow_is_a_frame() -> None:
+    duckdb = pytest.importorskip("duckdb")
+    frame = polars_frame().with_columns(pl.col(pl.Enum).cast(pl.String))
+    with duckdb.connect() as connection:
+        connection.register("frame", frame.to_arrow())
+        relation = connection.sql("select * from frame")
+        streamed = sf.anonymize(relation, sf.KAnonymity(3), schema=SCHEMA, seed=1)
+    assert streamed.data.equals(sf.anonymize(frame, sf.KAnonymity(3), schema=SCHEMA, seed=1).data)
