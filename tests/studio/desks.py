@@ -67,6 +67,9 @@ class Studio:
         """Give the columns roles, and promise k-anonymity."""
         for column, role in roles.items():
             assert self.post("/setup/column", column=column, what="role", value=role).status_code == 200
+        if "zip" in roles:
+            # Five digits in every value: somebody has to say that they are a quantity here.
+            assert self.post("/setup/column", column="zip", what="kind", value="numeric").status_code == 200
         assert self.post("/setup/promises", what="add", name="k-anonymity").status_code == 200
         fields = {"what": "model", "place": "0", "option.k": k}
         assert self.post("/setup/promises", **fields).status_code == 200

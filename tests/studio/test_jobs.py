@@ -174,7 +174,18 @@ def test_a_server_that_was_killed_left_an_interrupted_run_and_no_process(tmp_pat
     folder.mkdir()
     jobs = Jobs(folder, spare=False)
     table = people(tmp_path / "people.csv", rows=20_000)
-    words = ["anonymize", str(table), "--quasi", "age,sex,zip", "--sensitive", "sick", "--others", "drop"]
+    words = [
+        "anonymize",
+        str(table),
+        "--quasi",
+        "age,sex,zip",
+        "--numeric",
+        "zip",
+        "--sensitive",
+        "sick",
+        "--others",
+        "drop",
+    ]
     words += ["--anonymizer", "k-member", "-k", "5", "--out", str(folder / "0001" / "release"), "--json"]
     jobs.add(lambda number, place: Job(number, "release", words, 1, "k-member"))
     process = jobs._running[1]

@@ -88,7 +88,17 @@ def test_every_method_has_a_page_and_gives_the_policy_of_the_command_line(studio
     from sfumato.cli.app import app
 
     words = ["anonymize", "x.csv", "--identifying", "name", "--quasi", "age,sex,zip", "--sensitive", "sick"]
-    words += ["--insensitive", "ward", *promised, "--anonymizer", name, "--save-policy", str(tmp_path / "policy.toml")]
+    words += [
+        "--insensitive",
+        "ward",
+        "--numeric",
+        "zip",
+        *promised,
+        "--anonymizer",
+        name,
+        "--save-policy",
+        str(tmp_path / "policy.toml"),
+    ]
     done = CliRunner().invoke(app, words)
     assert done.exit_code == 0, done.stderr
     # The words of the command make the same policy, to the byte.

@@ -27,6 +27,10 @@ def give_roles(page: Any, roles: dict[str, str] = ROLES) -> None:
     for column, role in roles.items():
         page.get_by_label(f"role of {column}", exact=True).select_option(role)
     page.get_by_text("every column has a role").wait_for()
+    if "zip" in roles:
+        code = page.get_by_role("button", name="treat it as a category")
+        code.click()
+        code.wait_for(state="detached")
 
 
 def promise_k(page: Any, k: int) -> None:

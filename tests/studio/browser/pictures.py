@@ -41,8 +41,6 @@ def journey(page: Any) -> None:
     page.get_by_text("Without this column").wait_for()
     taken(page, "columns")
     give_roles(page, ROLES)
-    page.get_by_role("button", name="treat it as a category").click()
-    page.get_by_role("button", name="treat it as a category").wait_for(state="detached")
     go(page, "Hierarchies")
     page.get_by_role("link", name="zip").click()
     page.locator("#draft").click()

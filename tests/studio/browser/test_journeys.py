@@ -36,12 +36,13 @@ def test_a_steward_publishes_for_the_first_time(serve, watched, table, tmp_path)
     alone = page.get_by_role("complementary", name="Class sizes")
     assert "Call the columns quasi-identifying" in alone.inner_text()
     give_roles(page)
-    table_read = sf.read_table(table, sf.Schema(quasi_identifying=["age", "sex", "zip"], others="drop"))
+    table_read = sf.read_table(
+        table,
+        sf.Schema(quasi_identifying={"age": None, "sex": None, "zip": sf.Attribute(kind="categorical")}, others="drop"),
+    )
     uniques = sf.risk(table_read).sample_uniques
     alone.get_by_text(f"{uniques} of 200 records are alone").wait_for()
     page.get_by_text("Without this column").wait_for()
-    page.get_by_role("button", name="treat it as a category").click()
-    page.get_by_role("button", name="treat it as a category").wait_for(state="detached")
     go(page, "Hierarchies")
     page.get_by_role("link", name="zip").click()
     page.locator("#draft").click()
@@ -202,8 +203,6 @@ def test_axe_and_widths_on_every_page(serve, watched, table, tmp_path):
     first = watched(server)
     page = first.page
     give_roles(page)
-    page.get_by_role("button", name="treat it as a category").click()
-    page.get_by_role("button", name="treat it as a category").wait_for(state="detached")
     page.wait_for_load_state("networkidle")
     page.goto(f"{server.root}/hierarchies?column=4")
     page.locator("#draft").click()
