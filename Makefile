@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: help demo test test-all check docs bench reproduce clean
+.PHONY: help demo studio test test-all browser check docs bench reproduce clean
 
 # What tests the choice between compiled and interpreted kernels has nothing to say where there is none.
 INTERPRETED := --ignore=tests/kernels/test_jit.py --ignore=tests/kernels/test_both_ways.py
@@ -13,8 +13,10 @@ unexport PYTHONDONTWRITEBYTECODE
 
 help:
 	@echo "make demo   see the product at work on a synthetic hospital (a minute)"
+	@echo "make studio  open the studio on the demo's hospital"
 	@echo "make test   run the tests, the same way every time"
 	@echo "make test-all  run all tests, the slow ones too, on more examples and in another order every time"
+	@echo "make browser  drive the studio in a browser; fails in CI without one, and is skipped elsewhere"
 	@echo "make check  style, types, layers"
 	@echo "make docs   build the documentation site into build/docs/site, and check its links"
 	@echo "make bench  measure speed and loss against other tools"
@@ -33,6 +35,10 @@ $(VENV)/.dev: pyproject.toml | $(BIN)/python
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[dev]"
 	touch $@ $(VENV)/.run
 
+$(VENV)/.studio: pyproject.toml | $(BIN)/python
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[studio]"
+	touch $@ $(VENV)/.run
+
 $(VENV)/.docs: pyproject.toml | $(BIN)/python
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[docs]"
 	touch $@ $(VENV)/.run
@@ -44,6 +50,10 @@ $(VENV)/.bench: pyproject.toml | $(BIN)/python
 demo: $(VENV)/.run
 	$(BIN)/sfumato demo
 
+studio: $(VENV)/.studio
+	$(BIN)/sfumato demo --out demo-output >/dev/null
+	$(BIN)/sfumato studio demo-output/patients.csv
+
 test: $(VENV)/.dev
 	$(BIN)/python -m pytest -n 2 --dist worksteal --durations=10
 	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -n 2 tests/kernels $(INTERPRETED)
@@ -51,10 +61,16 @@ test: $(VENV)/.dev
 test-all: SEED := $(or $(SEED),$(shell $(PYTHON) -c "import random; print(random.getrandbits(32))"))
 test-all: $(VENV)/.dev
 	@echo "The order of the tests: make test-all SEED=$(SEED)"
-	$(BIN)/python -m pytest -n 2 --dist worksteal -m "" --hypothesis-profile=full --randomly-seed=$(SEED) --durations=30
+	$(BIN)/python -m pytest -n 2 --dist worksteal -m "not browser" --hypothesis-profile=full --randomly-seed=$(SEED) --durations=30
 	for way in compiled interpreted; do SFUMATO_KERNELS=$$way $(BIN)/python -m pytest -n 2 --dist worksteal -m "" \
 		--randomly-seed=$(SEED) tests/golden tests/guarantees tests/naive || exit 1; done
 	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -n 2 -m "" --hypothesis-profile=full --randomly-seed=$(SEED) tests/kernels $(INTERPRETED)
+
+# A system's package, where there is none and the system has packages: the tests download nothing themselves.
+browser: $(VENV)/.dev
+	@command -v "$${SFUMATO_BROWSER:-chromium}" google-chrome chrome >/dev/null || ! command -v apt-get >/dev/null \
+		|| (apt-get update -qq && apt-get install -y -qq --no-install-recommends chromium) || true
+	$(BIN)/python -m pytest -n 0 -m browser tests/studio/browser --durations=5
 
 check: $(VENV)/.dev
 	$(BIN)/ruff check src tests benchmarks docs/site

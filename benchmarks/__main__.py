@@ -18,6 +18,7 @@ from benchmarks import (
     clustering_job,
     comparison_job,
     databases_job,
+    disk_job,
     lattice_job,
     mondrian_job,
     overlapping_job,
@@ -31,6 +32,7 @@ from benchmarks import (
     slicing_job,
     start_job,
     utility_job,
+    workbook_job,
 )
 from benchmarks.rendering import markdown, page
 from benchmarks.results import Figure, SkippedJob, machine
@@ -42,8 +44,10 @@ JOBS: dict[str, Job] = {
     start_job.NAME: start_job.run,
     "mondrian": mondrian_job.run,
     databases_job.NAME: databases_job.run,
+    workbook_job.NAME: workbook_job.run,
     "census": release_job.run_census,
     "adult-drawn": release_job.run_adult,
+    disk_job.NAME: disk_job.run,
     "checking": checking_job.run,
     "lattice": lattice_job.run,
     "cells": cells_job.run,

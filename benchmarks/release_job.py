@@ -21,7 +21,7 @@ MEMORY_BAR = 10
 
 def run_census(settings: Settings) -> Iterator[Figure]:
     """Measure the synthetic census: most combinations of values occur once."""
-    path = _generated(
+    path = generated(
         settings.folder / f"census-{settings.rows}.csv",
         lambda target: run_child(["-m", "benchmarks.census", str(settings.rows), str(target)]),
     )
@@ -31,7 +31,7 @@ def run_census(settings: Settings) -> Iterator[Figure]:
 def run_adult(settings: Settings) -> Iterator[Figure]:
     """Measure records drawn from Adult, some cells exchanged."""
     source = settings.adult_file()
-    path = _generated(
+    path = generated(
         settings.folder / f"adult-{settings.rows}.csv",
         lambda target: adult.write_drawn(adult.read_adult(source), settings.rows, target),
     )
@@ -89,7 +89,8 @@ def _floor(path: Path, folder: Path) -> Cost:
     return run_child(["-m", "benchmarks.floor", str(path), str(folder / "floor.csv")])
 
 
-def _generated(path: Path, write: Callable[[Path], object]) -> Path:
+def generated(path: Path, write: Callable[[Path], object]) -> Path:
+    """Have a file written unless it is there."""
     path = path.resolve()
     if not path.is_file():
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from functools import cache
 from importlib import import_module
 from pkgutil import walk_packages
+from typing import Any
 from unittest.mock import patch
 
 import pytest
@@ -46,6 +47,20 @@ def repeatable_entropy() -> Iterator[None]:
     drawn = random.randbytes if settings.default.derandomize else os.urandom  # type: ignore[union-attr]
     with patch("os.urandom", drawn):
         yield
+
+
+@pytest.fixture(scope="session")
+def postgresql() -> Iterator[Any]:
+    """A PostgreSQL server of this run's own; where none is installed, what needs it is skipped, or fails in CI."""
+    from benchmarks.postgresql_server import binaries, postgresql_server
+
+    if binaries() is None:
+        missing = "PostgreSQL is not installed; on Debian: apt-get install postgresql"
+        if os.environ.get("CI_SERVERS") == "required":
+            pytest.fail(missing)
+        pytest.skip(missing)
+    with postgresql_server() as server:
+        yield server
 
 
 @pytest.fixture(scope="session", autouse=True)

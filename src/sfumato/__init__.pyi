@@ -104,6 +104,8 @@ from sfumato.published.checks.ratings.check import check_ratings as check_rating
 from sfumato.published.checks.ratings.satisfaction import Satisfaction as Satisfaction
 from sfumato.recoding import Recoding as Recoding
 from sfumato.release.anonymize import anonymize as anonymize
+from sfumato.release.on_disk import ReleaseOnDisk as ReleaseOnDisk
+from sfumato.release.on_disk import anonymize_on_disk as anonymize_on_disk
 from sfumato.release.ratings.anonymize import anonymize_ratings as anonymize_ratings
 from sfumato.release.ratings.folder import save_ratings as save_ratings
 from sfumato.release.ratings.release import RatingRelease as RatingRelease

@@ -12,6 +12,7 @@ import polars as pl
 import pytest
 
 import sfumato as sf
+from sfumato.cli.app import COMMANDS, GROUPS
 
 NOBODY = 65534
 PROGRAM = "from sfumato.cli import main; main()"
@@ -48,7 +49,48 @@ def test_commands_work_without_a_home(home, place):
     environment = kept | {"PYTHONPATH": source, "PYTHONDONTWRITEBYTECODE": "1"} | ({"HOME": home} if home else {})
     words = "anonymize in.csv --quasi age --sensitive ill -k 3 --out out"
     for line in (words, "verify out", "risk in.csv --quasi age"):
-        command = [*as_nobody(), sys.executable, "-c", PROGRAM, *line.split()]
-        done = subprocess.run(command, cwd=place, env=environment, capture_output=True, text=True, check=False)
-        assert done.returncode == 0, (line, done.stderr)
-        assert "fault" not in done.stderr
+        succeeds(line, place, environment)
+
+
+def succeeds(line: str, place: Path, environment: dict[str, str]) -> None:
+    """Run a command line as nobody; whatever it says, it is done."""
+    command = [*as_nobody(), sys.executable, "-c", PROGRAM, *line.split()]
+    done = subprocess.run(command, cwd=place, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, (line, done.stderr)
+    assert "fault" not in done.stderr
+
+
+EVERY = {
+    "demo": ["demo --patients 300 --out demo"],
+    "anonymize": ["anonymize in.csv --quasi age --sensitive ill -k 3 --out out --save-policy policy.toml"],
+    "verify": ["verify out"],
+    "measure": ["measure in.csv out"],
+    "utility": ["utility in.csv out --queries 20"],
+    "risk": ["risk in.csv --quasi age"],
+    "check": ["check in.csv --quasi age --sensitive ill"],
+    "correlation": ["correlation in.csv --quasi age,ill"],
+    "attack": ["attack out --original in.csv --attack linkage --policy policy.toml"],
+    "compare": ["compare in.csv --policy policy.toml --anonymizers mondrian -k 2,3 --out compared"],
+    "report": ["report out --original in.csv --out report.html"],
+    "hierarchy": ["hierarchy in.csv age --out age.csv"],
+    "warm": ["warm verify"],
+    "series": ["series start monthly in.csv --policy policy.toml", "series verify monthly", "series show monthly"],
+    "ratings": ["ratings check ratings.csv -k 2 --epsilon 1"],
+}
+"""Command or group → lines that use it, in an order in which they find what they need."""
+
+
+def test_every_command_is_tried() -> None:
+    assert {*EVERY} == {*COMMANDS, *GROUPS} - {"reproduce"}, "papers need tables that are downloaded"
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform != "linux", reason="users are changed in another way there")
+def test_every_command_works_without_a_home(place):
+    ratings = "\n".join(f"{person},{film},{1 + film % 5}" for person in range(6) for film in range(3))
+    (place / "ratings.csv").write_text(f"user,item,rating\n{ratings}\n")
+    source = str(Path(sf.__file__).parents[1])
+    environment = {"PATH": os.environ["PATH"], "PYTHONPATH": source, "SFUMATO_KERNELS": "interpreted"}
+    for lines in EVERY.values():
+        for line in lines:
+            succeeds(line, place, environment)

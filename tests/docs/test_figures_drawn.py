@@ -25,3 +25,9 @@ def test_the_guide_shows_what_was_measured(asked: str, figure: str, value: int) 
     results = pl.read_csv(DOCS / "figures" / f"which-method-{asked}.csv")
     page = (DOCS / "explanation" / "which-method-when.md").read_text(encoding="utf-8")
     assert WHICH["page_table"](results, asked, figure, value) in page
+
+
+def test_the_table_of_risks_and_k_is_what_its_script_makes() -> None:
+    made = runpy.run_path(str(DOCS / "figures" / "which_k.py"))
+    assert made["page_table"]() in (DOCS / "how-to" / "choose-k.md").read_text(encoding="utf-8")
+    assert [made["least_k"](threshold) for threshold in (1.0, 0.5, 0.2, 1 / 11, 0.09, 0.01)] == [1, 2, 5, 11, 12, 100]

@@ -7,7 +7,10 @@ from pathlib import Path
 import pytest
 
 from gallery.case import Case, check
-from gallery.text_cases import CASES
+from gallery.format_cases import CASES as FORMATS
+from gallery.text_cases import CASES as TEXTS
+
+CASES = [*TEXTS, *FORMATS]
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)

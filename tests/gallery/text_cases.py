@@ -143,7 +143,13 @@ LAYOUTS = [
         asks="several columns have the same name",
         cure=None,
     ),
-    Case("names in capitals", file(PLAIN.replace("age", "Age", 1)), TRUTH, asks="'age' may be 'Age'", cure=None),
+    Case(
+        "names in capitals",
+        file(PLAIN.replace("age", "Age", 1)),
+        TRUTH,
+        asks=r"'age' \(did you mean 'Age'\?\)",
+        cure=None,
+    ),
     Case(
         "a title above",
         file("People of 2020\n\n" + PLAIN),
@@ -303,7 +309,7 @@ CATEGORIES = [
     Case(
         **column("numbers with zeros", [*(f"{age:02}" for age in range(5, COUNT + 4)), "100"], "no"),
         truth={"no": [*range(5, COUNT + 4), 100]},
-        asks="some with leading zeros and of several lengths.*--numeric no",
+        asks="several lengths, some with leading zeros.*--numeric no",
         of={"no": {"kind": "numeric"}},
     ),
     Case(

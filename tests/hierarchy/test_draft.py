@@ -119,3 +119,15 @@ def test_columns_without_a_draft_get_an_error_without_a_value(values: pl.Series)
         draft_hierarchy(values.alias("x"))
     assert "'x'" in str(caught.value)
     assert not any(text in str(caught.value) for text in ("secret", "hidden", "inf ", "nan"))
+
+
+@pytest.mark.parametrize(
+    ("texts", "first"),
+    [
+        (["06.08.2000", "31.12.1999", "1.2.1999"], ("1.2.1999", "1999", "1990s", "*")),
+        (["08/06/2000", "12/31/1999", "02/01/2000"], ("12/31/1999", "1999", "1990s", "*")),
+        (["2000/08/06 12:30", "1999/12/31 00:00", "2001/01/01 01:00"], ("1999/12/31 00:00", "1999", "1990s", "*")),
+    ],
+)
+def test_texts_that_are_days_keep_their_year_whatever_their_order(texts: list[str], first: tuple[str, ...]) -> None:
+    assert draft_hierarchy(pl.Series(texts)).paths[0] == first

@@ -42,7 +42,7 @@ def told(text: str) -> str:
         ("k = { a = 1", "end of document", "{ is not closed", "on one line"),
         ('k = { "SECRET" = 1, "SECRET" = 2 }', "line 1", "a key stands twice in { }", "leave one out"),
         (
-            "SECRET = 1\nSECRET = 2",
+            "SECRET = 1\nSECRET = 2\n",
             "line 2",
             "a key, or a [table], stands twice",
             "put its settings together",

@@ -34,7 +34,7 @@ def test_a_bomb_in_a_release_does_not_fill_the_memory_of_its_reader(tmp_path):
     program = (
         "import resource, sys; import sfumato as sf; from sfumato.table.csv_file import _unpacked\n"
         "resource.setrlimit(resource.RLIMIT_AS, (3 << 30, 3 << 30))\n"
-        "try:\n    _unpacked(open(sys.argv[1], 'rb').read())\nexcept sf.InputError as error:\n    print(error)"
+        "try:\n    _unpacked(open(sys.argv[1], 'rb').read(), 'gzip')\nexcept sf.InputError as error:\n    print(error)"
     )
     path = packed(tmp_path / "bomb.csv.gz", 4 << 30, parts=400) if sys.platform == "linux" else None
     if path is None:

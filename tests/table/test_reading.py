@@ -462,8 +462,9 @@ class TestBrokenFiles:
 
     def test_a_missing_file_a_folder_and_an_archive(self, write, tmp_path):
         assert "no such file" in only_problem(tmp_path / "none.csv", error=InputError)
-        assert "this is a folder" in only_problem(tmp_path, error=InputError)
-        assert "spreadsheet" in only_problem(write(b"PK\x03\x04SECRET"), error=InputError)
+        (tmp_path / "empty").mkdir()
+        assert "no file of a table" in only_problem(tmp_path / "empty", error=InputError)
+        assert "workbook" in only_problem(write(b"PK\x03\x04SECRET"), error=InputError)
         assert "cannot be read" in only_problem("a\0b", error=InputError)
 
     @pytest.mark.parametrize(

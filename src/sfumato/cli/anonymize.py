@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal, get_args
 
@@ -35,8 +36,9 @@ if TYPE_CHECKING:
     from sfumato.release.release import Release
 
 Diversity = Literal["entropy", "distinct", "probabilistic", "recursive"]
-Format = Literal["csv", "parquet"]
+Format = Literal["csv", "parquet", "xlsx", "sav", "dta"]
 Formulas = Literal["keep", "escape", "refuse"]
+EngineName = Literal["auto", "memory", "disk"]
 
 EXAMPLE = """\b
 Example:
@@ -136,7 +138,28 @@ def anonymize(
         typer.Option(metavar="NAME", help="With a database in --out: schema of the release.", rich_help_panel=OUTPUT),
     ] = None,
     format: Annotated[
-        Format | None, typer.Option(help="Format of the published table; default csv.", rich_help_panel=OUTPUT)
+        Format | None,
+        typer.Option(
+            metavar="FORMAT",
+            help="Of the published table: csv (default), parquet, xlsx, sav (SPSS) or dta (Stata).",
+            rich_help_panel=OUTPUT,
+        ),
+    ] = None,
+    engine: Annotated[
+        EngineName,
+        typer.Option(
+            metavar="WHERE",
+            help="Where the work is done: memory, disk, or auto (on disk if the table would not fit into memory).",
+            rich_help_panel=METHOD,
+        ),
+    ] = "auto",
+    memory: Annotated[
+        str | None,
+        typer.Option(
+            metavar="SIZE",
+            help="Memory that may be used, e.g. 4GB; default 60 % of what is free.",
+            rich_help_panel=METHOD,
+        ),
     ] = None,
     formulas: Annotated[
         Formulas,
@@ -169,6 +192,7 @@ def anonymize(
     without --out, only the policy is written.
     """
     from sfumato.cli.words import Words, model_words, policy_of, subset_words
+    from sfumato.table.writers import check_installed
 
     models, problems = model_words(k=k, l=l, diversity=diversity, c=c, t=t, k_map=k_map, others=model or ())
     words = Words(
@@ -190,6 +214,7 @@ def anonymize(
         problems=(*problems, *target_problems(out, save_policy, overwrite=overwrite, schema=schema)),
     )
     meant = policy_of(words)
+    check_installed(meant.output.format)
     if out is not None:
         if meant.columns.person is None and audit is not None:
             raise PolicyError("--audit: recounts people; name the column that says who they are with --person")
@@ -198,16 +223,25 @@ def anonymize(
             raise PolicyError("--audit: the release itself says who is who with --pseudonyms published; leave it out")
         if meant.columns.person is not None and not published:
             _check_audit(audit, out, save_policy, overwrite=overwrite)
-        release = _release(table, meant, seed, bound=bound, quiet=quiet or as_json, told=told)
-        if is_database(out):
-            release.save(out, schema=schema or "", overwrite=overwrite, audit=audit, formulas=formulas)
-        else:
-            release.save(out, format=meant.output.format, overwrite=overwrite, audit=audit, formulas=formulas)
-        _report(release, out, schema, audit, quiet=quiet, as_json=as_json)
-        if meant.output.format == "csv" or is_database(out):
-            from sfumato.release.formulas import formula_cells
+        from sfumato.cli.engine import Choice, goes_to_disk
 
-            say_formulas(formula_cells(release.published), formulas)
+        written = _Written(
+            table,
+            meant,
+            out,
+            schema,
+            seed,
+            formulas,
+            overwrite=overwrite,
+            quiet=quiet,
+            as_json=as_json,
+            told=told,
+        )
+        choice = Choice(engine, memory, to_database=is_database(out))
+        if goes_to_disk(choice, table, meant, bound=bound, quiet=quiet or as_json):
+            written.from_disk(memory)
+        else:
+            written.from_memory(audit, bound=bound)
     if save_policy is not None:
         meant.to_file(save_policy)
 
@@ -250,13 +284,67 @@ def _check_audit(audit: Path | None, out: str, save_policy: Path | None, *, over
     check_audit_place(audit or audit_file(Path(out)), Path(out), overwrite=overwrite)
 
 
+@dataclass(frozen=True)
+class _Written:
+    """What is written where, and what is said of it; see :func:`anonymize`."""
+
+    table: str
+    policy: Policy
+    out: str
+    schema: str | None
+    seed: int | None
+    formulas: Formulas
+    overwrite: bool
+    quiet: bool
+    as_json: bool
+    told: Told
+
+    def from_memory(self, audit: Path | None, *, bound: bool) -> None:
+        quiet = self.quiet or self.as_json
+        release = _release(self.table, self.policy, self.seed, bound=bound, quiet=quiet, told=self.told)
+        format = self.policy.output.format
+        if is_database(self.out):
+            release.save(
+                self.out, schema=self.schema or "", overwrite=self.overwrite, audit=audit, formulas=self.formulas
+            )
+        else:
+            release.save(self.out, format=format, overwrite=self.overwrite, audit=audit, formulas=self.formulas)
+        _report(release, self.out, self.schema, audit, quiet=self.quiet, as_json=self.as_json)
+        if format == "csv" or is_database(self.out):
+            from sfumato.release.formulas import formula_cells
+
+            say_formulas(formula_cells(release.published), self.formulas)
+
+    def from_disk(self, memory: str | None) -> None:
+        from sfumato.release.on_disk import anonymize_on_disk
+
+        _check_seed(self.seed)
+        with progress_bar(quiet=self.quiet or self.as_json, told=self.told) as progress:
+            release = anonymize_on_disk(
+                self.table,
+                self.policy,
+                self.out,
+                memory=memory,
+                seed=self.seed,
+                formulas=self.formulas,
+                overwrite=self.overwrite,
+                progress=progress,
+            )
+        if self.as_json:
+            say_json(release.report.to_dict())
+        elif not self.quiet:
+            say(str(release.report))
+            complain([f"release written to {self.out}; check it with: sfumato verify {self.out}"])
+        if self.policy.output.format == "csv":
+            say_formulas(release.formulas, self.formulas)
+
+
 def _release(table: str, policy: Policy, seed: int | None, *, bound: bool, quiet: bool, told: Told) -> Release:
     from sfumato.release.anonymize import anonymize as make_release
     from sfumato.release.passing import passing_notes
     from sfumato.table.reading import read_table
 
-    if seed is not None and seed < 0:
-        raise PolicyError("--seed: must be 0 or above")
+    _check_seed(seed)
     with progress_bar(quiet=quiet, told=told) as progress:
         progress("reading", 0, 1)
         original = read_table(table, policy)
@@ -264,6 +352,11 @@ def _release(table: str, policy: Policy, seed: int | None, *, bound: bool, quiet
     # On stderr, too, where they are read even if the report is not.
     complain(passing_notes(original, {name for each in release.published.tables.values() for name in each.columns}))
     return release
+
+
+def _check_seed(seed: int | None) -> None:
+    if seed is not None and seed < 0:
+        raise PolicyError("--seed: must be 0 or above")
 
 
 def say_formulas(cells: Mapping[str, int], formulas: Formulas) -> None:
@@ -275,12 +368,12 @@ def say_formulas(cells: Mapping[str, int], formulas: Formulas) -> None:
 
 
 def _report(release: Release, out: str, schema: str | None, audit: Path | None, *, quiet: bool, as_json: bool) -> None:
-    place = _stored(out, schema) if is_database(out) else f"{out}"
+    place, shown = _stored(out, schema) if is_database(out) else (out, out)
     if as_json:
         say_json(release.report.to_dict())
     elif not quiet:
         say(str(release.report))
-        complain([f"release written to {place}; check it with: sfumato verify {place}"])
+        complain([f"release written to {shown}; check it with: sfumato verify {place}"])
         if release.audit is not None:
             from sfumato.release.release import audit_file
 
@@ -288,9 +381,9 @@ def _report(release: Release, out: str, schema: str | None, audit: Path | None, 
             complain([f"keep {private} to yourself; it recounts people: sfumato verify {place} --audit {private}"])
 
 
-def _stored(url: str, schema: str | None) -> str:
-    """Write a database and a schema as `sfumato verify` takes them."""
+def _stored(url: str, schema: str | None) -> tuple[str, str]:
+    """Write a database and a schema as `sfumato verify` takes them, and as a sentence does."""
     from sfumato.release.stored import Shelf
 
     shelf = Shelf.of(url, schema)
-    return f"{shelf.address.url} --schema {shelf.schema}"
+    return f"{shelf.address.url} --schema {shelf.schema}", str(shelf)

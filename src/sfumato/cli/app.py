@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import inspect
+import os
 import sys
+import time
 import warnings
 from collections.abc import Callable, Iterable
 from importlib import import_module
@@ -12,10 +14,12 @@ from typing import Annotated
 
 import typer
 
+from sfumato.cli import log_lines
 from sfumato.cli.kernels import announce_compiling
 from sfumato.cli.options import spread
-from sfumato.cli.outcome import CommandGroup
+from sfumato.cli.outcome import CommandGroup, complain
 from sfumato.cli.stopping import stop_compiling_at_interrupt
+from sfumato.table.announcing import listeners
 
 COMMANDS = {
     "demo": "demo",
@@ -31,6 +35,7 @@ COMMANDS = {
     "report": "report",
     "hierarchy": "hierarchy",
     "reproduce": "reproduce",
+    "studio": "studio",
     "warm": "warm",
 }
 """Command → the module whose function of the same name it runs."""
@@ -57,6 +62,7 @@ A release is a folder with the published table, a report, and a record that anyb
 \b
 A short tour:
   sfumato demo                      an attack, before and after
+  sfumato studio patients.csv       the whole job in a browser
   sfumato anonymize patients.csv --identifying name --quasi age,sex,zip \\
       --sensitive disease --others drop -k 5 --out patients-release/
   sfumato verify patients-release/  recount what the release promises
@@ -80,7 +86,7 @@ A short tour:
 Every command has its own --help with an example.
 
 \b
-Exit codes: 0 done; 1 a promise cannot be met or does not hold; 2 wrong input or usage.
+Exit codes: 0 done; 1 a promise cannot be met or does not hold; 2 wrong input or usage; 130 interrupted.
 """
 
 
@@ -91,7 +97,7 @@ def app_of(commands: Iterable[str], *, listed: bool = False) -> typer.Typer:
         cls=CommandGroup,
         help=TOUR,
         no_args_is_help=True,
-        add_completion=False,
+        add_completion=True,
         pretty_exceptions_enable=False,
         rich_markup_mode="rich",
         context_settings={"help_option_names": ["-h", "--help"]},
@@ -144,8 +150,14 @@ def _settings(
     show_version: Annotated[
         bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version and exit.")
     ] = False,
+    log_json: Annotated[
+        bool,
+        typer.Option(log_lines.OPTION, help="Write messages to stderr as JSON, one object a line; may stand anywhere."),
+    ] = False,
 ) -> None:
     """Take the options before a command."""
+    if log_json:
+        log_lines.start()
 
 
 def __getattr__(name: str) -> typer.Typer:
@@ -165,7 +177,31 @@ def main() -> None:
             stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
     stop_compiling_at_interrupt()
     announce_compiling()
+    listeners.append(lambda sentence: complain([sentence]))
+    words = _without_log_option(sys.argv[1:])
     # Taking in the options of all commands costs as much as many a command.
     every = [*COMMANDS, *GROUPS]
-    named = [word for word in sys.argv[1:2] if word in every]
-    app_of(named or every, listed=not set(every) & set(sys.argv[1:]))(prog_name="sfumato")
+    named = [word for word in (_completed() or words)[:1] if word in every]
+    app = app_of(named or every, listed=not set(every) & set(_completed() or words))
+    began = time.monotonic()
+    try:
+        app(words, prog_name="sfumato")
+    except SystemExit as end:
+        if log_lines.is_on():
+            log_lines.log_end(" ".join(named), end.code if isinstance(end.code, int) else 0, began)
+        raise
+
+
+def _without_log_option(words: list[str]) -> list[str]:
+    """Take the option that changes how errors are written out of the words, wherever it stands, and obey it."""
+    if log_lines.OPTION not in words:
+        return words
+    log_lines.start()
+    return [word for word in words if word != log_lines.OPTION]
+
+
+def _completed() -> list[str]:
+    """Return the words behind the program's name that a shell wants to have completed; none if it does not ask."""
+    if "_SFUMATO_COMPLETE" not in os.environ:
+        return []
+    return (os.environ.get("COMP_WORDS") or os.environ.get("_TYPER_COMPLETE_ARGS") or "").split()[1:]

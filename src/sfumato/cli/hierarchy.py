@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -15,6 +15,9 @@ from sfumato.cli.options import (
 )
 from sfumato.cli.outcome import complain
 from sfumato.errors import InputError
+
+if TYPE_CHECKING:
+    from sfumato.hierarchy.tree import Hierarchy
 
 EXAMPLE = """\b
 Example:
@@ -43,6 +46,7 @@ def hierarchy(
     from sfumato.policy.entries import checked
     from sfumato.policy.mistakes import KeyPath
     from sfumato.policy.parts import Source
+    from sfumato.table.identification import hint
     from sfumato.table.reading import read_table
     from sfumato.table.schema import Attribute, Kind, Schema
 
@@ -58,8 +62,22 @@ def hierarchy(
     schema = Schema(quasi_identifying={column: attribute}, others="drop")
     read = read_table(table, schema, **checked(Source, source, names=names).reading())
     drafted = draft_hierarchy(read.frame[column])
+    if note := _poor_draft(drafted):
+        complain([f"column {column!r}: {note}"])
+    told = hint(column, read.look(column))
+    complain([told] if told else [])
     if out is None:
         print(hierarchy_text(drafted), end="")
     else:
         write_hierarchy(drafted, out)
         complain([f"{out}: {drafted.size} values, {drafted.height} levels above them; edit it, then use --hierarchies"])
+
+
+def _poor_draft(drafted: Hierarchy) -> str | None:
+    """Say that a draft groups nothing yet, if it does."""
+    levels = drafted.levels[1:-1]
+    if not levels:
+        return "the draft is only value;* for every value: nothing lies between a value and all of them; add levels"
+    if all(len(level.labels) == drafted.size for level in levels):
+        return "the draft puts every value into a group of its own; write the same label over several to group them"
+    return None

@@ -25,7 +25,12 @@ PUBLISHERS = (
 """Those whose releases are not generalized tables."""
 
 Original = Annotated[
-    str, typer.Argument(metavar="TABLE", show_default=False, help="CSV or Parquet file, or the URL of a database.")
+    str,
+    typer.Argument(
+        metavar="TABLE",
+        show_default=False,
+        help="File, e.g. CSV, Parquet or Excel, - for standard input, or the URL of a database.",
+    ),
 ]
 ReleaseFolder = Annotated[Path, typer.Argument(metavar="RELEASE", show_default=False, help="Folder of a release.")]
 PolicyFile = Annotated[
@@ -54,6 +59,24 @@ TableName = Annotated[
 QueryFile = Annotated[
     str | None,
     typer.Option("--query", metavar="FILE", help="File with one SELECT for a database.", rich_help_panel=READING),
+]
+Sheet = Annotated[str | None, typer.Option(metavar="NAME", help="Sheet of a workbook.", rich_help_panel=READING)]
+Range = Annotated[
+    str | None,
+    typer.Option(
+        "--range",
+        metavar="CELLS",
+        help="Cells of the sheet, names first, e.g. B3:H500 or B3:H.",
+        rich_help_panel=READING,
+    ),
+]
+Codes = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="NAMES",
+        help="Columns of SPSS, Stata and SAS files to read as codes, without labels.",
+        rich_help_panel=READING,
+    ),
 ]
 
 Decimal = Annotated[
@@ -249,6 +272,9 @@ class Reading:
     columns: ColumnNames = None
     table_name: TableName = None
     query: QueryFile = None
+    sheet: Sheet = None
+    range: Range = None
+    codes: Codes = None
 
     @property
     def source(self) -> dict[str, Any]:
@@ -263,6 +289,9 @@ class Reading:
             columns=self.columns,
             table=self.table_name,
             query=self.query,
+            sheet=self.sheet,
+            range=self.range,
+            codes=self.codes,
         )
 
 

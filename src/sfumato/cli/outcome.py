@@ -14,6 +14,7 @@ from typing import Any
 import typer
 from typer.core import TyperGroup
 
+from sfumato.cli import log_lines
 from sfumato.errors import SfumatoError
 
 INPUT, STOPPED = 2, 130
@@ -45,13 +46,13 @@ def outcome(work: Callable[[], Any]) -> int:
         if isinstance(error, SystemExit):
             raise
         lines, code = explained(error)
-        complain(lines)
+        complain(lines, is_error=True)
         if not isinstance(error, SfumatoError) and os.environ.get("SFUMATO_DEBUG") == "1":
-            complain(_places(error))
+            complain(_places(error), is_error=True)
     else:
         # The command line library turns an interruption into a code of its own.
         if code == STOPPED:
-            complain(explained(KeyboardInterrupt())[0])
+            complain(explained(KeyboardInterrupt())[0], is_error=True)
     return code if isinstance(code, int) else 0
 
 
@@ -78,8 +79,10 @@ def explained(error: BaseException) -> tuple[list[str], int]:
     return [f"unexpected {type(error).__name__}, a fault in this program; {hint}"], INPUT
 
 
-def complain(lines: Sequence[str]) -> None:
-    """Print lines to stderr; a terminal is never sent control characters."""
+def complain(lines: Sequence[str], *, is_error: bool = False) -> None:
+    """Print lines to stderr, or log them with ``--log-json``; a terminal is never sent control characters."""
+    if log_lines.is_on():
+        return log_lines.log(lines, is_error=is_error)
     with contextlib.suppress(OSError, ValueError):
         for line in lines:
             print(f"sfumato: {_SECRET.sub('...', printable(line))}", file=sys.stderr)

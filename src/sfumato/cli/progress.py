@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
+from sfumato.cli import log_lines
 from sfumato.cli.options import OUTPUT
 from sfumato.kernels.announcing import compiling
 
@@ -49,19 +50,26 @@ def progress_bar(*, quiet: bool = False, told: Told = "bar") -> Iterator[Callabl
     A bar is drawn unless `quiet` or off a terminal; lines of JSON are written whatever else is quiet.
     """
     if told == "json":
-        with _lines() as callback:
+        with _hush(), _lines() as callback:
             yield callback
         return
-    if quiet or not sys.stderr.isatty():
-        _hushed.append(quiet)
-        try:
+    if quiet or log_lines.is_on() or not sys.stderr.isatty():
+        with _hush(quiet or log_lines.is_on()):
             yield lambda what, done, total: None
-        finally:
-            _hushed.pop()
         return
     with _bar() as bar:
         task = bar.add_task("starting", total=None)
         yield lambda what, done, total: bar.update(task, description=what, completed=done, total=total)
+
+
+@contextmanager
+def _hush(is_quiet: bool = True) -> Iterator[None]:
+    """Draw no bars of compiling either, if that is so."""
+    _hushed.append(is_quiet)
+    try:
+        yield
+    finally:
+        _hushed.pop()
 
 
 def draw_compiling(kernel: str, seconds: float) -> None:

@@ -44,7 +44,7 @@ def _end_if_compiling() -> None:
     if compiling:
         with suppress(RuntimeError):  # the main thread may be printing
             restore_terminal()
-            complain(explained(KeyboardInterrupt())[0])
+            complain(explained(KeyboardInterrupt())[0], is_error=True)
         os._exit(STOPPED)
 
 

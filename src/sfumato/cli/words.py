@@ -154,6 +154,9 @@ def source_words(
     columns: str | None,
     table: str | None = None,
     query: str | None = None,
+    sheet: str | None = None,
+    range: str | None = None,
+    codes: Sequence[str] | None = None,
 ) -> dict[str, Any]:
     """Return what the options say about reading a file, as a policy writes it."""
     said = {
@@ -164,6 +167,9 @@ def source_words(
         "columns": names_in(columns) if columns else None,
         "table": table,
         "query": query,
+        "sheet": sheet,
+        "range": range,
+        "codes": all_names(codes) if codes else None,
     }
     return {key: value for key, value in said.items() if value is not None}
 

@@ -208,8 +208,8 @@ def _unprotected(subject: ReportedRelease) -> list[dict[str, str | None]]:
     names = roles_of(subject.published).unprotected
     table = subject.original
     said = () if table is None else table.schema.publish
-    looks = {} if table is None else {name: look.sentence() for name, look in table.looks.items() if name not in said}
-    return [{"name": name, "looks": looks.get(name) or None} for name in names]
+    told = {name: table.look(name).sentence() for name in names if table is not None and name not in said}
+    return [{"name": name, "looks": told.get(name) or None} for name in names]
 
 
 def _promises(subject: ReportedRelease) -> list[dict[str, Any]]:

@@ -101,7 +101,7 @@ class Preview:
     >>> preview.also_known(["age", "sex"], ["ward"])["ward"].uniques
     4
     >>> preview.sizes({"age": sf.intervals(10), "sex": None}, levels={"age": 1}).uniques
-    2
+    1
     """
 
     def __init__(self, table: RawTable) -> None:

@@ -2,7 +2,7 @@
 
 from sfumato.hierarchy.code_prefixes import Prefixes, prefixes
 from sfumato.hierarchy.date_units import Dates, dates
-from sfumato.hierarchy.draft import draft_hierarchy
+from sfumato.hierarchy.draft import draft_hierarchy, draft_rule
 from sfumato.hierarchy.flat_tree import Flat, flat
 from sfumato.hierarchy.level_table import HierarchyTable
 from sfumato.hierarchy.numeric_intervals import Intervals, intervals
@@ -25,6 +25,7 @@ __all__ = [
     "Prefixes",
     "dates",
     "draft_hierarchy",
+    "draft_rule",
     "flat",
     "groups",
     "hierarchy_from_paths",

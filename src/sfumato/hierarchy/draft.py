@@ -22,6 +22,8 @@ FEWEST_GROUPED = 3
 
 # After a first width of 1, 2 or 5 (times a power of ten): the next ones, round numbers too, as its multiples.
 _MULTIPLES = {1: (1, 5), 2: (1, 5), 5: (1, 2, 4)}
+_DAY = r"^(?:[0-9]{1,2}[./\-][0-9]{1,2}[./\-]([0-9]{4})|([0-9]{4})[./][0-9]{1,2}[./][0-9]{1,2})(?:[ T][0-9:.]+)?$"
+"""Days in any order whose year is plain to see; which of the others is the month is not asked here."""
 _CODE = r"^[0-9A-Za-z.\-]*[0-9][0-9A-Za-z.\-]*$"
 
 
@@ -29,9 +31,10 @@ def draft_hierarchy(values: pl.Series) -> Hierarchy:
     """Draft a hierarchy for a column, to be edited.
 
     Numbers get nested intervals of round widths, at most 20 on level 1; dates (also as ISO text) months, years and
-    decades; codes (texts of one length with a digit in each) ever shorter prefixes, at most four. Other categories are
-    listed by falling frequency, each as its own group on level 1. To form a group, write the same label over several of
-    them; a category that is left alone stays unchanged.
+    decades; texts such as 06.08.2000, whatever their order, years and decades; codes (texts of one length with a digit
+    in each) ever shorter prefixes, at most four. Other categories are listed by falling frequency, each as its own
+    group on level 1. To form a group, write the same label over several of them; a category that is left alone stays
+    unchanged.
 
     Parameters
     ----------
@@ -57,8 +60,27 @@ def draft_hierarchy(values: pl.Series) -> Hierarchy:
     distinct = distinct_values(values, what)
     if distinct.dtype.is_float():
         check_finite(distinct.to_list(), what)
+    years = _years(distinct)
+    if years is not None:
+        paths = sorted((year, text) for text, year in zip(distinct, years, strict=True))
+        return hierarchy_from_paths([(text, year, f"{year[:-1]}0s", ROOT) for year, text in paths], name=what)
     described = _description(distinct)
     return _draft_of_categories(values, name) if described is None else described.build(distinct, name=name)
+
+
+def draft_rule(values: pl.Series) -> HierarchySpecification | None:
+    """Return the rule that :func:`draft_hierarchy` would build; None for categories, which are listed instead.
+
+    Raises
+    ------
+    HierarchyError
+        As :func:`draft_hierarchy` does.
+    """
+    what = f"hierarchy of {values.name or 'values'!r}"
+    distinct = distinct_values(values, what)
+    if distinct.dtype.is_float():
+        check_finite(distinct.to_list(), what)
+    return _description(distinct)
 
 
 def _description(distinct: pl.Series) -> HierarchySpecification | None:
@@ -72,6 +94,14 @@ def _description(distinct: pl.Series) -> HierarchySpecification | None:
     if is_iso_day(distinct).all():
         return dates()
     return _code_prefixes(distinct)
+
+
+def _years(distinct: pl.Series) -> pl.Series | None:
+    """Return the year of every text, if all are days in whatever order; None otherwise."""
+    if distinct.dtype != pl.String or not distinct.str.contains(_DAY).all():
+        return None
+    found = distinct.str.extract_groups(_DAY).struct.unnest()
+    return found.select(pl.coalesce(pl.all())).to_series()
 
 
 def _round_intervals(numbers: Sequence[Number], *, whole: bool) -> HierarchySpecification:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from sfumato.classes.people import statistics_of
 from sfumato.classes.population import people_at_top
-from sfumato.classes.statistics import ClassStatistics, SensitiveCounts, number_values
+from sfumato.classes.statistics import ClassStatistics, SensitiveCounts, counts_of, number_values
 from sfumato.errors import PolicyError, raise_all
 from sfumato.kernels.predicates import NO_NUMBERS, RuleArrays
 from sfumato.models.apart import of_people_apart
@@ -77,6 +77,47 @@ def compile_rules(models: Sequence[PrivacyModel], table: EncodedTable) -> Compil
     sets = [table.people.sets[place] for place in places]
     arrays, codes = of_people(arrays, list(zip(columns, sets, used, strict=True)), table.people)
     return CompiledRules(arrays, codes, whole)
+
+
+def compile_counted(
+    models: Sequence[PrivacyModel], table: EncodedTable, occurrences: Sequence[NDArray[np.int64]]
+) -> tuple[RuleArrays, ClassStatistics, list[tuple[int, NDArray[np.int32]]]]:
+    """Compile `models` for a table whose sensitive values are counted already; no record is looked at.
+
+    Parameters
+    ----------
+    models, table
+        As :func:`compile_rules` takes them; every record is a person of its own.
+    occurrences
+        int64 (cardinality,) for each sensitive attribute: how many records have each code.
+
+    Returns
+    -------
+    arrays : RuleArrays
+    whole : ClassStatistics
+        All records as one class.
+    values : list of (int, numpy.ndarray)
+        For each column of :attr:`CompiledRules.codes` the sensitive attribute that it comes from, and the value behind
+        each of its codes, int32 (cardinality,).
+
+    Raises
+    ------
+    PolicyError
+        As :func:`compile_rules`.
+    """
+    rules = rules_of(models, table)
+    whole, value_of = {}, {}
+    for attribute, counted in zip(table.sensitive, occurrences, strict=True):
+        value_of[attribute.name], code_of = number_values(attribute, counted)
+        totals, every = counted[code_of], np.arange(len(code_of), dtype=np.int32)
+        whole[attribute.name] = counts_of(
+            attribute, code_of, np.array([0, len(code_of)], dtype=np.int64), every, totals, totals
+        )
+    used = [attribute.name for attribute in table.sensitive if any(rule.attribute == attribute.name for rule in rules)]
+    names = [attribute.name for attribute in table.sensitive]
+    arrays = rule_arrays(rules, {name: whole[name] for name in used}, table.height)
+    everybody = ClassStatistics(np.array([table.height], dtype=np.int64), whole)
+    return arrays, everybody, [(names.index(name), value_of[name]) for name in used]
 
 
 def rules_of(models: Sequence[PrivacyModel], table: EncodedTable) -> list[Rule]:

@@ -12,11 +12,15 @@ from sfumato.policy.entries import AlsoWritten, PolicyPart, problems_reported
 from sfumato.policy.hierarchy_entries import HierarchyEntry, published_hierarchy
 from sfumato.table.csv_format import CsvFormat
 from sfumato.table.schema import Attribute, Kind, Others
-from sfumato.table.sources import Place
+from sfumato.table.sources.protocol import Place
 from sfumato.table.written_forms import WrittenForm
 
 WRITTEN = ("decimal", "thousands", "unit", "dates", "strays")
 """Settings of a column that say how its values are written in the steward's file."""
+
+
+PLACE = ("sheet", "range", "codes")
+"""Where the table lies in a workbook, and columns of a statistical file that are read as codes."""
 
 
 def _said(text: str) -> Any:
@@ -25,7 +29,7 @@ def _said(text: str) -> Any:
 
 
 class Layout(PolicyPart):
-    """How a text file is laid out."""
+    """How a file is laid out."""
 
     separator: Annotated[str, _said("The character between fields.")] = ","
     encoding: Annotated[str, _said("How the file writes letters.")] = "utf-8"
@@ -38,6 +42,11 @@ class Layout(PolicyPart):
         tuple[str, ...] | None, _said("Names of all columns, where the first row does not say them.")
     ] = None
     strip: Annotated[bool, _said("Whether blanks around fields are dropped.")] = True
+    sheet: Annotated[str | None, _said("The sheet of a workbook that holds the table.")] = None
+    range: Annotated[str | None, _said("Its cells in the sheet, names first, such as B3:H500.")] = None
+    codes: Annotated[
+        tuple[str, ...] | None, _said("Columns of SPSS, Stata and SAS files to read as codes, without labels.")
+    ] = None
 
     @model_validator(mode="after")
     def _is_a_layout(self) -> Self:
@@ -49,9 +58,14 @@ class Layout(PolicyPart):
         """Return the layout of the file."""
         return CsvFormat(self.separator, self.encoding, self.quote or None, self.header, self.columns, self.strip)
 
+    def place(self) -> Place:
+        """Return where the table lies inside of a file."""
+        return Place(self.sheet, self.range, self.codes or ())
+
     def reading(self) -> dict[str, Any]:
         """Return the arguments for :func:`sfumato.read_table`, or :func:`sfumato.read_ratings`."""
-        return {**self.model_dump(), "quote": self.quote or None}
+        said = {**self.model_dump(), "quote": self.quote or None}
+        return {key: value for key, value in said.items() if key not in PLACE or value is not None}
 
 
 class Source(Layout):
@@ -92,7 +106,7 @@ class Source(Layout):
 
     def place(self) -> Place:
         """Return where the table lies inside of its source."""
-        return Place(table=self.table, query=self.query)
+        return Place(self.sheet, self.range, self.codes or (), self.table, self.query)
 
 
 class Column(PolicyPart):
@@ -278,7 +292,7 @@ class Output(PolicyPart):
         Of the files that hold the tables.
     """
 
-    format: Literal["csv", "parquet"] = "csv"
+    format: Literal["csv", "parquet", "xlsx", "sav", "dta"] = "csv"
 
 
 def _short(columns: Mapping[str, Column]) -> list[str] | dict[str, Any]:

@@ -48,7 +48,7 @@ def _columns(policy: Policy) -> Iterator[tuple[str, str, str, str]]:
     yield from ((name, "identifying", "", "") for name in columns.identifying)
     for role, settings in (("quasi-identifying", columns.quasi_identifying), ("sensitive", columns.sensitive)):
         yield from ((name, role, column.kind or "", _told(column)) for name, column in settings.items())
-    yield from ((name, "insensitive", "", "") for name in columns.insensitive)
+    yield from ((name, "insensitive", "", "") for name in columns.unprotected)
 
 
 def _told(column: Column) -> str:

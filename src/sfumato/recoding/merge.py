@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
@@ -16,12 +18,24 @@ from sfumato.table.encoding import EncodedTable
 
 
 def recode_as_published(
-    encoded: EncodedTable, partition: Partition, recoding: Recoding | None = None, *, threads: int = 1
+    encoded: EncodedTable,
+    partition: Partition,
+    recoding: Recoding | None = None,
+    *,
+    threads: int = 1,
+    by_column: bool = False,
 ) -> GeneralizedTable:
     """Recode a partition, merging classes whose published labels are all equal.
 
     Two classes of a solution may cover the same values, or have the same mean. A recipient then sees one class, and so
     must every figure in the report.
+
+    Parameters
+    ----------
+    encoded, partition, recoding, threads
+        As :func:`recode` takes them.
+    by_column
+        Recode one attribute after the other, which takes memory for one at a time; not for solutions with regions.
 
     Returns
     -------
@@ -35,12 +49,25 @@ def recode_as_published(
     """
     threads = worth_starting(threads, encoded.height)
     while True:
-        generalized = recode(encoded, partition, recoding, threads=threads)
+        if by_column:
+            generalized = _recode_by_column(encoded, partition, recoding or Recoding())
+        else:
+            generalized = recode(encoded, partition, recoding, threads=threads)
         labels = np.column_stack([_distinct_labels(column) for column in generalized.columns])
         merged, count = group_records(labels)
         if count == partition.count:
             return generalized
         partition = partition.renumbered(merged, count)
+
+
+def _recode_by_column(encoded: EncodedTable, partition: Partition, recoding: Recoding) -> GeneralizedTable:
+    columns: list[GeneralizedColumn] = []
+    for index, attribute in enumerate(encoded.attributes):
+        codes = np.ascontiguousarray(encoded.codes[:, index : index + 1])
+        forms = {name: form for name, form in recoding.forms.items() if name == attribute.name}
+        alone = replace(encoded, attributes=(attribute,), codes=codes)
+        columns += recode(alone, partition, replace(recoding, forms=forms)).columns
+    return GeneralizedTable(encoded, tuple(columns), partition.class_of, partition.sizes.astype(np.int64, copy=False))
 
 
 def _distinct_labels(column: GeneralizedColumn) -> NDArray[np.int32]:

@@ -21,6 +21,9 @@ from sfumato.table.text_order import FEW, text_order
 STAR = "*"
 MISSING_MEMBER = r"\N"
 
+PIECE = 1 << 15
+"""Value sets that are written at a time."""
+
 
 def exact_texts(attribute: EncodedAttribute, codes: NDArray[np.integer]) -> pl.Series:
     """Write single values; the missing value's code gives null."""
@@ -56,9 +59,23 @@ def set_texts(attribute: EncodedAttribute, members: ValueSets) -> pl.Series:
     """Write value sets; a set of one value is that value, a set of the missing value alone is null.
 
     Cost O(z log z) for z members of all sets together; no loop in Python runs over more than a few thousand of them.
+    Sets are written many at a time: what is needed for that takes many times the memory of their texts.
     """
-    sizes = np.diff(members.starts)
     order = np.append(text_order(attribute.labels), attribute.size)
+    stops = range(PIECE, len(members.starts) - 1, PIECE)
+    pieces = [
+        _texts_of(attribute, order, _some(members, *ends)) for ends in pairwise([0, *stops, len(members.starts) - 1])
+    ]
+    return pieces[0] if len(pieces) == 1 else pl.concat(pieces, rechunk=True)
+
+
+def _some(members: ValueSets, first: int, stop: int) -> ValueSets:
+    starts = members.starts[first : stop + 1]
+    return ValueSets(starts - starts[0], members.codes[starts[0] : starts[-1]])
+
+
+def _texts_of(attribute: EncodedAttribute, order: NDArray[np.int64], members: ValueSets) -> pl.Series:
+    sizes = np.diff(members.starts)
     place_of = np.empty_like(order)
     place_of[order] = np.arange(len(order))
     # One key per member, the set first: sorting plain integers is several times faster than sorting by two arrays.

@@ -92,16 +92,17 @@ def _quasi_identifying(
     occurs = np.zeros(len(labels), dtype=np.bool_)
     occurs[label_of] = True
     occurring = labels if occurs.all() else labels.filter(pl.Series(occurs))
-    return labels.cast(_enum_of(occurring), strict=False)[pl.Series(label_of)].alias(series.name)
+    return labels.cast(enum_of(occurring), strict=False)[pl.Series(label_of)].alias(series.name)
 
 
 def carried_over(series: pl.Series) -> pl.Series:
     """Return a column as it is published unchanged: categories as an Enum that lists those that occur, sorted."""
     if not isinstance(series.dtype, (pl.Categorical, pl.Enum)):
         return series
-    return series.cast(_enum_of(series.unique().cast(pl.String)))
+    return series.cast(enum_of(series.unique().cast(pl.String)))
 
 
-def _enum_of(labels: pl.Series) -> pl.Enum:
+def enum_of(labels: pl.Series) -> pl.Enum:
+    """Return a type that lists the texts that occur, sorted, so that neither others nor an order can be read off it."""
     known = labels.drop_nulls() if labels.null_count() else labels
     return pl.Enum((known if known.n_unique() == len(known) else known.unique()).sort())

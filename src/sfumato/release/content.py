@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-_MOST = 1 << 63
+from sfumato.table.row_order import hash_order
+
 _SORTS = {pl.Int64: "whole", pl.Float64: "float", pl.Boolean: "boolean", pl.Date: "date", pl.Datetime: "time"}
 
 
@@ -34,8 +34,8 @@ class Content:
 def content_of(frame: pl.DataFrame) -> Content:
     """Put the rows of a table into canonical order, and hash them.
 
-    Each column is coded by its distinct values in rising order, 0 standing for missing ones, and rows are sorted by
-    their codes. What is hashed are the names, the distinct values and the sorted codes.
+    Each column is coded by its distinct values in rising order, 0 standing for missing ones, and rows are put in the
+    order of a hash of their codes. What is hashed are the names, the distinct values and the sorted codes.
 
     Parameters
     ----------
@@ -47,16 +47,39 @@ def content_of(frame: pl.DataFrame) -> Content:
     Cost O(n c + n log n) for n rows of c columns.
     """
     digest = hashlib.sha256(json.dumps([frame.height, frame.columns]).encode())
-    codes = []
-    for column in frame:
-        values = _comparable(column)
-        distinct = values.drop_nulls().unique().sort()
-        codes.append(_codes(values, distinct))
+    codes = np.empty((frame.height, frame.width), dtype=np.uint32, order="F")
+    for place, column in enumerate(frame):
+        distinct, codes[:, place] = _coded(column)
         digest.update(_described(distinct, _SORTS.get(column.dtype.base_type(), "text")))
-    order = _sorted(codes, frame.height)
-    for code in codes:
+    order = hash_order(codes)
+    for code in codes.T:
         digest.update(code[order].astype("<u4").tobytes())
     return Content(order, digest.hexdigest())
+
+
+def _coded(column: pl.Series) -> tuple[pl.Series, NDArray[np.uint32]]:
+    """Return the distinct values of a column in rising order, and the number of each value in it, from 1."""
+    if isinstance(column.dtype, (pl.Enum, pl.Categorical)):
+        return _coded_categories(column)
+    values = _comparable(column)
+    distinct = values.drop_nulls().unique().sort()
+    if distinct.is_empty():
+        return distinct, np.zeros(len(values), dtype=np.uint32)
+    if values.dtype == pl.String:
+        numbers = values.cast(pl.Enum(distinct)).to_physical()
+    else:
+        numbers = distinct.search_sorted(values.fill_null(distinct[0])).set(values.is_null(), None)
+    return distinct, (numbers.cast(pl.UInt32) + 1).fill_null(0).to_numpy()
+
+
+def _coded_categories(column: pl.Series) -> tuple[pl.Series, NDArray[np.uint32]]:
+    """Do the same without looking at the text of every row."""
+    used = column.drop_nulls().unique()
+    texts, places = used.cast(pl.String), used.to_physical().to_numpy()
+    rank = np.zeros(int(places.max(initial=0)) + 2, dtype=np.uint32)
+    rank[places[texts.arg_sort().to_numpy()]] = np.arange(1, len(used) + 1)
+    # Behind the last category stands the number of missing ones.
+    return texts.sort(), rank[column.to_physical().cast(pl.UInt32).fill_null(len(rank) - 1).to_numpy()]
 
 
 def _comparable(column: pl.Series) -> pl.Series:
@@ -64,18 +87,6 @@ def _comparable(column: pl.Series) -> pl.Series:
     if column.dtype == pl.String or column.dtype.is_float():
         return column
     return (column if column.dtype == pl.Boolean else column.to_physical()).cast(pl.Int64)
-
-
-def _codes(values: pl.Series, distinct: pl.Series) -> NDArray[np.uint32]:
-    """Give the values of a column numbers from 1, in their order, and missing ones 0."""
-    if distinct.is_empty():
-        return np.zeros(len(values), dtype=np.uint32)
-    if values.dtype == pl.String:
-        numbers = values.cast(pl.Enum(distinct)).to_physical()
-    else:
-        numbers = distinct.search_sorted(values.fill_null(distinct[0]))
-        numbers = numbers.set(values.is_null(), None)
-    return (numbers.cast(pl.UInt32) + 1).fill_null(0).to_numpy()
 
 
 def _described(distinct: pl.Series, sort: str) -> bytes:
@@ -86,17 +97,3 @@ def _described(distinct: pl.Series, sort: str) -> bytes:
     texts = distinct.dtype == pl.String
     written = json.dumps(distinct.to_list()).encode() if texts else distinct.to_numpy().tobytes()
     return f"{sort} {len(distinct)} {len(written)};".encode() + written
-
-
-def _sorted(codes: Sequence[NDArray[np.uint32]], height: int) -> NDArray[np.int64]:
-    """Sort rows by their codes, as many columns as 63 bits hold at a time."""
-    keys, room = list[NDArray[np.int64]](), 0
-    for code in codes:
-        width = int(code.max(initial=0)) + 1
-        if not keys or room * width >= _MOST:
-            keys.append(code.astype(np.int64))
-            room = width
-        else:
-            keys[-1] = keys[-1] * width + code
-            room *= width
-    return np.lexsort(keys[::-1]).astype(np.int64) if keys else np.arange(height)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import platform
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from hashlib import sha256
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any, Literal
 
@@ -22,6 +23,8 @@ from sfumato.table.schema import Attribute, Kind
 FORMAT = 2
 FORMAT_OF_PEOPLE = 3
 """Of releases that promise something to people: an older program would count their records and call that enough."""
+FORMAT_OF_PARTS = 4
+"""Of releases whose table lies in several files."""
 RATINGS = "ratings"
 """The kind of a release that is no table of records; see :mod:`sfumato.release.ratings.description`."""
 
@@ -99,9 +102,9 @@ class Description:
     def to_dict(self, *, tables: Mapping[str, TableFacts]) -> dict[str, Any]:
         """Return the content of ``release.json``; `tables` describes the files."""
         return {
-            "format": FORMAT if self.people is None else FORMAT_OF_PEOPLE,
+            "format": _format(self.people is not None, any(facts.parts for facts in tables.values())),
             "kind": self.kind,
-            "tables": {name: asdict(facts) for name, facts in tables.items()},
+            "tables": {name: facts.to_dict() for name, facts in tables.items()},
             "structure": dict(self.structure),
             "sensitive": {
                 name: {"kind": str(entry.kind), **({"hierarchy": entry.hierarchy} if entry.hierarchy else {})}
@@ -120,6 +123,19 @@ def _rows(hierarchy: Mapping[str, Any]) -> tuple[tuple[str, ...], ...]:
     return tuple(tuple(str(label) for label in row) for row in hierarchy["rows"])
 
 
+def _format(people: bool, parts: bool) -> int:
+    return FORMAT_OF_PARTS if parts else FORMAT_OF_PEOPLE if people else FORMAT
+
+
+@dataclass(frozen=True)
+class PartFacts:
+    """What ``release.json`` says of one file of a table: its name in the folder of parts, its hash, its records."""
+
+    file: str
+    sha256: str
+    rows: int
+
+
 @dataclass(frozen=True)
 class TableFacts:
     """What ``release.json`` says of the file of one table.
@@ -127,25 +143,74 @@ class TableFacts:
     Attributes
     ----------
     file : str
-        Its name in the folder, never a path; in a database the name of the table.
+        Its name in the folder, never a path; in a database the name of the table. Of a table in parts: the folder that
+        holds them.
     sha256 : str
-        Of the file; in a database of what the table holds, see :mod:`sfumato.release.content`.
+        Of the file; in a database of what the table holds, see :mod:`sfumato.release.content`. Of a table in parts:
+        :func:`root_of` them.
     rows : int
     columns : tuple of str
+    parts : tuple of PartFacts
+        Empty where the table is one file.
     """
 
     file: str
     sha256: str
     rows: int
     columns: tuple[str, ...]
+    parts: tuple[PartFacts, ...] = ()
+
+    @property
+    def files(self) -> tuple[str, ...]:
+        """Paths of all files of the table, from the folder of the release on."""
+        return tuple(f"{self.file}/{part.file}" for part in self.parts) or (self.file,)
+
+    @classmethod
+    def in_parts(cls, folder: str, parts: Sequence[PartFacts], columns: Sequence[str]) -> TableFacts:
+        """Describe a table that lies in several files of a folder."""
+        return cls(folder, root_of(parts), sum(part.rows for part in parts), tuple(columns), tuple(parts))
 
     @classmethod
     def of(cls, entry: Mapping[str, Any]) -> TableFacts:
         """Read the entry, or raise ValueError, TypeError or KeyError."""
-        file, sha256 = _text(entry["file"]), _text(entry["sha256"])
-        if file in ("", ".", "..") or not {"/", "\\", "\0"}.isdisjoint(file) or len(file) > LONGEST_NAME:
-            raise ValueError("not a name")
-        return cls(file, sha256, _count(entry["rows"]), tuple(_text(name) for name in _entries(entry["columns"])))
+        columns = tuple(_text(name) for name in _entries(entry["columns"]))
+        if "files" in entry:
+            return cls._of_parts(entry, columns)
+        return cls(_name(entry["file"]), _text(entry["sha256"]), _count(entry["rows"]), columns)
+
+    @classmethod
+    def _of_parts(cls, entry: Mapping[str, Any], columns: tuple[str, ...]) -> TableFacts:
+        folders, parts = set(), []
+        for part in _entries(entry["files"]):
+            folder, _, file = _text(part["file"]).partition("/")
+            folders.add(_name(folder))
+            parts.append(PartFacts(_name(file), _text(part["sha256"]), _count(part["rows"])))
+        (folder,) = folders
+        found = cls.in_parts(folder, parts, columns)
+        told = len({part.file for part in parts}) == len(parts) and found.rows == _count(entry["rows"])
+        if not told or found.sha256 != entry["root"]:
+            raise ValueError("parts that contradict each other")
+        return found
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the entry."""
+        if not self.parts:
+            return {"file": self.file, "sha256": self.sha256, "rows": self.rows, "columns": list(self.columns)}
+        files = [{**asdict(part), "file": f"{self.file}/{part.file}"} for part in self.parts]
+        return {"files": files, "rows": self.rows, "columns": list(self.columns), "root": self.sha256}
+
+
+def root_of(parts: Iterable[PartFacts]) -> str:
+    """Return the sha256 of the sorted hashes of all parts, in hexadecimal: one name for what they hold together."""
+    return sha256("".join(sorted(part.sha256 for part in parts)).encode()).hexdigest()
+
+
+def _name(given: Any) -> str:
+    """Return the name of something in a folder; nothing that leads out of it."""
+    name = _text(given)
+    if name in ("", ".", "..") or not {"/", "\\", "\0"}.isdisjoint(name) or len(name) > LONGEST_NAME:
+        raise ValueError("not a name")
+    return name
 
 
 def is_of_ratings(text: str) -> bool:
@@ -205,6 +270,11 @@ def build_model(entry: Mapping[str, Any]) -> PrivacyModel | None:
     return model
 
 
+def known_models(description: Description) -> list[PrivacyModel]:
+    """Return the promised models that this version knows."""
+    return [model for entry in description.models if (model := build_model(entry)) is not None]
+
+
 def published_hierarchy(hierarchy: Hierarchy, published: set[str]) -> dict[str, Any] | None:
     """Cut a hierarchy down to the values that are published anyway, as a table that a verifier can build again.
 
@@ -247,7 +317,8 @@ def _in_this_format(content: Mapping[str, Any]) -> Mapping[str, Any]:
         raise VerificationError(
             "release.json: is of a release of ratings, which can be verified, but not used like this"
         )
-    known = content["format"] == (FORMAT_OF_PEOPLE if "people" in content else FORMAT)
+    parts = any("files" in entry for entry in content["tables"].values())
+    known = content["format"] == _format("people" in content, parts)
     if not known or content["kind"] not in KINDS:
         raise VerificationError(
             "release.json: is of a format or kind that this version does not know; verify it with a newer sfumato"

@@ -34,11 +34,12 @@ def refuse_exact_sets(encoded: EncodedTable, table: Table) -> None:
             f"column {attribute.name!r} is text with {attribute.size:,} different values in {encoded.height:,} "
             "records, and classes would be published as sets of exact values. Give it a hierarchy, say how its numbers "
             "or dates are written, or make it identifying; to publish the sets all the same, declare its kind "
-            f"categorical (on the command line --categorical {attribute.name})"
+            f"categorical, or say --publish {attribute.name} (in Python publish=[{attribute.name!r}])"
             for attribute in encoded.attributes
             if _is_nearly_distinct(attribute, encoded.height)
             and attribute.name in declared
             and declared[attribute.name].kind is None
+            and attribute.name not in table.schema.publish
         ],
     )
 

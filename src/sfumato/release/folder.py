@@ -184,7 +184,7 @@ def _exchanged(one: Path, other: Path) -> bool:
 
 def _sync(folder: Path) -> None:
     """Have the operating system put the files on the disk before they get their final name."""
-    for path in folder.iterdir():
+    for path in folder.rglob("*"):
         descriptor = os.open(path, os.O_RDONLY)
         try:
             os.fsync(descriptor)

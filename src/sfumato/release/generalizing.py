@@ -39,7 +39,7 @@ from sfumato.release.exact_sets import exact_set_notes, refuse_exact_sets
 from sfumato.release.folding import PROMISED, PROMISED_L, solution_for_people, uniform_problem
 from sfumato.release.loss_report import Report
 from sfumato.release.own_types import counted_as_read, only_by_the_left_out, own_types
-from sfumato.release.passing import passing_notes
+from sfumato.release.passing import advice_on_columns, passing_notes
 from sfumato.release.people_behind import PeopleBehind
 from sfumato.release.problem import problem_of
 from sfumato.release.pseudonyms import fingerprint_lines, with_pseudonyms, within_fingerprint_limit
@@ -135,7 +135,7 @@ def released(solved: SolvedTask, anonymizer: Anonymizer) -> Release:
     task.step("done", STEPS)
     audit = None if attested is None else Audit.of(_as_read(generalized)[order], attested, problem.seed)
     described = describe(published, task, encoded, types.kinds)
-    return Release(published, report, described, task.policy.published(), audit, task.table.orders)
+    return Release(published, report, described, task.policy.published(), audit, task.table.orders, task.table.codes)
 
 
 def _recounted(anonymizer: Anonymizer, *counted: Any) -> Verification:
@@ -170,6 +170,7 @@ def _notes(
 ) -> Iterator[str]:
     least = smallest_allowed(task.models)
     yield from partition.notes
+    yield from advice_on_columns(task.table)
     yield from passing_notes(task.table, task.table.frame.columns)
     yield from repeated_notes(task.table, partition, least)
     if behind is None:

@@ -46,7 +46,14 @@ def published_release(task: Task, publisher: Publisher) -> Release:
     report = _report(publication, verification, task)
     task.step("done", STEPS)
     described = describe(publication.published, task, encoded)
-    return Release(publication.published, report, described, task.policy.published(), orders=task.table.orders)
+    return Release(
+        publication.published,
+        report,
+        described,
+        task.policy.published(),
+        orders=task.table.orders,
+        codes=task.table.codes,
+    )
 
 
 def _meaningless(task: Task, publisher: Publisher) -> Iterator[str]:

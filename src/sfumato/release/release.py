@@ -23,7 +23,7 @@ from sfumato.release.stored import Shelf, save_in_database
 from sfumato.release.table_files import write_tables
 from sfumato.release.text_files import write_texts
 from sfumato.table.databases.address import is_database
-from sfumato.table.writing import Format
+from sfumato.table.writing import FORMATS, NO_FORMAT, Format
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -53,6 +53,8 @@ class Release:
         steward's, and no part of the folder.
     orders : mapping of str to tuple of str
         The order of the categories of those columns for which the original declares one; no part of the folder.
+    codes : mapping of str to mapping of str to int
+        The code of each label, of those columns whose labels a file of a statistical program had.
     """
 
     published: Published
@@ -61,6 +63,7 @@ class Release:
     policy: str
     audit: Audit | None = None
     orders: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    codes: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
 
     def __repr__(self) -> str:
         """Count the published records and name the promises."""
@@ -182,7 +185,8 @@ class Release:
         folder
             Where to; its parent must exist. Or the URL of a database, as :func:`sfumato.read_table` takes it.
         format
-            Of the files that hold the tables.
+            Of the files that hold the tables: ``"csv"``, ``"parquet"``, ``"xlsx"``, ``"sav"`` (SPSS) or ``"dta"``
+            (Stata), the last two with value labels. What a format would change is refused.
         overwrite
             Replace a release that is already there. Anything else is never replaced.
         audit
@@ -211,8 +215,8 @@ class Release:
             When the format or what to do with formulas is unknown, or formulas are refused or cannot be escaped; also
             when an audit file is asked for of a release that itself says who is who.
         """
-        if format not in ("csv", "parquet"):
-            raise PolicyError("format must be 'csv' or 'parquet'")
+        if format not in FORMATS:
+            raise PolicyError(NO_FORMAT)
         if formulas not in get_args(Formulas):
             raise PolicyError("formulas must be 'keep', 'escape' or 'refuse'")
         if audit is not None and self.description.people == "published":
@@ -228,7 +232,7 @@ class Release:
         description = self.description if published is self.published else self.description.escaped()
         kept = nullcontext() if self.audit is None else audit_written(private, target, overwrite=overwrite)
         with kept as secret, whole_folder(target, overwrite=overwrite) as part:
-            facts = write_tables(published, part, format)
+            facts = write_tables(published, part, format, self.codes)
             write_texts(part, description.to_dict(tables=facts), self.report.for_release(), self.policy)
             if self.audit is not None and secret is not None:
                 file = facts["data"]

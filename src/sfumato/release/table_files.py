@@ -2,30 +2,40 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 
 import polars as pl
 
 from sfumato.errors import InputError, VerificationError, raise_all
 from sfumato.models.checks import Check, Outcome
+from sfumato.parallel import each
+from sfumato.progress import thread_count
 from sfumato.published import KINDS, Published, SlicedTable, sensitive_names
 from sfumato.published.protocol import structure_columns
+from sfumato.published.roles import named
 from sfumato.published.sliced import labels_of
 from sfumato.release.description import Description, TableFacts
 from sfumato.table.csv_format import CsvFormat
 from sfumato.table.reading import read_written
 from sfumato.table.schema import Attribute, Kind, Schema
 from sfumato.table.sources import open_source
-from sfumato.table.writing import Format, sha256_of, write_data
+from sfumato.table.writing import Codes, Format, sha256_of, write_data
 
 
-def write_tables(published: Published, folder: Path, format: Format) -> dict[str, TableFacts]:
-    """Write every table into a file named after it; return what ``release.json`` says of the files."""
+def write_tables(
+    published: Published, folder: Path, format: Format, codes: Codes = MappingProxyType({})
+) -> dict[str, TableFacts]:
+    """Write every table into a file named after it; return what ``release.json`` says of the files.
+
+    `codes` of labels are written where a column is published with its labels, and the format has codes.
+    """
     facts = {}
     for name, frame in published.tables.items():
         file = folder / f"{name}.{format}"
-        facts[name] = TableFacts(file.name, write_data(frame, file, format), frame.height, tuple(frame.columns))
+        facts[name] = TableFacts(file.name, write_data(frame, file, format, codes), frame.height, tuple(frame.columns))
     return facts
 
 
@@ -41,18 +51,32 @@ def read_published_files(
     SfumatoError
         When a file cannot be read as a table.
     """
-    files = {name: folder / entry.file for name, entry in facts.items()}
+    refuse_missing(folder, facts)
+    tables = {name: _read_table(folder, entry, description) for name, entry in facts.items()}
+    checks = tuple(
+        parts_check(folder, entry) if entry.parts else integrity(folder / entry.file, entry, tables[name])
+        for name, entry in facts.items()
+    )
+    return assembled(description, tables), checks
+
+
+def refuse_missing(folder: Path, facts: Mapping[str, TableFacts]) -> None:
+    """Raise VerificationError where a file of a table is missing."""
+    names = [name for entry in facts.values() for name in entry.files]
+    missing = (name for name in names if not (folder / name).is_file())
     raise_all(
         VerificationError,
-        (
-            f"{folder}: the data file {path.name} that release.json names is missing"
-            for path in files.values()
-            if not path.is_file()
-        ),
+        (f"{folder}: the data file {name} that release.json names is missing" for name in missing),
     )
-    tables = {name: _read(path, facts[name], description) for name, path in files.items()}
-    checks = tuple(integrity(files[name], facts[name], tables[name]) for name in tables)
-    return assembled(description, tables), checks
+
+
+def _read_table(folder: Path, facts: TableFacts, description: Description) -> pl.DataFrame:
+    if not facts.parts:
+        return _read(folder / facts.file, facts, description)
+    parts = [_read(folder / name, facts, description) for name in facts.files]
+    # Categories of one part are numbered otherwise than those of another.
+    texts = pl.col(pl.Categorical).cast(pl.String)
+    return pl.concat([part.with_columns(texts) for part in parts], how="vertical_relaxed")
 
 
 def _read(path: Path, facts: TableFacts, description: Description) -> pl.DataFrame:
@@ -101,6 +125,26 @@ def assembled(description: Description, tables: Mapping[str, pl.DataFrame]) -> P
     if set(sensitive_names(published)) != set(description.sensitive):
         raise VerificationError("release.json: describes other sensitive columns than its structure names")
     return published
+
+
+def parts_check(folder: Path, facts: TableFacts) -> Check:
+    """Tell whether a folder holds the parts that were written and nothing else; hashes are worked out side by side."""
+    promise = f"{facts.file} holds the {len(facts.parts):,} parts that were written, and nothing else"
+    place = folder / facts.file
+    with os.scandir(place) as found:
+        entries = list(found)
+    if place.is_symlink() or any(entry.is_symlink() for entry in entries):
+        return Check(promise, Outcome.BROKEN, detail="it is a link, or there is one in it")
+    strangers = sorted({entry.name for entry in entries} - {part.file for part in facts.parts})
+    if strangers:
+        detail = f"there is {named(strangers)}, which release.json does not list; take it away"
+        return Check(promise, Outcome.BROKEN, detail=detail)
+    hashes = each(lambda part: sha256_of(place / part.file), facts.parts, thread_count(None))
+    changed = [part.file for part, found in zip(facts.parts, hashes, strict=True) if found != part.sha256]
+    if changed:
+        detail = f"the sha256 of {named(changed)} differs from the one in release.json: it was changed"
+        return Check(promise, Outcome.BROKEN, detail=detail)
+    return Check(promise, Outcome.HOLDS)
 
 
 def integrity(path: Path, facts: TableFacts, table: pl.DataFrame) -> Check:

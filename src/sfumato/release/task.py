@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -30,6 +31,7 @@ from sfumato.table.person_column import STEPS as K_STEPS
 from sfumato.table.person_column import STEPS_OF_L, steps_of
 from sfumato.table.table import Table
 
+LOG = logging.getLogger("sfumato.release")
 STEPS = 6
 
 
@@ -174,4 +176,5 @@ class Task:
 
     def step(self, what: str, done: int) -> None:
         """Report progress."""
+        LOG.info("%s %d records", what, self.table.height)
         self.progress(what, done, STEPS)

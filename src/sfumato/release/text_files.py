@@ -54,7 +54,14 @@ def hash_of(text: str) -> str:
 
 
 def text_checks(
-    folder: Path, mark: str, tables: Collection[str], limit: float, counted: Verification, *, unknown: int = 0
+    folder: Path,
+    mark: str,
+    tables: Collection[str],
+    limit: float,
+    counted: Verification,
+    *,
+    unknown: int = 0,
+    folders: Collection[str] = (),
 ) -> tuple[Check, ...]:
     """Tell whether a folder holds what was written and nothing else, and whether its report says what was recounted.
 
@@ -71,6 +78,8 @@ def text_checks(
         What was recounted of the models that this version knows.
     unknown
         Number of the other models.
+    folders
+        Which of `tables` are folders of parts; others look into them.
 
     Raises
     ------
@@ -78,7 +87,7 @@ def text_checks(
         When the hashes in ``release.json`` are none.
     """
     hashes = _hashes(mark, tables)
-    wrong = tuple(_wrong_files(folder, tables, hashes))
+    wrong = tuple(_wrong_files(folder, tables, hashes, folders))
     if hashes is None:
         detail = f"{MARK} has no hashes of them"
         written = (*wrong, Check(WRITTEN, Outcome.UNDECIDABLE, detail=detail, required=False))
@@ -124,11 +133,15 @@ def _hashes(mark: str, tables: Collection[str]) -> Mapping[str, str] | None:
     return dict(found)
 
 
-def _wrong_files(folder: Path, tables: Collection[str], hashes: Mapping[str, str] | None) -> Iterator[Check]:
+def _wrong_files(
+    folder: Path, tables: Collection[str], hashes: Mapping[str, str] | None, folders: Collection[str]
+) -> Iterator[Check]:
     """Name every file that is missing, was changed, or is not to be there; links lead to what anybody may change."""
     listed = {MARK, *tables, *(NAMES if hashes is None else hashes)}
     entries = {entry.name: entry for entry in os.scandir(folder)}
     for name in sorted(listed):
+        if name in folders and name in entries and entries[name].is_dir(follow_symlinks=False):
+            continue
         if reason := _reason(entries.get(name), (hashes or {}).get(name)):
             yield Check(f"{name} is the file that was written", Outcome.BROKEN, detail=reason)
     if strangers := sorted({*entries} - listed):

@@ -5,12 +5,13 @@ Nothing here knows how a release is made; no algorithm is even loaded.
 
 from __future__ import annotations
 
+import logging
 import os
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,10 +24,10 @@ from sfumato.published.checks.generalized import Attested, Verification
 from sfumato.published.checks.population import Register
 from sfumato.published.checks.recount import recount
 from sfumato.published.checks.suppression import suppression_check
-from sfumato.published.roles import roles_of
+from sfumato.published.roles import Roles, roles_of
 from sfumato.release.agreement import policy_checks, table_differences
 from sfumato.release.audit import Audit
-from sfumato.release.description import Description, TableFacts, build_model, is_of_ratings
+from sfumato.release.description import Description, TableFacts, build_model, is_of_ratings, known_models
 from sfumato.release.opening import ReleaseFolder, mark_of, opened_folder
 from sfumato.release.policy_text import FILE, PublishedPolicy
 from sfumato.release.release import Release
@@ -39,6 +40,8 @@ from sfumato.table.writing import sha256_of
 
 if TYPE_CHECKING:
     from sfumato.release.ratings.release import RatingRelease
+
+LOG = logging.getLogger("sfumato.release")
 
 
 def verify(
@@ -80,6 +83,17 @@ def verify(
         With what is wrong with the table of the population.
     """
     _refuse_no_table(population)
+    found = _verified(release, audit, schema, population)
+    LOG.info("%s: %s", _name(release), "verified" if found.ok else "not verified")
+    return found
+
+
+def _name(release: object) -> str:
+    is_path = isinstance(release, (str, os.PathLike)) and not is_database(release)
+    return Path(str(release)).name if is_path else "release"
+
+
+def _verified(release: Any, audit: str | Path | None, schema: str | None, population: Table | None) -> Verification:
     if isinstance(release, Release):
         people = None if release.audit is None else release.audit.pseudonyms
         policy = PublishedPolicy(release.policy)
@@ -115,7 +129,25 @@ def _recount_folder(folder: Path, audit: Path | None, population: Table | None) 
 
         return verify_rating_folder(folder, mark)
     opened = opened_folder(folder, mark)
+    if audit is None and population is None and any(entry.parts for entry in opened.files.values()):
+        from sfumato.release.parts import recounted_in_parts
+
+        if counted := recounted_in_parts(opened.path, opened.description, opened.files):
+            return _judged(counted[0], opened, mark, counted[1])
     return recounted(opened, mark, *opened.read(), audit, population)
+
+
+def _judged(counted: Verification, opened: ReleaseFolder, mark: str, integrity: tuple[Check, ...]) -> Verification:
+    """Add to a recount what is said of the files beside the table, and of models that nobody here knows."""
+    roles = Roles() if counted.roles is None else counted.roles
+    return _with_files(counted, opened.description, opened.policy, roles, integrity, _beside(opened, mark))
+
+
+def _beside(opened: ReleaseFolder, mark: str) -> Callable[..., tuple[Check, ...]]:
+    tables = [entry.file for entry in opened.files.values()]
+    folders = [entry.file for entry in opened.files.values() if entry.parts]
+    limit = opened.description.suppression_limit
+    return partial(text_checks, opened.path, mark, tables, limit, folders=folders)
 
 
 def recounted(
@@ -142,9 +174,7 @@ def recounted(
     if audit is not None:
         table = folder / _audited(audit, opened.description, opened.files).file
         people = Audit.read(audit, table.name, sha256_of(table), published.tables["data"].height).pseudonyms
-    tables = [entry.file for entry in opened.files.values()]
-    beside = partial(text_checks, folder, mark, tables, opened.description.suppression_limit)
-    return _recount(published, opened.description, opened.policy, integrity, beside, people, population)
+    return _recount(published, opened.description, opened.policy, integrity, _beside(opened, mark), people, population)
 
 
 def _recount_stored(stored: StoredRelease, audit: Path | None, everybody: Table | None) -> Verification:
@@ -181,8 +211,7 @@ def _recount(
     people: NDArray[np.int32] | None = None,
     population: Table | None = None,
 ) -> Verification:
-    built = [(entry, build_model(entry)) for entry in description.models]
-    known = [model for _, model in built if model is not None]
+    known = known_models(description)
     whom: NDArray[np.int32] | Attested | None = people
     if people is None and description.people == "audit":
         whom = "attested"
@@ -190,12 +219,23 @@ def _recount(
         raise PopulationError("population: no promise of this release speaks of a population; leave it out")
     register = None if population is None else Register(population, policy.recoding())
     counted = recount(published, known, description.attributes(), whom, register)
+    return _with_files(counted, description, policy, roles_of(published), first, beside)
+
+
+def _with_files(
+    counted: Verification,
+    description: Description,
+    policy: PublishedPolicy,
+    roles: Roles,
+    first: tuple[Check, ...],
+    beside: Callable[..., tuple[Check, ...]],
+) -> Verification:
     unknown = tuple(
         Check(f"model {entry.get('name')}", Outcome.UNDECIDABLE, detail="this version does not know the model")
-        for entry, model in built
-        if model is None
+        for entry in description.models
+        if build_model(entry) is None
     )
-    differences = partial(table_differences, description=description, roles=roles_of(published))
+    differences = partial(table_differences, description=description, roles=roles)
     agreement = policy_checks(policy, differences)
     attested = *_of_all_records(description), suppression_check(description.suppression_limit)
     # The report of a release counts no people whom it does not show, whoever holds the audit file.

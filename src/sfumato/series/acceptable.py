@@ -17,6 +17,7 @@ from sfumato.policy.people import People
 from sfumato.policy.policy import DEFAULT_ANONYMIZER, Policy
 from sfumato.series.ways import APPEND, ARRIVED, GROW, WAYS
 from sfumato.table.schema import Attribute
+from sfumato.table.writing import OF_SERIES
 
 FROZEN = "not what the series was started with, which is frozen; take the change back, or start another series"
 
@@ -49,7 +50,15 @@ def refuse(policy: Policy, way: str = APPEND) -> None:
     if way not in WAYS:
         raise PolicyError(f"way: {way!r} is none; known are {', '.join(WAYS)}")
     growing = _of_growing(policy) if way == GROW else ()
-    raise_all(PolicyError, [*_of_models(policy), *_of_the_way(policy), *_of_people(policy), *growing])
+    raise_all(
+        PolicyError, [*_of_models(policy), *_of_the_way(policy), *_of_people(policy), *_of_format(policy), *growing]
+    )
+
+
+def _of_format(policy: Policy) -> Iterator[str]:
+    """Say in which formats the releases of a series cannot be compared with each other."""
+    if policy.output.format not in OF_SERIES:
+        yield f"output.format: a series is written as {' or '.join(OF_SERIES)}; take one of them"
 
 
 def _of_growing(policy: Policy) -> Iterator[str]:

@@ -16,7 +16,7 @@ from sfumato.table.kinds import text_of
 from sfumato.table.proposals import proposals
 from sfumato.table.questions import ask, question_of_codes, question_of_text, remark_on_codes
 from sfumato.table.schema import Attribute, Kind
-from sfumato.table.texts import EXPECTED, Parsed, Way, clean, parse
+from sfumato.table.texts import EXPECTED, Parsed, Way, clean, parse, way_of
 from sfumato.table.written_forms import PLAIN, WrittenForm
 
 _PLAIN = (pl.String, pl.Categorical, pl.Enum, pl.Boolean, pl.Date, pl.Datetime, pl.Time, pl.Null)
@@ -73,8 +73,8 @@ def kept_column(column: pl.Series, reading: ValueReading) -> pl.Series:
     InputError
         When its values are not plain values.
     """
-    _refuse_nested(column)
-    return clean(column, strip=True) if reading.is_text and reading.strip else column
+    refuse_nested(column)
+    return clean(column, strip=True) if reading.is_text and reading.strip and is_text(column) else column
 
 
 def with_missing(column: pl.Series, reading: ValueReading) -> pl.Series:
@@ -119,12 +119,13 @@ def _canonical(values: pl.Series) -> pl.Series:
 
 
 def _typed(column: pl.Series, attribute: Attribute, reading: ValueReading) -> TypedColumn:
-    _refuse_nested(column)
+    refuse_nested(column)
     kind = _declared_kind(attribute)
     if is_text(column):
         column = column.cast(pl.String) if isinstance(column.dtype, pl.Enum) else column
-        wanted = kind or (None if reading.is_text else Kind.CATEGORICAL)
-        return _parsed(column, wanted, attribute, reading)
+        if kind is None and not reading.is_text:
+            return _text_among_types(column, attribute, reading)
+        return _parsed(column, kind, attribute, reading)
     if column.dtype == pl.Null:
         return _parsed(column.cast(pl.String), kind, attribute, reading)
     if column.dtype.is_numeric():
@@ -139,6 +140,22 @@ def _typed(column: pl.Series, attribute: Attribute, reading: ValueReading) -> Ty
     if kind in (None, natural):
         return TypedColumn(plain, natural)
     return _parsed(_as_text(plain), kind, attribute, reading)
+
+
+def _text_among_types(column: pl.Series, attribute: Attribute, reading: ValueReading) -> TypedColumn:
+    """Read text of a source that has types: as text, which it was made, unless it has a form that was declared."""
+    typed = _parsed(column, Kind.CATEGORICAL, replace(attribute, strays=None), reading)
+    if not reading.asks or attribute.hierarchy is not None:
+        return typed
+    texts = column.cast(pl.String).unique() if column.dtype != pl.String else column
+    known = parse(texts, Kind.CATEGORICAL, reading.missing, strip=reading.strip).known
+    form = attribute.form.over(reading.form)
+    if form != PLAIN and way_of(known, form) not in (way_of(known, PLAIN), Way(Kind.CATEGORICAL)):
+        return _parsed(column, None, attribute, reading)
+    found = [] if Way(Kind.DATE).read(known.head(1)).is_not_null().any() else proposals(known)
+    if found:
+        raise ask(column.name, found, reading.form)
+    return typed
 
 
 def _declared_kind(attribute: Attribute) -> Kind | None:
@@ -209,12 +226,24 @@ def _refused(name: str, parsed: Parsed, general: WrittenForm) -> InputError:
     found = [one for one in proposals(parsed.known) if one.kind is parsed.kind]
     if found:
         return ask(name, found, general)
-    row = int(parsed.strangers.arg_max() or 0) + 1
-    return InputError(
-        f"column {name!r} is declared {parsed.kind}, but {int(parsed.strangers.sum())} record(s) do not hold "
-        f"{EXPECTED[parsed.kind]}, first in row {row}; correct them, list their text as missing, or declare "
-        "another kind"
+    return strange_values(name, parsed, int(parsed.strangers.sum()), int(parsed.strangers.arg_max() or 0) + 1)
+
+
+class StrangeValues(InputError):
+    """Values that are not of the kind that their column is declared as; `parsed` is what became of them."""
+
+    name: str
+    parsed: Parsed
+
+
+def strange_values(name: str, parsed: Parsed, records: int, row: int) -> StrangeValues:
+    """Return the error of a column of which so many records, the first of them in that row, have strange values."""
+    error = StrangeValues(
+        f"column {name!r} is declared {parsed.kind}, but {records} record(s) do not hold {EXPECTED[parsed.kind]}, "
+        f"first in row {row}; correct them, list their text as missing, or declare another kind"
     )
+    error.name, error.parsed = name, parsed
+    return error
 
 
 def is_text(column: pl.Series) -> bool:
@@ -227,7 +256,8 @@ def is_plain(dtype: pl.DataType) -> bool:
     return dtype.is_numeric() or isinstance(dtype, _PLAIN)
 
 
-def _refuse_nested(column: pl.Series) -> None:
+def refuse_nested(column: pl.Series) -> None:
+    """Raise InputError when the values of a column cannot be published."""
     if not is_plain(column.dtype):
         raise InputError(
             f"column {column.name!r} is of type {column.dtype.base_type()}, which cannot be published; convert it to "

@@ -10,19 +10,19 @@ import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 from sfumato.errors import InputError
 from sfumato.table.csv_format import CsvFormat
 from sfumato.table.text_encodings import is_utf8, likely_encoding, refuse_utf8, refuse_utf16
 
 _BLOCK = 1 << 18
-_GZIP = b"\x1f\x8b"
+_GZIP, _ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
 _UNPACKED = 1 << 20
 _START = 400
 
 UNPACK_LIMIT = "SFUMATO_UNPACK_LIMIT"
-"""Variable with the most MB that a gzip file may unpack to."""
+"""Variable with the most MB that a packed file may unpack to."""
 _USUAL_RATIO = 100
 """Tables seldom shrink to less than a thirtieth."""
 _ALWAYS = 64 << 20
@@ -74,21 +74,23 @@ class CsvFile:
                 held = block[len(body) :]
 
 
-def open_csv(path: Path, layout: CsvFormat) -> CsvFile:
-    """Open a file, unpacking gzip and translating other encodings to UTF-8 in memory.
+def open_csv(given: Path | bytes, layout: CsvFormat) -> CsvFile:
+    """Open a file, or its content, unpacking gzip and zstd and translating other encodings to UTF-8 in memory.
 
     Raises
     ------
     InputError
         When the file cannot be unpacked, or has bytes that are invalid in its encoding (with the line).
     """
-    with path.open("rb") as stream:
-        is_packed = stream.read(2) == _GZIP
-    if is_utf8(layout.encoding) and not is_packed:
-        # A pipe can be read only once; the file is opened several times.
-        file = CsvFile(path if path.is_file() else path.read_bytes())
+    if isinstance(given, Path) and not given.is_file():
+        given = given.read_bytes()  # a pipe can be read only once, and a file is opened several times
+    start = _start_of(given)
+    packing = "gzip" if start.startswith(_GZIP) else "zstd" if start == _ZSTD else None
+    if is_utf8(layout.encoding) and packing is None:
+        file = CsvFile(given)
     else:
-        content = _unpacked(path.read_bytes()) if is_packed else path.read_bytes()
+        content = given if isinstance(given, bytes) else given.read_bytes()
+        content = content if packing is None else _unpacked(content, packing)
         refuse_utf8(content, layout.encoding)
         file = CsvFile(content if is_utf8(layout.encoding) else _translated(content, layout.encoding))
     if is_utf8(layout.encoding):
@@ -97,28 +99,43 @@ def open_csv(path: Path, layout: CsvFormat) -> CsvFile:
     return file
 
 
-def _unpacked(packed: bytes) -> bytes:
-    """Unpack every part of a gzip file, up to a limit: a small file may hold more than the memory does."""
-    limit = _unpack_limit(len(packed))
+def _start_of(given: Path | bytes) -> bytes:
+    if isinstance(given, bytes):
+        return given[: len(_ZSTD)]
+    with given.open("rb") as stream:
+        return stream.read(len(_ZSTD))
+
+
+def _unpacked(packed: bytes, packing: str) -> bytes:
+    """Unpack every part of a packed file, up to a limit: a small file may hold more than the memory does."""
+    limit = unpack_limit(len(packed))
     blocks: list[bytes] = []
     size = 0
     try:
-        with gzip.GzipFile(fileobj=io.BytesIO(packed)) as stream:
+        with _stream(packed, packing) as stream:
             while size <= limit and (block := stream.read(_UNPACKED)):
                 blocks.append(block)
                 size += len(block)
     except (OSError, EOFError, zlib.error):
-        raise InputError("the gzip file is damaged or cut off; get a whole copy") from None
+        raise InputError(f"the {packing} file is damaged or cut off; get a whole copy") from None
     if size > limit:
         raise InputError(
-            f"the gzip file unpacks to more than {limit >> 20:,} MB, which is a lot for its size; unpack it yourself, "
-            f"or set {UNPACK_LIMIT} to the most MB that it may have"
+            f"the {packing} file unpacks to more than {limit >> 20:,} MB, which is a lot for its size; unpack it "
+            f"yourself, or set {UNPACK_LIMIT} to the most MB that it may have"
         )
     return b"".join(blocks)
 
 
-def _unpack_limit(packed: int) -> int:
-    """Return the most bytes that a gzip file of that many may unpack to."""
+def _stream(packed: bytes, packing: str) -> Any:
+    if packing == "gzip":
+        return gzip.GzipFile(fileobj=io.BytesIO(packed))
+    import pyarrow as pa  # only where it is needed: few files are packed like this
+
+    return pa.CompressedInputStream(pa.BufferReader(packed), "zstd")
+
+
+def unpack_limit(packed: int) -> int:
+    """Return the most bytes that a packed file of that many may unpack to."""
     said = os.environ.get(UNPACK_LIMIT)
     if said is None:
         return max(_USUAL_RATIO * packed, _ALWAYS)

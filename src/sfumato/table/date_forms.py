@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from itertools import pairwise
 
 import polars as pl
@@ -65,6 +65,14 @@ class DateForm:
     def has_clock(self) -> bool:
         """Whether values have a time of day."""
         return "<hour>" in self.pattern
+
+    @cached_property
+    def _python(self) -> re.Pattern[str]:
+        return re.compile(self.pattern.replace(r"\p{L}", r"[^\W\d_]"))
+
+    def fits(self, text: str) -> bool:
+        """Tell whether one text looks like it; quick, as many forms are tried."""
+        return self._python.match(text.lower()) is not None
 
     def read(self, texts: pl.Series) -> pl.Series:
         """Read days as dates, and times of day as whole minutes or seconds after midnight; null where none is.

@@ -19,6 +19,9 @@ _FEW_VALUES = 1 << 12
 _PIECE = 1 << 17
 """Records of a column whose texts are numbered by one thread at a time."""
 
+_HEAD = 10_000
+"""Records at the beginning of a column that tell whether its texts repeat."""
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Distinct:
@@ -103,6 +106,18 @@ def as_categories(columns: Sequence[pl.Series]) -> list[pl.Series]:
     pieces = iter(each(lambda part: part[0].cast(part[1]), parts, threads))
     # In one chunk each: frames align the chunks of their columns, and would copy long texts for that.
     return [pl.concat(islice(pieces, max(1, -(-len(column) // _PIECE))), rechunk=True) for column in columns]
+
+
+def as_categories_where_few(columns: Sequence[pl.Series]) -> list[pl.Series]:
+    """Turn columns of text into private categories, unless nearly every value seems to be distinct; others stay."""
+    few = [place for place, column in enumerate(columns) if column.dtype == pl.String and _repeats(column)]
+    turned = dict(zip(few, as_categories([columns[place] for place in few]), strict=True))
+    return [turned.get(place, column) for place, column in enumerate(columns)]
+
+
+def _repeats(column: pl.Series) -> bool:
+    head = column.head(_HEAD)
+    return len(head) < _HEAD or head.n_unique() <= _HEAD // 2
 
 
 def texts_of(column: pl.Series) -> pl.Series:

@@ -302,13 +302,27 @@ def _coded(
     for name, attribute in attributes.items():
         try:
             distinct = distinct_of(table.frame[name])
-            columns.append(_encoded(name, table.kinds[name], attribute, distinct, order))
+            encoded, code_of = encoded_attribute(name, table.kinds[name], attribute, distinct, order)
+            columns.append(_Column(encoded, distinct.raw, code_of))
         except SfumatoError as error:
             errors.append(error)
     return columns
 
 
-def _encoded(name: str, kind: Kind, attribute: Attribute, distinct: Distinct, order: Order) -> _Column:
+def encoded_attribute(
+    name: str, kind: Kind, attribute: Attribute, distinct: Distinct, order: Order
+) -> tuple[EncodedAttribute, NDArray[np.int64]]:
+    """Return what the codes of one attribute mean, and the code of each raw number of its values; int64 (r,).
+
+    Raises
+    ------
+    SfumatoError
+        As :func:`encode`.
+
+    Notes
+    -----
+    Nothing but the values, their counts and raw numbers are looked at, unless something is wrong.
+    """
     low, width, size = domain_extent(name, kind, attribute, distinct)
     numbering = number_values(name, kind, attribute.hierarchy, distinct, order)
     encoded = EncodedAttribute(
@@ -323,7 +337,7 @@ def _encoded(name: str, kind: Kind, attribute: Attribute, distinct: Distinct, or
         domain_size=numbering.hierarchy.size if numbering.hierarchy else size,
         weight=attribute.weight,
     )
-    return _Column(encoded, distinct.raw, np.append(numbering.codes, encoded.size)[distinct.rank_of])
+    return encoded, np.append(numbering.codes, encoded.size)[distinct.rank_of]
 
 
 def _gather(columns: Sequence[_Column], height: int) -> NDArray[np.unsignedinteger]:

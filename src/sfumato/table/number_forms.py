@@ -9,7 +9,8 @@ from functools import cached_property
 import polars as pl
 
 _BLANKS = "[ \u00a0\u202f\u2009]"
-_MARKS = {".": r"\.", ",": ",", " ": _BLANKS, "'": "['\u2019]"}
+MARKS = {".": r"\.", ",": ",", " ": _BLANKS, "'": "['\u2019]"}
+"""Marks between groups of digits and before fractions, and regular expressions of all that they are written as."""
 _MINUS = "\u2212"
 
 
@@ -33,10 +34,10 @@ class NumberForm:
 
     @cached_property
     def _pattern(self) -> str:
-        decimal = _MARKS[self.decimal]
+        decimal = MARKS[self.decimal]
         whole = "[0-9]+"
         if self.thousands:
-            whole = f"(?:[0-9]{{1,3}}(?:{_MARKS[self.thousands]}[0-9]{{3}})+|[0-9]+)"
+            whole = f"(?:[0-9]{{1,3}}(?:{MARKS[self.thousands]}[0-9]{{3}})+|[0-9]+)"
         return rf"^[+\-]?(?:{whole}(?:{decimal}[0-9]*)?|{decimal}[0-9]+)(?:e[+\-]?[0-9]+)?$"
 
     def plain(self, texts: pl.Series) -> pl.Series:
@@ -46,7 +47,7 @@ class NumberForm:
             bare = _without_unit(bare, self.unit.lower())
         bare = bare.set(~bare.str.contains(self._pattern), None)
         if self.thousands:
-            bare = bare.str.replace_all(_MARKS[self.thousands], "")
+            bare = bare.str.replace_all(MARKS[self.thousands], "")
         return bare if self.decimal == "." else bare.str.replace(",", ".", literal=True)
 
 

@@ -9,6 +9,7 @@ from itertools import product
 import polars as pl
 
 from sfumato.table.date_forms import date_form
+from sfumato.table.number_forms import MARKS
 from sfumato.table.schema import Kind
 from sfumato.table.texts import Way, way_of
 from sfumato.table.written_forms import PLAIN, WrittenForm
@@ -21,7 +22,7 @@ _MOST_STRANGE = 0.2
 """Share of the distinct texts that may be no number or date where all others are."""
 _FEW_STRANGE = 5
 """And how many distinct ones, at most."""
-_FEWEST_ALIKE = 10
+_FEWEST_ALIKE = 5
 """Distinct numbers or dates that a column has before a few other texts count as strays."""
 
 _SIGNS = ("€", "$", "£", "¥", "%", "EUR", "USD", "GBP", "CHF", "JPY", "SEK", "NOK", "DKK", "PLN", "zł", "kr", "Fr.")
@@ -101,8 +102,9 @@ def grouped_thousands(known: pl.Series) -> bool:
 
 def strays(known: pl.Series) -> Proposal | None:
     """Find the form of a column in which all but a few texts are numbers or dates; None where there is none, or two."""
-    share = 1 - _MOST_STRANGE
-    sample = known.head(_SAMPLE)
+    if len(known) <= _FEWEST_ALIKE:
+        return None
+    share, sample = 1 - _MOST_STRANGE, known.head(_SAMPLE)
     usual = [Proposal(Kind.NUMERIC, PLAIN), Proposal(Kind.DATE, PLAIN)]
     likely = [proposal for proposal in usual if _fits(proposal.way.read(sample).is_not_null(), share)]
     likely += proposals(known, share)
@@ -127,8 +129,11 @@ def _fits(fitting: pl.Series, share: float) -> bool:
 
 def _numbers(known: pl.Series, sample: pl.Series, share: float) -> Iterator[Proposal]:
     units = _UNITS if _fits(sample.str.contains(_HAS_UNIT), share) else (None,)
+    marks = [mark for mark in MARKS if known.str.contains(MARKS[mark]).any()]
+    if units == (None,) and not marks:
+        return
     seen = set()
-    for unit, decimal, thousands in product(units, (".", ","), (None, ".", ",", " ", "'")):
+    for unit, decimal, thousands in product(units, [".", *({","} & {*marks})], [None, *marks]):
         if decimal == thousands:
             continue
         form = WrittenForm(decimal, thousands, unit)
@@ -159,10 +164,10 @@ def _used(known: pl.Series, form: WrittenForm) -> WrittenForm:
 
 
 def _dates(known: pl.Series, sample: pl.Series, share: float) -> Iterator[Proposal]:
-    first = sample.head(_FIRST).str.to_lowercase()
-    for text in _DATES:
-        date = date_form(text)
-        if first.str.contains(date.pattern).any() and all(
-            _fits(date.read(texts).is_not_null(), share) for texts in (sample, known)
-        ):
-            yield Proposal(Kind.DATE if date.has_day else Kind.NUMERIC, WrittenForm(dates=text))
+    first = sample.head(_FIRST).to_list()
+    for form in _DATES:
+        date = date_form(form)
+        if not any(date.fits(text) for text in first):
+            continue
+        if all(_fits(date.read(texts).is_not_null(), share) for texts in (sample, known)):
+            yield Proposal(Kind.DATE if date.has_day else Kind.NUMERIC, WrittenForm(dates=form))

@@ -53,13 +53,11 @@ def question_of_text(
         return _thousands(name, general) if is_plain and grouped_thousands(parsed.known) else None
     if parsed.kind is not Kind.CATEGORICAL or parsed.known.is_empty():
         return None
+    if parsed.known.head(_SAMPLE).str.contains(_DIGITS).all() and parsed.known.str.contains(_DIGITS).all():
+        has_zeros = parsed.known.str.contains("^0[0-9]").any()
+        return _about_zeros(name) if has_zeros and parsed.known.str.len_bytes().n_unique() > 1 else None
     if found := proposals(parsed.known):
         return ask(name, found, general)
-    if _mixed_zeros(parsed.known):
-        return InputError(
-            f"column {name!r} holds whole numbers, some with leading zeros and of several lengths; say what they are: "
-            f"numbers (--numeric {name}), or codes (--categorical {name})"
-        )
     stray = strays(parsed.known)
     return None if stray is None else _about_strays(name, stray, mask(stray.way), general)
 
@@ -175,6 +173,13 @@ def _thousands(name: str, general: WrittenForm) -> InputError:
     )
 
 
+def _about_zeros(name: str) -> InputError:
+    return InputError(
+        f"column {name!r} holds whole numbers of several lengths, some with leading zeros; say what they are: numbers "
+        f"(--numeric {_quoted(name)}), or codes (--categorical {_quoted(name)})"
+    )
+
+
 def _about_strays(name: str, stray: Proposal, strange: pl.Series, general: WrittenForm) -> InputError:
     count, row = int(strange.sum()), int(strange.arg_max() or 0) + 1
     written = f" (as {option_words(name, stray.form, general)} reads it)" if stray.form != PLAIN else ""
@@ -205,12 +210,6 @@ def _one_length(texts: pl.Series) -> int | None:
     if first is None or first != length.max() or not texts.str.contains(_DIGITS).all():
         return None
     return int(first)  # type: ignore[arg-type]
-
-
-def _mixed_zeros(known: pl.Series) -> bool:
-    if not known.head(_SAMPLE).str.contains(_DIGITS).all() or not known.str.contains(_DIGITS).all():
-        return False
-    return bool(known.str.contains("^0[0-9]").any()) and known.str.len_bytes().n_unique() > 1
 
 
 def _quoted(text: str) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import polars as pl
 
@@ -59,6 +60,12 @@ class RawTable:
     def index(self) -> frozenset[str]:
         """The columns that were the index of a pandas frame; a schema may name them."""
         found: frozenset[str] = getattr(self._opened, "index", frozenset())
+        return found
+
+    @property
+    def value_codes(self) -> Mapping[str, Mapping[str, Any]]:
+        """The codes behind the labels of each column of a statistical file."""
+        found: Mapping[str, Mapping[str, Any]] = getattr(self._opened, "value_codes", {})
         return found
 
     @property
@@ -140,14 +147,19 @@ def open_table(
     dates: str | Sequence[str] | None = None,
     table: str | None = None,
     query: str | os.PathLike[str] | None = None,
+    sheet: str | None = None,
+    range: str | None = None,
+    codes: Sequence[str] = (),
 ) -> RawTable:
     """Open a table whose columns have no roles yet.
 
     Parameters
     ----------
     source
-        Path of a CSV file (plain or gzip) or Parquet file, or a polars, pandas or Arrow frame.
-    separator, encoding, quote, missing, header, columns, strip, decimal, thousands, dates, table, query
+        As for :func:`sfumato.read_table`.
+    separator, encoding, quote, missing, header, columns, strip, decimal, thousands, dates
+        As for :func:`sfumato.read_table`.
+    table, query, sheet, range, codes
         As for :func:`sfumato.read_table`.
 
     Returns
@@ -172,7 +184,9 @@ def open_table(
         everywhere = False if isinstance(strip, (list, tuple)) else strip
         layout = CsvFormat(separator, encoding, quote, header, columns, everywhere)
         form = WrittenForm(decimal, thousands, dates=dates)
-        opened, values = open_table_as(source, place_of(source, table, query), layout, missing, strip, form)
+        place = place_of(source, table, query, sheet=sheet, range=range, codes=codes)
+        place = place_of(source, table, query, sheet=sheet, range=range, codes=codes)
+        opened, values = open_table_as(source, place, layout, missing, strip, form)
         if not opened.names:
             raise InputError("there are no columns")
         check_names(Header(opened.names, frozenset(columns or ())))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -31,9 +32,12 @@ from sfumato.table.repeated_keys import candidates, repeated_key
 from sfumato.table.roles import assign_roles
 from sfumato.table.schema import Attribute, Kind, Schema
 from sfumato.table.sources import Place, TableSource, open_source
-from sfumato.table.sources.csv_text import CsvSource
+from sfumato.table.sources.other_files import scheme_of
+from sfumato.table.sources.standard_input import DASH, LABEL
 from sfumato.table.table import Table
 from sfumato.table.written_forms import WrittenForm
+
+LOG = logging.getLogger("sfumato.table")
 
 
 @runtime_checkable
@@ -65,14 +69,19 @@ def read_table(
     dates: str | Sequence[str] | None = None,
     table: str | None = None,
     query: str | os.PathLike[str] | None = None,
+    sheet: str | None = None,
+    range: str | None = None,
+    codes: Sequence[str] = (),
 ) -> Table:
     """Read a table of people and check it against its schema.
 
     Parameters
     ----------
     source
-        Path of a CSV file (plain or gzip) or Parquet file, a polars, pandas or Arrow frame, or a database:
-        ``postgresql://host/database``, ``sqlite:///path`` or ``duckdb:///path``, without a password.
+        Path of a file: CSV (plain, gzip or zstd), JSON lines, Parquet, Arrow, Excel, SPSS, Stata or SAS. Several files
+        of one table: a folder, a pattern such as ``"visits/*.parquet"``, or a list of paths. A polars, pandas or Arrow
+        frame, or anything that streams Arrow. A database: ``postgresql://host/database``, ``sqlite:///path`` or
+        ``duckdb:///path``, without a password.
     schema
         One role for every column, or a :class:`sfumato.Policy`, which also says how a file is read. Identifying
         columns, and those dropped that may be keys of people, are read to see whether they repeat, and forgotten; other
@@ -93,6 +102,11 @@ def read_table(
         :class:`~sfumato.table.written_forms.WrittenForm`.
     table, query
         Which table of a database, with its schema before a dot where it needs one; or a file with one SELECT.
+    sheet, range
+        Where the table lies in a workbook: the name of its sheet, and its cells with the names of the columns in the
+        first row, such as ``"B3:H500"``, ``"B3:H"`` (as far down as there is something) or ``"B3"``.
+    codes
+        Columns of an SPSS, Stata or SAS file that are read as codes, though the file has labels for them.
 
     Returns
     -------
@@ -116,16 +130,19 @@ def read_table(
     does a carriage return by itself end a row.
     """
     if isinstance(schema, ReadingPolicy):
-        given = (separator, encoding, quote, missing, header, columns, strip, decimal, thousands, dates, table, query)
-        _refuse_two_layouts(given)
+        layout_given = (separator, encoding, quote, missing, header, columns, strip, decimal, thousands, dates)
+        _refuse_two_layouts((*layout_given, table, query, sheet, range, codes))
         return read_table(source, schema.to_schema(), **reading_of(schema, source))
     with named(source, table) as label:
         _refuse_no_schema(schema)
         everywhere = False if isinstance(strip, (list, tuple)) else strip
         layout = CsvFormat(separator, encoding, quote, header, columns, everywhere)
         form = WrittenForm(decimal, thousands, dates=dates)
-        opened = open_table_as(source, place_of(source, table, query), layout, missing, strip, form)
-        return with_roles(*opened, schema, label, layout.columns or ())
+        place = place_of(source, table, query, sheet=sheet, range=range, codes=codes)
+        opened = open_table_as(source, place, layout, missing, strip, form)
+        read = with_roles(*opened, schema, label, layout.columns or ())
+        LOG.info("read %s: %d records, %d columns", label, read.height, read.frame.width)
+        return read
 
 
 def open_table_as(
@@ -140,7 +157,7 @@ def open_table_as(
     tokens = missing_texts(missing)
     everywhere, somewhere = (False, strip) if isinstance(strip, (list, tuple)) else (strip, ())
     opened = open_source(source, layout, place)
-    return opened, ValueReading(tokens, everywhere, opened.is_text, somewhere, form, opened.is_text)
+    return opened, ValueReading(tokens, everywhere, opened.is_text, somewhere, form, asks=True)
 
 
 def with_roles(
@@ -180,11 +197,19 @@ def reading_of(policy: ReadingPolicy, source: object) -> dict[str, Any]:
     return {name: value for name, value in policy.reading().items() if name not in of_databases}
 
 
-def place_of(source: object, table: str | None, query: str | os.PathLike[str] | None) -> Place:
+def place_of(
+    source: object,
+    table: str | None,
+    query: str | os.PathLike[str] | None,
+    *,
+    sheet: str | None = None,
+    range: str | None = None,
+    codes: Sequence[str] = (),
+) -> Place:
     """Return where a table lies inside of a source, raising InputError where the source has no inside."""
     if (table is not None or query is not None) and not is_database(source):
         raise InputError("table and query say what is read of a database, and the source is none; leave them out")
-    return Place(table=table, query=query)
+    return Place(sheet, range, tuple(codes), table, query)
 
 
 @contextmanager
@@ -203,7 +228,8 @@ def _advised(opened: TableSource, schema: Schema) -> Iterator[None]:
     try:
         yield
     except SfumatoError as error:
-        advice = opened.advice(schema.roles) if isinstance(opened, CsvSource) else None
+        advise = getattr(opened, "advice", None)
+        advice = None if advise is None else advise(schema.roles)
         if advice is None:
             raise
         is_lost = not schema.roles.keys() & {*opened.names}
@@ -215,7 +241,11 @@ def label_of(source: object, table: str | None = None) -> str:
     if is_database(source):
         # Nothing of the URL: it may hold a password that is still to be refused.
         return table or "database"
-    return Path(source).name if isinstance(source, (str, os.PathLike)) else "table"
+    if scheme_of(source):
+        return "address"
+    if not isinstance(source, (str, os.PathLike)):
+        return "table"
+    return LABEL if Path(source) == DASH else Path(source).name
 
 
 def _refuse_two_layouts(given: tuple[object, ...]) -> None:
@@ -296,6 +326,7 @@ def _table(
         remarks,
         assignment.passing,
         orders,
+        getattr(source, "value_codes", {}),
     )
 
 

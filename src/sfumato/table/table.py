@@ -54,6 +54,8 @@ class Table:
         Insensitive columns to which nobody gave that role: those of ``others="keep"``.
     orders : mapping of str to tuple of str
         The order of the categories of those columns for which a frame declares one.
+    codes : mapping of str to mapping of str to int
+        The code of each label, of those columns whose labels a file of a statistical program has.
 
     Raises
     ------
@@ -76,6 +78,7 @@ class Table:
     remarks: tuple[str, ...] = ()
     passing: frozenset[str] = frozenset()
     orders: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    codes: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         """Check frame, roles and kinds against each other."""
@@ -107,11 +110,15 @@ class Table:
             keyless=None if self.keyless is None else self.keyless[rows],
         )
 
+    def look(self, name: str) -> Look:
+        """Return what a column looks like, by its name and its distinct values. Cost O(n) once, O(d) for categories."""
+        if name not in self._looks:
+            self._looks[name] = look_at(self.frame[name])
+        return self._looks[name]
+
     @cached_property
-    def looks(self) -> dict[str, Look]:
-        """What each column looks like, by its name and its distinct values. Cost O(n) a column, O(d) for categories."""
-        columns = [self.frame[name] for name in self.schema.roles if name in self.frame.columns]
-        return {column.name: look_at(column) for column in columns}
+    def _looks(self) -> dict[str, Look]:
+        return {}
 
     @property
     def keyless_note(self) -> str | None:

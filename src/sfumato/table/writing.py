@@ -1,25 +1,35 @@
-"""Writing frames as CSV or Parquet."""
+"""Writing frames as CSV, Parquet, or for Excel, SPSS and Stata."""
 
 from __future__ import annotations
 
 import hashlib
 import os
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Literal
+from types import MappingProxyType
+from typing import Literal, get_args
 
 import polars as pl
 
-from sfumato.errors import InputError
+from sfumato.errors import InputError, SfumatoError
 from sfumato.table.csv_lines import LabelLines, label_lines
 
-Format = Literal["csv", "parquet"]
+Codes = Mapping[str, Mapping[str, int]]
+"""For columns, the code of each label."""
+
+Format = Literal["csv", "parquet", "xlsx", "sav", "dta"]
+
+FORMATS = get_args(Format)
+NO_FORMAT = f"format must be one of {', '.join(FORMATS)}"
+OF_SERIES = FORMATS[:2]
+"""Those in which ratings and series of releases are written."""
 
 MANY = 50_000
 """From this many records on, preparing every label pays."""
 
 
-def write_data(frame: pl.DataFrame, path: Path, format: Format) -> str:
-    """Write a frame; missing values become empty cells of CSV, nulls of Parquet.
+def write_data(frame: pl.DataFrame, path: Path, format: Format, codes: Codes = MappingProxyType({})) -> str:
+    """Write a frame; missing values become empty cells, or the missing value of the format.
 
     Parameters
     ----------
@@ -28,7 +38,10 @@ def write_data(frame: pl.DataFrame, path: Path, format: Format) -> str:
     path
         Written over where it exists.
     format
-        ``"csv"`` (UTF-8, comma, header) or ``"parquet"``.
+        ``"csv"`` (UTF-8, comma, header), ``"parquet"``, ``"xlsx"``, ``"sav"`` (SPSS) or ``"dta"`` (Stata). The last
+        three are read back, and must hold every value.
+    codes
+        For SPSS and Stata: codes of labels, by column, which are used where they suffice.
 
     Returns
     -------
@@ -38,13 +51,16 @@ def write_data(frame: pl.DataFrame, path: Path, format: Format) -> str:
     Raises
     ------
     InputError
-        When the format is unknown, or the file cannot be written (a full disk, a missing folder, permissions).
+        When the format is unknown or cannot hold the frame, or the file cannot be written (a full disk, a missing
+        folder, permissions).
     """
-    if format not in ("csv", "parquet"):
-        raise InputError("format must be 'csv' or 'parquet'")
+    if format not in FORMATS:
+        raise InputError(NO_FORMAT)
     try:
         if format == "parquet":
             _portable(frame).write_parquet(path)
+        elif format != "csv":
+            _write_foreign(frame, path, format, codes)
         elif frame.height >= MANY and (lines := label_lines(frame)):
             return _write_lines(lines, _header(frame), path)
         else:
@@ -57,6 +73,23 @@ def write_data(frame: pl.DataFrame, path: Path, format: Format) -> str:
         raise InputError(
             f"{path.name}: the file cannot be written{reason}; check the folder, the disk and permissions"
         ) from None
+
+
+def _write_foreign(frame: pl.DataFrame, path: Path, format: Format, codes: Codes) -> None:
+    from sfumato.table.writers.labelled import PROGRAMS, write_labelled
+    from sfumato.table.writers.read_back import check_read_back
+    from sfumato.table.writers.workbook import write_workbook
+
+    # Here, where the reason of the system is known, and not in a library.
+    path.write_bytes(b"")
+    try:
+        if format == "xlsx":
+            write_workbook(frame, path)
+        else:
+            write_labelled(frame, path, PROGRAMS[format], codes)
+        check_read_back(frame, path)
+    except SfumatoError as error:
+        raise type(error)(*(f"{path.name}: {problem}" for problem in error.problems)) from None
 
 
 def sha256_of(path: Path) -> str:

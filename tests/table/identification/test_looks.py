@@ -55,7 +55,8 @@ def test_a_name_counts_only_where_there_are_many_values() -> None:
 
 
 def test_ages_are_known_and_not_suspicious() -> None:
-    look = look_at(column("age", [number % 90 for number in range(PEOPLE)]))
+    assert look_at(column("age", [number % 90 for number in range(PEOPLE)])).by_name is None
+    look = look_at(column("age", [number % 91 for number in range(PEOPLE)]))
     assert look.by_name is Sort.AGES
     assert look.sorts == ()
     assert look.sentence() == ""

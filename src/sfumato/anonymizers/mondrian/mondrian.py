@@ -23,9 +23,10 @@ from sfumato.errors import PolicyError, raise_all
 from sfumato.kernels.mondrian.cuts import Options
 from sfumato.kernels.mondrian.mondrian import partition_range
 from sfumato.kernels.mondrian.ranges import NOT_KEPT
+from sfumato.kernels.predicates import RuleArrays
 from sfumato.kernels.space import Space
 from sfumato.models.apart import among
-from sfumato.models.rule_traits import implied_size
+from sfumato.models.rule_traits import implied_size, ruled
 from sfumato.options import Checked
 from sfumato.parallel import thread_pool
 from sfumato.randomness import permutation
@@ -218,17 +219,7 @@ class Mondrian(Checked):
         # Collapsed records stand in the order of their sensitive values, too, and are as many as these make them,
         # which blind cuts must not depend on.
         records = records_of(table, start.rules, collapse=order is None and not blind, kept=start.kept, order=order)
-        options = Options(
-            # Whoever judges cuts by what smaller classes would lose is led astray by those that no model admits.
-            smallest=max(least, implied_size(start.rules.arrays)),
-            ruled=start.ruled,
-            relaxed=self.mode == "relaxed",
-            fallback=self.split_rule != "median",
-            least_loss=self.attribute_choice == "least-loss",
-            everywhere=self.split_rule == "anywhere",
-            regions=self.widths == "region",
-            by_tree=self.hierarchy_cuts,
-        )
+        options = self._options(start.rules.arrays, least)
         keeps |= self.decides_regions
         made = np.zeros((records.height, 3), dtype=np.int32) if keeps else NOT_KEPT
         space, rules, notes = space_of(table.attributes), start.rules.arrays, []
@@ -238,6 +229,36 @@ class Mondrian(Checked):
             notes.append(cut_blocks(records, space, rules, options, starts, made, start.problem.threads))
         partition = replace(start.partition(*_classes(records, starts)), notes=tuple(notes))
         return partition, _cuts(starts, made) if keeps else np.zeros((0, 4), dtype=np.int64)
+
+    def class_starts(self, records: Records, rules: RuleArrays, problem: Problem) -> NDArray[np.bool_]:
+        """Cut records that are laid out already, wherever they lie; bool (m,), set at the first record of every class.
+
+        For strict cuts that are not blind, and classes whose regions nobody asks for. Records are moved so that those
+        of a class stand together. As :meth:`solve_part` does, it makes one solution and no larger ones beside it.
+
+        Parameters
+        ----------
+        records
+            Collapsed, in the order of :func:`~sfumato.anonymizers.records.records_of`.
+        rules
+            The models, compared with the whole table.
+        problem
+            Says attributes, threads and whom to tell of progress; its records are not looked at.
+        """
+        return _partition(records, space_of(problem.table.attributes), rules, self._options(rules), problem, NOT_KEPT)
+
+    def _options(self, rules: RuleArrays, least: int = 1) -> Options:
+        return Options(
+            # Whoever judges cuts by what smaller classes would lose is led astray by those that no model admits.
+            smallest=max(least, implied_size(rules)),
+            ruled=ruled(rules),
+            relaxed=self.mode == "relaxed",
+            fallback=self.split_rule != "median",
+            least_loss=self.attribute_choice == "least-loss",
+            everywhere=self.split_rule == "anywhere",
+            regions=self.widths == "region",
+            by_tree=self.hierarchy_cuts,
+        )
 
 
 def _textbook_options(options: Mondrian) -> list[str]:

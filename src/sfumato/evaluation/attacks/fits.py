@@ -22,6 +22,8 @@ def fits(
     release: Release | PublishedTable | str | Path,
     record: Mapping[str, Any] | pl.DataFrame,
     schema: Schema | None = None,
+    *,
+    recoding: Recoding | None = None,
 ) -> pl.DataFrame:
     """Return the published records that fit one record: what somebody finds who looks for that person.
 
@@ -38,6 +40,8 @@ def fits(
     schema
         Kinds and hierarchies, as the release was made with. None takes the roles of the release, and no hierarchies:
         then a value that was published as a node of a hierarchy fits only ``*`` and itself.
+    recoding
+        How the table was published; None takes what a release says, else the defaults.
 
     Returns
     -------
@@ -63,10 +67,10 @@ def fits(
     >>> sorted(sf.fits(release, {"age": 31})["disease"])
     ['cold', 'flu']
     """
-    published, recoding = _opened(release)
+    published, said = _opened(release)
     known = record if isinstance(record, pl.DataFrame) else _row(record)
     roles = schema or Schema(quasi_identifying=published.quasi_identifying, sensitive=published.sensitive)
-    return fitting_records(published.data, known, roles, recoding=recoding)
+    return fitting_records(published.data, known, roles, recoding=recoding or said)
 
 
 def _opened(release: object) -> tuple[PublishedTable, Recoding]:

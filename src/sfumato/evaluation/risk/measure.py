@@ -25,6 +25,7 @@ from sfumato.evaluation.risk.combinations import MOST, Combinations, combination
 from sfumato.evaluation.risk.individual import household_risk, individual_risk
 from sfumato.evaluation.risk.inputs import MOST_PEOPLE, OpenedTable, RiskInputs, measured, opened
 from sfumato.evaluation.risk.keys import Keys
+from sfumato.evaluation.risk.leaving_out import leave_out
 from sfumato.evaluation.risk.people_at_risk import PeopleAtRisk
 from sfumato.evaluation.risk.risk_report import RiskReport
 from sfumato.evaluation.risk.special_uniques import MOST_COLUMNS, SpecialUniques, find_special_uniques
@@ -33,6 +34,7 @@ from sfumato.models.wildcard_k_anonymity import WildcardKAnonymity
 from sfumato.progress import thread_count
 from sfumato.recoding import Recoding
 from sfumato.release.release import Release
+from sfumato.table.identification import hint
 from sfumato.table.table import Table
 
 Given = TypeVar("Given")
@@ -134,7 +136,13 @@ def risk(
         known, population=population, weights=weights, household=household, threads=count or 1, problems=problems
     )
     report = _report(_Found(seen, sampling_fraction, wildcards), asked or (), sizes, count or 1)
-    return replace(report, people=_people(table, known, report.keys))
+    return replace(report, people=_people(table, known, report.keys), hints=_hints(table))
+
+
+def _hints(table: object) -> tuple[str, ...]:
+    if not isinstance(table, Table):
+        return ()
+    return tuple(filter(None, (hint(name, table.look(name)) for name in table.schema.quasi_identifying)))
 
 
 def _people(table: object, known: OpenedTable, keys: Keys) -> PeopleAtRisk | None:
@@ -282,6 +290,7 @@ def _report(found: _Found, thresholds: tuple[Threshold, ...], sizes: _Sizes, thr
         population=None if fraction is None or counts is not None else population_uniqueness(keys.records, fraction),
         special_uniques=_special(keys, sizes.special, fraction),
         combinations=_combinations(keys, sizes.combinations, threads),
+        left_out=leave_out(keys),
     )
 
 

@@ -14,6 +14,7 @@ from sfumato.errors import PolicyError
 from sfumato.evaluation.risk.adversaries import AboveThreshold, Adversary
 from sfumato.evaluation.risk.combinations import Combinations
 from sfumato.evaluation.risk.keys import Keys
+from sfumato.evaluation.risk.leaving_out import LeftOut
 from sfumato.evaluation.risk.people_at_risk import PeopleAtRisk
 from sfumato.evaluation.risk.special_uniques import SpecialUniques
 from sfumato.evaluation.risk.thresholds import TOLERANCE, Threshold, as_thresholds
@@ -48,6 +49,10 @@ class RiskReport:
     combinations : Combinations or None
     people : PeopleAtRisk or None
         Where people may have several records: how they are hidden. All other figures count records.
+    left_out : tuple of LeftOut
+        Of many columns: which to leave out first, and how many records are unique then.
+    hints : tuple of str
+        What columns look like by their names and values, and what HIPAA's safe harbor asks of such columns.
     """
 
     keys: Keys
@@ -63,6 +68,8 @@ class RiskReport:
     special_uniques: SpecialUniques | None
     combinations: Combinations | None
     people: PeopleAtRisk | None = None
+    left_out: tuple[LeftOut, ...] = ()
+    hints: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
         """Count records and classes."""

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
+from sfumato.evaluation.risk.leaving_out import leaving_out_lines
 from sfumato.numbers import counted, figure, percent
 
 if TYPE_CHECKING:
@@ -18,6 +20,7 @@ FIRST_ROWS = 10
 """Rows that are named; the others are in :meth:`RiskReport.to_frame`."""
 
 FIRST_COMBINATIONS = 8
+HINTS = "columns that HIPAA's safe harbor speaks of, by its letters (names and values were looked at; no legal advice)"
 DIGITS = 3
 
 
@@ -33,6 +36,8 @@ def risk_text(report: RiskReport) -> str:
         _rows_to_look_at(report),
         _special_lines(report.special_uniques, keys.height),
         _combination_lines(report.combinations),
+        leaving_out_lines(report.left_out, report.keys.height),
+        [HINTS, *(f"  {hint}" for hint in report.hints)] if report.hints else [],
     ]
     return "\n\n".join("\n".join(part) for part in parts if part)
 
@@ -70,6 +75,8 @@ def plain_values(report: RiskReport) -> dict[str, Any]:
             "size": report.combinations.size,
             "measured": [_plain_combination(one) for one in report.combinations.ranked()],
         },
+        **({"left_out": [asdict(step) for step in report.left_out]} if report.left_out else {}),
+        **({"hints": list(report.hints)} if report.hints else {}),
     }
 
 

@@ -183,7 +183,7 @@ def verify_table(
     )  # fmt: skip
     if isinstance(people, str):
         return Verification(attested_checks(models, statistics), statistics.height, statistics.count)
-    checks = tuple(_check(model, statistics) for model in models)
+    checks = tuple(check(model, statistics) for model in models)
     records = statistics.height if statistics.people is None else int(statistics.people.records.sum())
     return Verification(checks, records, statistics.count, people=PeopleFound.of(statistics))
 
@@ -340,7 +340,8 @@ def _some_blank(texts: pl.Series) -> bool:
     return any(text is not None and not text.strip() for text in texts.to_list())
 
 
-def _check(model: PrivacyModel, statistics: ClassStatistics) -> Check:
+def check(model: PrivacyModel, statistics: ClassStatistics) -> Check:
+    """Judge one model by all classes."""
     said = says(model)
     if said.needs_population and statistics.population is None:
         return unknown_population(promise_words(model))

@@ -45,7 +45,7 @@ class RatingDescription:
         return {
             "format": FORMAT,
             "kind": RATINGS,
-            "tables": {TABLE: asdict(facts)},
+            "tables": {TABLE: facts.to_dict()},
             "structure": {"records": self.records, "scale": asdict(self.scale)},
             "sensitive": list(self.sensitive),
             "models": [dict(model) for model in self.models],

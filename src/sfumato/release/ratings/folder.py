@@ -28,7 +28,7 @@ from sfumato.release.ratings.verify import decided, rating_verification
 from sfumato.release.text_files import write_texts
 from sfumato.table.ratings.ratings import Ratings
 from sfumato.table.ratings.scale import MOST_DECIMALS, Scale, found_scale
-from sfumato.table.writing import Format, write_data
+from sfumato.table.writing import OF_SERIES, Format, write_data
 
 LIMITS = (
     "An attacker who knows ratings more exactly than within epsilon, or ratings of sensitive issues, may find fewer "
@@ -193,7 +193,7 @@ def _problems(release: object, policy: object, format: object, formulas: object)
         problems.append("release is not a RatingRelease; make one with sfumato.anonymize_ratings(...)")
     if policy is not None and not isinstance(policy, RatingPolicy):
         problems.append("policy is not a RatingPolicy; read one with sfumato.RatingPolicy.from_file(...)")
-    if format not in ("csv", "parquet"):
+    if format not in OF_SERIES:
         problems.append("format must be 'csv' or 'parquet'")
     if formulas not in get_args(Formulas):
         problems.append("formulas must be 'keep', 'escape' or 'refuse'")

@@ -17,6 +17,7 @@ import pyarrow as pa
 from sfumato.errors import InputError
 from sfumato.table.databases.address import Address, existing_file
 from sfumato.table.databases.protocol import Relation, absent, in_own_words, quoted, refuse_types
+from sfumato.table.databases.storable import as_texts
 
 texts_only = False
 longest_name = 1_000_000
@@ -121,7 +122,7 @@ class DuckdbSession:
 
     def write(self, schema: str, table: str, frame: pl.DataFrame) -> None:
         """Make a table of a frame."""
-        self.connection.register("sfumato_frame", frame.to_arrow())
+        self.connection.register("sfumato_frame", as_texts(frame).to_arrow())
         self.connection.execute(f"CREATE TABLE {quoted(schema, table)} AS FROM sfumato_frame")
         self.connection.unregister("sfumato_frame")
 

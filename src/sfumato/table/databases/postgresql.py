@@ -149,7 +149,8 @@ class PostgresSession:
 
     def write(self, schema: str, table: str, frame: pl.DataFrame) -> None:
         """Make a table of a frame."""
-        self.cursor.adbc_ingest(table, frame, mode="create", db_schema_name=schema)
+        # In Arrow, categories are dictionaries, which the driver writes as texts without a copy of all of them.
+        self.cursor.adbc_ingest(table, frame.to_arrow(), mode="create", db_schema_name=schema)
 
     def _types(self, relation: Relation, names: Sequence[str]) -> list[tuple[str, str]]:
         """Return name and category of the type of each column, of domains those of what they are made of."""

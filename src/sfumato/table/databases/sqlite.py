@@ -17,6 +17,7 @@ import polars as pl
 
 from sfumato.table.databases.address import Address, existing_file
 from sfumato.table.databases.protocol import Relation, absent, in_own_words, quoted, refuse_types
+from sfumato.table.databases.storable import as_texts
 
 texts_only = True
 longest_name = 1_000_000
@@ -99,7 +100,7 @@ class SqliteSession:
 
     def write(self, schema: str, table: str, frame: pl.DataFrame) -> None:
         """Make a table of a frame."""
-        self.cursor.adbc_ingest(f"{schema}_{table}", frame, mode="create")
+        self.cursor.adbc_ingest(f"{schema}_{table}", as_texts(frame), mode="create")
 
     def _types(self, names: Sequence[str]) -> tuple[int, dict[str, str]]:
         """Count the rows, and find the type by which each column is read."""

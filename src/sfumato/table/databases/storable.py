@@ -10,8 +10,8 @@ from sfumato.hierarchy.text import text_of
 def storable(frame: pl.DataFrame, *, texts_only: bool) -> pl.DataFrame:
     """Return a frame with whole numbers, floating-point numbers, texts, booleans, dates and times to the microsecond.
 
-    Categories become texts; so do numbers that 64 bits cannot distinguish, times of day and the like. NaN becomes a
-    missing value, as it is everywhere here, and -0.0 becomes 0.0.
+    Texts may be categories. Numbers that 64 bits cannot distinguish, times of day and the like become texts. NaN is
+    a missing value, as everywhere here, and -0.0 becomes 0.0.
 
     Parameters
     ----------
@@ -37,4 +37,11 @@ def _stored(column: pl.Series, texts_only: bool) -> pl.Series:
         return number if number.n_unique() == column.n_unique() else column.cast(pl.String)
     if dtype in (pl.Boolean, pl.Date, pl.Datetime) and not texts_only:
         return column.cast(pl.Datetime("us")) if dtype == pl.Datetime else column
+    if isinstance(dtype, (pl.Enum, pl.Categorical)):
+        return column
     return text_of(column)
+
+
+def as_texts(frame: pl.DataFrame) -> pl.DataFrame:
+    """Return a storable frame with texts in the place of categories."""
+    return frame.with_columns(pl.col(pl.Enum, pl.Categorical).cast(pl.String))

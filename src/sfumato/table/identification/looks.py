@@ -19,6 +19,8 @@ NEARLY_ALL = 0.75
 """Values for each record from which on a column is nearly unique: half of the records then have one of their own."""
 OFTEN = 0.1
 """The same for columns that a weak sign speaks of: the name `id`, or words with capitals."""
+OLD = 90
+"""Ages from which on the rule asks for one group."""
 LIFETIME = 40
 """Years that dates must span to be dates of birth."""
 
@@ -69,10 +71,24 @@ def look_at(column: pl.Series) -> Look:
     are more values than a handful of categories has.
     """
     values = _distinct(column)
-    known = len(column) - column.null_count() - _blanks(column, values)
+    return look_of(column.name, values, len(column) - column.null_count() - _blanks(column, values))
+
+
+def look_of(name: str, values: pl.Series, known: int) -> Look:
+    """Look at a column of which each value is there once, and no missing or empty one; `known` records have one."""
     by_value = None if values.dtype == pl.Boolean else _by_value(values, known)
-    by_name = sort_by_name(column.name) if values.dtype != pl.Boolean else None
+    by_name = sort_by_name(name) if values.dtype != pl.Boolean else None
     return Look(by_value, by_name if by_name and _counts(by_name, values, known) else None, len(values), known)
+
+
+def hint(name: str, look: Look) -> str | None:
+    """Say what HIPAA's safe harbor asks of a column, or of free text what to do; None where it says nothing of it.
+
+    Its name counts however few values there are, but that of ages: those below 90 may stay.
+    """
+    named = sort_by_name(name)
+    sort = look.by_value or (look.by_name if named is Sort.AGES else named)
+    return None if sort is None else f"{name}: {sort.called}; {sort.hint()}"
 
 
 def _distinct(column: pl.Series) -> pl.Series:
@@ -130,6 +146,8 @@ def _counts(sort: Sort, values: pl.Series, known: int) -> bool:
     """Tell whether a name is believed: there must be values enough, and of a type that suits what it says."""
     if sort in (Sort.DATES, Sort.NAMES, Sort.FREE_TEXT, Sort.PICTURES) and values.dtype.is_numeric():
         return False
+    if sort is Sort.AGES:
+        return values.dtype.is_numeric() and float(values.max() or 0) >= OLD  # type: ignore[arg-type]
     if sort in (Sort.CODES, Sort.DATES):
         return len(values) >= max(MANY, OFTEN * known)
     return len(values) >= MANY or 2 * len(values) > max(known, 3)

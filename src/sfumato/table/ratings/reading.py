@@ -17,7 +17,7 @@ from sfumato.table.ratings.scale import scale_of
 from sfumato.table.ratings.sensitive import sensitive_choice
 from sfumato.table.ratings.wide_form import read_wide
 from sfumato.table.reading import label_of, missing_texts
-from sfumato.table.sources import TableSource, open_source
+from sfumato.table.sources import Place, TableSource, open_source
 
 Form = Literal["long", "wide", "netflix"]
 
@@ -46,6 +46,9 @@ def read_ratings(
     missing: str | Sequence[str] = ("",),
     header: bool = True,
     columns: Sequence[str] | None = None,
+    sheet: str | None = None,
+    range: str | None = None,
+    codes: Sequence[str] = (),
 ) -> Ratings:
     """Read ratings of issues by people.
 
@@ -72,8 +75,8 @@ def read_ratings(
         A :class:`~sfumato.table.ratings.scale.Scale`, ``(low, high)`` or ``(low, high, step)``. None finds the coarsest
         scale that holds all ratings, from the lowest to the highest given: declare it if an end of the scale may be
         unused.
-    separator, encoding, quote, header, columns
-        Layout of a CSV file, as :func:`sfumato.read_table` takes it.
+    separator, encoding, quote, header, columns, sheet, range, codes
+        How a file is read, as :func:`sfumato.read_table` takes it.
     missing
         Texts that stand for "not rated", such as ``"99"``, beside the empty field.
 
@@ -107,7 +110,11 @@ def read_ratings(
         known = scale_of(scale)
         tokens = missing_texts(missing)
         layout = CsvFormat(separator, encoding, quote, header, columns)
-        opened = netflix_source(source) if form == "netflix" else open_source(source, layout)
+        opened = (
+            netflix_source(source)
+            if form == "netflix"
+            else open_source(source, layout, Place(sheet, range, tuple(codes)))
+        )
         reading = ValueReading(tokens, True, opened.is_text or form == "netflix")
         given = [name for name in (user, issue, rating, time, *(issues or ()), *(columns or ())) if name is not None]
         # Only the first row of a text may be a record.

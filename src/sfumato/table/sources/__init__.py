@@ -5,19 +5,44 @@ A new source is a file with a :class:`~sfumato.table.sources.protocol.Family` an
 
 from __future__ import annotations
 
-from sfumato.errors import InputError
+from collections.abc import Collection
+
+from sfumato.errors import InputError, raise_all
 from sfumato.table.csv_format import CsvFormat
-from sfumato.table.sources import csv_text, databases, folders, frames, parquet, workbooks
+from sfumato.table.sources import (
+    arrow_files,
+    csv_text,
+    databases,
+    folders,
+    frames,
+    json_lines,
+    other_files,
+    parquet,
+    standard_input,
+    statistical,
+    streams,
+    workbooks,
+)
 from sfumato.table.sources.protocol import Family, Given, Place, TableSource
 
 __all__ = ["SOURCES", "Place", "TableSource", "open_source"]
 
 SOURCES: tuple[Family, ...] = (
-    frames.FAMILY,
+    standard_input.FAMILY,
     databases.FAMILY,
-    folders.FAMILY,
+    folders.LIST,
+    streams.FAMILY,
+    frames.FAMILY,
+    folders.FOLDER,
+    *other_files.FAMILIES,
+    folders.PATTERN,
     parquet.FAMILY,
+    arrow_files.FAMILY,
     workbooks.FAMILY,
+    workbooks.OLD,
+    *statistical.FAMILIES,
+    json_lines.FAMILY,
+    json_lines.DOCUMENT,
     csv_text.FAMILY,
 )
 """In this order the families are asked; the last one takes every file."""
@@ -33,18 +58,27 @@ def open_source(source: object, layout: CsvFormat, place: Place | None = None) -
     layout
         How text is laid out.
     place
-        Where the table lies inside of the source.
+        What only some sources need to be told.
 
     Raises
     ------
     InputError
-        When it is none, or cannot be opened.
+        When it is none, cannot be opened, or is told what means nothing to it.
     """
     try:
         given = Given.of(source, layout, place or Place())
         family = next(family for family in SOURCES if family.recognizes(given))
+        if family is csv_text.FAMILY and not given.file.exists():
+            raise FileNotFoundError
+        raise_all(InputError, _meaningless(given.place.given - family.settings))
         return family.open(given)
     except FileNotFoundError:
         raise InputError("there is no such file; check the path") from None
     except (OSError, ValueError):
         raise InputError("the file cannot be read; check the path and its permissions") from None
+
+
+def _meaningless(names: Collection[str]) -> list[str]:
+    meant = {name: family.said_of for family in SOURCES for name in family.settings if family.said_of}
+    # What is asked of a database means nothing to a file that is read with the same policy.
+    return [f"{name} is only for {meant[name]}; leave it out" for name in sorted(names) if name in meant]

@@ -109,15 +109,15 @@ class CsvSource:
         )
 
 
-def csv_source(path: Path, layout: CsvFormat) -> CsvSource:
-    """Open a CSV file and read the names of its columns.
+def csv_source(given: Path | bytes, layout: CsvFormat) -> CsvSource:
+    """Open a CSV file, or its content, and read the names of its columns.
 
     Raises
     ------
     InputError
         When the file has no rows, or when the number of given names differs from that of its columns.
     """
-    file = open_csv(path, layout)
+    file = open_csv(given, layout)
     fields = first_row(file, layout)
     if not fields:
         raise InputError("the file is empty; it needs a row of column names and records")

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Protocol
 
 import polars as pl
 
+from sfumato.errors import InputError, raise_all
 from sfumato.table.csv_format import CsvFormat
 
 _START = 64
@@ -36,7 +37,7 @@ class TableSource(Protocol):
 
 @dataclass(frozen=True)
 class Place:
-    """Where a table lies inside of its source; None leaves it to the source.
+    """Where a table lies inside of its source, and what of it: None and empty leave it to the source.
 
     Attributes
     ----------
@@ -44,6 +45,8 @@ class Place:
         Of a workbook.
     range : str or None
         Cells of a sheet, such as ``B3:H500``; the first row names the columns.
+    codes : tuple of str
+        Columns whose codes are read although the file has labels for them.
     table : str or None
         Of a database, with its schema before a dot where it needs one.
     query : path or None
@@ -52,8 +55,29 @@ class Place:
 
     sheet: str | None = None
     range: str | None = None
+    codes: tuple[str, ...] = ()
     table: str | None = None
     query: str | os.PathLike[str] | None = None
+
+    def __post_init__(self) -> None:
+        """Check the types.
+
+        Raises
+        ------
+        InputError
+            With every setting that is not of its type.
+        """
+        codes = (self.codes,) if isinstance(self.codes, str) else self.codes
+        is_list = isinstance(codes, Collection) and all(isinstance(name, str) for name in codes)
+        texts = {"sheet": self.sheet, "range": self.range}
+        problems = [f"{name} must be a text" for name, text in texts.items() if not isinstance(text, str | None)]
+        raise_all(InputError, [*problems, *([] if is_list else ["codes must be a list of column names"])])
+        object.__setattr__(self, "codes", tuple(codes))
+
+    @property
+    def given(self) -> frozenset[str]:
+        """The names of those that are said."""
+        return frozenset(field.name for field in fields(self) if getattr(self, field.name) not in (None, ()))
 
 
 @dataclass(frozen=True)
@@ -109,7 +133,13 @@ class Family:
         Tells from the object, the path or the first bytes whether a source is of this family.
     open : callable
         Opens it as named columns, raising :class:`~sfumato.errors.InputError`; values are read later.
+    settings : frozenset of str
+        Those of :class:`Place` that mean something here; others are refused.
+    said_of : str
+        What messages call its sources where somebody says a setting that is only for them.
     """
 
     recognizes: Callable[[Given], bool]
     open: Callable[[Given], TableSource]
+    settings: frozenset[str] = frozenset()
+    said_of: str = ""

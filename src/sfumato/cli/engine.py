@@ -1,0 +1,76 @@
+"""Where the work of ``sfumato anonymize`` is done, and the line that says so."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+from sfumato.cli.outcome import complain
+from sfumato.errors import PolicyError, SfumatoError
+
+if TYPE_CHECKING:
+    from sfumato.policy.policy import Policy
+
+
+@dataclass(frozen=True)
+class Choice:
+    """What was asked for: an engine, and a bound on the memory."""
+
+    engine: Literal["auto", "memory", "disk"]
+    memory: str | None
+    to_database: bool = False
+
+
+def goes_to_disk(choice: Choice, source: str | Path, policy: Policy, *, bound: bool, quiet: bool) -> bool:
+    """Tell whether the disk engine makes the release; if nobody asked for it, say why.
+
+    Raises
+    ------
+    PolicyError
+        When options contradict each other.
+    """
+    if choice.engine == "memory":
+        if choice.memory is not None:
+            raise PolicyError("--memory: bounds the disk engine; leave it out, or leave --engine memory out")
+        return False
+    if choice.engine == "disk":
+        if bound:
+            raise PolicyError("--bound: compares all records with each other; leave it out, or use --engine memory")
+        if choice.to_database:
+            raise PolicyError("--out: the disk engine writes folders; name one, or use --engine memory")
+        return True
+    from sfumato.table.large.memory import SHARE, estimated_need, free_memory, memory_size
+
+    table = Path(source)
+    free = free_memory()
+    most = memory_size(choice.memory) if choice.memory is not None else None if free is None else int(SHARE * free)
+    if most is None or not table.is_file() or (need := estimated_need(table)) <= most:
+        return False
+    told = f"in memory this table takes about {_gigabytes(need)}, and {_gigabytes(most)} may be used"
+    reasons = _reasons(table, policy, bound=bound)
+    reasons += ["it goes into a database"] if choice.to_database else []
+    if not quiet:
+        done = (
+            f"it is done in memory anyway: {reasons[0].removeprefix('engine: ')}" if reasons else "it is done on disk"
+        )
+        complain([f"{told}; {done}"])
+    return not reasons
+
+
+def _reasons(table: Path, policy: Policy, *, bound: bool) -> list[str]:
+    """Say why the disk engine cannot make this release, if it cannot."""
+    from sfumato.release.on_disk import not_on_disk
+    from sfumato.table.large.opening import opened_file
+
+    reasons = ["--bound compares all records with each other"] if bound else []
+    reasons += not_on_disk(policy)
+    try:
+        opened_file(table, policy)
+    except SfumatoError as error:
+        reasons += error.problems
+    return reasons
+
+
+def _gigabytes(size: int) -> str:
+    return f"{size / 1e9:,.1f} GB"

@@ -1,0 +1,64 @@
+"""``sfumato studio``: the whole job in a browser, on this computer."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from sfumato.cli.options import OUTPUT, PolicyFile, Reading
+
+EXAMPLE = """\b
+Example:
+  sfumato studio patients.csv
+  sfumato studio patients.csv --project patients-project/
+  sfumato studio --verify patients-release/
+"""
+
+
+def studio(
+    table: Annotated[
+        Path | None, typer.Argument(metavar="[TABLE]", show_default=False, help="CSV or Parquet file.")
+    ] = None,
+    project: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FOLDER",
+            help="Folder that keeps setup, history and releases; made if it is not there. Default a temporary one.",
+        ),
+    ] = None,
+    policy: PolicyFile = None,
+    verify: Annotated[
+        Path | None, typer.Option(metavar="RELEASE", help="For a recipient: show a release and recount it.")
+    ] = None,
+    reading: Reading = Reading(),  # noqa: B008 - a frozen value
+    no_browser: Annotated[
+        bool, typer.Option("--no-browser", help="Print the address, and open nothing.", rich_help_panel=OUTPUT)
+    ] = False,
+    port: Annotated[int, typer.Option(help="Default a free one.", rich_help_panel=OUTPUT)] = 0,
+) -> None:
+    """Open pages on this computer in which a table is published from beginning to end.
+
+    Say what the columns are, what the release promises and how it is made; look at it, attack it, and sign the report.
+    The studio listens on this computer alone. All that it does is a policy file and a command that do the same.
+    """
+    from sfumato.errors import PolicyError, raise_all
+    from sfumato.policy.policy import Policy
+    from sfumato.studio.serve import check_installed, run_studio
+
+    check_installed()
+    problems = [] if 0 <= port < 65_536 else ["--port: must be from 0 to 65535"]
+    if verify is not None and (table is not None or project is not None or policy is not None):
+        problems.append("--verify: shows a release alone; leave table, project and policy out")
+    raise_all(PolicyError, problems)
+    if verify is not None:
+        from sfumato.studio.verifying import run_verifying
+
+        run_verifying(verify, opens=not no_browser, port=port)
+        return
+    meant = None if policy is None else Policy.from_file(policy)
+    source = {} if meant is None else meant.source.model_dump(mode="json", by_alias=True, exclude_none=True)
+    run_studio(
+        table, project=project, policy=meant, source={**source, **reading.source}, opens=not no_browser, port=port
+    )

@@ -1,0 +1,111 @@
+"""From classes on disk to published parts, in random order.
+
+Letters: n records, c classes, p parts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from sfumato.classes.generalized import GeneralizedColumn, GeneralizedTable
+from sfumato.engines.disk.dealing import Dealer, PartFiles
+from sfumato.recoding.publish import enum_of
+from sfumato.table.kinds import is_measured
+from sfumato.table.large.coding import LargeTable
+from sfumato.table.large.values import CodedColumn
+from sfumato.table.schema import Kind
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class _Labels:
+    """What a column publishes: ``values[number_of[key]]``, where the key is a class or a code."""
+
+    values: pl.Series
+    number_of: NDArray[np.int32] | None = None
+
+    def of(self, keys: NDArray[np.integer]) -> pl.Series:
+        numbers = keys if self.number_of is None else self.number_of[keys]
+        return self.values[pl.Series(numbers.astype(np.uint32))]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class PublishedParts:
+    """The records of a release, part by part; they can be gone through once.
+
+    Attributes
+    ----------
+    large : LargeTable
+    generalized : GeneralizedTable
+    seed : int or None
+    folder : Path
+        A private one.
+    """
+
+    large: LargeTable
+    generalized: GeneralizedTable
+    seed: int | None
+    folder: Path
+
+    def frames(self) -> Iterator[pl.DataFrame]:
+        """Yield the frame of each part, as :func:`sfumato.recoding.publish` makes that of a whole table.
+
+        Notes
+        -----
+        One pass over codes and insensitive columns, and one over what was dealt.
+        """
+        dealer = Dealer(self.large.height, self.seed)
+        files = PartFiles(self.folder, dealer.parts)
+        for rows, carried in self.large.batches():
+            part, place = dealer.deal(rows)
+            files.add(self._dealt(rows, part, place, carried))
+        for dealt in files.parts():
+            yield self._published(dealt[pl.Series(dealer.order(dealt["place"].to_numpy()))])
+
+    def _dealt(
+        self, rows: slice, part: NDArray[np.uint32], place: NDArray[np.uint32], carried: list[pl.Series]
+    ) -> pl.DataFrame:
+        # Columns of the table are numbered here, so that their names are nobody's business.
+        hidden = [
+            pl.Series(f"sensitive {index}", np.ascontiguousarray(self.large.sensitive_codes[rows, index]))
+            for index in range(len(self.large.sensitive))
+        ]
+        kept = [column.alias(f"carried {index}") for index, column in enumerate(carried)]
+        classes = pl.Series("class", np.array(self.generalized.class_of[rows]))
+        return pl.DataFrame([pl.Series("part", part), pl.Series("place", place), classes, *hidden, *kept])
+
+    def _published(self, dealt: pl.DataFrame) -> pl.DataFrame:
+        classes = dealt["class"].to_numpy()
+        insensitive = [name for name in self.large.names if name in self.large.schema.insensitive]
+        columns = {name: labels.of(classes) for name, labels in self._quasi.items()}
+        for index, (name, values) in enumerate(self._hidden.items()):
+            columns[name] = values.of(dealt[f"sensitive {index}"].to_numpy())
+        columns |= {name: dealt[f"carried {index}"] for index, name in enumerate(insensitive)}
+        return pl.DataFrame([columns[name].alias(name) for name in self.large.names])
+
+    @cached_property
+    def _quasi(self) -> dict[str, _Labels]:
+        pairs = zip(self.generalized.columns, self.large.quasi_identifying, strict=True)
+        return {column.attribute.name: _labels(column, coded) for column, coded in pairs}
+
+    @cached_property
+    def _hidden(self) -> dict[str, _Labels]:
+        return {column.attribute.name: _Labels(_as_enum(column.values)) for column in self.large.sensitive}
+
+
+def _labels(column: GeneralizedColumn, coded: CodedColumn) -> _Labels:
+    kind = column.attribute.kind
+    if not column.level.any() and (is_measured(kind) or kind is Kind.BOOLEAN):
+        # No cell was changed, so that the column keeps its type.
+        return _Labels(coded.values[pl.Series(column.low.astype(np.uint32))], column.per_class)
+    return _Labels(_as_enum(column.labels), column.per_class)
+
+
+def _as_enum(values: pl.Series) -> pl.Series:
+    return values.cast(enum_of(values), strict=False) if values.dtype == pl.String else values

@@ -1,0 +1,328 @@
+"""A release of a file that need not fit into memory: the same records as in memory, written in parts."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+
+from sfumato.anonymizers.protocol import Anonymizer, Problem, Publisher
+from sfumato.classes.generalized import Form
+from sfumato.engines.disk.dealing import part_count
+from sfumato.engines.disk.publishing import PublishedParts
+from sfumato.engines.disk.solving import SolvedOnDisk, solve_on_disk
+from sfumato.errors import PolicyError, SchemaError, raise_all
+from sfumato.metrics import measure_losses
+from sfumato.models.limits import limits_of_values
+from sfumato.models.protocol import PrivacyModel
+from sfumato.models.says import of_population, smallest_allowed
+from sfumato.models.whole_table import whole_table_models
+from sfumato.policy.policy import Policy
+from sfumato.progress import Progress, silent, thread_count
+from sfumato.published import PublishedTable
+from sfumato.published.checks.generalized import Verification
+from sfumato.published.checks.parts import countable_in_parts
+from sfumato.randomness import seed_problems
+from sfumato.recoding import form_problems
+from sfumato.release.arguments import setting_problems
+from sfumato.release.description import Description, SensitiveDescription, describe_model, published_hierarchy
+from sfumato.release.exact_sets import exact_set_notes
+from sfumato.release.folder import check_target, whole_folder
+from sfumato.release.formulas import Formulas, cells_like_formulas, frames_without_formulas
+from sfumato.release.loss_report import Report
+from sfumato.release.parts import recounted_in_parts, write_parts
+from sfumato.release.passing import passing_notes, passing_problems
+from sfumato.release.problem import problems_in
+from sfumato.release.text_files import write_texts
+from sfumato.table.kinds import text_of
+from sfumato.table.large.coding import Coding, LargeTable, coded_table
+from sfumato.table.large.memory import LEAST, SHARE, free_memory, memory_size
+from sfumato.table.large.opening import OpenedFile, named, opened_file
+from sfumato.table.large.spill import spill_folder
+from sfumato.table.large.values import CodedColumn
+
+STEPS = 6
+UNKNOWN_FREE = 4 << 30
+"""Bytes that may be taken where the system does not say what is free."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ReleaseOnDisk:
+    """A release that was written and verified; its table is in the folder alone.
+
+    Attributes
+    ----------
+    folder : Path
+    report : Report
+    formulas : mapping of str to int
+        Cells of each column that begin like a formula.
+    """
+
+    folder: Path
+    report: Report
+    formulas: dict[str, int] = field(default_factory=dict)
+
+    def __repr__(self) -> str:
+        """Count the published records and name the promises."""
+        promises = ", ".join(check.promise for check in self.report.verification.checks)
+        return f"ReleaseOnDisk({self.report.published} records, {promises})"
+
+
+def anonymize_on_disk(
+    source: str | Path,
+    policy: Policy,
+    folder: str | Path,
+    *,
+    memory: str | None = None,
+    seed: int | None = None,
+    threads: int | None = None,
+    formulas: Formulas = "keep",
+    overwrite: bool = False,
+    progress: Progress = silent,
+) -> ReleaseOnDisk:
+    """Make a release of a file that need not fit into memory, and write it.
+
+    The records are those of :func:`sfumato.anonymize` and of its ``save``; under the same seed the folders have the
+    same bytes where there is one part.
+
+    Parameters
+    ----------
+    source
+        Path of a CSV file (UTF-8, not compressed) or a Parquet file. It must not change meanwhile: it is read twice.
+    policy
+        Everything that the release is made from: roles, models, algorithm, format of the output.
+    folder
+        Where the release goes; its parent must exist, and have room for the codes of all records, which are removed in
+        the end.
+    memory
+        What may be taken, such as ``"4GB"``; None is 60 % of what is free.
+    seed, threads, progress
+        As :func:`sfumato.anonymize` takes them. A seed takes sixteen bytes a record for a moment.
+    formulas, overwrite
+        As :meth:`sfumato.Release.save` takes them; ``"escape"`` only where there is one part.
+
+    Returns
+    -------
+    ReleaseOnDisk
+        Verified from its written files alone.
+
+    Raises
+    ------
+    UnsatisfiableError
+        The models cannot be met without leaving records out.
+    PolicyError
+        Settings that contradict each other or the table, or that the disk engine does not have
+        (:func:`not_on_disk`).
+    InputError
+        The file cannot be read, is no table, or changed meanwhile; the folder cannot be written.
+
+    Notes
+    -----
+    *Guarantee.* That of :func:`sfumato.anonymize`. Files beside the folder hold codes and insensitive columns while the
+    run goes on; they belong to their owner alone and are removed, after a kill by the next run.
+
+    *Complexity.* Memory is what one batch takes, the distinct values of each column, and what the algorithm takes:
+    strict Mondrian the largest range that it cuts, 12 bytes a distinct record; every other one the codes of all.
+    """
+    task = _Task(
+        Path(source), policy, Path(folder), _memory(memory), seed, threads, formulas, overwrite, progress
+    )  # fmt: skip
+    raise_all(PolicyError, [*seed_problems(seed), *task.problems(), *not_on_disk(policy)])
+    check_target(task.target, overwrite=overwrite)
+    with named(task.source):
+        opened = opened_file(task.source, policy)
+    with spill_folder(Path(task.target).absolute().parent) as spill:
+        return task.released(opened, spill)
+
+
+def not_on_disk(policy: Policy) -> list[str]:
+    """Say what of a policy the disk engine does not have, each in a sentence; nothing where it has everything."""
+    columns, anonymizer = policy.columns, policy.to_anonymizer()
+    roles = {"person": columns.person, "wished-k": columns.wished_k, "wished-l": columns.wished_l}
+    cure = "use --engine memory"
+    found = [
+        f"engine: the disk engine counts records, no people, and column {name!r} has the role {role}; {cure}"
+        for role, name in roles.items()
+        if name is not None
+    ]
+    if isinstance(anonymizer, Publisher):
+        found.append(f"engine: the disk engine generalizes, and {anonymizer.name} publishes something else; {cure}")
+    if policy.wishes:
+        found.append(f"engine: the disk engine does not know the wishes of people; {cure}")
+    if policy.refine:
+        found.append(f"engine: refine compares records of the whole table, which the disk engine does not hold; {cure}")
+    schema = policy.to_schema()
+    found += [
+        f"engine: column {name!r} says what becomes of strays, which the disk engine does not count; {cure}"
+        for name, attribute in {**schema.quasi_identifying, **schema.sensitive}.items()
+        if attribute.form.strays is not None
+    ]
+    if of_population(policy.to_models()) or policy.population is not None or policy.subset is not None:
+        found.append(f"engine: a population, or a subset of the table, is counted in memory; {cure}")
+    if whole_table_models(policy.to_models()):
+        found.append(f"engine: a model bounds a figure of the whole table, which is judged in memory; {cure}")
+    if not countable_in_parts(policy.to_models()):
+        found.append(f"engine: a model is about single published values, which are compared in memory; {cure}")
+    return found
+
+
+def _memory(text: str | None) -> int:
+    if text is not None:
+        return memory_size(text)
+    free = free_memory()
+    return UNKNOWN_FREE if free is None else max(LEAST, int(SHARE * free))
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class _Task:
+    """What a call asks for; see :func:`anonymize_on_disk`."""
+
+    source: Path
+    policy: Policy
+    target: Path
+    memory: int
+    seed: int | None
+    threads: int | None
+    formulas: Formulas
+    overwrite: bool
+    progress: Progress
+
+    def problems(self) -> list[str]:
+        policy = self.policy
+        models, ways = policy.to_models(), (policy.to_anonymizer(), policy.to_recoding())
+        return setting_problems(models, *ways, policy.suppression_limit, policy.refine or 0, policy.to_people())
+
+    def released(self, opened: OpenedFile, spill: Path) -> ReleaseOnDisk:
+        self.progress("encoding", 1, STEPS)
+        with named(self.source), opened.unchanged():
+            coding = Coding(
+                opened.schema,
+                opened.names,
+                opened.reading,
+                spill,
+                self.memory // 4,
+                progress=lambda what, done: self.progress(what, done, done),
+            )
+            large = coded_table(opened.source, coding)
+        raise_all(SchemaError, passing_problems(large))
+        problem = self._problem(large)
+        recoding, anonymizer = self.policy.to_recoding(), self.policy.to_anonymizer()
+        assert not isinstance(anonymizer, Publisher)
+        raise_all(PolicyError, list(_misfits(self.policy, anonymizer, large)))
+        solved = solve_on_disk(anonymizer, problem, large, recoding, spill)
+        self.progress("writing", 4, STEPS)
+        return self._written(solved, large, opened, spill)
+
+    def _problem(self, large: LargeTable) -> Problem:
+        # A fraction such as 0.1 is not exact, and must not cost a record.
+        limit = math.floor(self.policy.suppression_limit * large.height + 1e-9)
+        threads = thread_count(self.policy.threads if self.threads is None else self.threads)
+        return Problem(large.encoded, self.policy.to_models(), limit, self.seed, threads, self.progress)
+
+    def _written(self, solved: SolvedOnDisk, large: LargeTable, opened: OpenedFile, spill: Path) -> ReleaseOnDisk:
+        format, parts = self.policy.output.format, part_count(large.height)
+        frames = PublishedParts(large, solved.generalized, self.seed, spill).frames()
+        written = _Formulas(frames, self.formulas if format == "csv" else "keep", parts)
+        with whole_folder(self.target, overwrite=self.overwrite) as folder:
+            facts = write_parts(written.frames(), folder, format, single=parts == 1)
+            description = _description(self.policy, large)
+            description = description.escaped() if written.escaped else description
+            self.progress("verifying", 5, STEPS)
+            recount = recounted_in_parts(folder, description, {"data": facts})
+            assert recount is not None
+            recount[0].raise_unless_ok()
+            report = self._report(solved, large, recount[0], opened.keys)
+            content = description.to_dict(tables={"data": facts})
+            write_texts(folder, content, report.for_release(), self.policy.published())
+        self.progress("done", STEPS, STEPS)
+        return ReleaseOnDisk(self.target, report, written.cells)
+
+    def _report(
+        self, solved: SolvedOnDisk, large: LargeTable, verification: Verification, keys: Sequence[str]
+    ) -> Report:
+        generalized, models = solved.generalized, self.policy.to_models()
+        sensitive = tuple(large.schema.sensitive)
+        losses = measure_losses(generalized, k=smallest_allowed(models))
+        told = (*large.remarks, *exact_set_notes(generalized, losses), *solved.notes)
+        return Report(
+            anonymizer=repr(self.policy.to_anonymizer()),
+            original=large.height,
+            published=verification.records,
+            suppressed=0,
+            suppression_limit=self.policy.suppression_limit,
+            classes=verification.classes,
+            smallest_class=int(generalized.sizes.min()),
+            largest_class=int(generalized.sizes.max()),
+            losses=losses,
+            verification=verification,
+            notes=(*told, *passing_notes(large, large.names), *_key_notes(keys)),
+            purpose=self.policy.purpose,
+            recipient=self.policy.recipient,
+            publishes_means=any(column.form is Form.MEAN for column in generalized.columns),
+            limits=(*PublishedTable.limits, *limits_of_values(models, sensitive)),
+        )
+
+
+class _Formulas:
+    """Counts the cells of frames that begin like a formula, and does what is to be done about them."""
+
+    def __init__(self, frames: Iterator[pl.DataFrame], formulas: Formulas, parts: int) -> None:
+        if formulas == "escape" and parts > 1:
+            raise PolicyError(
+                "formulas: cells are escaped where a release is one part, and this one has several; keep or refuse them"
+            )
+        self._frames, self._formulas = frames, formulas
+        self.cells: dict[str, int] = {}
+        self.escaped = False
+
+    def frames(self) -> Iterator[pl.DataFrame]:
+        for frame in self._frames:
+            for name, count in cells_like_formulas([frame]).items():
+                self.cells[name] = self.cells.get(name, 0) + count
+            tables = {"data": frame}
+            without = frames_without_formulas(tables, self._formulas)
+            self.escaped |= without is not tables
+            yield without["data"]
+
+
+def _misfits(policy: Policy, anonymizer: Anonymizer, large: LargeTable) -> Iterator[str]:
+    attributes, names = large.encoded.attributes, list(large.schema.sensitive)
+    recoding, models = policy.to_recoding(), policy.to_models()
+    checks = [lambda model=model: model.rules(names) for model in models]
+    problems = problems_in(*checks, lambda: recoding.forms_of(attributes))
+    yield from problems
+    if anonymizer.decides_regions and not problems:
+        yield from form_problems(attributes, recoding.forms_of(attributes))
+
+
+def _description(policy: Policy, large: LargeTable) -> Description:
+    structure = {
+        "quasi_identifying": list(large.schema.quasi_identifying), "sensitive": list(large.schema.sensitive),
+    }  # fmt: skip
+    sensitive = {column.attribute.name: _sensitive(column) for column in large.sensitive}
+    models: list[PrivacyModel] = policy.to_models()
+    return Description(
+        PublishedTable.kind, structure, sensitive, tuple(map(describe_model, models)), policy.suppression_limit
+    )  # fmt: skip
+
+
+def _sensitive(column: CodedColumn) -> SensitiveDescription:
+    attribute = column.attribute
+    if attribute.hierarchy is None:
+        return SensitiveDescription(attribute.kind)
+    occurring = np.flatnonzero(column.occurrences[: attribute.size])
+    texts = set(text_of(column.values.gather(occurring)).drop_nulls().to_list())
+    return SensitiveDescription(attribute.kind, published_hierarchy(attribute.hierarchy, texts))
+
+
+def _key_notes(keys: Sequence[str]) -> Iterator[str]:
+    if keys:
+        listed = ", ".join(map(repr, keys))
+        yield (
+            f"Whether people have several records was not looked at: the disk engine does not compare the values of "
+            f"{listed}. If one of these columns says who a record is about, use --person and --engine memory."
+        )

@@ -1,0 +1,137 @@
+"""A table in several files: written, each with its hash, and recounted without ever holding it.
+
+Nothing here knows how a release is made.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import polars as pl
+
+from sfumato.errors import InputError, VerificationError
+from sfumato.models.checks import Check, Outcome
+from sfumato.published import PublishedTable
+from sfumato.published.checks.generalized import Verification
+from sfumato.published.checks.parts import countable_in_parts, verify_parts
+from sfumato.published.roles import Roles
+from sfumato.release.description import Description, PartFacts, TableFacts, known_models
+from sfumato.release.table_files import assembled, parts_check, refuse_missing
+from sfumato.table.csv_format import CsvFormat
+from sfumato.table.large.batches import NO_TYPES, BatchSource, batch_source
+from sfumato.table.large.spill import scratch_folder
+from sfumato.table.sources import open_source
+from sfumato.table.writing import Format, write_data
+
+TABLE = "data"
+
+
+def write_parts(frames: Iterable[pl.DataFrame], folder: Path, format: Format, *, single: bool) -> TableFacts:
+    """Write a table that comes in parts, and hash each.
+
+    Parameters
+    ----------
+    frames
+        At least one, all of the same columns.
+    folder
+        Of the release.
+    format
+        Of the files.
+    single
+        Whether there is one part, which is then a file beside the others, as a table always was.
+    """
+    if single:
+        (frame,) = frames
+        file = folder / f"{TABLE}.{format}"
+        return TableFacts(file.name, write_data(frame, file, format), frame.height, tuple(frame.columns))
+    place = folder / TABLE
+    place.mkdir()
+    parts, columns = [], list[str]()
+    for number, frame in enumerate(frames):
+        file, columns = place / f"part-{number:05}.{format}", frame.columns
+        parts.append(PartFacts(file.name, write_data(frame, file, format), frame.height))
+    return TableFacts.in_parts(TABLE, parts, columns)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class FilesInARow:
+    """The files of one table as a source of batches; see :class:`~sfumato.table.large.batches.BatchSource`."""
+
+    files: tuple[BatchSource, ...]
+
+    @classmethod
+    def of(cls, folder: Path, facts: TableFacts) -> FilesInARow:
+        """Open the files of a release's table.
+
+        Raises
+        ------
+        InputError
+            When one has other columns than ``release.json`` says, or holds other types than the first.
+        """
+        files = tuple(batch_source(open_source(folder / name, CsvFormat(strip=False))) for name in facts.files)
+        for name, file in zip(facts.files, files, strict=True):
+            if sorted(file.names) != sorted(facts.columns) or file.is_text is not files[0].is_text:
+                raise InputError(f"{name}: has other columns than release.json says; it was changed")
+        return cls(files)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of all columns."""
+        return self.files[0].names
+
+    @property
+    def is_text(self) -> bool:
+        """Whether every value arrives as text."""
+        return self.files[0].is_text
+
+    def batches(self, names: Sequence[str], texts: Mapping[str, pl.DataType] = NO_TYPES) -> Iterator[list[pl.Series]]:
+        """Read some columns, a batch of rows at a time."""
+        for file in self.files:
+            yield from file.batches(names, texts)
+
+
+def recounted_in_parts(
+    folder: Path, description: Description, facts: Mapping[str, TableFacts]
+) -> tuple[Verification, tuple[Check, ...]] | None:
+    """Recount a generalized table from its files, never holding all of it.
+
+    Returns
+    -------
+    tuple of Verification and checks of the files, or None
+        None where the release can only be counted whole.
+
+    Raises
+    ------
+    VerificationError
+        When a file is missing, or the columns contradict what the release says of them.
+    SfumatoError
+        When a file cannot be read as a table.
+    """
+    models = known_models(description)
+    extra = {"pseudonyms", "promised", "promised_l", "class_number", "counterfeits"} & {*description.structure}
+    if description.kind != PublishedTable.kind or description.people or extra or not countable_in_parts(models):
+        return None
+    refuse_missing(folder, facts)
+    (name,) = facts
+    integrity = parts_check(folder, facts[name]) if facts[name].parts else None
+    source = FilesInARow.of(folder, facts[name])
+    # Types do not matter for whether the columns are those of the structure.
+    published = assembled(description, {name: pl.DataFrame({each: [""] for each in source.names})})
+    if not isinstance(published, PublishedTable):
+        raise VerificationError("release.json: a table in parts must be a generalized one")
+    attributes = description.attributes()
+    with scratch_folder() as scratch:
+        counted = verify_parts(source, published.quasi_identifying, attributes, models, scratch)
+    own = {*published.quasi_identifying, *published.sensitive}
+    roles = Roles(
+        published.quasi_identifying, published.sensitive, tuple(each for each in source.names if each not in own)
+    )  # fmt: skip
+    return replace(counted, roles=roles), () if integrity is None else (_with_rows(integrity, counted, facts[name]),)
+
+
+def _with_rows(integrity: Check, counted: Verification, facts: TableFacts) -> Check:
+    if integrity.outcome is Outcome.HOLDS and counted.records != facts.rows:
+        return replace(integrity, outcome=Outcome.BROKEN, detail="release.json counts other rows")
+    return integrity

@@ -1,0 +1,168 @@
+"""What the pages stand on: the open table, the project, its jobs, and what was counted; all but the files is remade."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from sfumato.errors import InputError
+from sfumato.evaluation.preview import ClassSizes, Preview
+from sfumato.policy.entries import checked
+from sfumato.policy.parts import Source
+from sfumato.policy.policy import Policy
+from sfumato.release.folder import no_release
+from sfumato.release.opening import OpenedRelease, open_release
+from sfumato.studio.draft import Draft, in_words
+from sfumato.studio.grid import Sheet, original_sheet
+from sfumato.studio.history import Entry
+from sfumato.studio.jobs import Job, Jobs
+from sfumato.studio.orders import POLICY, RELEASE
+from sfumato.studio.profile import ColumnProfile, profiled
+from sfumato.studio.project import Project
+from sfumato.table.raw_table import RawTable, open_table
+from sfumato.table.schema import Attribute, Schema
+
+
+@dataclass(eq=False)
+class Desk:
+    """One open project.
+
+    Attributes
+    ----------
+    project : Project
+    table : RawTable
+    preview : Preview
+    jobs : Jobs
+    is_blank : bool
+        Whether original values are kept off the screen.
+    lock : threading.RLock
+        Held while something is counted or changed.
+    """
+
+    project: Project
+    table: RawTable
+    preview: Preview
+    jobs: Jobs
+    is_blank: bool = False
+    lock: Any = field(default_factory=threading.RLock)
+    _sheet: Sheet | None = None
+    _opened: dict[int, OpenedRelease] = field(default_factory=dict)
+    _latest: int = 0
+
+    @classmethod
+    def of(cls, project: Project, policy: Policy | None = None, *, spare: bool = True) -> Desk:
+        """Open the table of a project, and begin its history.
+
+        Raises
+        ------
+        SfumatoError
+            When the table cannot be read, or the policy does not fit it.
+        """
+        table = open_table(project.table, **checked(Source, project.source).reading())
+        table.read(table.names)
+        if not table.height:
+            raise InputError(f"{table.source}: the table has no records")
+        project.begin(list(table.names), policy)
+        return cls(project, table, Preview(table), Jobs(project.folder / "jobs", spare=spare))
+
+    @property
+    def head(self) -> Entry:
+        """The entry of the history that stands."""
+        return self.project.history.head
+
+    @property
+    def draft(self) -> Draft:
+        """The setup that stands."""
+        return self.head.draft
+
+    @property
+    def sheet(self) -> Sheet:
+        """The original, for the grid."""
+        if self._sheet is None:
+            self._sheet = original_sheet(self.table)
+        return self._sheet
+
+    def change(self, entry: int, changed: Callable[[Draft], Draft]) -> tuple[Entry, bool]:
+        """Change the setup of an entry, and tell whether that began a branch.
+
+        Nothing is written where nothing changes.
+        """
+        with self.lock:
+            before = self.project.history.entry(entry)
+            after = changed(before.draft)
+            if after == before.draft:
+                return before, False
+            branches = before.number != self.head.number
+            return self.project.history.add(after, in_words(before.draft, after), before.number), branches
+
+    def profile(self, column: str) -> ColumnProfile:
+        """Look at one column."""
+        with self.lock:
+            return profiled(self.table, self.preview, column, self.draft.kind(column))
+
+    def attributes(self, draft: Draft) -> dict[str, Attribute]:
+        """Return the settings of the quasi-identifying columns."""
+        return {name: draft.attribute(name) for name in draft.of_role("quasi-identifying")}
+
+    def sizes(self, draft: Draft, number: int = 0) -> ClassSizes | None:
+        """Count classes; None if a later count was asked for meanwhile."""
+        self._latest = max(self._latest, number)
+        with self.lock:
+            if number < self._latest:
+                return None
+            return self.preview.sizes(self.attributes(draft), draft.levels)
+
+    def schema(self, policy: Policy) -> Schema:
+        """Return the roles of a policy with every kind said, as a single record does not show it."""
+        schema = policy.to_schema()
+        quasi = {
+            name: Attribute(self.table.typed(name, its.kind)[1], its.hierarchy, its.domain, its.weight)
+            for name, its in schema.quasi_identifying.items()
+        }
+        return Schema(quasi_identifying=quasi, sensitive=schema.sensitive, others="drop")
+
+    def release(self, number: int) -> tuple[Job, OpenedRelease]:
+        """Return a finished release."""
+        job = self.jobs.get(number)
+        folder = self.release_folder(job)
+        if number not in self._opened:
+            # Only the last one looked at stays in memory.
+            self._opened = {number: open_release(folder)}
+        return job, self._opened[number]
+
+    def release_folder(self, job: Job) -> Path:
+        """Return the folder of a release that was made, or raise InputError."""
+        folder = self.jobs.folder_of(job.number) / RELEASE
+        if job.kind != "release" or (problem := no_release(folder)):
+            raise InputError(f"run {job.number} made no release" + ("" if job.kind != "release" else f": {problem}"))
+        return folder
+
+    def policy_of(self, job: Job) -> Policy:
+        """Return the policy that a job was made from."""
+        return Policy.from_file(self.jobs.folder_of(job.number) / POLICY)
+
+    def staleness(self, job: Job) -> str:
+        """Say why a result is older than the setup; empty if it is not."""
+        if job.table != self.project.sha256:
+            return "the table has changed since"
+        if not self.draft.problems() and self.draft.policy().to_toml() == job.policy:
+            return ""
+        return in_words(self.project.history.entry(job.entry).draft, self.draft)
+
+    def releases(self) -> list[Job]:
+        """Releases that were made, the latest first."""
+        return [job for job in self.jobs.of_kind("release") if job.state == "done"]
+
+    def beside(self) -> dict[str, Path]:
+        """Return releases that lie in the table's folder, as candidates for the release of last time."""
+        folder = self.project.table.parent
+        found = [path for path in sorted(folder.iterdir()) if path.is_dir() and not path.is_symlink()]
+        return {path.name: path for path in found if no_release(path) is None}
+
+    def close(self) -> None:
+        """End jobs and let go of the project."""
+        self.jobs.close()
+        self.project.close()

@@ -1,0 +1,227 @@
+"""What a policy is while somebody still works on it: every column has a role, and "undecided" is one of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from types import MappingProxyType
+from typing import Any
+
+from sfumato.errors import PolicyError, SfumatoError
+from sfumato.policy.policy import Policy
+from sfumato.table.schema import Attribute, Kind
+
+UNDECIDED, DROPPED = "undecided", "left out"
+ROLES = {
+    UNDECIDED: "undecided",
+    "identifying": "identifying: removed",
+    "quasi-identifying": "quasi-identifying: others may know it",
+    "sensitive": "sensitive: must stay hidden",
+    "insensitive": "insensitive: published as it is",
+    "person": "person: whose record it is",
+    "wished-k": "wished k of the person",
+    "wished-l": "wished l of the person",
+    DROPPED: "left out of the release",
+}
+"""Role → what the page calls it. No column has a role until somebody gives it one."""
+
+WITH_SETTINGS = ("quasi-identifying", "sensitive")
+SINGLE = ("person", "wished-k", "wished-l")
+_LISTS = ("identifying", "insensitive")
+
+
+@dataclass(frozen=True)
+class Draft:
+    """A setup, finished or not. Values are plain, in the words of policy files.
+
+    Attributes
+    ----------
+    roles : mapping of str to str
+        Role of every column of the table; the order of the quasi-identifying ones is theirs in the policy.
+    settings : mapping of str to mapping
+        Kind, hierarchy, domain and weight of columns, as a policy writes them; kept when a role changes.
+    levels : mapping of str to int
+        At which level class sizes look at a column. A preview: it decides nothing that is published.
+    rest : mapping
+        All other parts of the policy.
+    """
+
+    roles: Mapping[str, str]
+    settings: Mapping[str, Mapping[str, Any]] = field(default_factory=lambda: MappingProxyType({}))
+    levels: Mapping[str, int] = field(default_factory=lambda: MappingProxyType({}))
+    rest: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
+
+    @classmethod
+    def of_columns(cls, names: Iterable[str], source: Mapping[str, Any] | None = None) -> Draft:
+        """Return the draft in which nothing is decided."""
+        return cls(dict.fromkeys(names, UNDECIDED), rest={"source": dict(source)} if source else {})
+
+    @classmethod
+    def of_policy(cls, policy: Policy, names: Sequence[str]) -> Draft:
+        """Return the draft of a policy for a table with some columns.
+
+        Raises
+        ------
+        PolicyError
+            Naming the columns of the policy that the table does not have.
+        """
+        mapping = policy.to_mapping()
+        columns = dict(mapping.pop("columns"))
+        roles, settings = _roles_of(columns)
+        strange = [name for name in roles if name not in names]
+        if strange:
+            raise PolicyError(*(f"column {name!r} of the policy is not in this table" for name in strange))
+        unnamed = {"drop": DROPPED, "keep": "insensitive"}.get(columns.get("others", "error"), UNDECIDED)
+        return cls({**roles, **{name: unnamed for name in names if name not in roles}}, settings, {}, mapping)
+
+    @property
+    def undecided(self) -> list[str]:
+        """Columns without a role."""
+        return [name for name, role in self.roles.items() if role == UNDECIDED]
+
+    def of_role(self, role: str) -> list[str]:
+        """Columns of one role."""
+        return [name for name, its in self.roles.items() if its == role]
+
+    def with_role(self, column: str, role: str) -> Draft:
+        """Return the draft with another role; a person and wishes are in one column at most."""
+        self._check(column)
+        if role not in ROLES:
+            raise PolicyError("role: is none of the roles")
+        freed = dict.fromkeys(self.of_role(role), UNDECIDED) if role in SINGLE else {}
+        return replace(self, roles={**self.roles, **freed, column: role})
+
+    def with_setting(self, column: str, key: str, value: Any) -> Draft:
+        """Return the draft with one setting of a column; None takes it away. Another kind takes the hierarchy away."""
+        self._check(column)
+        kept = {name: its for name, its in self.settings.get(column, {}).items() if name != key}
+        if key == "kind":
+            kept.pop("hierarchy", None)
+        changed = kept if value is None else {**kept, key: value}
+        levels = {name: level for name, level in self.levels.items() if name != column or key == "weight"}
+        return replace(self, settings={**self.settings, column: changed}, levels=levels)
+
+    def with_level(self, column: str, level: int) -> Draft:
+        """Return the draft that looks at a column at another level."""
+        self._check(column)
+        return replace(self, levels={**self.levels, column: level})
+
+    def with_rest(self, key: str, value: Any) -> Draft:
+        """Return the draft with another part of the policy; None takes it away."""
+        kept = {name: its for name, its in self.rest.items() if name != key}
+        return replace(self, rest=kept if value is None else {**kept, key: value})
+
+    def mapping(self) -> dict[str, Any]:
+        """Return the policy's plain values, whether or not they make one."""
+        columns: dict[str, Any] = {role: names for role in _LISTS if (names := self.of_role(role))}
+        for role in WITH_SETTINGS:
+            columns[role] = {name: dict(self.settings.get(name, {})) for name in self.of_role(role)}
+        for role in SINGLE:
+            columns |= dict(zip((role,), self.of_role(role), strict=False))
+        columns["others"] = "drop" if self.of_role(DROPPED) else "error"
+        return {**self.rest, "columns": columns}
+
+    def policy(self) -> Policy:
+        """Return the policy.
+
+        Raises
+        ------
+        PolicyError
+            While a column is undecided, or with everything else that is not yet said or contradicts itself.
+        """
+        if self.undecided:
+            names = ", ".join(map(repr, self.undecided))
+            raise PolicyError(f"{len(self.undecided)} column(s) are undecided: {names}; give each a role")
+        return Policy.from_mapping(self.mapping())
+
+    def problems(self) -> list[str]:
+        """Say what keeps the draft from being a policy."""
+        try:
+            self.policy()
+        except SfumatoError as error:
+            return list(error.problems)
+        return []
+
+    def attribute(self, column: str) -> Attribute:
+        """Return the settings of a column as a schema takes them; reads a hierarchy that is a file.
+
+        Raises
+        ------
+        SfumatoError
+            When they contradict each other.
+        """
+        from sfumato.policy.entries import checked
+        from sfumato.policy.parts import Column
+
+        return checked(Column, self.settings.get(column, {})).to_attribute()
+
+    def kind(self, column: str) -> Kind | None:
+        """Return the declared kind of a column."""
+        said = self.settings.get(column, {}).get("kind")
+        return None if said is None else Kind(said)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values, for TOML."""
+        return {
+            "roles": dict(self.roles),
+            "settings": {name: dict(its) for name, its in self.settings.items() if its},
+            "levels": dict(self.levels),
+            "rest": dict(self.rest),
+        }
+
+    @classmethod
+    def from_dict(cls, said: Mapping[str, Any]) -> Draft:
+        """Return the draft that :meth:`to_dict` wrote."""
+        return cls(said["roles"], said.get("settings", {}), said.get("levels", {}), said.get("rest", {}))
+
+    def _check(self, column: str) -> None:
+        if column not in self.roles:
+            raise PolicyError("column: is not in the table")
+
+
+def _roles_of(columns: Mapping[str, Any]) -> tuple[dict[str, str], dict[str, Mapping[str, Any]]]:
+    roles: dict[str, str] = {}
+    settings: dict[str, Mapping[str, Any]] = {}
+    for role in (*WITH_SETTINGS, *_LISTS, *SINGLE):
+        named = columns.get(role) or ()
+        if isinstance(named, Mapping):
+            settings |= {name: its for name, its in named.items() if its}
+        roles |= dict.fromkeys([named] if isinstance(named, str) else named, role)
+    return roles, settings
+
+
+def in_words(before: Draft, after: Draft) -> str:
+    """Say what changed from one draft to another, for the history; no value of the table is shown."""
+    changes = [f"{name}: {its}" for name, its in after.roles.items() if before.roles.get(name, UNDECIDED) != its]
+    for name in dict.fromkeys([*before.settings, *after.settings]):
+        told = _changed(before.settings.get(name, {}), after.settings.get(name, {}))
+        changes += [f"{name}: {key} {word}" for key, word in told.items()]
+    for name, level in after.levels.items():
+        if before.levels.get(name, 0) != level:
+            changes.append(f"look at {name} on level {level}")
+    changes += [f"{key} {word}" for key, word in _changed(before.rest, after.rest).items()]
+    return "; ".join(changes) or "no change"
+
+
+def _changed(before: Mapping[str, Any], after: Mapping[str, Any]) -> dict[str, str]:
+    """Return the keys whose values changed, each with a word for what stands there now."""
+    keys = dict.fromkeys([*before, *after])
+    return {key: _word(after.get(key)) for key in keys if before.get(key) != after.get(key)}
+
+
+_UNTOLD = ("name", "kind", "rows", "groups", "path", "values")
+"""Keys of entries that name them, or hold values of the table or places on the disk."""
+
+
+def _word(value: Any) -> str:
+    if value is None or value == []:
+        return "taken away"
+    if isinstance(value, Mapping):
+        name = value.get("name", value.get("kind", ""))
+        told = [f"{key} {_word(its)}" for key, its in value.items() if key not in _UNTOLD]
+        return f"{name} ({', '.join(told)})" if told else str(name) or "changed"
+    if isinstance(value, (list, tuple)):
+        if all(isinstance(entry, Mapping) for entry in value):
+            return " and ".join(map(_word, value))
+        return ", ".join(map(_word, value))
+    return str(value)

@@ -1,0 +1,168 @@
+"""Who may talk to the studio: the browser that was given the token, asking from a page of ours, and nobody else.
+
+Other users of the machine can reach the port, and other pages in the same browser can send requests there. So the token
+is the guard, not the address; and what a page of somebody else sends is refused whether or not the browser adds the
+cookie.
+"""
+
+from __future__ import annotations
+
+import hmac
+import secrets
+import time
+from collections.abc import Callable
+from typing import Any
+
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.requests import Request
+from starlette.responses import PlainTextResponse, RedirectResponse, Response
+
+POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; form-action 'self'; "
+    "frame-src 'self'; base-uri 'none'; frame-ancestors 'none'"
+)
+"""Content policy of every page; a report, which is shown in a frame without rights, has its own."""
+FRAMED = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; sandbox; frame-ancestors 'self'"
+HEADERS = {
+    "Content-Security-Policy": POLICY,
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "no-referrer",
+    "Cache-Control": "no-store",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "X-Frame-Options": "SAMEORIGIN",
+}
+OURS = "x-sfumato"
+"""Header that every write has; another page cannot send it without asking the server first, which never allows it."""
+MOST = 1_000_000
+"""Bytes of a request's body."""
+IDLE = 15 * 60
+"""Seconds without a request after which the studio locks."""
+
+
+class Guard:
+    """Middleware that lets through only what the one browser asks.
+
+    Parameters
+    ----------
+    app
+        What is guarded.
+    port
+        The port that the server listens on.
+    say
+        Told a new address to open after the studio has locked itself.
+    clock
+        Seconds; for tests.
+    """
+
+    def __init__(
+        self, app: Any, port: int, say: Callable[[str], None] = print, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._app, self._port, self._say, self._clock = app, port, say, clock
+        self._cookie = f"sfumato-{port}"
+        self._session: str | None = None
+        self._seen = clock()
+        self.token: str | None = secrets.token_urlsafe(32)
+
+    @property
+    def address(self) -> str:
+        """Where to open the studio, once."""
+        return f"http://127.0.0.1:{self._port}/open?token={self.token}"
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        """Let a request through, or answer it."""
+        if scope["type"] == "lifespan":
+            await self._app(scope, receive, send)
+            return
+        if scope["type"] != "http":
+            await send({"type": "websocket.close", "code": 1008})
+            return
+        request = Request(scope)
+        refusal = self._refusal(request)
+        response = refusal or (self._opened(request) if request.url.path == "/open" else None)
+        if response is not None:
+            response.headers.update(HEADERS)
+            await response(scope, receive, send)
+            return
+        await self._app(scope, _limited(receive), _with_headers(send))
+
+    def _refusal(self, request: Request) -> Response | None:
+        """Say why a request is refused; None lets it through."""
+        headers = request.headers
+        if headers.get("host", "") not in self._hosts() or len(headers.getlist("host")) != 1:
+            return PlainTextResponse("This is not the address of the studio.\n", 421)
+        if not self._is_from_us(headers, request):
+            return PlainTextResponse("Refused: another page asks.\n", 403)
+        if request.method not in ("GET", "HEAD", "POST"):
+            return PlainTextResponse("Refused.\n", 405)
+        if request.method == "POST" and headers.get(OURS) != "1":
+            return PlainTextResponse("Refused: the request does not come from the studio's page.\n", 403)
+        if _is_too_long(headers):
+            return PlainTextResponse("The request is too long.\n", 413)
+        return None if request.url.path == "/open" else self._who(request)
+
+    def _who(self, request: Request) -> Response | None:
+        given = request.cookies.get(self._cookie, "")
+        if self._session is None or not hmac.compare_digest(given.encode(), self._session.encode()):
+            return PlainTextResponse("Open the studio by the address that the terminal shows.\n", 401)
+        now = self._clock()
+        if now - self._seen > IDLE:
+            self._lock()
+            return PlainTextResponse("The studio is locked. The terminal shows an address that opens it again.\n", 401)
+        # A page that only watches a job is not somebody at the keyboard.
+        if not request.url.path.endswith("/events"):
+            self._seen = now
+        return None
+
+    def _lock(self) -> None:
+        self._session = None
+        self.token = secrets.token_urlsafe(32)
+        self._say(f"The studio was idle and has locked itself. Open it again: {self.address}")
+
+    def _opened(self, request: Request) -> Response:
+        given = request.query_params.get("token", "")
+        if self.token is None or not hmac.compare_digest(given.encode(), self.token.encode()):
+            return PlainTextResponse("This address has been used, or is wrong.\n", 401)
+        self.token, self._session, self._seen = None, secrets.token_urlsafe(32), self._clock()
+        response = RedirectResponse("/", 303)
+        response.set_cookie(self._cookie, self._session, httponly=True, samesite="strict", path="/")
+        return response
+
+    def _hosts(self) -> set[str]:
+        return {f"{host}:{self._port}" for host in ("127.0.0.1", "localhost", "[::1]")}
+
+    def _is_from_us(self, headers: Headers, request: Request) -> bool:
+        origin, site = headers.get("origin"), headers.get("sec-fetch-site")
+        if origin is not None and origin not in {f"http://{host}" for host in self._hosts()}:
+            return False
+        # The address from the terminal is opened from nowhere.
+        return site in (None, "same-origin", "none")
+
+
+def _is_too_long(headers: Headers) -> bool:
+    said = headers.get("content-length", "0")
+    return not said.isdigit() or int(said) > MOST
+
+
+def _limited(receive: Any) -> Any:
+    """Stop reading a body that is longer than it said."""
+    read = 0
+
+    async def limited() -> Any:
+        nonlocal read
+        message = await receive()
+        read += len(message.get("body", b""))
+        return message if read <= MOST else {"type": "http.disconnect"}
+
+    return limited
+
+
+def _with_headers(send: Any) -> Any:
+    async def with_headers(message: Any) -> None:
+        if message["type"] == "http.response.start":
+            headers = MutableHeaders(scope=message)
+            for name, value in HEADERS.items():
+                headers.setdefault(name, value)
+        await send(message)
+
+    return with_headers

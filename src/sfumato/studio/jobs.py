@@ -1,0 +1,359 @@
+"""Jobs of the studio: commands, one at a time, each in a process that can be killed, with its record on disk."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import threading
+from collections import deque
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import asdict, dataclass, field, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from sfumato.errors import InputError
+from sfumato.whole_files import PRIVATE, write_whole
+
+WAITING, RUNNING, DONE, FAILED, CANCELLED, LOST = "waiting", "running", "done", "failed", "cancelled", "interrupted"
+ENDED = (DONE, FAILED, CANCELLED, LOST)
+RECORD = "job.json"
+_MOST_LINES = 50
+
+
+@dataclass(frozen=True)
+class Job:
+    """One job, as its record says it.
+
+    Attributes
+    ----------
+    number : int
+    kind : str
+        ``"release"``, ``"try"``, ``"attack"``, ``"compare"`` or ``"report"``.
+    words : list of str
+        The words of the command, as the page shows them.
+    entry : int
+        The entry of the history that it was made from.
+    about : int or None
+        The release that it is about, where it is not one itself.
+    policy : str
+        The policy, in its canonical form.
+    table : str
+        The sha256 of the original.
+    state : str
+    title : str
+    begun, ended : str
+        When, in UTC.
+    code : int or None
+        The exit code of the command.
+    problems : list of str
+        What it said.
+    result : dict
+        What it printed, for machines.
+    seconds : float
+    """
+
+    number: int
+    kind: str
+    words: list[str]
+    entry: int
+    title: str
+    about: int | None = None
+    policy: str = ""
+    table: str = ""
+    state: str = WAITING
+    begun: str = ""
+    ended: str = ""
+    code: int | None = None
+    problems: list[str] = field(default_factory=list)
+    result: Any = None
+    seconds: float = 0.0
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether it is over, one way or another."""
+        return self.state in ENDED
+
+
+@dataclass(frozen=True)
+class Progress:
+    """How far a job is."""
+
+    what: str = "waiting"
+    done: int = 0
+    total: int = 0
+    seconds: float = 0.0
+
+
+class Jobs:
+    """The queue of a project's jobs, and the record of those that ended.
+
+    Parameters
+    ----------
+    folder
+        Of all jobs: each has one of its own there, named by its number.
+    spare
+        Whether a process is kept ready for the next job.
+    """
+
+    def __init__(self, folder: Path, *, spare: bool = True) -> None:
+        self._folder, self._keeps_spare = folder, spare
+        self._jobs = {job.number: job for job in map(_found, sorted(folder.glob(f"*/{RECORD}"))) if job is not None}
+        self._progress: dict[int, Progress] = {}
+        self._queue: deque[int] = deque()
+        self._lock = threading.RLock()
+        self._running: tuple[int, subprocess.Popen[str]] | None = None
+        self._ready: subprocess.Popen[str] | None = None
+        self._watcher: threading.Thread | None = None
+        self._closed = False
+        self._prepare()
+
+    @property
+    def all(self) -> list[Job]:
+        """All jobs, the latest first."""
+        with self._lock:
+            return [self._jobs[number] for number in sorted(self._jobs, reverse=True)]
+
+    def of_kind(self, *kinds: str) -> list[Job]:
+        """Jobs of some kinds, the latest first."""
+        return [job for job in self.all if job.kind in kinds]
+
+    def get(self, number: int) -> Job:
+        """Return one job, or raise InputError."""
+        with self._lock:
+            if number not in self._jobs:
+                raise InputError("there is no such run; load the page again")
+            return self._jobs[number]
+
+    def progress(self, number: int) -> Progress:
+        """Return how far a job is."""
+        with self._lock:
+            return self._progress.get(number, Progress())
+
+    @property
+    def under_way(self) -> bool:
+        """Whether a job runs or waits."""
+        with self._lock:
+            return any(not job.has_ended for job in self._jobs.values())
+
+    def folder_of(self, number: int) -> Path:
+        """Return the folder of a job."""
+        return self._folder / f"{number:04}"
+
+    def add(self, job: Callable[[int, Path], Job]) -> Job:
+        """Put a job into the queue; `job` makes it from its number and its folder, which is there already."""
+        with self._lock:
+            number = max(self._jobs, default=0) + 1
+            folder = self.folder_of(number)
+            shutil.rmtree(folder, ignore_errors=True)
+            folder.mkdir(mode=0o700)
+            try:
+                made = job(number, folder)
+            except BaseException:
+                shutil.rmtree(folder, ignore_errors=True)
+                raise
+            self._keep(made)
+            self._queue.append(number)
+            self._next()
+            return self._jobs[number]
+
+    def cancel(self, number: int) -> None:
+        """End a job at once; nothing of what it wrote is kept."""
+        with self._lock:
+            job = self.get(number)
+            if job.has_ended:
+                return
+            if number in self._queue:
+                self._queue.remove(number)
+            process = self._running[1] if self._running is not None and self._running[0] == number else None
+            self._keep(replace(job, state=CANCELLED, ended=_now()))
+        if process is not None:
+            _kill(process)
+        self._clear(number)
+
+    def wait(self, number: int, seconds: float = 60.0) -> Job:
+        """Wait until a job has ended; for tests."""
+        done = threading.Event()
+        for _ in range(int(seconds / 0.02)):
+            if self.get(number).has_ended and (self._running is None or self._running[0] != number):
+                return self.get(number)
+            done.wait(0.02)
+        raise TimeoutError
+
+    def close(self) -> None:
+        """End all jobs and the spare process."""
+        with self._lock:
+            self._closed = True
+            under_way = [job.number for job in self._jobs.values() if not job.has_ended]
+            ready, self._ready = self._ready, None
+        for number in under_way:
+            self.cancel(number)
+        if ready is not None:
+            _kill(ready)
+            _close_pipes(ready)
+        if self._watcher is not None:
+            self._watcher.join(timeout=5)
+
+    def _keep(self, job: Job) -> None:
+        self._jobs[job.number] = job
+        write_whole(self.folder_of(job.number) / RECORD, json.dumps(asdict(job)), PRIVATE)
+
+    def _clear(self, number: int) -> None:
+        """Take away what a job that was ended has written, but for its record and its policy."""
+        folder = self.folder_of(number)
+        for path in [*folder.iterdir()] if folder.is_dir() else []:
+            if path.name in (RECORD, "policy.toml"):
+                continue
+            with suppress(OSError):
+                shutil.rmtree(path) if path.is_dir() and not path.is_symlink() else path.unlink()
+
+    def _prepare(self) -> None:
+        if self._keeps_spare and self._ready is None and not self._closed:
+            self._ready = _spare()
+
+    def _next(self) -> None:
+        with self._lock:
+            if self._running is not None or not self._queue or self._closed:
+                return
+            number = self._queue.popleft()
+            process = self._ready if self._ready is not None and self._ready.poll() is None else _spare()
+            self._ready = None
+            self._running = number, process
+            job = replace(self._jobs[number], state=RUNNING, begun=_now())
+            self._keep(job)
+            self._progress[number] = Progress("starting")
+            self._watcher = threading.Thread(target=self._watch, args=(job, process), daemon=True, name="sfumato-job")
+        self._watcher.start()
+
+    def _watch(self, job: Job, process: subprocess.Popen[str]) -> None:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        assert process.stderr is not None
+        printed: list[str] = []
+        out = threading.Thread(target=lambda pipe: printed.append(pipe.read()), args=(process.stdout,), daemon=True)
+        out.start()
+        with suppress(OSError):
+            process.stdin.write(json.dumps([*job.words, "--progress", "json"]) + "\n")
+            process.stdin.flush()
+        said = self._told(job.number, process)
+        out.join()
+        code = process.wait()
+        _close_pipes(process)
+        self._end(job, code, said, "".join(printed))
+
+    def _told(self, number: int, process: subprocess.Popen[str]) -> list[str]:
+        """Follow what a job says of its progress, and return everything else that it says."""
+        said: list[str] = []
+        assert process.stderr is not None
+        for line in process.stderr:
+            progress = _progress(line)
+            if progress is not None:
+                with self._lock:
+                    self._progress[number] = progress
+            elif line.strip() and len(said) < _MOST_LINES:
+                said.append(line.strip().removeprefix("sfumato: "))
+        return said
+
+    def _end(self, job: Job, code: int, said: list[str], printed: str) -> None:
+        seconds = self.progress(job.number).seconds
+        with self._lock:
+            self._running = None
+            if self._jobs[job.number].state == RUNNING:
+                state = DONE if code == 0 else FAILED
+                problems = said if code == 0 or said else [f"the process ended by itself (exit code {code})"]
+                self._keep(
+                    replace(
+                        self._jobs[job.number],
+                        state=state,
+                        ended=_now(),
+                        code=code,
+                        problems=problems,
+                        result=_parsed(printed),
+                        seconds=seconds,
+                    )
+                )
+            ended = self._jobs[job.number]
+            self._prepare()
+        if ended.state != DONE:
+            self._clear(job.number)
+        self._next()
+
+
+def _spare() -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [sys.executable, "-m", "sfumato.studio.worker"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        encoding="utf-8",
+        errors="replace",
+        start_new_session=True,
+    )
+
+
+def _kill(process: subprocess.Popen[str]) -> None:
+    """End a process and what it has started."""
+    with suppress(OSError):
+        if os.name == "posix":
+            os.killpg(process.pid, signal.SIGKILL)
+        else:
+            process.kill()
+    process.wait()
+
+
+def _close_pipes(process: subprocess.Popen[str]) -> None:
+    for pipe in (process.stdin, process.stdout, process.stderr):
+        if pipe is not None:
+            with suppress(OSError):
+                pipe.close()
+
+
+def _progress(line: str) -> Progress | None:
+    if not line.startswith('{"progress"'):
+        return None
+    try:
+        said = json.loads(line)
+        return Progress(str(said["progress"]), int(said["done"]), int(said["total"]), float(said["seconds"]))
+    except (ValueError, KeyError, TypeError):
+        return None
+
+
+def _parsed(printed: str) -> Any:
+    try:
+        return json.loads(printed)
+    except ValueError:
+        return None
+
+
+def _found(path: Path) -> Job | None:
+    """Read the record of a job; what was under way when the studio ended is interrupted."""
+    try:
+        job = Job(**json.loads(path.read_text(encoding="utf-8")))
+    except (OSError, ValueError, TypeError):
+        return None
+    if job.has_ended:
+        return job
+    for left in path.parent.iterdir():
+        if left.name not in (RECORD, "policy.toml"):
+            with suppress(OSError):
+                shutil.rmtree(left) if left.is_dir() and not left.is_symlink() else left.unlink()
+    lost = replace(job, state=LOST, ended=_now())
+    write_whole(path, json.dumps(asdict(lost)), PRIVATE)
+    return lost
+
+
+def shown_command(words: Sequence[str]) -> str:
+    """Write a command as one types it."""
+    import shlex
+
+    return shlex.join(["sfumato", *(word for word in words if word != "--json")])
+
+
+def _now() -> str:
+    return datetime.now(UTC).strftime("%Y-%m-%d %H:%M:%S")

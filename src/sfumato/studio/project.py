@@ -1,0 +1,154 @@
+"""A project of the studio: a private folder that holds everything, so that a killed server loses nothing."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import sys
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import tomli_w
+
+from sfumato.errors import InputError
+from sfumato.policy.entries import checked
+from sfumato.policy.parts import Source
+from sfumato.policy.policy import Policy
+from sfumato.studio.draft import Draft
+from sfumato.studio.history import History, made_private
+from sfumato.whole_files import PRIVATE, write_whole
+
+FORMAT = 1
+MARK = "studio.toml"
+_PARTS = ("history", "hierarchies", "releases", "jobs")
+
+
+@dataclass(eq=False)
+class Project:
+    """A folder with the history of the setup, hierarchies, releases and reports.
+
+    Attributes
+    ----------
+    folder : Path
+    table : Path
+        The original; it stays where it is.
+    source : dict
+        How it is read, as a policy says it.
+    sha256 : str
+        Of the original, when the project was opened.
+    history : History
+    """
+
+    folder: Path
+    table: Path
+    source: dict[str, Any]
+    sha256: str
+    history: History
+    _lock: int | None = field(default=None, repr=False)
+
+    @classmethod
+    def opened(cls, folder: Path, table: Path | None, source: Mapping[str, Any]) -> Project:
+        """Open a project, or begin one.
+
+        Parameters
+        ----------
+        folder
+        table
+            The original; None takes the one that the project was begun with.
+        source
+            How it is read, beside what the project says.
+
+        Raises
+        ------
+        InputError
+            When the folder is something else, of a newer version, or in use; or when there is no table.
+        """
+        said = _read(folder)
+        place = table or (Path(said["table"]) if "table" in said else None)
+        if place is None:
+            raise InputError(f"{folder}: is a new project; name the table that it is about")
+        if not place.is_file():
+            raise InputError(f"{place}: there is no such file; name the table that the project is about")
+        made_private(folder)
+        for part in _PARTS:
+            made_private(folder / part)
+        layout = {**said.get("source", {}), **source}
+        checked(Source, layout)
+        project = cls(folder, place.resolve(), layout, _sha256(place), History(folder / "history"), _locked(folder))
+        content = {"format": FORMAT, "table": str(project.table), "sha256": project.sha256, "source": layout}
+        write_whole(folder / MARK, tomli_w.dumps(content), PRIVATE)
+        return project
+
+    @property
+    def has_changed(self) -> bool:
+        """Whether the original is another one than when the project was opened."""
+        try:
+            return _sha256(self.table) != self.sha256
+        except OSError:
+            return True
+
+    def begin(self, names: list[str], policy: Policy | None = None) -> None:
+        """Write the first entry of the history, unless there is one."""
+        if not self.history:
+            source = checked(Source, self.source).model_dump(mode="json", by_alias=True, exclude_none=True)
+            blank = Draft.of_columns(names, source if self.source else None)
+            self.history.add(blank, "table opened", None)
+        if policy is not None:
+            draft = Draft.of_policy(policy, names)
+            if draft != self.history.head.draft:
+                self.history.add(draft, "policy read from a file", self.history.head.number)
+
+    def keep_hierarchy(self, column_number: int, text: str) -> Path:
+        """Write a hierarchy to a file that is named by its content, and return its path."""
+        digest = hashlib.sha256(text.encode()).hexdigest()[:12]
+        path = self.folder / "hierarchies" / f"column-{column_number}-{digest}.csv"
+        if not path.exists():
+            write_whole(path, text, PRIVATE)
+        return path
+
+    def close(self) -> None:
+        """Let others open the project."""
+        if self._lock is not None:
+            os.close(self._lock)
+            self._lock = None
+
+
+def _read(folder: Path) -> dict[str, Any]:
+    if not folder.exists():
+        if not folder.parent.is_dir():
+            raise InputError(f"{folder.parent}: there is no such folder; make it first")
+        return {}
+    if not folder.is_dir() or (any(folder.iterdir()) and not (folder / MARK).is_file()):
+        raise InputError(f"{folder}: is no project of the studio, and not empty; name another folder")
+    if not (folder / MARK).is_file():
+        return {}
+    try:
+        said = tomllib.loads((folder / MARK).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        raise InputError(f"{folder / MARK}: is damaged; take the project from a copy") from None
+    if said.get("format") != FORMAT:
+        raise InputError(f"{folder}: was written by another version of the studio; open it with that one")
+    return said
+
+
+def _locked(folder: Path) -> int | None:
+    """Lock the project against a second server, and return what holds the lock; None where there are no locks."""
+    if sys.platform == "win32":
+        return None
+    import fcntl
+
+    descriptor = os.open(folder / ".lock", os.O_RDWR | os.O_CREAT, 0o600)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        os.close(descriptor)
+        raise InputError(f"{folder}: is open in another studio; close that one first") from None
+    return descriptor
+
+
+def _sha256(path: Path) -> str:
+    with path.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()

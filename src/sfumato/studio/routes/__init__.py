@@ -1,0 +1,1 @@
+"""Routes of the studio, a file for each step."""

@@ -1,0 +1,174 @@
+"""The table, the roles of its columns, and how many people stand alone."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from starlette.datastructures import FormData
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
+
+from sfumato.errors import InputError
+from sfumato.evaluation.preview import ClassSizes
+from sfumato.studio.desk import Desk
+from sfumato.studio.draft import WITH_SETTINGS, Draft
+from sfumato.studio.grid import MOST_ROWS, Sheet, ordered
+from sfumato.studio.pages import answering, desk_of, entry_of, fragment, page, reading, text, whole
+
+COUNTED_AT_ONCE = 2_000_000
+"""Cells up to which class sizes are counted before the page is sent; above, the page comes first."""
+BANDS = ((1, 1, "1 (alone)"), (2, 4, "2 to 4"), (5, 19, "5 to 19"), (20, None, "20 and more"))
+DEFAULT_K = 5
+
+
+def table(request: Request) -> Response:
+    """Show the table as it is."""
+    desk = desk_of(request)
+    return page(request, "table.html", "/", changed=desk.project.has_changed)
+
+
+def columns(request: Request) -> Response:
+    """Show every column with its role."""
+    desk = desk_of(request)
+    profiles = [desk.profile(name) for name in desk.table.names]
+    heights = {name: _height(desk, name) for name in desk.draft.of_role("quasi-identifying")}
+    at_once = desk.table.height * len(desk.table.names) <= COUNTED_AT_ONCE
+    shown = sizes_shown(desk, desk.draft) if at_once else None
+    return page(
+        request,
+        "columns.html",
+        "/columns",
+        profiles=profiles,
+        heights=heights,
+        sizes=shown,
+        with_settings=WITH_SETTINGS,
+    )
+
+
+def _height(desk: Desk, name: str) -> int:
+    """Return the number of levels that a column can be looked at."""
+    attribute = desk.draft.attribute(name)
+    with desk.lock:
+        hierarchy = desk.preview.hierarchy(name, attribute)
+    return 0 if hierarchy is None else hierarchy.height
+
+
+def sizes(request: Request) -> Response:
+    """Count the classes of the setup that stands; an outdated question gets no answer."""
+    desk = desk_of(request)
+    counted = sizes_shown(desk, desk.draft, whole(request.query_params.get("n", "0"), "n"))
+    return Response(status_code=204) if counted is None else fragment("sizes.html", sizes=counted)
+
+
+def more_sizes(request: Request) -> Response:
+    """Count what each column adds, and what each insensitive one would."""
+    desk = desk_of(request)
+    draft = desk.draft
+    attributes = desk.attributes(draft)
+    with desk.lock:
+        without = desk.preview.without_each(attributes, draft.levels) if len(attributes) > 1 else {}
+        known = desk.preview.also_known(attributes, draft.of_role("insensitive"), draft.levels) if attributes else {}
+    k = asked_k(draft)
+    # Whose removal leaves the fewest alone tells the most.
+    left = sorted(((its.uniques, its.below(k), name) for name, its in without.items()), key=lambda each: each[:2])
+    also = sorted(((its.uniques, name) for name, its in known.items()), reverse=True)
+    return fragment("more_sizes.html", without=left, known=also, k=k)
+
+
+def sizes_shown(desk: Desk, draft: Draft, number: int = 0) -> dict[str, Any] | None:
+    """Return what the panel of class sizes shows."""
+    if not draft.of_role("quasi-identifying"):
+        return {"records": desk.table.height, "bands": [], "names": []}
+    counted = desk.sizes(draft, number)
+    if counted is None:
+        return None
+    k = asked_k(draft)
+    bands = [(name, counted.between(low, high)) for low, high, name in BANDS]
+    return {
+        "records": counted.records,
+        "count": counted.count,
+        "uniques": counted.uniques,
+        "smallest": counted.smallest,
+        "k": k,
+        "below": counted.below(k),
+        "bands": [(name, many, _width(many, counted)) for name, many in bands],
+        "names": draft.of_role("quasi-identifying"),
+        "levels": {name: level for name, level in draft.levels.items() if level},
+    }
+
+
+def _width(many: int, counted: ClassSizes) -> float:
+    # Nobody is left out of the drawing: few people are the point of it.
+    return 0.0 if not many else max(2.0, 200.0 * many / counted.records)
+
+
+def asked_k(draft: Draft) -> int:
+    """Return the k that the draft promises, or a usual one."""
+    asked = [model.get("k") for model in draft.rest.get("models", ()) if isinstance(model.get("k"), int)]
+    return max(asked, default=DEFAULT_K)
+
+
+def change_column(request: Request, sent: FormData) -> str:
+    """Change a role, a kind, a weight or a level."""
+    desk, column, what, value = desk_of(request), text(sent, "column"), text(sent, "what"), text(sent, "value")
+
+    def changed(draft: Draft) -> Draft:
+        if what == "role":
+            return draft.with_role(column, value)
+        if what == "kind":
+            return draft.with_setting(column, "kind", value or None)
+        if what == "weight":
+            return draft.with_setting(column, "weight", float(value) if value not in ("", "1") else None)
+        if what == "level":
+            return draft.with_level(column, whole(value, "level"))
+        raise InputError("what: is none of role, kind, weight and level")
+
+    if what == "kind" and value:
+        desk.table.typed(column, value)  # type: ignore[arg-type]
+    _, branches = desk.change(entry_of(sent), changed)
+    return BRANCHED if branches else ""
+
+
+BRANCHED = "Another tab had gone on from here; this change began a branch of the history."
+
+
+def grid(request: Request) -> Response:
+    """Return rows of the original or of a release, as texts."""
+    desk, asked = desk_of(request), request.query_params
+    try:
+        start, count = whole(asked.get("start", "0"), "start"), whole(asked.get("count", "200"), "count")
+        sheet = _sheet(desk, asked.get("of", "original"), asked.get("table", ""))
+    except InputError as error:
+        return JSONResponse({"problems": list(error.problems)}, 404)
+    blank = desk.is_blank and asked.get("of", "original") == "original"
+    return JSONResponse(sheet.page(start, min(count, MOST_ROWS), blank=blank))
+
+
+def _sheet(desk: Desk, of: str, name: str) -> Sheet:
+    if of == "original":
+        return desk.sheet
+    _, opened = desk.release(whole(of, "of"))
+    tables = opened.published.tables
+    if name not in tables:
+        name = next(iter(tables))
+    frame = tables[name]
+    return ordered(Sheet(tuple(frame.columns), frame.get_columns()), desk.table.names)
+
+
+def show_values(request: Request, sent: FormData) -> str:
+    """Keep original values off the screen, or show them again."""
+    desk = desk_of(request)
+    desk.is_blank = text(sent, "value") == "hide"
+    return "Original values are hidden." if desk.is_blank else "Original values are shown."
+
+
+ROUTES = [
+    Route("/", reading(table)),
+    Route("/columns", reading(columns)),
+    Route("/sizes", reading(sizes)),
+    Route("/sizes/more", reading(more_sizes)),
+    Route("/grid", grid),
+    Route("/setup/column", answering(change_column), methods=["POST"]),
+    Route("/values", answering(show_values), methods=["POST"]),
+]

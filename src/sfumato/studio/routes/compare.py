@@ -1,0 +1,99 @@
+"""Compare methods over several k: loss and risk side by side; a point becomes the setup."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from starlette.datastructures import FormData
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from sfumato.errors import InputError
+from sfumato.studio.draft import Draft
+from sfumato.studio.forms import method_names
+from sfumato.studio.jobs import Job
+from sfumato.studio.orders import compare_order
+from sfumato.studio.pages import answering, desk_of, entry_of, page, reading, text, whole
+from sfumato.studio.routes.columns import BRANCHED
+
+USUAL = ("mondrian", "k-member", "mdav", "datafly")
+MOST_VALUES = 12
+
+
+def compare(request: Request) -> Response:
+    """Show the comparisons that were made, and order one."""
+    desk = desk_of(request)
+    jobs = desk.jobs.of_kind("compare")
+    done = next((job for job in jobs if job.state == "done"), None)
+    return page(
+        request,
+        "compare.html",
+        "/compare",
+        problems=desk.draft.problems(),
+        current=[job for job in jobs if not job.has_ended],
+        failed=jobs[0] if jobs and jobs[0].state == "failed" else None,
+        done=done,
+        stale="" if done is None else desk.staleness(done),
+        rows=[] if done is None else _rows(done),
+        dots=[] if done is None else _dots(_rows(done)),
+        methods=[name for names in method_names().values() for name in names],
+        usual=USUAL,
+    )
+
+
+def _rows(job: Job) -> list[Mapping[str, Any]]:
+    return [row for row in job.result if isinstance(row, Mapping)] if isinstance(job.result, list) else []
+
+
+def _dots(rows: list[Mapping[str, Any]]) -> list[tuple[int, Mapping[str, Any], float, float]]:
+    """Return the place of each finished run in a drawing, from no loss and no risk to the highest ones."""
+    found = [row for row in rows if row.get("loss") is not None and row.get("average_risk") is not None]
+    loss = max((row["loss"] for row in found), default=0) or 1
+    risk = max((row["average_risk"] for row in found), default=0) or 1
+    return [
+        (number, row, round(60 + 560 * row["loss"] / loss, 1), round(260 - 230 * row["average_risk"] / risk, 1))
+        for number, row in enumerate(found, 1)
+    ]
+
+
+def start(request: Request, sent: FormData) -> str:
+    """Order a comparison."""
+    desk = desk_of(request)
+    known = [name for names in method_names().values() for name in names]
+    methods = [name for name in sent.getlist("methods") if isinstance(name, str)]
+    if any(name not in known for name in methods):
+        raise InputError("methods: one of them is unknown")
+    values = [part.strip() for part in text(sent, "values").split(",") if part.strip()]
+    if not values or len(values) > MOST_VALUES or not all(part.isascii() and part.isdigit() for part in values):
+        raise InputError(f"k: write up to {MOST_VALUES} whole numbers separated by commas, such as 2, 5, 10")
+    entry = desk.project.history.entry(entry_of(sent))
+    desk.jobs.add(compare_order(desk.project, entry, methods, ",".join(values)))
+    return "The comparison is in the queue."
+
+
+def take(request: Request, sent: FormData) -> str:
+    """Make a run of a comparison the setup."""
+    desk = desk_of(request)
+    method, k = text(sent, "method"), whole(text(sent, "k"), "k")
+    if method not in [name for names in method_names().values() for name in names]:
+        raise InputError("method: is unknown")
+
+    def changed(draft: Draft) -> Draft:
+        models = [model for model in draft.rest.get("models", ()) if model.get("name") != "k-anonymity"]
+        said: Mapping[str, Any] = next(
+            (its for its in draft.rest.get("models", ()) if its["name"] == "k-anonymity"), {}
+        )
+        promised = [{**said, "name": "k-anonymity", "k": k}, *models]
+        return draft.with_rest("anonymizer", {"name": method}).with_rest("models", promised)
+
+    _, branches = desk.change(entry_of(sent), changed)
+    return BRANCHED if branches else f"The setup is now {method} with k = {k}."
+
+
+ROUTES = [
+    Route("/compare", reading(compare)),
+    Route("/compare/start", answering(start), methods=["POST"]),
+    Route("/compare/take", answering(take), methods=["POST"]),
+]

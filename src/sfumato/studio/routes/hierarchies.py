@@ -1,0 +1,245 @@
+"""Hierarchies: one editor for drafted, imported and hand-made ones; the tree by keyboard, and the same as a table."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from starlette.datastructures import FormData
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from sfumato.errors import HierarchyError, InputError, SfumatoError
+from sfumato.hierarchy import Hierarchy, draft_hierarchy, draft_rule, hierarchy_text, read_hierarchy
+from sfumato.studio.desk import Desk
+from sfumato.studio.draft import WITH_SETTINGS
+from sfumato.studio.pages import answering, desk_of, entry_of, page, reading, text, whole
+from sfumato.studio.profile import MOST_DRAFTED
+from sfumato.studio.routes.columns import BRANCHED
+from sfumato.studio.tree_edits import grouped, moved, renamed, ungrouped, with_level, without_level
+
+Making = Callable[[Desk, str, FormData], Mapping[str, Any] | None]
+
+MOST_NODES = 1_000
+"""Nodes of a level that are shown; a rule over more values needs no hand."""
+
+
+@dataclass(frozen=True)
+class Shown:
+    """A hierarchy as the page shows it.
+
+    Attributes
+    ----------
+    levels : list of (labels and records of each node)
+        From the original values to the root, levels of too many nodes left out.
+    nodes : list of int
+        Nodes of each level.
+    tree : list
+        Nested (level, node, label, records, children) from the root down.
+    text : str
+        As a file has it; empty where it is too long to be edited.
+    """
+
+    nodes: list[int]
+    tree: list[Any]
+    text: str
+    smallest: list[int]
+
+
+def hierarchies(request: Request) -> Response:
+    """Show the columns that may have a hierarchy, and the one of a column."""
+    desk = desk_of(request)
+    names = [name for name, role in desk.draft.roles.items() if role in WITH_SETTINGS]
+    asked = request.query_params.get("column")
+    column = _column(desk, asked) if asked else next(iter(names), None)
+    if column is None:
+        what = "No column is quasi-identifying or sensitive yet."
+        return page(request, "nothing_yet.html", "/hierarchies", title="Hierarchies", what=what)
+    shown, problems = _shown(desk, column)
+    described = desk.draft.settings.get(column, {}).get("hierarchy")
+    return page(
+        request,
+        "hierarchies.html",
+        "/hierarchies",
+        names=[(list(desk.table.names).index(name) + 1, name, _kind_of(desk, name)) for name in names],
+        column=column,
+        number=list(desk.table.names).index(column) + 1,
+        profile=desk.profile(column),
+        described=described if isinstance(described, Mapping) else {"kind": "file"} if described else {},
+        shown=shown,
+        problems=problems,
+        most=MOST_DRAFTED,
+        levels_now=_levels(desk, column, shown),
+    )
+
+
+def _column(desk: Desk, asked: str) -> str:
+    number = whole(asked, "column")
+    if not 1 <= number <= len(desk.table.names):
+        raise InputError("column: there is no such column")
+    return desk.table.names[number - 1]
+
+
+def _kind_of(desk: Desk, name: str) -> str:
+    described = desk.draft.settings.get(name, {}).get("hierarchy")
+    if described is None:
+        return ""
+    return str(described.get("kind")) if isinstance(described, Mapping) else "file"
+
+
+def _shown(desk: Desk, column: str) -> tuple[Shown | None, list[str]]:
+    try:
+        attribute = desk.draft.attribute(column)
+        with desk.lock:
+            tree = desk.preview.hierarchy(column, attribute)
+            if tree is None:
+                return None, []
+            records = [sizes.tolist() for sizes in desk.preview.node_sizes(column, attribute)]
+    except SfumatoError as error:
+        return None, list(error.problems)
+    nodes = [len(level.labels) for level in tree.levels]
+    text = hierarchy_text(tree) if tree.size <= MOST_DRAFTED else ""
+    return Shown(nodes, [_node(tree, records, tree.height, 0)], text, [min(each) for each in records]), []
+
+
+def _node(tree: Hierarchy, records: list[list[int]], level: int, node: int) -> tuple[Any, ...]:
+    label, count = tree.levels[level].labels[node], records[level][node]
+    if level == 0 or len(tree.levels[level - 1].labels) > MOST_NODES:
+        return level, node, label, count, []
+    start, stop = tree.levels[level].starts[node : node + 2]
+    below = tree.node_of[level - 1]
+    children = range(int(below[start]), int(below[stop - 1]) + 1)
+    return level, node, label, count, [_node(tree, records, level - 1, child) for child in children]
+
+
+def _levels(desk: Desk, column: str, shown: Shown | None) -> list[tuple[int, int, int, int]]:
+    """Return for each level: its nodes, its smallest node, and how many people are alone at it, others as they are."""
+    if shown is None or desk.draft.roles[column] != "quasi-identifying":
+        return []
+    attributes = desk.attributes(desk.draft)
+    others = {name: level for name, level in desk.draft.levels.items() if name != column}
+    found = []
+    for level, nodes in enumerate(shown.nodes):
+        with desk.lock:
+            alone = desk.preview.sizes(attributes, {**others, column: level}).uniques
+        found.append((level, nodes, shown.smallest[level], alone))
+    return found
+
+
+def change_hierarchy(request: Request, sent: FormData) -> str:
+    """Draft, describe, paste or edit a hierarchy."""
+    desk, what = desk_of(request), text(sent, "what")
+    column = _column(desk, text(sent, "column"))
+    makes: Mapping[str, Making] = {
+        "draft": _drafted,
+        "rule": _ruled,
+        "table": _pasted,
+        "edit": _edited,
+        "none": lambda *_: None,
+    }
+    if what not in makes:
+        raise InputError("what: is none of the changes that this page can make")
+    described = makes[what](desk, column, sent)
+    _, branches = desk.change(entry_of(sent), lambda draft: draft.with_setting(column, "hierarchy", described))
+    return BRANCHED if branches else ""
+
+
+def _drafted(desk: Desk, column: str, sent: FormData) -> Mapping[str, Any]:
+    profile = desk.profile(column)
+    values = desk.table.typed(column, desk.draft.kind(column))[0]
+    rule = draft_rule(values)
+    if rule is not None:
+        return dict(rule.to_policy())
+    if profile.distinct > MOST_DRAFTED:
+        raise HierarchyError(
+            f"column {column!r} has {profile.distinct:,} values, too many to group by hand; it may be identifying, or "
+            "have prefixes"
+        )
+    return _kept(desk, column, draft_hierarchy(values))
+
+
+def _ruled(desk: Desk, column: str, sent: FormData) -> Mapping[str, Any]:
+    kind, said = text(sent, "kind"), [part.strip() for part in text(sent, "steps").split(",") if part.strip()]
+    try:
+        if kind == "intervals":
+            start = _number(text(sent, "start", "0") or "0")
+            return {"kind": kind, "widths": [_number(part) for part in said], **({"start": start} if start else {})}
+        if kind == "prefixes":
+            return {"kind": kind, "keep": [int(part) for part in said]}
+    except ValueError:
+        raise InputError("steps: write numbers separated by commas, such as 5, 10, 20") from None
+    if kind == "dates":
+        return {"kind": kind, "units": said}
+    if kind == "flat":
+        return {"kind": kind}
+    raise InputError("kind: must be intervals, prefixes, dates or flat")
+
+
+def _number(said: str) -> int | float:
+    try:
+        return int(said)
+    except ValueError:
+        return float(said)
+
+
+def _pasted(desk: Desk, column: str, sent: FormData) -> Mapping[str, Any]:
+    number = list(desk.table.names).index(column) + 1
+    path = desk.project.keep_hierarchy(number, text(sent, "text").replace("\r\n", "\n"))
+    try:
+        read_hierarchy(path).build(desk.preview.distinct(column, desk.draft.kind(column)).values, name=column)
+    except HierarchyError as error:
+        path.unlink(missing_ok=True)
+        raise HierarchyError(*(problem.replace(str(path), "the table") for problem in error.problems)) from None
+    return {"kind": "file", "path": str(path)}
+
+
+def _edited(desk: Desk, column: str, sent: FormData) -> Mapping[str, Any]:
+    attribute = desk.draft.attribute(column)
+    tree = desk.preview.hierarchy(column, attribute)
+    if tree is None or tree.size > MOST_DRAFTED:
+        raise HierarchyError("there is no hierarchy that can be edited by hand; draft one first")
+    return _kept(desk, column, _edit(tree, sent))
+
+
+def _edit(tree: Hierarchy, sent: FormData) -> Hierarchy:
+    how, label = text(sent, "how"), text(sent, "label").strip()
+    chosen = [tuple(map(int, place.split("."))) for place in text(sent, "nodes").split(",") if _is_place(place)]
+    if how == "insert":
+        return with_level(tree, whole(text(sent, "level"), "level"))
+    if how == "drop":
+        return without_level(tree, whole(text(sent, "level"), "level"))
+    if not chosen or len({level for level, _ in chosen}) > 1:
+        raise HierarchyError("choose one node, or several of one level")
+    level, node = chosen[0]
+    if how in ("rename", "merge") and not label:
+        raise HierarchyError("label: give the group a name")
+    if how == "rename":
+        return renamed(tree, level, node, label)
+    if how == "merge":
+        return grouped(tree, level, [its for _, its in chosen], label)
+    if how == "ungroup":
+        return ungrouped(tree, level, node)
+    if how == "move":
+        names = list(tree.levels[1].labels) if tree.height > 1 else []
+        if level or label not in names:
+            raise HierarchyError("choose an original value, and name the group of level 1 that it shall be in")
+        return moved(tree, node, names.index(label))
+    raise InputError("how: is none of the edits")
+
+
+def _is_place(place: str) -> bool:
+    level, dot, node = place.partition(".")
+    return bool(dot) and level.isascii() and node.isascii() and level.isdigit() and node.isdigit() and len(place) < 12
+
+
+def _kept(desk: Desk, column: str, tree: Hierarchy) -> Mapping[str, Any]:
+    number = list(desk.table.names).index(column) + 1
+    return {"kind": "file", "path": str(desk.project.keep_hierarchy(number, hierarchy_text(tree)))}
+
+
+ROUTES = [
+    Route("/hierarchies", reading(hierarchies)),
+    Route("/setup/hierarchy", answering(change_hierarchy), methods=["POST"]),
+]

@@ -1,0 +1,176 @@
+"""What the release promises, and how it is made: forms for every model, every method, and the other parts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from starlette.datastructures import FormData
+from starlette.requests import Request
+from starlette.responses import PlainTextResponse, Response
+from starlette.routing import Route
+
+from sfumato.anonymizers import ANONYMIZERS, PUBLISHERS
+from sfumato.errors import InputError, PolicyError
+from sfumato.models import MODELS
+from sfumato.policy.policy import DEFAULT_ANONYMIZER, Policy
+from sfumato.studio.draft import Draft
+from sfumato.studio.forms import entry_from, method_form, method_names, model_form, model_names, one_line, part_form
+from sfumato.studio.pages import answering, desk_of, entry_of, page, reading, text, whole
+from sfumato.studio.routes.columns import BRANCHED
+from sfumato.studio.wording import promise
+
+PARTS = {"recoding": "Recoding", "people": "People"}
+STARTS: Mapping[str, Mapping[str, Any]] = {
+    "k-anonymity": {"k": 5},
+    "entropy-l-diversity": {"l": 3},
+    "distinct-l-diversity": {"l": 3},
+    "probabilistic-l-diversity": {"l": 3},
+    "recursive-l-diversity": {"c": 3, "l": 3},
+    "t-closeness": {"t": 0.3},
+    "alpha-k-anonymity": {"alpha": 0.5, "k": 5},
+    "basic-beta-likeness": {"beta": 1},
+    "enhanced-beta-likeness": {"beta": 1},
+    "delta-disclosure": {"delta": 1},
+    "subset-k-anonymity": {"k": 5, "m": 2},
+    "wildcard-k-anonymity": {"k": 5},
+}
+"""What a promise begins with when it is added; the steward goes on from there."""
+TOP = ("purpose", "recipient", "suppression-limit", "refine")
+
+
+def promises(request: Request) -> Response:
+    """Show every promise and the method."""
+    draft = desk_of(request).draft
+    models = list(draft.rest.get("models", ()))
+    method = draft.rest.get("anonymizer", {"name": DEFAULT_ANONYMIZER})
+    return page(
+        request,
+        "promises.html",
+        "/promises",
+        models=[(model_form(model), promise(model)) for model in models if model.get("name") in MODELS],
+        addable=[(name, one_line(name)) for name in model_names()],
+        method=method_form(method),
+        methods=[(group, [(name, one_line(name)) for name in names]) for group, names in method_names().items()],
+        parts=[(part, part_form(title, draft.rest.get(part, {}))) for part, title in PARTS.items()],
+        has_people=bool(draft.of_role("person")),
+        problems=draft.problems(),
+    )
+
+
+def change_promises(request: Request, sent: FormData) -> str:
+    """Add, change or take away a promise; change the method or another part."""
+    what = text(sent, "what")
+    changes = {
+        "add": _added,
+        "model": _model,
+        "remove": _removed,
+        "method": _method,
+        "options": _options,
+        "part": _part,
+        "top": _top,
+    }
+    if what not in changes:
+        raise InputError("what: is none of the changes that this page can make")
+    _, branches = desk_of(request).change(entry_of(sent), lambda draft: changes[what](draft, sent))
+    return BRANCHED if branches else ""
+
+
+def _added(draft: Draft, sent: FormData) -> Draft:
+    name = text(sent, "name")
+    if name not in MODELS:
+        raise InputError("name: is none of the models")
+    return draft.with_rest("models", [*draft.rest.get("models", ()), {"name": name, **STARTS.get(name, {})}])
+
+
+def _model(draft: Draft, sent: FormData) -> Draft:
+    models = list(draft.rest.get("models", ()))
+    place = _place(sent, models)
+    models[place] = entry_from(model_form(models[place]), _texts(sent))
+    return draft.with_rest("models", models)
+
+
+def _removed(draft: Draft, sent: FormData) -> Draft:
+    models = list(draft.rest.get("models", ()))
+    del models[_place(sent, models)]
+    return draft.with_rest("models", models or None)
+
+
+def _method(draft: Draft, sent: FormData) -> Draft:
+    name = text(sent, "name")
+    if name not in ANONYMIZERS and name not in PUBLISHERS:
+        raise InputError("name: is none of the methods")
+    return draft.with_rest("anonymizer", {"name": name})
+
+
+def _options(draft: Draft, sent: FormData) -> Draft:
+    method = draft.rest.get("anonymizer", {"name": DEFAULT_ANONYMIZER})
+    return draft.with_rest("anonymizer", entry_from(method_form(method), _texts(sent)))
+
+
+def _part(draft: Draft, sent: FormData) -> Draft:
+    part = text(sent, "part")
+    if part not in PARTS:
+        raise InputError("part: is none of the policy's")
+    return draft.with_rest(part, entry_from(part_form(PARTS[part], draft.rest.get(part, {})), _texts(sent)) or None)
+
+
+def _top(draft: Draft, sent: FormData) -> Draft:
+    for key in TOP:
+        if key not in sent:
+            continue
+        draft = draft.with_rest(key, _top_value(key, text(sent, key).strip()))
+    return draft
+
+
+def _top_value(key: str, said: str) -> Any:
+    if not said:
+        return None
+    if key in ("purpose", "recipient"):
+        return said
+    if key == "refine":
+        return whole(said, "refine") or None
+    try:
+        share = float(said) / 100
+    except ValueError:
+        raise PolicyError("may suppress: must be a number of percent") from None
+    return round(share, 9) or None
+
+
+def _place(sent: FormData, models: list[Any]) -> int:
+    place = whole(text(sent, "place"), "place")
+    if not 0 <= place < len(models):
+        raise InputError("this promise is not there any more; load the page again")
+    return place
+
+
+def _texts(sent: FormData) -> dict[str, str]:
+    return {name: value for name, value in sent.items() if isinstance(value, str)}
+
+
+def policy_file(request: Request) -> Response:
+    """Return the policy as a file."""
+    text = desk_of(request).draft.policy().to_toml()
+    return PlainTextResponse(text, headers={"Content-Disposition": 'attachment; filename="policy.toml"'})
+
+
+def import_policy(request: Request, sent: FormData) -> str:
+    """Take a policy that somebody has written elsewhere, as text."""
+    import tomllib
+
+    desk = desk_of(request)
+    try:
+        said = tomllib.loads(text(sent, "policy"))
+    except tomllib.TOMLDecodeError:
+        raise PolicyError("policy: is not valid TOML") from None
+    draft = Draft.of_policy(Policy.from_mapping(said), desk.table.names)
+    _, branches = desk.change(entry_of(sent), lambda before: draft)
+    return BRANCHED if branches else "The policy is the setup now."
+
+
+ROUTES = [
+    Route("/promises", reading(promises)),
+    Route("/policy.toml", reading(policy_file)),
+    Route("/setup/promises", answering(change_promises), methods=["POST"]),
+    Route("/setup/policy", answering(import_policy), methods=["POST"]),
+]

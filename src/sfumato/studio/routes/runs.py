@@ -1,0 +1,160 @@
+"""Runs: releases that are made, watched, cancelled and compared with the setup; and what to relax if one cannot be."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator
+from dataclasses import replace
+
+from starlette.datastructures import FormData
+from starlette.requests import Request
+from starlette.responses import PlainTextResponse, Response, StreamingResponse
+from starlette.routing import Route
+
+from sfumato.errors import InputError, SfumatoError
+from sfumato.studio.desk import Desk
+from sfumato.studio.draft import Draft
+from sfumato.studio.jobs import FAILED, Job
+from sfumato.studio.orders import draft_attack_order, release_order, try_order
+from sfumato.studio.pages import answering, desk_of, entry_of, page, reading, text, whole
+from sfumato.studio.relaxing import weaker
+from sfumato.studio.wording import figures, loss_and_risk
+
+LOOKED = 0.1
+"""Seconds between two looks at a job that is watched."""
+
+
+def runs(request: Request) -> Response:
+    """Show what can be run, and what was."""
+    desk = desk_of(request)
+    releases = desk.jobs.of_kind("release")
+    return page(
+        request,
+        "runs.html",
+        "/runs",
+        problems=desk.draft.problems(),
+        changed=desk.project.has_changed,
+        jobs=[(job, figures(job), desk.staleness(job) if job.state == "done" else "") for job in releases],
+        current=[job for job in desk.jobs.all if not job.has_ended],
+        relaxing={job.number: _relaxing(desk, job) for job in releases[:1] if job.state == FAILED and job.code == 1},
+        dots=_dots(desk),
+        before=_seconds(releases),
+    )
+
+
+def _seconds(releases: list[Job]) -> float | None:
+    """Return how long the last release took."""
+    return next((job.seconds for job in releases if job.state == "done"), None)
+
+
+def _relaxing(desk: Desk, failed: Job) -> list[tuple[str, Job | None, dict[str, str]]]:
+    """Return what could be relaxed, with the job that tries it and what that found."""
+    tries = {job.title: job for job in reversed(desk.jobs.of_kind("try")) if job.about == failed.number}
+    draft = desk.project.history.entry(failed.entry).draft
+    return [(name, tries.get(name), figures(tries[name]) if name in tries else {}) for name, _ in weaker(draft)]
+
+
+def _dots(desk: Desk) -> list[tuple[Job, float, float]]:
+    """Return the place of each release between no loss and no risk, in percent of a drawing."""
+    found = [(job, place) for job in desk.releases() if (place := loss_and_risk(job)) is not None][:12]
+    top = max((place[0] for _, place in found), default=0.0) or 1.0
+    high = max((place[1] for _, place in found), default=0.0) or 1.0
+    return [(job, 100 * place[0] / top, 100 * place[1] / high) for job, place in found]
+
+
+def start(request: Request, sent: FormData) -> str:
+    """Put a job into the queue."""
+    desk, what = desk_of(request), text(sent, "what", "release")
+    entry = desk.project.history.entry(entry_of(sent))
+    if desk.project.has_changed:
+        raise InputError("the table has changed on disk since it was opened; stop the studio and open it again")
+    if what == "release":
+        title = str(entry.draft.rest.get("anonymizer", {"name": "mondrian"})["name"])
+        desk.jobs.add(release_order(desk.project, entry, title, bound=text(sent, "bound") == "yes"))
+        return "Started."
+    if what == "attack":
+        desk.jobs.add(draft_attack_order(desk.project, entry))
+        return "The attack on the draft is in the queue."
+    if what == "tries":
+        return _try_all(desk, desk.jobs.get(whole(text(sent, "run"), "run")))
+    raise InputError("what: is none of the jobs")
+
+
+def _try_all(desk: Desk, failed: Job) -> str:
+    entry = desk.project.history.entry(failed.entry)
+    tried = {job.title for job in desk.jobs.of_kind("try") if job.about == failed.number}
+    for name, draft in weaker(entry.draft):
+        if name in tried:
+            continue
+        try:
+            desk.jobs.add(try_order(desk.project, replace(entry, draft=draft), name, failed.number))
+        except SfumatoError:
+            # A draft that is no policy cannot be tried; it stays without a figure.
+            continue
+    return "Each is tried; nothing is kept of the tries."
+
+
+def relax(request: Request, sent: FormData) -> str:
+    """Take one of the weaker drafts as the setup."""
+    desk = desk_of(request)
+    failed = desk.jobs.get(whole(text(sent, "run"), "run"))
+    name = text(sent, "name")
+    drafts = dict(weaker(desk.project.history.entry(failed.entry).draft))
+    if name not in drafts:
+        raise InputError("name: is none of what can be relaxed")
+    chosen = drafts[name]
+
+    def changed(draft: Draft) -> Draft:
+        for key in ("models", "suppression-limit"):
+            draft = draft.with_rest(key, chosen.rest.get(key))
+        return draft
+
+    desk.change(entry_of(sent), changed)
+    return f"The setup is now: {name}."
+
+
+def cancel(request: Request, sent: FormData) -> str:
+    """End a job."""
+    desk_of(request).jobs.cancel(whole(text(sent, "run"), "run"))
+    return "Cancelled; nothing was kept."
+
+
+async def events(request: Request) -> Response:
+    """Tell a page how far a job is, until it ends."""
+    desk = desk_of(request)
+    try:
+        number = whole(request.path_params["number"], "run")
+        desk.jobs.get(number)
+    except InputError:
+        return PlainTextResponse("There is no such run.\n", 404)
+    return StreamingResponse(_events(request, desk, number), media_type="text/event-stream")
+
+
+async def _events(request: Request, desk: Desk, number: int) -> AsyncIterator[str]:
+    last = ""
+    while not await request.is_disconnected():
+        job, progress = desk.jobs.get(number), desk.jobs.progress(number)
+        told = {
+            "state": job.state,
+            "what": progress.what,
+            "done": progress.done,
+            "total": progress.total,
+            "seconds": progress.seconds,
+        }
+        line = json.dumps(told)
+        if line != last:
+            yield f"data: {line}\n\n"
+            last = line
+        if job.has_ended:
+            return
+        await asyncio.sleep(LOOKED)
+
+
+ROUTES = [
+    Route("/runs", reading(runs)),
+    Route("/runs/start", answering(start), methods=["POST"]),
+    Route("/runs/cancel", answering(cancel), methods=["POST"]),
+    Route("/runs/relax", answering(relax), methods=["POST"]),
+    Route("/runs/{number}/events", events),
+]

@@ -1,0 +1,146 @@
+"""Start the studio: a server on this computer alone, and the browser."""
+
+from __future__ import annotations
+
+import contextlib
+import shutil
+import socket
+import sys
+import tempfile
+import threading
+import webbrowser
+from collections.abc import Iterator, Mapping
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+from sfumato.errors import InputError, PolicyError
+from sfumato.policy.policy import Policy
+
+NEEDED = ("starlette", "uvicorn", "jinja2", "python_multipart")
+
+
+def check_installed() -> None:
+    """Raise PolicyError unless everything that the studio needs is installed."""
+    if any(find_spec(name) is None for name in NEEDED):
+        raise PolicyError("studio: its libraries are not installed; install them with: pip install 'sfumato[studio]'")
+
+
+def run_studio(
+    table: Path | None,
+    *,
+    project: Path | None = None,
+    policy: Policy | None = None,
+    source: Mapping[str, Any] | None = None,
+    opens: bool = True,
+    port: int = 0,
+) -> None:
+    """Serve a project until somebody quits.
+
+    Parameters
+    ----------
+    table
+        The original; None takes the one that the project was begun with.
+    project
+        The folder of the project; None makes a private one in the system's folder for temporary files, which goes
+        afterwards unless it holds a release.
+    policy
+        A setup to begin with.
+    source
+        How the table is read.
+    opens
+        Whether the browser is opened.
+    port
+        0 takes a free one.
+
+    Raises
+    ------
+    SfumatoError
+        When the project or the table cannot be opened.
+    """
+    check_installed()
+    from sfumato.studio.app import studio_app
+    from sfumato.studio.desk import Desk
+    from sfumato.studio.project import Project
+
+    with _folder(project, table) as folder, listening_socket(port) as listening:
+        opened = Project.opened(folder, table, source or {})
+        desk = Desk.of(opened, policy)
+        try:
+            number = int(listening.getsockname()[1])
+            served: list[Any] = []
+            app = studio_app(desk, number, stop=lambda: _stop(served), say=say)
+            say(f"The studio is open at {app.address}")
+            say("The address works once, in one browser on this computer. Stop with Ctrl-C; everything is saved.")
+            if opens:
+                threading.Thread(target=webbrowser.open, args=(app.address,), daemon=True).start()
+            serve(app, listening, served)
+        finally:
+            desk.close()
+
+
+def serve(app: Any, listening: socket.socket, served: list[Any]) -> None:
+    """Serve an application on a socket; `served` is given the server, so that somebody can end it."""
+    import uvicorn
+
+    settings = uvicorn.Config(
+        app,
+        log_level="error",
+        access_log=False,
+        server_header=False,
+        date_header=False,
+        ws="none",
+        lifespan="off",
+        timeout_graceful_shutdown=1,
+    )
+    server = uvicorn.Server(settings)
+    served.append(server)
+    with contextlib.suppress(KeyboardInterrupt):
+        server.run(sockets=[listening])
+
+
+def _stop(served: list[Any]) -> None:
+    for server in served:
+        # The answer to who asked is sent first.
+        threading.Timer(0.2, lambda server=server: setattr(server, "should_exit", True)).start()
+
+
+@contextlib.contextmanager
+def listening_socket(port: int) -> Iterator[socket.socket]:
+    """Listen on this computer alone."""
+    listening = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+    try:
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listening.bind(("127.0.0.1", port))
+        # Whoever opens the address before the server is ready waits for it.
+        listening.listen(100)
+    except OSError:
+        listening.close()
+        raise InputError(f"--port: {port} is in use; leave it out to take a free one") from None
+    try:
+        yield listening
+    finally:
+        listening.close()
+
+
+@contextlib.contextmanager
+def _folder(project: Path | None, table: Path | None) -> Iterator[Path]:
+    if project is not None:
+        yield project.absolute()
+        return
+    if table is None:
+        raise InputError("name a table, or the folder of a project with --project")
+    made = Path(tempfile.mkdtemp(prefix="sfumato-studio-"))
+    folder = made / "project"
+    try:
+        yield folder
+    finally:
+        if any(folder.glob("jobs/*/release/release.json")):
+            say(f"The project holds releases and was kept: sfumato studio --project {folder}")
+        else:
+            shutil.rmtree(made, ignore_errors=True)
+
+
+def say(line: str) -> None:
+    """Tell whoever sits at the terminal."""
+    print(f"sfumato: {line}", file=sys.stderr, flush=True)

@@ -1,0 +1,65 @@
+// A tree by keyboard, as the ARIA pattern has it: arrows move and open, Home and End, Space chooses one or several.
+
+/** @param {Element} tree */
+const seen = (tree) => /** @type {HTMLElement[]} */ ([...tree.querySelectorAll('[role="treeitem"]')]
+  .filter((one) => !one.parentElement?.closest('[aria-expanded="false"]')));
+
+/** @param {HTMLElement} tree @param {HTMLElement | null | undefined} item */
+function move(tree, item) {
+  if (!item) return;
+  for (const one of tree.querySelectorAll('[tabindex="0"]')) one.setAttribute("tabindex", "-1");
+  item.tabIndex = 0;
+  item.focus();
+}
+
+/** @param {HTMLElement} tree @param {HTMLElement} item */
+function choose(tree, item) {
+  const is = item.getAttribute("aria-selected") === "true";
+  const level = item.dataset.node?.split(".")[0];
+  for (const one of tree.querySelectorAll('[aria-selected="true"]')) {
+    if (/** @type {HTMLElement} */ (one).dataset.node?.split(".")[0] !== level) one.setAttribute("aria-selected", "false");
+  }
+  item.setAttribute("aria-selected", String(!is));
+  const chosen = /** @type {HTMLElement[]} */ ([...tree.querySelectorAll('[aria-selected="true"]')]);
+  const field = /** @type {HTMLInputElement | null} */ (document.getElementById("chosen-nodes"));
+  if (field) field.value = chosen.map((one) => one.dataset.node).join(",");
+  const told = document.getElementById("chosen");
+  if (told) told.textContent = chosen.map((one) => one.querySelector("span")?.firstChild?.textContent?.trim()).join(", ") || "nothing";
+}
+
+/** @param {HTMLElement} tree */
+function start(tree) {
+  if (tree.dataset.started !== undefined) return;
+  tree.dataset.started = "";
+  const first = /** @type {HTMLElement | null} */ (tree.querySelector('[role="treeitem"]'));
+  if (first) first.tabIndex = 0;
+  tree.addEventListener("click", (event) => {
+    const item = /** @type {HTMLElement | null} */ (/** @type {HTMLElement} */ (event.target).closest('[role="treeitem"]'));
+    if (item) { move(tree, item); choose(tree, item); }
+  });
+  tree.addEventListener("dblclick", (event) => {
+    const item = /** @type {HTMLElement} */ (event.target).closest("[aria-expanded]");
+    item?.setAttribute("aria-expanded", String(item.getAttribute("aria-expanded") === "false"));
+  });
+  tree.addEventListener("keydown", (event) => {
+    const item = /** @type {HTMLElement | null} */ (/** @type {HTMLElement} */ (event.target).closest('[role="treeitem"]'));
+    if (!item) return;
+    const rows = seen(tree), at = rows.indexOf(item), opened = item.getAttribute("aria-expanded");
+    const actions = {
+      ArrowDown: () => move(tree, rows[at + 1]),
+      ArrowUp: () => move(tree, rows[at - 1]),
+      Home: () => move(tree, rows[0]),
+      End: () => move(tree, rows[rows.length - 1]),
+      ArrowRight: () => opened === "false" ? item.setAttribute("aria-expanded", "true") : opened && move(tree, rows[at + 1]),
+      ArrowLeft: () => opened === "true" ? item.setAttribute("aria-expanded", "false")
+        : move(tree, item.parentElement?.closest('[role="treeitem"]')),
+      " ": () => choose(tree, item),
+      Enter: () => { choose(tree, item); document.getElementById("label")?.focus(); },
+    };
+    const action = actions[event.key];
+    if (action) { event.preventDefault(); action(); }
+  });
+}
+const all = () => { for (const tree of document.querySelectorAll("[data-tree]")) start(/** @type {HTMLElement} */ (tree)); };
+document.addEventListener("swapped", all);
+all();

@@ -1,0 +1,100 @@
+"""For a recipient: pages that show a release and recount it; there is no original, and nothing to change."""
+
+from __future__ import annotations
+
+import threading
+import webbrowser
+from pathlib import Path
+from typing import Any
+
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import JSONResponse, PlainTextResponse, Response
+from starlette.routing import Route
+
+from sfumato.errors import SfumatoError
+from sfumato.release.opening import open_release
+from sfumato.release.verify import verify
+from sfumato.studio.app import static
+from sfumato.studio.grid import MOST_ROWS, Sheet
+from sfumato.studio.guard import Guard
+from sfumato.studio.pages import environment, whole
+from sfumato.studio.serve import listening_socket, say, serve
+
+
+def verifying_app(release: Path, port: int, **guard: Any) -> Guard:
+    """Return the application that shows one release, guarded.
+
+    Raises
+    ------
+    SfumatoError
+        When the folder is no release.
+    """
+    opened = open_release(release)
+    app = Starlette(
+        routes=[
+            Route("/", _verification),
+            Route("/recount", _recount),
+            Route("/grid", _grid),
+            Route("/static/{name}", static),
+        ]
+    )
+    app.state.release, app.state.opened = release, opened
+    return Guard(app, port, **guard)
+
+
+def _verification(request: Request) -> Response:
+    state = request.app.state
+    tables = {name: frame.height for name, frame in state.opened.published.tables.items()}
+    shown = (
+        environment()
+        .get_template("verify.html")
+        .render(
+            release=state.release.name,
+            tables=tables,
+            kind=state.opened.published.kind.replace("-", " "),
+            limits=state.opened.published.limits,
+            policy=state.opened.policy.text or "",
+        )
+    )
+    return Response(shown, media_type="text/html")
+
+
+def _recount(request: Request) -> Response:
+    try:
+        told = verify(request.app.state.release).to_dict()
+        problems: list[str] = []
+    except SfumatoError as error:
+        told, problems = {"ok": False, "checks": [], "records": None, "classes": None}, list(error.problems)
+    shown = environment().get_template("recount.html").render(told=told, problems=problems)
+    return Response(shown, media_type="text/html")
+
+
+def _grid(request: Request) -> Response:
+    tables, asked = request.app.state.opened.published.tables, request.query_params
+    name = asked.get("table", next(iter(tables)))
+    if name not in tables:
+        return PlainTextResponse("There is no such table.\n", 404)
+    try:
+        start, count = whole(asked.get("start", "0"), "start"), whole(asked.get("count", "200"), "count")
+    except SfumatoError as error:
+        return JSONResponse({"problems": list(error.problems)}, 422)
+    sheet = Sheet(tuple(tables[name].columns), tables[name].get_columns())
+    return JSONResponse(sheet.page(start, min(count, MOST_ROWS)))
+
+
+def run_verifying(release: Path, *, opens: bool = True, port: int = 0) -> None:
+    """Serve the page of a release until somebody stops it.
+
+    Raises
+    ------
+    SfumatoError
+        When the folder is no release.
+    """
+    with listening_socket(port) as listening:
+        app = verifying_app(release, int(listening.getsockname()[1]), say=say)
+        say(f"The release is open at {app.address}")
+        say("The address works once, in one browser on this computer. Stop with Ctrl-C.")
+        if opens:
+            threading.Thread(target=webbrowser.open, args=(app.address,), daemon=True).start()
+        serve(app, listening, [])

@@ -1,0 +1,201 @@
+"""A file as batches of rows, never whole."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import MappingProxyType
+from typing import Protocol
+
+import polars as pl
+
+from sfumato.errors import InputError
+from sfumato.table.csv_structure import count_regular_rows
+from sfumato.table.sources import TableSource
+from sfumato.table.sources.csv_text import CsvSource
+from sfumato.table.sources.parquet import ParquetSource
+
+BYTES = 1 << 24
+"""Bytes of a CSV file that are parsed at a time."""
+ROWS = 1 << 18
+"""Rows of a Parquet file that are read at a time."""
+
+
+NO_TYPES: Mapping[str, pl.DataType] = MappingProxyType({})
+
+CHANGED = "the file changed while it was read; have it left alone, and run again"
+
+
+class BatchSource(Protocol):
+    """A table that gives its rows a batch at a time."""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of all columns."""
+        ...
+
+    @property
+    def is_text(self) -> bool:
+        """Whether every value arrives as text, so that kinds must be read off it."""
+        ...
+
+    def batches(self, names: Sequence[str], texts: Mapping[str, pl.DataType] = NO_TYPES) -> Iterator[list[pl.Series]]:
+        """Read some columns, a batch of rows at a time; no batch is empty.
+
+        Parameters
+        ----------
+        names
+            Of the columns.
+        texts
+            Types that texts may be read as, which spares whoever counts them a step.
+
+        Raises
+        ------
+        InputError
+            When the file is damaged.
+        """
+        ...
+
+
+def batch_source(source: TableSource) -> BatchSource:
+    """Return a source of :func:`~sfumato.table.sources.open_source` as one of batches.
+
+    Raises
+    ------
+    InputError
+        When it cannot be read a piece at a time.
+    """
+    if isinstance(source, ParquetSource):
+        return ParquetBatches(source.path, source.names)
+    if not isinstance(source, CsvSource):
+        raise InputError("only a CSV or Parquet file can be read a piece at a time; write the table to one")
+    if not isinstance(source.file.content, Path):
+        raise InputError(
+            "a compressed file, or one that is not in UTF-8, cannot be read a piece at a time; unpack it, or convert it"
+        )
+    return CsvBatches(source, source.file.content)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ParquetBatches:
+    """Batches of one Parquet file; see :class:`BatchSource`."""
+
+    path: Path
+    names: tuple[str, ...]
+
+    is_text = False
+    """Values have types of their own."""
+
+    def batches(self, names: Sequence[str], texts: Mapping[str, pl.DataType] = NO_TYPES) -> Iterator[list[pl.Series]]:
+        """Read some columns, a batch of rows at a time."""
+        # By number: a name like `*` would be taken for a pattern.
+        wanted = [pl.nth(self.names.index(name)) for name in names]
+        try:
+            scan = pl.scan_parquet(self.path, glob=False)
+            height = int(scan.select(pl.len()).collect().item())
+            for start in range(0, height, ROWS):
+                yield scan.slice(start, ROWS).select(wanted).collect().get_columns()
+        except (pl.exceptions.PolarsError, OSError):
+            raise InputError("the Parquet file is damaged or cut off; get a whole copy") from None
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class CsvBatches:
+    """Batches of one regular CSV file in UTF-8; see :class:`BatchSource`."""
+
+    source: CsvSource
+    path: Path
+
+    is_text = True
+    """Every value arrives as text."""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of all columns."""
+        return self.source.names
+
+    def batches(self, names: Sequence[str], texts: Mapping[str, pl.DataType] = NO_TYPES) -> Iterator[list[pl.Series]]:
+        """Read some columns, a batch of rows at a time.
+
+        Raises
+        ------
+        InputError
+            When rows are ragged or quotes stray: what can still be read of such a file is found by reading it whole.
+        """
+        read = 0
+        for piece, rows in self._pieces():
+            skipped = int(self.source.layout.header) if not read else 0
+            read += rows
+            if rows > skipped:
+                yield self._parsed(piece, names, texts, skipped, rows - skipped)
+
+    def _pieces(self) -> Iterator[tuple[bytes, int]]:
+        """Yield whole rows, and how many they are."""
+        layout = self.source.layout
+        for piece in _whole_rows(self.path, layout.quote):
+            rows = count_regular_rows([piece], self.source.width, layout.separator, layout.quote)
+            if rows is None:
+                raise _irregular()
+            yield piece, rows
+
+    def _parsed(
+        self, piece: bytes, names: Sequence[str], texts: Mapping[str, pl.DataType], skipped: int, rows: int
+    ) -> list[pl.Series]:
+        layout, indices = self.source.layout, [self.source.names.index(name) for name in names]
+        types: dict[str, pl.DataType] = {f"column_{index + 1}": pl.String() for index in range(self.source.width)}
+        types |= {f"column_{self.source.names.index(name) + 1}": dtype for name, dtype in texts.items()}
+        try:
+            frame = pl.read_csv(
+                io.BytesIO(piece),
+                has_header=False,
+                skip_rows=skipped,
+                schema=types,
+                columns=[f"column_{index + 1}" for index in sorted(indices)],
+                separator=layout.separator,
+                quote_char=layout.quote,
+            )
+        except (pl.exceptions.PolarsError, pl.exceptions.PanicException, ValueError):
+            raise _irregular() from None
+        if frame.height < rows:
+            raise _irregular()
+        return [frame[f"column_{index + 1}"].head(rows).alias(name) for index, name in zip(indices, names, strict=True)]
+
+
+def _irregular() -> InputError:
+    return InputError(
+        "rows of the file have different numbers of fields, or stray quotes, so that it cannot be read a piece at a "
+        "time; correct it, or have it read whole, which names the rows: --engine memory"
+    )
+
+
+def _whole_rows(path: Path, quote: str | None) -> Iterator[bytes]:
+    """Yield the bytes of a file in pieces of whole rows, without the line ends that close each."""
+    held, mark, size = b"", quote.encode() if quote else b"", path.stat().st_size
+    with path.open("rb") as stream:
+        while block := stream.read(BYTES):
+            piece = held + block
+            if stream.tell() >= size:
+                held = piece
+                break
+            end = _last_row_end(piece, mark)
+            held = piece[end:]
+            if end:
+                yield piece[: end - 1].removesuffix(b"\r")
+    if last := held.rstrip(b"\r\n"):
+        yield last
+
+
+def _last_row_end(piece: bytes, mark: bytes) -> int:
+    """Return where the last whole row ends: behind the last line end that has an even number of quotes before it."""
+    end = piece.rfind(b"\n") + 1
+    if not mark or mark not in piece:
+        return end
+    quotes = piece.count(mark, 0, end)
+    while end and quotes % 2:
+        # Inside of quotes: nothing ends a row until before the quote that opened them.
+        opened = piece.rfind(mark, 0, end)
+        end = piece.rfind(b"\n", 0, opened) + 1
+        quotes = piece.count(mark, 0, end)
+    return end

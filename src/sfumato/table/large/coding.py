@@ -1,0 +1,267 @@
+"""A table read once: the values of its columns are counted, then its records become codes on disk.
+
+Letters: n records, q quasi-identifying and s sensitive attributes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from sfumato.errors import InputError, SfumatoError
+from sfumato.table.columns import ValueReading, is_text, kept_column
+from sfumato.table.encoding import EncodedTable
+from sfumato.table.identification import Look, look_at
+from sfumato.table.large.batches import BatchSource
+from sfumato.table.large.mapping import mapped
+from sfumato.table.large.values import CodedColumn, CountedTexts, CountedValues, ValueCounter, coded_column
+from sfumato.table.numbering import Order
+from sfumato.table.problems import raise_together
+from sfumato.table.schema import Attribute, Kind, Schema
+
+WATCHED = 1 << 18
+"""Records between two looks at how much memory counted values take."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class LargeTable:
+    """A table whose records lie on disk as codes, in the order of its source.
+
+    Attributes
+    ----------
+    schema : Schema
+        The roles; every column has one.
+    names : tuple of str
+        Of the columns that are published, in the order of the source.
+    quasi_identifying, sensitive : tuple of CodedColumn
+        In declared order.
+    codes, sensitive_codes : numpy.ndarray
+        Unsigned (n, q) and (n, s), row-major, mapped from disk.
+    carried : tuple of Path
+        The insensitive columns, a file for each batch; none where there are no such columns.
+    starts : tuple of int
+        The first record of each batch, and n.
+    from_text : bool
+        Whether the source has text throughout.
+    passing : frozenset of str
+        Insensitive columns that have no role of their own.
+    """
+
+    schema: Schema
+    names: tuple[str, ...]
+    quasi_identifying: tuple[CodedColumn, ...]
+    sensitive: tuple[CodedColumn, ...]
+    codes: NDArray[np.unsignedinteger]
+    sensitive_codes: NDArray[np.unsignedinteger]
+    carried: tuple[Path, ...]
+    starts: tuple[int, ...]
+    from_text: bool
+    passing: frozenset[str] = frozenset()
+
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """What a steward should hear of how columns were read."""
+        return tuple(remark for column in (*self.quasi_identifying, *self.sensitive) for remark in column.remarks)
+
+    def look(self, name: str) -> Look:
+        """Return what a column looks like; an insensitive one is judged by the first batch."""
+        for column in (*self.quasi_identifying, *self.sensitive):
+            if column.attribute.name == name:
+                return column.look
+        _, carried = next(self.batches())
+        return look_at(next(column for column in carried if column.name == name))
+
+    @property
+    def height(self) -> int:
+        """Number of records n."""
+        return len(self.codes)
+
+    @property
+    def kinds(self) -> dict[str, Kind]:
+        """Kind of every quasi-identifying and sensitive column."""
+        return {
+            column.attribute.name: column.attribute.kind for column in (*self.quasi_identifying, *self.sensitive)
+        }  # fmt: skip
+
+    @property
+    def encoded(self) -> EncodedTable:
+        """The codes as algorithms take them; they still lie on disk."""
+        return EncodedTable(
+            tuple(column.attribute for column in self.quasi_identifying),
+            self.codes,
+            tuple(column.attribute for column in self.sensitive),
+            self.sensitive_codes,
+        )
+
+    def batches(self) -> Iterator[tuple[slice, list[pl.Series]]]:
+        """Yield the records of each batch, and their insensitive columns."""
+        for place, (start, stop) in enumerate(zip(self.starts, self.starts[1:], strict=False)):
+            carried = pl.read_ipc(self.carried[place]).get_columns() if self.carried else []
+            yield slice(start, stop), carried
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Coding:
+    """How a table becomes codes.
+
+    Attributes
+    ----------
+    schema : Schema
+        The roles of all columns that are read; nothing is left to decide.
+    names : tuple of str
+        Of these columns, in the order of the source.
+    reading : ValueReading
+    folder : Path
+        Where codes are written.
+    memory : int
+        Bytes that counted values may take.
+    order : str
+        How quasi-identifying categories without a hierarchy are numbered; see :func:`sfumato.table.encoding.encode`.
+    progress : callable
+        Called with what is being done and how many records are.
+    """
+
+    schema: Schema
+    names: tuple[str, ...]
+    reading: ValueReading
+    folder: Path
+    memory: int
+    order: Order = "frequency"
+    progress: Callable[[str, int], None] = lambda what, done: None
+
+
+def coded_table(source: BatchSource, coding: Coding) -> LargeTable:
+    """Read a source once and count its values, then write the codes of its records.
+
+    Raises
+    ------
+    SfumatoError
+        Everything that reading and encoding the table whole would raise; also where its values do not fit into the
+        memory.
+
+    Notes
+    -----
+    Memory: one batch, and the distinct values of every quasi-identifying and sensitive column. Disk: until codes are
+    written, a number for each cell besides.
+    """
+    schema = coding.schema
+    counters, starts = _read(source, coding)
+    errors: list[SfumatoError] = []
+    quasi = _columns(counters, schema.quasi_identifying, coding, coding.order, errors)
+    sensitive = _columns(counters, schema.sensitive, coding, "name", errors)
+    raise_together(errors)
+    _write_codes(coding, quasi, sensitive, starts)
+    insensitive = any(name in schema.insensitive for name in coding.names)
+    return LargeTable(
+        schema,
+        coding.names,
+        quasi,
+        sensitive,
+        _mapped(coding.folder / "codes", starts[-1], quasi),
+        _mapped(coding.folder / "sensitive", starts[-1], sensitive),
+        tuple(coding.folder / f"carried-{place}" for place in range(len(starts) - 1)) if insensitive else (),
+        tuple(starts),
+        source.is_text,
+    )
+
+
+def _read(source: BatchSource, coding: Coding) -> tuple[dict[str, ValueCounter], list[int]]:
+    """Go through the source: count values, keep their numbers and the insensitive columns in files."""
+    counted = [name for name in coding.names if name not in coding.schema.insensitive]
+    texts = {name: CountedTexts() for name in counted}
+    counters: dict[str, ValueCounter] = {}
+    starts, watched = [0], 0
+    for batch in source.batches(coding.names, {name: counter.dtype for name, counter in texts.items()}):
+        columns = {column.name: column for column in batch}
+        for name in counted if not counters else ():
+            counters[name] = _counter(columns[name], texts[name])
+        numbered = [
+            counters[name].add(columns[name], starts[-1]).alias(str(place)) for place, name in enumerate(counted)
+        ]
+        pl.DataFrame(numbered).write_ipc(coding.folder / f"read-{len(starts) - 1}", compression="lz4")
+        if len(counted) < len(columns):
+            kept = _carried([column for column in batch if column.name not in counters], coding.reading)
+            kept.write_ipc(coding.folder / f"carried-{len(starts) - 1}", compression="lz4")
+        starts.append(starts[-1] + len(batch[0]))
+        coding.progress("reading", starts[-1])
+        if starts[-1] - watched >= WATCHED:
+            watched = starts[-1]
+            _refuse_too_many(counters, coding.memory)
+    if starts[-1] == 0:
+        raise InputError("the table has no records")
+    return counters, starts
+
+
+def _counter(column: pl.Series, texts: CountedTexts) -> ValueCounter:
+    """Return what counts a column of this type in all batches."""
+    return texts if is_text(column) or column.dtype == pl.Null else CountedValues()
+
+
+def _refuse_too_many(counters: Mapping[str, ValueCounter], memory: int) -> None:
+    sizes = {name: counter.size for name, counter in counters.items()}
+    if sum(sizes.values()) > memory:
+        most = max(sizes, key=lambda name: sizes[name])
+        raise InputError(
+            f"column {most!r} has too many different values for the memory that may be used; round them or leave the "
+            "column out, or give more with --memory"
+        )
+
+
+def _columns(
+    counters: Mapping[str, ValueCounter],
+    attributes: Mapping[str, Attribute],
+    coding: Coding,
+    order: Order,
+    errors: list[SfumatoError],
+) -> tuple[CodedColumn, ...]:
+    columns = []
+    for name, attribute in attributes.items():
+        try:
+            columns.append(coded_column(counters[name].raw(name), attribute, coding.reading, order))
+        except SfumatoError as error:
+            errors.append(error)
+    return tuple(columns)
+
+
+def _write_codes(
+    coding: Coding, quasi: Sequence[CodedColumn], sensitive: Sequence[CodedColumn], starts: Sequence[int]
+) -> None:
+    """Turn what was read into codes, a batch at a time, and take it away."""
+    counted = [name for name in coding.names if name not in coding.schema.insensitive]
+    with (coding.folder / "codes").open("wb") as codes, (coding.folder / "sensitive").open("wb") as hidden:
+        for place, stop in enumerate(starts[1:]):
+            path = coding.folder / f"read-{place}"
+            batch = dict(zip(counted, pl.read_ipc(path).get_columns(), strict=True))
+            path.unlink()
+            _codes_of(quasi, batch).tofile(codes)
+            _codes_of(sensitive, batch).tofile(hidden)
+            coding.progress("writing codes", stop)
+
+
+def _codes_of(columns: Sequence[CodedColumn], batch: Mapping[str, pl.Series]) -> NDArray[np.unsignedinteger]:
+    height = len(next(iter(batch.values())))
+    codes = np.empty((height, len(columns)), dtype=_width(columns))
+    for index, column in enumerate(columns):
+        codes[:, index] = column.codes(batch[column.attribute.name])
+    return codes
+
+
+def _width(columns: Sequence[CodedColumn]) -> np.dtype[np.unsignedinteger]:
+    # As those of a table that is encoded whole.
+    return np.min_scalar_type(max((column.attribute.cardinality for column in columns), default=0))
+
+
+def _carried(columns: Sequence[pl.Series], reading: ValueReading) -> pl.DataFrame:
+    kept = [kept_column(column, reading.of(column.name)).alias(column.name) for column in columns]
+    return pl.DataFrame(kept).with_columns(pl.col(pl.Categorical, pl.Enum).cast(pl.String))
+
+
+def _mapped(path: Path, height: int, columns: Sequence[CodedColumn]) -> NDArray[np.unsignedinteger]:
+    if not columns:
+        return np.empty((height, 0), dtype=np.uint8)
+    return mapped(path, _width(columns), (height, len(columns)))

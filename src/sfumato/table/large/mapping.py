@@ -1,0 +1,33 @@
+"""Arrays that lie in files: the system keeps of them in memory what there is room for."""
+
+from __future__ import annotations
+
+import mmap
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+def mapped(path: Path, dtype: Any, shape: tuple[int, ...], *, new: bool = False) -> NDArray[Any]:
+    """Map a file; what is written to the array goes to the file.
+
+    Parameters
+    ----------
+    path, dtype, shape
+        The file, and what it holds.
+    new
+        Make the file, full of zeros.
+    """
+    # As a plain array that may be written to: compiled functions know no other.
+    return np.asarray(np.memmap(path, dtype=dtype, mode="w+" if new else "r+", shape=shape))
+
+
+def let_go(array: NDArray[Any]) -> None:
+    """Tell the system that nobody needs a mapped array in memory for now; an array in memory stays as it is."""
+    found: Any = array
+    while isinstance(found, np.ndarray):
+        found = found.base
+    if isinstance(found, mmap.mmap) and hasattr(mmap, "MADV_DONTNEED"):
+        found.madvise(mmap.MADV_DONTNEED)

@@ -1,0 +1,95 @@
+"""How much memory there is, and how much a table would take."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import polars as pl
+
+from sfumato.errors import PolicyError
+
+_UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12, "ki": 2**10, "mi": 2**20, "gi": 2**30, "ti": 2**40}
+
+SHARE = 0.6
+"""Share of the free memory that a run may take."""
+LEAST = 256 << 20
+"""Bytes that every run takes, about: compiled code, libraries, one batch."""
+
+CSV_FACTOR = 4.0
+"""Bytes that a run in memory takes for each byte of a CSV file, about; ``benchmarks/disk_job.py`` measures it."""
+CELL = 32
+"""Bytes that it takes for each cell of a Parquet file, which are packed more or less well."""
+PACKED_FACTOR = 20.0
+"""Bytes that it takes for each byte of a compressed file, about."""
+
+
+def memory_size(text: str) -> int:
+    """Read a size such as ``4GB``, ``500 MB`` or ``2GiB``; bytes.
+
+    Raises
+    ------
+    PolicyError
+        When it is none, or less than any run takes.
+    """
+    found = re.fullmatch(r"\s*([0-9]+(?:\.[0-9]+)?)\s*([kmgt]?i?)b?\s*", text.lower())
+    if found is None or found[2] not in _UNITS:
+        raise PolicyError("memory: must be a size such as 4GB or 500MB")
+    size = int(float(found[1]) * _UNITS[found[2]])
+    if size < LEAST:
+        raise PolicyError(f"memory: must be at least {LEAST >> 20}MiB, which every run takes")
+    return size
+
+
+def free_memory() -> int | None:
+    """Return the bytes that this program may still take, as the system and its limits say; None where nobody says."""
+    found = [size for size in (_system(), _group(), _limit()) if size is not None]
+    return min(found, default=None)
+
+
+def estimated_need(path: Path) -> int:
+    """Return the bytes that anonymizing a file in memory takes, about."""
+    with path.open("rb") as stream:
+        start = stream.read(4)
+    if start == b"PAR1" and (cells := _cells(path)) is not None:
+        return LEAST + CELL * cells
+    factor = CSV_FACTOR if start[:2] != b"\x1f\x8b" else PACKED_FACTOR
+    return LEAST + int(factor * path.stat().st_size)
+
+
+def _cells(path: Path) -> int | None:
+    """Return rows times columns of a Parquet file, as its footer says; None where it is damaged."""
+    try:
+        scan = pl.scan_parquet(path, glob=False)
+        return int(scan.select(pl.len()).collect().item()) * len(scan.collect_schema())
+    except (pl.exceptions.PolarsError, OSError):
+        return None
+
+
+def _system() -> int | None:
+    try:
+        lines = Path("/proc/meminfo").read_text(encoding="ascii").splitlines()
+    except OSError:
+        return None
+    sizes = [int(line.split()[1]) << 10 for line in lines if line.startswith("MemAvailable:")]
+    return sizes[0] if sizes else None
+
+
+def _group() -> int | None:
+    """Return what the control group of this program has left."""
+    try:
+        most = Path("/sys/fs/cgroup/memory.max").read_text(encoding="ascii").strip()
+        used = Path("/sys/fs/cgroup/memory.current").read_text(encoding="ascii").strip()
+        return None if most == "max" else max(0, int(most) - int(used))
+    except (OSError, ValueError):
+        return None
+
+
+def _limit() -> int | None:
+    """Return what the limit on this program's address space leaves it."""
+    try:
+        import resource
+    except ImportError:
+        return None
+    soft, _ = resource.getrlimit(resource.RLIMIT_AS)
+    return None if soft == resource.RLIM_INFINITY else soft

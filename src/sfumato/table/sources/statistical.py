@@ -1,0 +1,167 @@
+"""Files of SPSS, Stata and SAS: numbers and dates as such, labelled codes as categories, user-missing as missing."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from sfumato.errors import InputError, SfumatoError
+from sfumato.table.announcing import announce
+from sfumato.table.distinct import as_categories_where_few
+from sfumato.table.problems import raise_together
+from sfumato.table.sources.extras import library
+from sfumato.table.sources.protocol import Family, Given, TableSource
+from sfumato.table.sources.whole_numbers import whole_where_whole
+
+WHAT = "files of SPSS, Stata and SAS"
+_SPSS = (b"$FL2", b"$FL3")
+_STATA, _STATA_END = b"<stata_dta>", b"</stata_dta>"
+_SAS = bytes(12) + bytes.fromhex("c2ea8160b31411cfbd92080009c7318c181f1011")
+_TRANSPORT = b"HEADER RECORD*******LIB"
+_UTF8 = "utf-8"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class LabelledSource:
+    """Names of the columns of a statistical file, and how to read them.
+
+    Attributes
+    ----------
+    load : callable
+        Takes names; returns the frame and the metadata of these columns.
+    names : tuple of str
+    codes : frozenset of str
+        Columns whose labels are not used.
+    value_codes : mapping of str to mapping of str to int
+        The code of each label, by column.
+    """
+
+    load: Callable[[list[str]], tuple[pl.DataFrame, Any]]
+    names: tuple[str, ...]
+    codes: frozenset[str]
+    value_codes: Mapping[str, Mapping[str, int]]
+
+    is_text = False
+    """Values have types of their own."""
+
+    def read(self, names: Sequence[str]) -> list[pl.Series]:
+        """Read columns; those whose codes all have labels become text.
+
+        Raises
+        ------
+        InputError
+            When the file is damaged, or some codes of a column have a label and some have none.
+        """
+        if not names:
+            return []
+        frame, metadata = self.load(list(names))
+        columns, errors = [], list[SfumatoError]()
+        for name in names:
+            labels = {} if name in self.codes else metadata.variable_value_labels.get(name, {})
+            try:
+                columns.append(_labelled(frame.get_column(name), labels))
+            except InputError as error:
+                errors.append(error)
+        raise_together(errors)
+        return as_categories_where_few(columns)
+
+
+def _labelled(column: pl.Series, labels: Mapping[Any, str]) -> pl.Series:
+    """Put labels in the place of codes, where every code that occurs has one."""
+    column = whole_where_whole(column)
+    codes = column.unique().drop_nulls()
+    meant = {code: str(label).strip() for code, label in labels.items()}
+    known = [code for code in codes.to_list() if code in meant]
+    if not known:
+        return column
+    name, bare = column.name, len(codes) - len(known)
+    if bare:
+        raise InputError(
+            f"column {name!r}: {len(known):,} of its codes have a label, and {bare:,} have none; read its codes with "
+            f"codes = [{name!r}] (--codes {name}), or declare in the file which codes are missing values"
+        )
+    texts = [meant[code] for code in known]
+    if len(set(texts)) < len(texts):
+        shared = sum(texts.count(text) > 1 for text in texts)
+        announce(f"column {name!r}: {shared} codes share their label with another one; they are read as one category")
+    return column.replace_strict(pl.Series(known, dtype=column.dtype), pl.Series(texts), return_dtype=pl.String)
+
+
+def _open(given: Given, *, reader: str, program: str, **more: Any) -> TableSource:
+    said = None if given.layout.encoding.lower().replace("_", "-") in (_UTF8, "utf8") else given.layout.encoding
+
+    def load(names: list[str], **also: Any) -> tuple[pl.DataFrame, Any]:
+        return _load(given.file, reader, program, names, encoding=said, **more, **also)
+
+    metadata = load([], metadataonly=True)[1]
+    names, codes = tuple(metadata.column_names), frozenset(given.place.codes)
+    if codes - {*names}:
+        raise InputError(f"codes: names {len(codes - {*names})} column(s) that the file does not have")
+    labels = metadata.variable_value_labels.items()
+    value_codes = {name: found for name, meant in labels if name not in codes and (found := _codes_of(meant))}
+    return LabelledSource(load, names, codes, value_codes)
+
+
+def _codes_of(labels: Mapping[Any, str]) -> dict[str, int]:
+    """Return the code of each label, if all codes are whole numbers; of those that share a label, the lowest."""
+    if not all(isinstance(code, int | float) and code == round(code) for code in labels):
+        return {}
+    return {str(labels[code]).strip(): int(code) for code in sorted(labels, reverse=True)}
+
+
+def _load(path: Path, reader: str, program: str, names: list[str], **more: Any) -> tuple[pl.DataFrame, Any]:
+    pyreadstat = library("pyreadstat", extra="statistical", what=WHAT)
+    chosen = {"usecols": names} if names else {}
+    try:
+        frame, metadata = getattr(pyreadstat, reader)(path, output_format="polars", **chosen, **more)
+    except UnicodeError:
+        raise _bad_encoding() from None
+    except (pyreadstat.ReadstatError, pyreadstat.PyreadstatError) as error:
+        if "encoding" in str(error):
+            raise _bad_encoding() from None
+        raise InputError(f"the {program} file is damaged or cut off; get a whole copy") from None
+    except OverflowError:
+        raise InputError(f"the {program} file has dates after the year 9999; correct them") from None
+    return frame, metadata
+
+
+def _bad_encoding() -> InputError:
+    return InputError("the file has text that is not in its encoding; say which it is with encoding, e.g. 'cp1252'")
+
+
+def _open_stata(given: Given) -> TableSource:
+    with given.file.open("rb") as stream:
+        stream.seek(max(0, given.file.stat().st_size - len(_STATA_END)))
+        # Labels stand at the end: where that is cut off, the codes would be read without a word.
+        if given.start.startswith(_STATA) and stream.read() != _STATA_END:
+            raise InputError("the Stata file is damaged or cut off; get a whole copy")
+    return _open(given, reader="read_dta", program="Stata")
+
+
+def _open_sas(given: Given) -> TableSource:
+    catalog = given.file.with_suffix(".sas7bcat")
+    labels = {"catalog_file": os.fspath(catalog)} if catalog.is_file() else {}
+    return _open(given, reader="read_sas7bdat", program="SAS", **labels)
+
+
+def _family(open_one: Callable[[Given], TableSource], suffixes: Sequence[str], starts: Sequence[bytes]) -> Family:
+    def recognizes(given: Given) -> bool:
+        if given.path is None or not given.start:
+            return False
+        return given.start.startswith(tuple(starts)) or given.path.suffix.lower() in suffixes
+
+    return Family(recognizes, open_one, settings=frozenset({"codes"}), said_of=WHAT)
+
+
+FAMILIES = (
+    _family(partial(_open, reader="read_sav", program="SPSS"), (".sav", ".zsav"), _SPSS),
+    _family(_open_stata, (".dta",), (_STATA,)),
+    _family(_open_sas, (".sas7bdat",), (_SAS,)),
+    _family(partial(_open, reader="read_xport", program="SAS transport"), (".xpt",), (_TRANSPORT,)),
+)

@@ -1,0 +1,84 @@
+"""``sfumato anonymize --engine`` and ``--memory``: where the work is done, and what is said of it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import polars as pl
+import pytest
+from typer.testing import CliRunner
+
+from sfumato.cli.app import app
+
+COLUMNS = ["--quasi", "age,zip", "--sensitive", "disease", "--others", "drop"]
+
+
+@pytest.fixture(scope="module")
+def people(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("source") / "people.csv"
+    rows = range(240)
+    pl.DataFrame(
+        {
+            "name": [f"person {row}" for row in rows],
+            "age": [20 + row * 7 % 60 for row in rows],
+            "zip": [f"0{row * 13 % 97:04}" for row in rows],
+            "disease": [["flu", "cold", "=gout"][row % 3] for row in rows],
+        }
+    ).write_csv(path)
+    return path
+
+
+def run(people: Path, out: Path, *words: object) -> tuple[int, str]:
+    told = ["anonymize", people, *COLUMNS, "--out", out, *(["-k", 5] if "-k" not in words else []), *words]
+    result = CliRunner().invoke(app, [str(word) for word in told], prog_name="sfumato")
+    return result.exit_code, result.stderr
+
+
+def test_both_engines_publish_the_same(people: Path, tmp_path: Path):
+    for engine in ("memory", "disk"):
+        code, said = run(people, tmp_path / engine, "--engine", engine, "--seed", 3)
+        assert code == 0
+        assert f"release written to {tmp_path / engine}" in said
+        assert "column disease: 80 cells beginning with" in said
+    names = {"data.csv", "release.json", "report.json", "report.txt", "policy.toml"}
+    for folder in (tmp_path / "memory", tmp_path / "disk"):
+        assert {path.name for path in folder.iterdir()} == names
+    for name in names:
+        assert (tmp_path / "memory" / name).read_bytes() == (tmp_path / "disk" / name).read_bytes()
+
+
+def test_small_tables_stay_in_memory_and_nothing_is_said(people: Path, tmp_path: Path):
+    code, said = run(people, tmp_path / "out")
+    assert code == 0
+    assert "memory" not in said
+
+
+def test_too_little_memory_sends_the_work_to_the_disk(people: Path, tmp_path: Path):
+    code, said = run(people, tmp_path / "out", "--memory", "256MiB")
+    assert code == 0
+    assert "in memory this table takes about 0.3 GB, and 0.3 GB may be used; it is done on disk" in said
+
+
+def test_what_the_disk_cannot_is_done_in_memory_and_said(people: Path, tmp_path: Path):
+    code, said = run(people, tmp_path / "out", "--memory", "256MiB", "--refine", 2)
+    assert code == 0
+    assert "it is done in memory anyway: refine compares" in said
+
+
+WRONG = {
+    "size": (["--memory", "plenty"], "memory: must be a size such as 4GB or 500MB"),
+    "little": (["--memory", "3MB"], "memory: must be at least 256MiB"),
+    "both": (["--memory", "4GB", "--engine", "memory"], "--memory: bounds the disk engine"),
+    "bound": (["--engine", "disk", "--bound"], "--bound: compares all records"),
+    "refine": (["--engine", "disk", "--refine", "3"], "use --engine memory"),
+    "publisher": (["--engine", "disk", "--anonymizer", "slicing"], "use --engine memory"),
+}
+
+
+@pytest.mark.parametrize("mistake", WRONG)
+def test_mistakes_are_one_sentence_and_nothing_is_written(mistake: str, people: Path, tmp_path: Path):
+    words, sentence = WRONG[mistake]
+    code, said = run(people, tmp_path / "out", *words)
+    assert code == 2
+    assert sentence in said
+    assert not list(tmp_path.iterdir())

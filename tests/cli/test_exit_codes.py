@@ -1,0 +1,134 @@
+"""Every exit code that the page on pipelines lists, and no other."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+import sfumato as sf
+from docs.pages import ROOT
+
+SOURCE = str(Path(sf.__file__).parents[1])
+ROLES = "--quasi age --sensitive ill"
+LINES = {
+    0: [f"anonymize in.csv {ROLES} -k 3 --out new", "verify out", "--version", "--help"],
+    1: [f"anonymize in.csv {ROLES} -k 3000 --out never", "verify broken"],
+    2: [
+        f"anonymize nothing.csv {ROLES} -k 3 --out never",
+        f"anonymize in.csv {ROLES} -k x --out never",
+        "anonymize in.csv --quasi nothing -k 3 --out never",
+        f"anonymize in.csv {ROLES} -k 3 --out out",
+        f"anonymize in.csv {ROLES} -k 3 --out no/such/folder",
+        "",
+    ],
+}
+"""Code → command lines that end with it; 130 is below."""
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: Any) -> Path:
+    folder: Path = tmp_path_factory.mktemp("codes")
+    frame = pl.DataFrame({"age": [20 + i % 6 for i in range(60)], "ill": ["flu", "cold"] * 30})
+    frame.write_csv(folder / "in.csv")
+    schema = sf.Schema(quasi_identifying=["age"], sensitive=["ill"])
+    release = sf.anonymize(frame, sf.KAnonymity(3), schema=schema, seed=1)
+    release.save(folder / "out")
+    release.save(folder / "broken")
+    with (folder / "broken" / "data.csv").open("a") as data:
+        data.write("99,gout\n")
+    return folder
+
+
+def run(line: str, place: Path, **more: Any) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "sfumato", *line.split()]
+    environment = {**os.environ, "PYTHONPATH": SOURCE}
+    return subprocess.run(command, cwd=place, env=environment, capture_output=True, text=True, check=False, **more)
+
+
+@pytest.mark.parametrize(("code", "line"), [(code, line) for code, lines in LINES.items() for line in lines])
+def test_a_command_ends_with_its_code(code: int, line: str, place: Path) -> None:
+    done = run(line, place)
+    assert done.returncode == code, done.stderr
+    assert "Traceback" not in done.stderr
+    assert not (place / "never").exists()
+
+
+def test_an_interruption_has_a_code_of_its_own(place: Path) -> None:
+    # The table never ends, so that the command waits for it until it is interrupted.
+    command = [sys.executable, "-m", "sfumato", *f"anonymize - {ROLES} -k 3 --out never --log-json".split()]
+    environment = {**os.environ, "PYTHONPATH": SOURCE}
+    pipes: Any = {"stdin": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    with subprocess.Popen(command, cwd=place, env=environment, **pipes) as process:
+        process.stdin.write("age,ill\n20,flu\n")
+        process.stdin.flush()
+        time.sleep(4)
+        process.send_signal(signal.SIGINT)
+        told = process.stderr.read()
+        assert process.wait(30) == 130
+    assert [json.loads(line)["message"] for line in told.splitlines()] == [
+        "stopped; no release was written",
+        "ended with exit code 130",
+    ]
+
+
+def test_the_page_lists_these_codes() -> None:
+    page = (ROOT / "docs" / "how-to" / "pipelines.md").read_text(encoding="utf-8")
+    assert [int(code) for code in re.findall(r"^\| (\d+) \|", page, re.MULTILINE)] == [*LINES, 130]
+
+
+def test_standard_input_is_a_table(place: Path) -> None:
+    table = (place / "in.csv").read_text()
+    done = run(f"anonymize - {ROLES} -k 3 --out from-pipe --quiet", place, input=table)
+    assert done.returncode == 0, done.stderr
+    assert sf.verify(place / "from-pipe").ok
+    done = run(f"anonymize - {ROLES} -k 3 --out never", place, input="")
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
+    assert done.stderr.startswith("sfumato: standard input: the file is empty")
+
+
+def test_logs_are_json_and_hold_no_value(place: Path) -> None:
+    for line, codes in ((f"anonymize in.csv {ROLES} -k 3 --out logged --log-json", 0), ("--log-json verify broken", 1)):
+        done = run(line, place)
+        entries = [json.loads(each) for each in done.stderr.splitlines()]
+        assert entries[-1]["exit_code"] == codes
+        assert entries[-1]["command"] == line.removeprefix("--log-json ").split()[0]
+        assert all({"time", "level", "logger", "message"} <= {*entry} for entry in entries)
+        assert "flu" not in done.stderr
+        assert "gout" not in done.stderr
+    assert entries[-2]["message"] == "broken: not verified"
+
+
+def test_usage_errors_are_logged_too(place: Path) -> None:
+    done = run("anonymize --no-such-option --log-json", place)
+    entries = [json.loads(each) for each in done.stderr.splitlines()]
+    assert [entry["level"] for entry in entries] == ["error", "info"]
+    assert done.returncode == 2
+
+
+@pytest.mark.parametrize(
+    ("typed", "offered"),
+    [("sfumato an", {"anonymize"}), ("sfumato series v", {"verify"}), ("sfumato risk --qu", {"--quasi"})],
+)
+def test_shells_complete_commands_and_options(typed: str, offered: set[str], place: Path) -> None:
+    settings = {"COMP_WORDS": typed, "COMP_CWORD": str(len(typed.split()) - 1), "_SFUMATO_COMPLETE": "complete_bash"}
+    environment = {**os.environ, "PYTHONPATH": SOURCE, **settings}
+    done = subprocess.run(
+        [sys.executable, "-m", "sfumato"], cwd=place, env=environment, capture_output=True, text=True, check=False
+    )
+    assert offered <= {*done.stdout.split()}, done.stderr
+
+
+def test_a_shell_can_load_the_completion(place: Path) -> None:
+    done = run("--show-completion bash", place)
+    assert "_SFUMATO_COMPLETE=complete_bash" in done.stdout
+    assert subprocess.run(["bash", "-n"], input=done.stdout, text=True, check=False).returncode == 0

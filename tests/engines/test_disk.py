@@ -1,0 +1,358 @@
+"""The disk engine publishes what the memory engine does, to the byte under a seed, however small its pieces are."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import signal
+import stat
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+import sfumato as sf
+from golden.made_tables import town
+from golden.runs import ANONYMIZED
+from guarantees.combinations import PUBLISHER_SETTINGS
+from guarantees.tables import Drawn, tables
+from sfumato.anonymizers.mondrian import mondrian
+from sfumato.engines.disk import dealing, laying_out, solving
+from sfumato.errors import SfumatoError
+from sfumato.policy.people import People
+from sfumato.published.checks import parts as checks_in_parts
+from sfumato.release.on_disk import not_on_disk
+from sfumato.table.large import batches
+
+NAMES = ("release.json", "report.json", "report.txt", "policy.toml")
+MODELS = [
+    [sf.KAnonymity(2)],
+    [sf.KAnonymity(3), sf.DistinctLDiversity(2)],
+    [sf.KAnonymity(2), sf.EntropyLDiversity(1.3)],
+    [sf.KAnonymity(2), sf.TCloseness(0.6)],
+    [sf.KAnonymity(2), sf.BasicBetaLikeness(2.0)],
+]
+STRICT = {
+    name: setting for name, setting in ANONYMIZED.items() if isinstance(setting, sf.Mondrian) and setting.order_free
+}
+
+
+@pytest.fixture(autouse=True)
+def _small_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every batch, bucket and file holds a few records, and no table is too small to be cut on disk."""
+    monkeypatch.setattr(batches, "BYTES", 90)
+    monkeypatch.setattr(batches, "ROWS", 5)
+    monkeypatch.setattr(laying_out, "BLOCK", 4)
+    monkeypatch.setattr(laying_out, "BUCKET", 6)
+    monkeypatch.setattr(checks_in_parts, "BLOCK", 4)
+    monkeypatch.setattr(checks_in_parts, "BUCKET", 6)
+    for module in (mondrian, solving):
+        monkeypatch.setattr(module, "MOST_RETRIED", 0)
+
+
+def policy_of(schema: sf.Schema, models: Any, anonymizer: Any = None, recoding: Any = None) -> sf.Policy:
+    return sf.Policy.of(schema, models, anonymizer or sf.Mondrian(), recoding or sf.Recoding(), 0.0, 0, People())
+
+
+def content(folder: Path) -> bytes:
+    """The table of a release as one file."""
+    if (folder / "data.csv").exists():
+        return (folder / "data.csv").read_bytes()
+    parts = [path.read_bytes() for path in sorted((folder / "data").iterdir())]
+    header = parts[0].partition(b"\n")[0] + b"\n"
+    return header + b"".join(part.removeprefix(header) for part in parts)
+
+
+def releases(path: Path, policy: sf.Policy, out: Path) -> tuple[Any, Any]:
+    """What both engines make of a file: bytes and losses, or problems."""
+
+    def in_memory(folder: Path) -> Any:
+        release = sf.anonymize(sf.read_table(path, policy), policy, seed=7, threads=1)
+        release.save(folder)
+        return release.report.losses
+
+    def on_disk(folder: Path) -> Any:
+        losses = sf.anonymize_on_disk(path, policy, folder, seed=7, threads=1).report.losses
+        assert sf.verify(folder).ok
+        return losses
+
+    return made(in_memory, out / "memory"), made(on_disk, out / "disk")
+
+
+def made(way: Any, folder: Path) -> Any:
+    try:
+        losses = way(folder)
+    except SfumatoError as error:
+        return type(error), error.problems
+    return content(folder), losses, [(folder / name).read_bytes() for name in NAMES[2:]]
+
+
+def written(frame: pl.DataFrame, folder: Path, ending: str) -> Path:
+    path = folder / f"table.{ending}"
+    frame.write_parquet(path) if ending == "parquet" else frame.write_csv(path)
+    return path
+
+
+@given(
+    tables(sensitive=1), st.sampled_from(sorted(STRICT)), st.sampled_from(MODELS), st.sampled_from(["csv", "parquet"])
+)
+@settings(max_examples=20, deadline=None, suppress_health_check=list(HealthCheck))
+def test_strict_mondrian_cuts_alike(drawn: Drawn, setting: str, models: Any, ending: str):
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        path = written(drawn.frame, folder, ending)
+        schema = dataclasses.replace(drawn.schema, insensitive=("note",), others="drop")
+        one, two = releases(path, policy_of(schema, models, STRICT[setting]), folder)
+        assert one == two
+        assert not [path for path in folder.iterdir() if path.name.startswith(".")]
+
+
+@given(tables(sensitive=1), st.sampled_from(sorted(ANONYMIZED)), st.sampled_from(["csv", "parquet"]))
+@settings(max_examples=20, deadline=None, suppress_health_check=list(HealthCheck))
+def test_every_other_anonymizer_publishes_the_same(drawn: Drawn, setting: str, ending: str):
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        schema = dataclasses.replace(drawn.schema, insensitive=(), others="drop")
+        path = written(drawn.frame, folder, ending)
+        one, two = releases(path, policy_of(schema, MODELS[0], ANONYMIZED[setting]), folder)
+        if refused(two):
+            return
+        assert one == two
+
+
+def refused(made: Any) -> bool:
+    """Whether the disk engine said that it does not do this, and how else it is done."""
+    return len(made) == 2 and any("--engine memory" in problem for problem in made[1])
+
+
+TOWN_SCHEMA = sf.Schema(
+    quasi_identifying=["age", "wage", "zip", "job"], sensitive=["disease"], insensitive=["born", "place"]
+)  # fmt: skip
+
+
+@pytest.fixture
+def town_file(tmp_path: Path) -> Path:
+    return written(town(3000), tmp_path, "parquet")
+
+
+@pytest.mark.parametrize("models", MODELS, ids=str)
+@pytest.mark.parametrize("cut", ["median+fallback", "anywhere"])
+def test_where_cuts_are_judged_on_a_sample(
+    models: Any, cut: Any, town_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    for module, name in ((batches, "ROWS"), (laying_out, "BLOCK"), (laying_out, "BUCKET")):
+        monkeypatch.setattr(module, name, 400)
+    monkeypatch.setattr(dealing, "PART", 700)
+    one, two = releases(town_file, policy_of(TOWN_SCHEMA, models, sf.Mondrian(split_rule=cut)), tmp_path)
+    assert one == two
+    assert len(list((tmp_path / "disk" / "data").iterdir())) == 5
+
+
+def test_order_is_random_without_a_seed(town_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(batches, "ROWS", 400)
+    monkeypatch.setattr(dealing, "PART", 700)
+    policy = policy_of(TOWN_SCHEMA, MODELS[0])
+    made = [sf.anonymize_on_disk(town_file, policy, tmp_path / str(number)).folder for number in range(2)]
+    one, two = (content(folder).splitlines() for folder in made)
+    assert one != two
+    assert sorted(one) == sorted(two)
+
+
+def test_dealing_is_a_fair_shuffle(monkeypatch: pytest.MonkeyPatch):
+    """Each of 4 records stands equally often in each place: 4 000 draws, five standard deviations."""
+    monkeypatch.setattr(dealing, "PART", 2)
+    counts = np.zeros((4, 4), dtype=np.int64)
+    for _ in range(4000):
+        dealer = dealing.Dealer(4, None)
+        part, place = dealer.deal(slice(0, 4))
+        order = [
+            int(row)
+            for number in range(2)
+            for row in np.flatnonzero(part == number)[dealer.order(place[part == number])]
+        ]
+        counts[np.arange(4), order] += 1
+    assert np.abs(counts - 1000).max() < 5 * np.sqrt(4000 * 0.25 * 0.75)
+
+
+class Killed(BaseException):
+    pass
+
+
+def test_spilled_files_are_private_and_go_with_the_run(
+    town_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(batches, "ROWS", 400)
+    seen: list[int] = []
+
+    def stopped(what: str, done: int, total: int) -> None:
+        for path in tmp_path.glob(".sfumato-spill-*"):
+            seen.append(stat.S_IMODE(path.stat().st_mode))
+        if what == "writing":
+            raise Killed
+
+    with pytest.raises(Killed):
+        sf.anonymize_on_disk(town_file, policy_of(TOWN_SCHEMA, MODELS[0]), tmp_path / "out", progress=stopped)
+    assert set(seen) == {0o700}
+    assert {path.name for path in tmp_path.iterdir()} == {town_file.name}
+
+
+KILL = """
+import os, signal, sys
+import sfumato as sf
+from sfumato.policy.people import People
+def kill(what, done, total):
+    if what == "writing":
+        os.kill(os.getpid(), signal.SIGKILL)
+schema = sf.Schema(quasi_identifying=["age", "zip"], others="drop")
+policy = sf.Policy.of(schema, [sf.KAnonymity(5)], sf.Mondrian(), sf.Recoding(), 0.0, 0, People())
+sf.anonymize_on_disk(sys.argv[1], policy, sys.argv[2], progress=kill)
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="folders are not locked there")
+def test_the_next_run_takes_away_what_a_killed_one_left(town_file: Path, tmp_path: Path):
+    killed = subprocess.run([sys.executable, "-c", KILL, town_file, tmp_path / "out"], env=os.environ, check=False)
+    assert killed.returncode == -signal.SIGKILL
+    (left,) = tmp_path.glob(".sfumato-spill-*")
+    assert any(left.iterdir())
+    assert stat.S_IMODE(left.stat().st_mode) == 0o700
+    policy = policy_of(sf.Schema(quasi_identifying=["age", "zip"], others="drop"), [sf.KAnonymity(5)])
+    sf.anonymize_on_disk(town_file, policy, tmp_path / "out")
+    assert {path.name for path in tmp_path.iterdir()} == {town_file.name, "out"}
+
+
+FULL = """
+import resource, sys
+import sfumato as sf
+from sfumato.policy.people import People
+schema = sf.Schema(quasi_identifying=["age", "zip"], others="drop")
+policy = sf.Policy.of(schema, [sf.KAnonymity(5)], sf.Mondrian(), sf.Recoding(), 0.0, 0, People())
+make = sf.anonymize_on_disk
+resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))
+try:
+    make(sys.argv[1], policy, sys.argv[2])
+except sf.InputError as error:
+    print(error)
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="files have no limits there")
+def test_a_full_disk_is_one_sentence_and_leaves_nothing(town_file: Path, tmp_path: Path):
+    words = [sys.executable, "-c", FULL, town_file, tmp_path / "out"]
+    said = subprocess.run(words, env=os.environ, check=True, capture_output=True, text=True).stdout
+    assert "what does not fit into memory cannot be written there" in said
+    assert {path.name for path in tmp_path.iterdir()} == {town_file.name}
+
+
+def test_a_file_that_changes_is_refused(town_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(batches, "ROWS", 400)
+
+    def changing(what: str, done: int, total: int) -> None:
+        if what == "writing codes":
+            town(2900).write_parquet(town_file)
+
+    with pytest.raises(sf.InputError, match="changed while it was read"):
+        sf.anonymize_on_disk(town_file, policy_of(TOWN_SCHEMA, MODELS[0]), tmp_path / "out", progress=changing)
+    assert not (tmp_path / "out").exists()
+
+
+REFUSED = {
+    "person": {"columns": {"quasi-identifying": ["age"], "person": "id"}, "models": [{"name": "k-anonymity", "k": 2}]},
+    "refine": {"columns": {"quasi-identifying": ["age"]}, "models": [{"name": "k-anonymity", "k": 2}], "refine": 5},
+    "values": {"columns": {"quasi-identifying": ["age"]}, "models": [{"name": "subset-k-anonymity", "k": 2, "m": 1}]},
+}
+
+
+@pytest.mark.parametrize("reason", REFUSED)
+def test_what_the_disk_engine_does_not_do_is_said(reason: str, town_file: Path, tmp_path: Path):
+    policy = sf.Policy.from_mapping(REFUSED[reason])
+    with pytest.raises(sf.PolicyError, match="--engine memory"):
+        sf.anonymize_on_disk(town_file, policy, tmp_path / "out")
+
+
+@pytest.mark.parametrize("setting", PUBLISHER_SETTINGS)
+def test_publishers_are_refused(setting: str):
+    publisher = PUBLISHER_SETTINGS[setting]
+    models = [] if not publisher.promises else [sf.ProbabilisticLDiversity(1.2)]
+    assert not_on_disk(policy_of(TOWN_SCHEMA, models, publisher))
+
+
+def test_a_budget_that_values_do_not_fit_into(town_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    from sfumato.table.large import coding
+
+    monkeypatch.setattr(coding, "WATCHED", 1)
+    monkeypatch.setattr("sfumato.release.on_disk._memory", lambda text: 16)
+    with pytest.raises(sf.InputError, match="too many different values"):
+        sf.anonymize_on_disk(town_file, policy_of(TOWN_SCHEMA, MODELS[0]), tmp_path / "out")
+
+
+@pytest.fixture
+def in_parts(town_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    for module, name in ((batches, "ROWS"), (laying_out, "BLOCK"), (laying_out, "BUCKET"), (checks_in_parts, "BLOCK")):
+        monkeypatch.setattr(module, name, 400)
+    monkeypatch.setattr(batches, "BYTES", 1 << 14)
+    monkeypatch.setattr(dealing, "PART", 700)
+    monkeypatch.setattr(checks_in_parts, "BUCKET", 1000)
+    sf.anonymize_on_disk(town_file, policy_of(TOWN_SCHEMA, MODELS[1]), tmp_path / "parts", seed=1)
+    return tmp_path / "parts"
+
+
+def test_parts_recount_as_the_whole(in_parts: Path):
+    from sfumato.release.opening import open_folder
+
+    streamed = sf.verify(in_parts)
+    opened = open_folder(in_parts)
+    whole, checks = opened.read()
+    from sfumato.published.checks.recount import recount
+    from sfumato.release.description import known_models
+
+    counted = recount(whole, known_models(opened.description), opened.description.attributes())
+    assert streamed.ok
+    assert streamed.checks[: len(checks) + len(counted.checks)] == (*checks, *counted.checks)
+    assert (streamed.records, streamed.classes, streamed.roles) == (counted.records, counted.classes, counted.roles)
+
+
+def tampered(folder: Path, way: str) -> None:
+    parts = sorted((folder / "data").iterdir())
+    if way == "changed":
+        parts[1].write_bytes(parts[1].read_bytes().replace(b"1", b"2", 1))
+    elif way == "missing":
+        parts[2].unlink()
+    elif way == "doubled":
+        (folder / "data" / "part-00009.csv").write_bytes(parts[0].read_bytes())
+    elif way == "exchanged":
+        one, two = parts[0].read_bytes(), parts[1].read_bytes()
+        parts[0].write_bytes(two)
+        parts[1].write_bytes(one)
+    elif way == "linked":
+        parts[0].rename(folder.parent / "elsewhere.csv")
+        parts[0].symlink_to(folder.parent / "elsewhere.csv")
+    else:
+        (folder / "data").rename(folder.parent / "elsewhere")
+        (folder / "data").symlink_to(folder.parent / "elsewhere")
+
+
+@pytest.mark.parametrize("way", ["changed", "missing", "doubled", "exchanged", "linked", "linked folder"])
+def test_tampering_with_parts_is_found(in_parts: Path, way: str):
+    tampered(in_parts, way)
+    if way == "missing":
+        with pytest.raises(sf.VerificationError, match=r"part-00002\.csv"):
+            sf.verify(in_parts)
+    else:
+        assert not sf.verify(in_parts).ok
+
+
+@pytest.mark.parametrize("file", ["../part.csv", "data/../part.csv", "data/a/b.csv", "data/", "other/part-00001.csv"])
+def test_parts_lead_nowhere_else(in_parts: Path, file: str):
+    mark = in_parts / "release.json"
+    mark.write_text(mark.read_text().replace("data/part-00001.csv", file))
+    with pytest.raises(sf.VerificationError, match="damaged"):
+        sf.verify(in_parts)

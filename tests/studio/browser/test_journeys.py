@@ -1,0 +1,222 @@
+"""The studio in a browser: whole journeys, and what must hold on every page."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import pytest
+
+import sfumato as sf
+from studio.browser.journeys import ROLES, give_roles, go, promise_k, run
+from studio.desks import people
+
+pytestmark = pytest.mark.browser
+
+PAGES = [
+    "/",
+    "/columns",
+    "/hierarchies?column=4",
+    "/promises",
+    "/runs",
+    "/look",
+    "/compare",
+    "/attack",
+    "/sign",
+    "/history",
+]
+MINUTE = 60_000
+
+
+def test_a_steward_publishes_for_the_first_time(serve, watched, table, tmp_path):
+    server = serve(str(table), "--project", str(tmp_path / "project"))
+    page = watched(server).page
+    assert "token" not in page.url
+    page.get_by_role("link", name="Go on: say what the columns are").click()
+    alone = page.get_by_role("complementary", name="Class sizes")
+    assert "Call the columns quasi-identifying" in alone.inner_text()
+    give_roles(page)
+    table_read = sf.read_table(table, sf.Schema(quasi_identifying=["age", "sex", "zip"], others="drop"))
+    uniques = sf.risk(table_read).sample_uniques
+    alone.get_by_text(f"{uniques} of 200 records are alone").wait_for()
+    page.get_by_text("Without this column").wait_for()
+    page.get_by_role("button", name="treat it as a category").click()
+    go(page, "Hierarchies")
+    page.get_by_role("link", name="zip").click()
+    page.locator("#draft").click()
+    page.get_by_role("tree").wait_for()
+    promise_k(page, 4)
+    run(page)
+    page.get_by_text("✓ verified").wait_for(timeout=MINUTE)
+    page.get_by_role("link", name="Look", exact=True).last.click()
+    page.get_by_label("Row").fill("17")
+    page.get_by_role("button", name="Find this person").click()
+    page.get_by_text("fits in the release").wait_for()
+    go(page, "Sign")
+    page.locator("#make-report").click()
+    report = page.frame_locator("iframe")
+    report.get_by_role("heading", name="Report on a release").wait_for(timeout=2 * MINUTE)
+    for box in page.get_by_role("checkbox").all():
+        box.check()
+    page.get_by_label("New folder beside the table").fill("given")
+    page.get_by_role("button", name="Copy the release there").click()
+    page.get_by_text("The release is in").wait_for()
+    assert sf.verify(tmp_path / "given").ok
+    page.locator("#quit").click()
+    page.get_by_text("The studio has stopped").wait_for()
+    server.process.wait(10)
+
+
+def test_what_cannot_be_met_is_relaxed_by_a_button(serve, watched, table, tmp_path):
+    page = watched(serve(str(table), "--project", str(tmp_path / "project"))).page
+    give_roles(page)
+    promise_k(page, 300)
+    run(page)
+    page.get_by_text("✕ not made").wait_for(timeout=MINUTE)
+    page.locator("#try").click()
+    page.get_by_text("would hold").first.wait_for(timeout=MINUTE)
+    page.locator("tr", has_text="k-anonymity with k = 150").get_by_role("button", name="Take it").click()
+    page.get_by_text("The setup is now: k-anonymity with k = 150.").wait_for()
+    page.wait_for_function("!document.querySelector('[data-events]')", timeout=MINUTE)
+    page.locator("#run").click()
+    page.get_by_text("✓ verified").wait_for(timeout=MINUTE)
+
+
+def test_a_recipient_recounts(serve, watched, table, tmp_path):
+    schema = sf.Schema(quasi_identifying=["age", "sex"], sensitive=["sick"], others="drop")
+    sf.anonymize(sf.read_table(table, schema), sf.KAnonymity(3)).save(tmp_path / "release")
+    one = watched(serve("--verify", str(tmp_path / "release")))
+    one.page.get_by_text("✓ It does").wait_for(timeout=MINUTE)
+    assert one.page.get_by_role("region", name="The release, data").get_by_role("row").count() > 10
+    assert one.axe() == []
+
+
+def test_a_run_is_cancelled_and_the_server_killed(serve, watched, tmp_path):
+    large = people(tmp_path / "large.csv", rows=30_000)
+    words = (str(large), "--project", str(tmp_path / "project"))
+    server = serve(*words)
+    page = watched(server).page
+    give_roles(page)
+    promise_k(page, 5)
+    page.locator("#method").select_option("k-member")
+    page.get_by_role("heading", name="How it is made").wait_for()
+    page.wait_for_load_state("networkidle")
+    run(page)
+    page.locator("[data-what]").get_by_text("reading").or_(page.locator("[data-what]")).first.wait_for()
+    begun = time.monotonic()
+    page.get_by_role("button", name="Cancel").click()
+    page.get_by_text("✕ cancelled").wait_for()
+    assert time.monotonic() - begun < 5
+    page.locator("#run").click()
+    page.get_by_role("button", name="Cancel").wait_for()
+    page.goto("about:blank")
+    server.kill()
+    back = watched(serve(*words)).page
+    go(back, "Run")
+    back.get_by_text("✕ interrupted").wait_for()
+    back.get_by_text("✕ cancelled").wait_for()
+    assert not list(Path(tmp_path / "project").rglob("*.part"))
+    go(back, "Columns")
+    assert back.get_by_label("role of sick", exact=True).input_value() == "sensitive"
+
+
+def test_two_tabs_lose_nothing(serve, watched, table, tmp_path):
+    server = serve(str(table), "--project", str(tmp_path / "project"))
+    first = watched(server).page
+    go(first, "Columns")
+    second = watched(server, context=first.context, path="/columns").page
+    first.get_by_label("role of age", exact=True).select_option("quasi-identifying")
+    first.wait_for_load_state("networkidle")
+    second.get_by_label("role of sex", exact=True).select_option("sensitive")
+    second.get_by_text("began a branch").wait_for()
+    second.goto(server.root + "/history")
+    assert second.get_by_text("age: quasi-identifying").count() == 1
+    assert second.get_by_text("sex: sensitive").count() == 1
+
+
+def test_everything_by_keyboard(serve, watched, table, tmp_path):
+    page = watched(serve(str(table), "--project", str(tmp_path / "project"))).page
+    page.keyboard.press("Tab")
+    assert page.evaluate("document.activeElement.textContent") == "Skip to the content"
+    grid = page.get_by_role("region", name="The original table")
+    grid.focus()
+    page.keyboard.press("Control+End")
+    grid.get_by_text("Person0199").wait_for()
+    page.keyboard.press("Control+Home")
+    grid.get_by_text("Person0000").wait_for()
+    go(page, "Columns")
+    for column, role in ROLES.items():
+        choice = page.get_by_label(f"role of {column}", exact=True)
+        choice.focus()
+        with page.expect_response(lambda answer: answer.request.method == "GET" and "/columns" in answer.url):
+            page.keyboard.type(role[:5])
+        page.wait_for_load_state("networkidle")
+        # The focus stays on what was changed.
+        assert page.evaluate("document.activeElement.getAttribute('aria-label')") == f"role of {column}"
+        assert choice.input_value() == role
+    page.goto(page.url.replace("/columns", "/hierarchies?column=2"))
+    page.locator("#draft").focus()
+    page.keyboard.press("Enter")
+    tree = page.get_by_role("tree")
+    tree.wait_for()
+    page.locator('[role="treeitem"]').first.focus()
+    for key in ("ArrowDown", "ArrowDown", " "):
+        page.keyboard.press(key)
+    assert page.locator("#chosen").inner_text() != "nothing"
+    page.keyboard.press("Home")
+    assert page.evaluate("document.activeElement.getAttribute('aria-level')") == "1"
+
+
+def test_a_hostile_table_is_text(serve, watched, tmp_path):
+    script = "<script>document.title='owned'</script>"
+    rows = [f'"{script}{row % 3}","<img src=x onerror=alert({row})>",{row % 5}' for row in range(40)]
+    path = tmp_path / "hostile.csv"
+    path.write_text("\n".join(['"<b onclick=alert(1)>a</b>",b,c', *rows]) + "\n", encoding="utf-8")
+    server = serve(str(path), "--project", str(tmp_path / "project"))
+    one = watched(server)
+    page = one.page
+    page.get_by_text(f"{script}0").first.wait_for()
+    go(page, "Columns")
+    for place in (1, 2, 3):
+        page.locator(f"#role-{place}").select_option("quasi-identifying")
+        page.wait_for_load_state("networkidle")
+    for column in (1, 2):
+        page.goto(f"{server.root}/hierarchies?column={column}")
+        page.locator("#draft").click()
+        page.get_by_role("tree").wait_for()
+    promise_k(page, 2)
+    run(page)
+    page.get_by_text("✓ verified").wait_for(timeout=MINUTE)
+    go(page, "Look")
+    page.get_by_role("button", name="Find this person").click()
+    page.get_by_text("fits in the release").wait_for()
+    assert "owned" not in page.title()
+    assert page.locator("main script, main img").count() == 0
+
+
+def test_axe_and_widths_on_every_page(serve, watched, table, tmp_path):
+    server = serve(str(table), "--project", str(tmp_path / "project"))
+    first = watched(server)
+    page = first.page
+    give_roles(page)
+    page.get_by_role("button", name="treat it as a category").click()
+    page.wait_for_load_state("networkidle")
+    page.goto(f"{server.root}/hierarchies?column=4")
+    page.locator("#draft").click()
+    page.get_by_role("tree").wait_for()
+    promise_k(page, 4)
+    run(page)
+    page.get_by_text("✓ verified").wait_for(timeout=MINUTE)
+    found = []
+    for scheme in ("light", "dark"):
+        page.emulate_media(color_scheme=scheme)
+        for width in (1400, 900, 420):
+            page.set_viewport_size({"width": width, "height": 900})
+            for path in PAGES:
+                page.goto(server.root + path)
+                page.wait_for_load_state("networkidle")
+                wide = page.evaluate("document.documentElement.scrollWidth")
+                assert wide <= width, (path, width, wide)
+                if width != 900:
+                    found += [f"{path} {scheme} {width}: {line}" for line in first.axe()]
+    assert found == []

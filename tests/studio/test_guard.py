@@ -1,0 +1,207 @@
+"""Every line of the studio's security, tried from outside."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from sfumato.studio.guard import IDLE, MOST, POLICY
+from studio.desks import OURS, PORT, opened, people
+
+HOST = f"127.0.0.1:{PORT}"
+PAGES = ["/", "/columns", "/hierarchies", "/promises", "/runs", "/look", "/compare", "/attack", "/sign", "/history"]
+WRITES = [
+    "/setup/column",
+    "/setup/promises",
+    "/setup/hierarchy",
+    "/setup/policy",
+    "/runs/start",
+    "/runs/cancel",
+    "/quit",
+]
+
+
+@pytest.fixture
+def studio(tmp_path):
+    with opened(tmp_path, people(tmp_path / "people.csv")) as one:
+        yield one
+
+
+@pytest.fixture
+def inside(studio):
+    return studio.enter()
+
+
+def test_nobody_gets_in_without_the_cookie(studio):
+    for path in [*PAGES, "/grid", "/policy.toml", "/static/studio.css", "/runs/1/events", "/nowhere"]:
+        assert studio.get(path).status_code == 401, path
+    for path in WRITES:
+        assert studio.post(path).status_code == 401, path
+
+
+def test_the_token_is_long_works_once_and_leaves_the_address(studio):
+    token = str(studio.app.token)
+    assert len(token) * 6 >= 144
+    assert studio.get("/open?token=wrong").status_code == 401
+    assert studio.get("/open").status_code == 401
+    answer = studio.get(f"/open?token={token}")
+    assert (answer.status_code, answer.headers["location"]) == (303, "/")
+    cookie = answer.headers["set-cookie"].lower()
+    assert f"sfumato-{PORT}=" in cookie
+    assert "httponly" in cookie
+    assert "samesite=strict" in cookie
+    assert studio.get("/").status_code == 200
+    assert studio.get(f"/open?token={token}").status_code == 401
+    assert token not in studio.get("/").text
+
+
+def test_a_cookie_of_somebody_else_does_not_help(studio):
+    studio.enter()
+    studio.client.cookies.clear()
+    studio.client.cookies.set(f"sfumato-{PORT}", "guessed")
+    assert studio.get("/").status_code == 401
+
+
+@pytest.mark.parametrize(
+    "host", ["evil.example", f"evil.example:{PORT}", "127.0.0.1", "127.0.0.1:1", "", f"localhost:{PORT}.evil"]
+)
+def test_another_host_is_refused(inside, host):
+    assert inside.get("/", host=host).status_code == 421
+    assert inside.get(f"/open?token={inside.app.token}", host=host).status_code == 421
+
+
+@pytest.mark.parametrize("host", [f"localhost:{PORT}", f"[::1]:{PORT}"])
+def test_this_computer_has_three_names(studio, host):
+    assert studio.get("/", host=host).status_code == 401
+
+
+@pytest.mark.parametrize("origin", ["null", "http://evil.example", f"https://{HOST}", "http://127.0.0.1:1", ""])
+def test_another_origin_is_refused(inside, origin):
+    assert inside.get("/", origin=origin).status_code == 403
+    answer = inside.client.post("/quit", headers={**OURS, "Origin": origin})
+    assert answer.status_code == 403
+
+
+@pytest.mark.parametrize("site", ["cross-site", "same-site"])
+def test_another_site_is_refused(inside, site):
+    assert inside.get("/", **{"Sec-Fetch-Site": site}).status_code == 403
+    assert inside.get("/grid", **{"Sec-Fetch-Site": site}).status_code == 403
+    for own in ("same-origin", "none"):
+        assert inside.get("/", **{"Sec-Fetch-Site": own}).status_code == 200
+
+
+@pytest.mark.parametrize("path", WRITES)
+def test_a_write_needs_our_header(inside, path):
+    assert inside.client.post(path, data={"entry": "1"}).status_code == 403
+    assert inside.client.post(path, data={"entry": "1"}, headers={"X-Sfumato": "0"}).status_code == 403
+
+
+def test_reading_never_writes(inside):
+    for path in [*WRITES, "/values", "/history/go", "/runs/relax", "/sign/report", "/sign/hand-over", "/compare/take"]:
+        assert inside.get(path).status_code in (404, 405), path
+    assert len(inside.desk.project.history.entries) == 1
+    for method in ("PUT", "DELETE", "PATCH", "OPTIONS"):
+        assert inside.client.request(method, "/").status_code == 405
+
+
+def test_every_answer_has_the_headers(inside):
+    for path in [*PAGES, "/grid", "/static/live.js", "/nowhere"]:
+        headers = inside.get(path).headers
+        assert headers["content-security-policy"] == POLICY, path
+        assert headers["x-content-type-options"] == "nosniff"
+        assert headers["referrer-policy"] == "no-referrer"
+        assert headers["cache-control"] == "no-store"
+        assert headers["cross-origin-opener-policy"] == "same-origin"
+        assert headers["cross-origin-resource-policy"] == "same-origin"
+        assert "server" not in headers
+    assert "content-security-policy" in inside.get("/", host="evil").headers
+    assert "unsafe" not in POLICY
+    assert "frame-ancestors 'none'" in POLICY
+
+
+def test_pages_have_no_script_style_or_request_of_their_own(inside):
+    inside.set_up()
+    for path in [*PAGES, "/sizes", "/sizes/more"]:
+        text = inside.get(path).text
+        assert not re.search(r"<script(?![^>]* src=\"/static/)|<style|\sstyle=|\son\w+=|javascript:", text), path
+        assert not re.search(r"(?:src|href|action)=\"(?:https?:)?//", text), path
+        assert len(text) < 120_000
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/static/../app.py",
+        "/static/%2e%2e/app.py",
+        "/static/..%2fapp.py",
+        "/files/1/../../studio.toml",
+        "/files/1/%2e%2e%2fstudio.toml",
+        "/files/1/job.json",
+        "/files/99/report.html",
+        "/files/../etc/passwd",
+    ],
+)
+def test_no_path_leads_out(inside, path):
+    assert inside.get(path).status_code == 404
+
+
+def test_long_bodies_are_refused(inside):
+    many = {"entry": "1", "policy": "x" * (MOST + 1)}
+    assert inside.client.post("/setup/policy", data=many, headers=OURS).status_code == 413
+    assert (
+        inside.client.post("/setup/policy", content=b"x", headers={**OURS, "Content-Length": "-1"}).status_code == 413
+    )
+
+
+def test_the_studio_locks_itself_and_the_terminal_opens_it_again(tmp_path):
+    now = [0.0]
+    with opened(tmp_path, people(tmp_path / "people.csv"), clock=lambda: now[0]) as studio:
+        studio.enter()
+        now[0] = IDLE - 1
+        assert studio.get("/").status_code == 200
+        now[0] += IDLE + 1
+        assert studio.get("/").status_code == 401
+        assert studio.get("/").status_code == 401
+        assert len(studio.said) == 1
+        assert str(studio.app.token) in studio.said[0]
+        assert studio.client.get(studio.app.address).status_code == 303
+        assert studio.get("/").status_code == 200
+
+
+def test_a_page_that_watches_a_job_is_not_somebody_at_the_keyboard(tmp_path):
+    now = [0.0]
+    with opened(tmp_path, people(tmp_path / "people.csv"), clock=lambda: now[0]) as studio:
+        studio.enter()
+        for _ in range(4):
+            now[0] += IDLE / 3
+            studio.get("/runs/1/events")
+        assert studio.get("/").status_code == 401
+
+
+def test_nothing_but_this_computer_is_listened_to():
+    from sfumato.studio.serve import listening_socket
+
+    with listening_socket(0) as listening:
+        assert listening.getsockname()[0] == "127.0.0.1"
+
+
+def test_websockets_are_refused(inside):
+    from starlette.websockets import WebSocketDisconnect
+
+    with pytest.raises(WebSocketDisconnect), inside.client.websocket_connect("/"):
+        pass
+
+
+def test_the_help_of_the_command_line_loads_no_server():
+    import subprocess
+    import sys
+
+    looked = "import sys; from sfumato.cli.app import app_of, COMMANDS; app_of(COMMANDS); "
+    found = subprocess.run(
+        [sys.executable, "-c", looked + "print([m for m in ('starlette', 'uvicorn', 'jinja2') if m in sys.modules])"],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert found.stdout.strip() == "[]"

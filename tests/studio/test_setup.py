@@ -1,0 +1,362 @@
+"""The setup: roles, promises, history, and what a page may say of them."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+
+import pytest
+
+import sfumato as sf
+from sfumato.anonymizers import ANONYMIZERS, PUBLISHERS
+from sfumato.models import MODELS
+from sfumato.studio.draft import Draft
+from sfumato.studio.forms import entry_from, method_form, model_form
+from sfumato.studio.routes.promises import STARTS
+from studio.desks import ROLES, opened, people
+
+PAGES = ["/", "/columns", "/sizes", "/sizes/more", "/hierarchies?column=4", "/promises", "/runs", "/look", "/compare"]
+
+
+@pytest.fixture
+def studio(tmp_path):
+    with opened(tmp_path, people(tmp_path / "people.csv")) as one:
+        yield one.enter()
+
+
+def settings(name):
+    """Every option of a method with a value that is not the default, where a form can be filled in without a table."""
+    made = {
+        "columns": "[['age', 'sex'], ['zip', 'sick']]",
+        "within": "5",
+        "attributes": "age\nzip",
+        "values": "flu",
+        "attribute": "sick",
+    }
+    form = model_form({"name": name}) if name in MODELS else method_form({"name": name})
+    filled = {}
+    for field in form.fields:
+        if field.key in made:
+            filled[field.name] = made[field.key]
+        elif field.widget == "choice":
+            filled[field.name] = next(choice for choice in reversed(field.choices) if choice != field.default)
+        elif field.widget == "yes-no":
+            filled[field.name] = "no" if field.default == "yes" else "yes"
+        elif field.widget == "number":
+            low = 2 if field.low is None else field.low
+            high = low + 3 if field.high is None else field.high
+            filled[field.name] = str(int(low) + 3) if field.is_whole else f"{low + (high - low) * 0.3:g}"
+    return form, filled
+
+
+@pytest.mark.parametrize("name", [*MODELS, *ANONYMIZERS, *PUBLISHERS])
+def test_every_form_takes_what_a_policy_says_and_says_it_again(name):
+    form, filled = settings(name)
+    entry = entry_from(form, filled)
+    assert set(entry) == {"name", *(key.removeprefix("option.") for key in filled)}
+    again = model_form(entry) if name in MODELS else method_form(entry)
+    assert entry_from(again, {field.name: field.value for field in again.fields}) == entry
+    assert entry_from(form, {}) == {"name": name}
+    for field in form.fields:
+        assert field.help, field.key
+        # What a form shows as the default means the same as saying nothing.
+        assert entry_from(form, {field.name: field.default}) == {"name": name}
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_a_promise_begins_as_one_that_can_be_kept(studio, name):
+    studio.set_up()
+    assert studio.post("/setup/promises", what="add", name=name).status_code == 200
+    assert studio.get("/promises").status_code == 200
+    if name in STARTS:
+        assert studio.desk.draft.problems() == []
+
+
+@pytest.mark.parametrize("name", [*ANONYMIZERS, *PUBLISHERS])
+def test_every_method_has_a_page_and_gives_the_policy_of_the_command_line(studio, tmp_path, name):
+    studio.set_up()
+    if name in PUBLISHERS and not PUBLISHERS[name].promises:
+        studio.post("/setup/promises", what="remove", place="0")
+    assert studio.post("/setup/promises", what="method", name=name).status_code == 200
+    assert studio.get("/promises").status_code == 200
+    draft = studio.desk.draft
+    if draft.problems():
+        pytest.skip("; ".join(draft.problems()))
+    promised = [] if not draft.rest.get("models") else ["-k", "3"]
+    from typer.testing import CliRunner
+
+    from sfumato.cli.app import app
+
+    words = ["anonymize", "x.csv", "--identifying", "name", "--quasi", "age,sex,zip", "--sensitive", "sick"]
+    words += ["--insensitive", "ward", *promised, "--anonymizer", name, "--save-policy", str(tmp_path / "policy.toml")]
+    done = CliRunner().invoke(app, words)
+    assert done.exit_code == 0, done.stderr
+    # The words of the command make the same policy, to the byte.
+    assert studio.get("/policy.toml").text == (tmp_path / "policy.toml").read_text(encoding="utf-8")
+
+
+def test_no_column_has_a_role_and_nothing_runs_before_each_has(studio):
+    assert set(studio.desk.draft.roles.values()) == {"undecided"}
+    studio.post("/setup/promises", what="add", name="k-anonymity")
+    for column, role in list(ROLES.items())[:-1]:
+        studio.post("/setup/column", column=column, what="role", value=role)
+        assert "undecided" in studio.get("/columns").text
+        answer = studio.post("/runs/start", what="release")
+        assert answer.status_code == 422
+        assert "undecided" in answer.json()["problems"][0]
+    assert studio.desk.jobs.all == []
+
+
+def test_proposals_are_only_proposed(studio):
+    text = studio.get("/columns").text
+    assert "looks like something that identifies people" in text
+    assert "5 digits in every value" in text
+    assert set(studio.desk.draft.roles.values()) == {"undecided"}
+
+
+def test_class_sizes_follow_the_roles(studio):
+    studio.set_up()
+    table = sf.read_table(studio.desk.project.table, studio.desk.draft.policy())
+    report = sf.risk(table)
+    assert f"{report.sample_uniques} people alone" in studio.get("/sizes").text
+    studio.post("/setup/column", column="zip", what="role", value="insensitive")
+    fewer = sf.risk(table, quasi_identifying=["age", "sex"]).sample_uniques
+    assert f"{fewer} people alone" in studio.get("/sizes").text
+    assert fewer < report.sample_uniques
+    more = studio.get("/sizes/more").text
+    # zip is not known now; if it were, the uniques would be those of before.
+    assert f"{report.sample_uniques:,}</td>" in more
+
+
+def test_an_outdated_count_is_not_answered(studio):
+    studio.set_up()
+    assert studio.get("/sizes?n=7").status_code == 200
+    assert studio.get("/sizes?n=6").status_code == 204
+
+
+def test_a_person_or_a_wish_is_in_one_column_at_most(studio):
+    for column in ("name", "ward"):
+        studio.post("/setup/column", column=column, what="role", value="person")
+    assert studio.desk.draft.of_role("person") == ["ward"]
+    assert studio.desk.draft.roles["name"] == "undecided"
+
+
+def test_undo_redo_and_branches(studio):
+    studio.set_up()
+    last = studio.desk.head.number
+    for _ in range(3):
+        assert studio.post("/history/go", to="undo").status_code == 200
+    assert studio.desk.head.number == last - 3
+    for _ in range(3):
+        studio.post("/history/go", to="redo")
+    assert studio.desk.head.number == last
+    assert studio.post("/history/go", to="redo").status_code == 422
+    # Going on from an older state overwrites nothing.
+    studio.post("/history/go", to="3")
+    before = len(studio.desk.project.history.entries)
+    studio.post("/setup/column", column="ward", what="role", value="sensitive")
+    entries = studio.desk.project.history.entries
+    assert len(entries) == before + 1
+    assert entries[-1].parent == 3
+    assert studio.desk.project.history.depths()[entries[-1].number] == 1
+    assert studio.desk.project.history.entry(last).draft.roles["sick"] == "sensitive"
+    page = studio.get(f"/history?with={last}").text
+    assert "ward: sensitive" in page
+
+
+def test_two_tabs_make_a_branch_and_lose_nothing(studio):
+    first = studio.desk.head.number
+    studio.post("/setup/column", column="age", what="role", value="quasi-identifying")
+    answer = studio.post("/setup/column", entry=str(first), column="sex", what="role", value="sensitive")
+    assert "branch" in answer.json()["said"]
+    assert studio.desk.draft.roles["age"] == "undecided"
+    assert [entry.parent for entry in studio.desk.project.history.entries] == [None, first, first]
+
+
+def test_everything_is_there_again_after_the_server_was_killed(tmp_path):
+    table = people(tmp_path / "people.csv")
+    with opened(tmp_path, table) as studio:
+        studio.enter().set_up()
+        entries, draft = studio.desk.project.history.entries, studio.desk.draft
+        studio.desk.project.close()
+        with opened(tmp_path) as again:
+            assert again.desk.project.history.entries == entries
+            assert again.desk.draft == draft
+
+
+@pytest.mark.parametrize(
+    ("fields", "said"),
+    [
+        ({"column": "nobody", "what": "role", "value": "sensitive"}, "not in the table"),
+        ({"column": "age", "what": "role", "value": "king"}, "none of the roles"),
+        ({"column": "age", "what": "king", "value": "1"}, "none of role"),
+        ({"column": "sick", "what": "kind", "value": "numeric"}, "declared numeric"),
+        ({"entry": "99", "column": "age", "what": "role", "value": "sensitive"}, "no such entry"),
+        ({"entry": "x", "column": "age", "what": "role", "value": "sensitive"}, "whole number"),
+    ],
+)
+def test_what_cannot_be_set_is_said_in_a_sentence(studio, fields, said):
+    answer = studio.post("/setup/column", **fields)
+    assert answer.status_code == 422
+    assert said in " ".join(answer.json()["problems"])
+    assert len(studio.desk.project.history.entries) == 1
+
+
+def test_an_imported_policy_is_the_setup(studio):
+    studio.set_up()
+    text = studio.get("/policy.toml").text
+    studio.post("/setup/column", column="ward", what="role", value="sensitive")
+    assert studio.post("/setup/policy", policy=text).status_code == 200
+    assert studio.get("/policy.toml").text == text
+    assert studio.post("/setup/policy", policy=text.replace("ward", "tower")).status_code == 422
+    assert studio.post("/setup/policy", policy="= no").status_code == 422
+
+
+def test_drafts_and_policies_say_the_same():
+    columns = {"identifying": ["a"], "quasi-identifying": {"c": {"kind": "numeric"}, "b": {}}, "others": "drop"}
+    policy = sf.Policy.from_mapping({"columns": columns, "models": [{"name": "k-anonymity", "k": 2}]})
+    draft = Draft.of_policy(policy, ["a", "b", "c", "d"])
+    assert draft.roles == {"c": "quasi-identifying", "b": "quasi-identifying", "a": "identifying", "d": "left out"}
+    assert draft.policy().to_toml() == policy.to_toml()
+    assert Draft.from_dict(tomllib.loads(__import__("tomli_w").dumps(draft.to_dict()))) == draft
+    with pytest.raises(sf.PolicyError, match="'c' of the policy"):
+        Draft.of_policy(policy, ["a", "b"])
+
+
+class TestHierarchies:
+    def test_drafts_follow_the_values(self, studio):
+        studio.set_up()
+        for column, kind in (("2", "intervals"), ("3", "flat"), ("4", "intervals")):
+            assert studio.post("/setup/hierarchy", column=column, what="draft").status_code == 200
+            name = studio.desk.table.names[int(column) - 1]
+            assert studio.desk.draft.settings[name]["hierarchy"]["kind"] == kind
+        studio.post("/setup/column", column="zip", what="kind", value="categorical")
+        assert "hierarchy" not in studio.desk.draft.settings["zip"]
+        studio.post("/setup/hierarchy", column="4", what="draft")
+        assert studio.desk.draft.settings["zip"]["hierarchy"]["kind"] == "prefixes"
+        assert studio.get("/hierarchies?column=4").status_code == 200
+
+    def test_levels_are_looked_at_and_decide_nothing(self, studio):
+        studio.set_up()
+        policy = studio.get("/policy.toml").text
+        studio.post("/setup/hierarchy", column="2", what="rule", kind="intervals", steps="10, 20")
+        changed = studio.get("/policy.toml").text
+        before = studio.get("/sizes").text
+        studio.post("/setup/column", column="age", what="level", value="2")
+        assert studio.get("/sizes").text != before
+        assert "a preview" in studio.get("/sizes").text
+        assert studio.get("/policy.toml").text == changed != policy
+
+    def test_edits_by_hand(self, studio):
+        studio.set_up()
+        studio.post("/setup/hierarchy", column="5", what="draft")
+        assert studio.post("/setup/column", column="ward", what="role", value="quasi-identifying").status_code == 200
+        text = "a;a;*\nb;b;*\nc;c;*\n"
+        assert studio.post("/setup/hierarchy", column="5", what="table", text=text).status_code == 200
+        edits = [
+            ({"how": "merge", "nodes": "1.0,1.1", "label": "early"}, [("a", "early"), ("b", "early"), ("c", "c")]),
+            ({"how": "rename", "nodes": "1.0", "label": "first"}, [("a", "first"), ("b", "first"), ("c", "c")]),
+            ({"how": "move", "nodes": "0.2", "label": "first"}, [("a", "first"), ("b", "first"), ("c", "first")]),
+            ({"how": "ungroup", "nodes": "1.0"}, [("a", "a"), ("b", "b"), ("c", "c")]),
+            ({"how": "merge", "nodes": "0.1,0.2", "label": "late"}, [("a", "a"), ("b", "late"), ("c", "late")]),
+        ]
+        for fields, expected in edits:
+            answer = studio.post("/setup/hierarchy", column="5", what="edit", **fields)
+            assert answer.status_code == 200, answer.text
+            tree = studio.desk.preview.hierarchy("ward", studio.desk.draft.attribute("ward"))
+            assert sorted(path[:2] for path in tree.paths) == expected
+        studio.post("/setup/hierarchy", column="5", what="edit", how="insert", level="1")
+        assert studio.desk.preview.hierarchy("ward", studio.desk.draft.attribute("ward")).height == 3
+        studio.post("/setup/hierarchy", column="5", what="edit", how="drop", level="2")
+        assert studio.desk.preview.hierarchy("ward", studio.desk.draft.attribute("ward")).height == 2
+        # Every edit can be undone, as each wrote a file of its own.
+        for _ in range(3):
+            studio.post("/history/go", to="undo")
+        tree = studio.desk.preview.hierarchy("ward", studio.desk.draft.attribute("ward"))
+        assert sorted(path[:2] for path in tree.paths) == edits[-2][1]
+
+    @pytest.mark.parametrize(
+        ("fields", "said"),
+        [
+            ({"what": "table", "text": "a;x;*\n"}, "are not in it"),
+            ({"what": "table", "text": ""}, "no rows"),
+            ({"what": "table", "text": "a;x;*\nb;x;+\nc;x;*\n"}, "two parents"),
+            ({"what": "rule", "kind": "intervals", "steps": "five"}, "numbers separated by commas"),
+            ({"what": "rule", "kind": "king", "steps": ""}, "must be intervals"),
+            ({"what": "edit", "how": "merge", "nodes": "0.0,0.1", "label": "x"}, "draft one first"),
+            ({"what": "king"}, "none of the changes"),
+        ],
+    )
+    def test_what_is_no_hierarchy_is_refused_and_shown_by_no_value(self, studio, fields, said):
+        studio.set_up()
+        answer = studio.post("/setup/hierarchy", column="5", **fields)
+        assert answer.status_code == 422
+        assert said in " ".join(answer.json()["problems"])
+        assert str(studio.desk.project.folder) not in answer.text
+
+
+class TestHostileTable:
+    """Everything that a table can say is text, wherever it stands."""
+
+    ATTACK = '<script>alert(1)</script><img src=x onerror="alert(2)">'
+
+    @pytest.fixture
+    def hostile(self, tmp_path):
+        cells = [self.ATTACK, "=cmd()", "\x1b[31mred", "ا" * 50, "🧑" * 20, "x" * 10_000]
+        header = ["name", '"<b>age</b>"', "sick"]
+        quoted = ['"' + cell.replace('"', '""') + '"' for cell in cells]
+        rows = [f"{quoted[row % 6]},{20 + row % 5},{quoted[(row + 1) % 6]}" for row in range(60)]
+        path = tmp_path / "hostile.csv"
+        path.write_text("\n".join([",".join(header), *rows]) + "\n", encoding="utf-8")
+        with opened(tmp_path, path) as studio:
+            yield studio.enter()
+
+    def test_names_cells_and_labels_are_text(self, hostile):
+        hostile.set_up({"name": "insensitive", "<b>age</b>": "quasi-identifying", "sick": "sensitive"})
+        assert hostile.post("/setup/hierarchy", column="3", what="draft").status_code in (200, 422)
+        hostile.post("/setup/hierarchy", column="2", what="draft")
+        for path in [*PAGES[:4], "/hierarchies?column=2", "/hierarchies?column=3", "/promises", "/runs"]:
+            answer = hostile.get(path)
+            assert answer.status_code == 200, path
+            assert "<script>alert" not in answer.text, path
+            assert "<b>age</b>" not in answer.text, path
+            assert 'onerror="alert' not in answer.text, path
+        rows = hostile.get("/grid?of=original&start=0&count=6").json()["rows"]
+        assert rows[0][0] == self.ATTACK
+        assert len(rows[5][0]) == 10_000
+        assert hostile.get("/grid").headers["content-type"] == "application/json"
+
+    def test_no_value_is_in_what_is_kept_or_said(self, hostile, capfd):
+        hostile.set_up({"name": "insensitive", "<b>age</b>": "quasi-identifying", "sick": "sensitive"})
+        hostile.post("/setup/column", column="name", what="kind", value="numeric")
+        kept = "".join(path.read_text() for path in hostile.desk.project.folder.rglob("*.toml"))
+        assert "alert" not in kept
+        assert "alert" not in "".join(capfd.readouterr())
+
+
+@pytest.mark.parametrize("columns", [1, 400])
+def test_narrow_and_wide_tables(tmp_path, columns):
+    names = [f"c{number}" for number in range(columns)]
+    rows = [",".join(str((row * number) % 7) for number in range(columns)) for row in range(30)]
+    path = tmp_path / "wide.csv"
+    path.write_text("\n".join([",".join(names), *rows]) + "\n", encoding="utf-8")
+    with opened(tmp_path, path) as studio:
+        studio.enter().post("/setup/column", column="c0", what="role", value="quasi-identifying")
+        assert studio.get("/columns").status_code == 200
+        assert len(studio.get("/grid").json()["names"]) == columns
+
+
+def test_values_can_be_kept_off_the_screen(studio):
+    studio.set_up()
+    studio.post("/values", value="hide")
+    rows = studio.get("/grid?of=original").json()["rows"]
+    assert {cell for row in rows for cell in row} == {"•••"}
+    studio.post("/setup/hierarchy", column="4", what="draft")
+    assert "471" not in studio.get("/hierarchies?column=4").text.partition("<main")[2]
+    studio.post("/values", value="show")
+    assert "Person0000" in json.dumps(studio.get("/grid?of=original").json())
+
+
+@pytest.mark.parametrize("query", ["start=x", "count=-1&start=-5", "start=999999999", "of=7", "of=x"])
+def test_odd_questions_for_rows(studio, query):
+    assert studio.get(f"/grid?{query}").status_code in (200, 404, 422)
