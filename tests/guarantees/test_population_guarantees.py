@@ -20,6 +20,7 @@ from sfumato.classes.population import among_population
 from sfumato.hierarchy.lattice_search import SATISFYING
 from sfumato.hierarchy.level_table import HierarchyTable
 from sfumato.models.checks import Outcome
+from sfumato.release.on_disk import not_on_disk
 from sfumato.table.encoding import encode
 from sfumato.table.population import read_population
 
@@ -379,3 +380,14 @@ def test_an_estimate_needs_its_fraction():
         sf.KMap(5, estimate="poisson")
     with pytest.raises(sf.PolicyError, match="belong to an estimate"):
         sf.KMap(5, fraction=0.1)
+
+
+def test_the_disk_engine_refuses_what_it_does_not_count():
+    columns = {"quasi-identifying": ["town"], "sensitive": ["illness"]}
+    asked = {"k-map": {"k": 3}, "average-risk": {"risk": 0.2}}
+    for name, settings in asked.items():
+        policy = sf.Policy.from_mapping({"columns": columns, "models": [{"name": name, **settings}]})
+        assert any("in memory" in problem for problem in not_on_disk(policy))
+    plain = {"columns": columns, "models": [{"name": "k-anonymity", "k": 3}]}
+    assert not not_on_disk(sf.Policy.from_mapping(plain))
+    assert not_on_disk(sf.Policy.from_mapping({**plain, "subset": {"column": "town", "value": "a"}}))

@@ -164,12 +164,11 @@ def not_on_disk(policy: Policy) -> list[str]:
         for name, attribute in {**schema.quasi_identifying, **schema.sensitive}.items()
         if attribute.form.strays is not None
     ]
-    models = policy.to_models()
-    if policy.population is not None or policy.subset is not None or of_population(models):
-        found.append(f"engine: the disk engine does not know a population, nor a subset of the records; {cure}")
-    if whole_table_models(models):
-        found.append(f"engine: a model bounds a figure of the whole table, which is searched for in memory; {cure}")
-    if not countable_in_parts(models):
+    if of_population(policy.to_models()) or policy.population is not None or policy.subset is not None:
+        found.append(f"engine: a population, or a subset of the table, is counted in memory; {cure}")
+    if whole_table_models(policy.to_models()):
+        found.append(f"engine: a model bounds a figure of the whole table, which is judged in memory; {cure}")
+    if not countable_in_parts(policy.to_models()):
         found.append(f"engine: a model is about single published values, which are compared in memory; {cure}")
     return found
 
