@@ -317,7 +317,7 @@ def _in_this_format(content: Mapping[str, Any]) -> Mapping[str, Any]:
         raise VerificationError(
             "release.json: is of a release of ratings, which can be verified, but not used like this"
         )
-    parts = any("files" in entry for entry in content["tables"].values())
+    parts = any("files" in entry for entry in content.get("tables", {}).values())
     known = content["format"] == _format("people" in content, parts)
     if not known or content["kind"] not in KINDS:
         raise VerificationError(
