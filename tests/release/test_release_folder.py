@@ -72,7 +72,7 @@ def test_json_is_plain_json(release, tmp_path):
 
 def test_an_unknown_format_is_refused(release, tmp_path):
     with pytest.raises(sf.PolicyError, match="csv"):
-        release.save(tmp_path / "out", format="xlsx")
+        release.save(tmp_path / "out", format="docx")
     assert os.listdir(tmp_path) == []
 
 
@@ -161,17 +161,17 @@ def break_lines(monkeypatch: pytest.MonkeyPatch, error: BaseException) -> None:
     monkeypatch.setattr(writing_module, "label_lines", lambda _: HalfOfLines(error))
 
 
-def break_write_text(name: str) -> Callable[[pytest.MonkeyPatch, BaseException], None]:
+def break_write(name: str) -> Callable[[pytest.MonkeyPatch, BaseException], None]:
     def arrange(monkeypatch: pytest.MonkeyPatch, error: BaseException) -> None:
-        write = Path.write_text
+        write = Path.write_bytes
 
-        def write_text(self: Path, *words: Any, **more: Any) -> int:
+        def write_bytes(self: Path, *words: Any, **more: Any) -> int:
             if self.name == name:
-                write(self, "half of i", encoding="utf-8")
+                write(self, b"half of i")
                 raise error
             return write(self, *words, **more)
 
-        monkeypatch.setattr(Path, "write_text", write_text)
+        monkeypatch.setattr(Path, "write_bytes", write_bytes)
 
     return arrange
 
@@ -196,7 +196,7 @@ STEPS: dict[str, Callable[[pytest.MonkeyPatch, BaseException], None]] = {
     "mkdir": lambda patch, error: patch.setattr(Path, "mkdir", failing(error)),
     "data": lambda patch, error: patch.setattr(files_module, "write_data", failing(error)),
     "half of the data": break_lines,
-    **{name: break_write_text(name) for name in sorted(FILES)},
+    **{name: break_write(name) for name in sorted(FILES)},
     "sync": lambda patch, error: patch.setattr(os, "fsync", failing(error)),
     "first rename": break_rename(1),
 }

@@ -373,7 +373,7 @@ def test_tables_that_cannot_be_read(tmp_path: Path):
     roles = {"quasi_identifying": ["age"], "sensitive": ["disease"]}
     assert "no records" in problems_of(TEXTS.head(0), **roles)[0]
     assert "no such file" in problems_of(tmp_path / "nobody.csv", **roles)[0]
-    assert "folder" in problems_of(tmp_path, **roles)[0]
+    assert "no file of a table" in problems_of(tmp_path, **roles)[0]
     assert "not a table" in problems_of(7, **roles)[0]
     for text, word in (
         ("", "empty"),
