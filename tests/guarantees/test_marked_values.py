@@ -587,7 +587,7 @@ def test_measuring_against_another_original(saved, caplog, capfd):
 def test_a_save_that_fails_and_the_names_it_uses_on_the_way(saved, monkeypatch, caplog, capfd):
     release = sf.anonymize(read(frame()), sf.KAnonymity(3))
     made: list[str] = []
-    mkdir, write_text = Path.mkdir, Path.write_text
+    mkdir, write_bytes = Path.mkdir, Path.write_bytes
 
     def noted_mkdir(self: Path, *words: Any, **more: Any) -> None:
         made.append(str(self))
@@ -597,10 +597,10 @@ def test_a_save_that_fails_and_the_names_it_uses_on_the_way(saved, monkeypatch, 
         made.append(str(self))
         if self.name == "report.txt":
             raise OSError(28, "No space left on device: SECRET98765432")
-        return write_text(self, *words, **more)
+        return write_bytes(self, *words, **more)
 
     monkeypatch.setattr(Path, "mkdir", noted_mkdir)
-    monkeypatch.setattr(Path, "write_text", full)
+    monkeypatch.setattr(Path, "write_bytes", full)
     assert not say_nothing(lambda: release.save(saved, overwrite=True), caplog, capfd)
     assert len(made) >= 3
     assert_unmarked("\n".join(path.removeprefix(str(saved.parent.parent)) for path in made), "a file name")

@@ -130,7 +130,8 @@ def test_people_are_counted_alike_from_records_and_from_folded_ones(drawn):
         assert from_records.sensitive["s"].counts[own].sum() == len(twins.values_once(told))
 
 
-@pytest.mark.parametrize("name", CASES)
+# Promises about a population count records alone.
+@pytest.mark.parametrize("name", [name for name in CASES if name != "k-map"])
 @given(data=st.data())
 @examples(60)
 def test_models_and_their_compiled_rules_over_people(name: str, data: st.DataObject) -> None:

@@ -18,7 +18,7 @@ import typer
 from sfumato.cli import log_lines
 from sfumato.cli.kernels import announce_compiling
 from sfumato.cli.options import spread
-from sfumato.cli.outcome import CommandGroup, complain
+from sfumato.cli.outcome import CommandGroup, Warnings, complain
 from sfumato.cli.stopping import stop_compiling_at_interrupt
 from sfumato.table.announcing import listeners
 
@@ -178,6 +178,7 @@ def main() -> None:
     for stream in (sys.stdout, sys.stderr):
         with contextlib.suppress(AttributeError, ValueError):
             stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
+    logging.getLogger("sfumato").addHandler(Warnings(logging.WARNING))
     stop_compiling_at_interrupt()
     announce_compiling()
     listeners.append(lambda sentence: complain([sentence]))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import logging
 import os
 import re
 import sys
@@ -87,6 +88,15 @@ def complain(lines: Sequence[str], *, is_error: bool = False) -> None:
         for line in lines:
             print(f"sfumato: {_SECRET.sub('...', printable(line))}", file=sys.stderr)
         sys.stderr.flush()
+
+
+class Warnings(logging.Handler):
+    """Prints what the library warns of as other messages are printed."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Print one record, unless all are written as JSON."""
+        if not log_lines.is_on():
+            complain([record.getMessage()])
 
 
 def say(text: str) -> None:

@@ -277,7 +277,13 @@ class Wish(PolicyPart):
 
 
 class Subset(PolicyPart):
-    """The records that are published, those with some value of a column; all others only protect them."""
+    """The records that are published, those with some value of a column; all others only protect them.
+
+    Attributes
+    ----------
+    column, value
+        Which column, and its value in the records that are published.
+    """
 
     column: str
     value: str

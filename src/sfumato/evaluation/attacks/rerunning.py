@@ -10,6 +10,8 @@ from sfumato.classes.partition import Partition
 from sfumato.errors import PolicyError, UnsatisfiableError, raise_all
 from sfumato.models import known_model
 from sfumato.models.protocol import PrivacyModel
+from sfumato.models.says import of_population
+from sfumato.models.whole_table import WholeTableModel, whole_table_models
 from sfumato.progress import Progress, silent
 from sfumato.table.encoding import EncodedTable
 from sfumato.table.row_order import canonical_order
@@ -29,6 +31,7 @@ class RerunTask:
     seed: int | None = None
     threads: int = 1
     progress: Progress = field(default=silent)
+    whole: Sequence[WholeTableModel] = ()
 
 
 class Solver(Protocol):
@@ -56,8 +59,14 @@ def models_of(entries: Sequence[Mapping[str, Any]], attack: str) -> tuple[Privac
     )
     if not entries:
         problems.append(f"{attack}: the attacker knows what was promised; give the models of the release")
+    known = tuple(model for model in built if model is not None)
+    if whole_table_models(known) or of_population(known):
+        problems.append(
+            f"{attack}: is not played on promises about a population, or about figures of the whole table: what the "
+            "algorithm refuses then follows from more than each class"
+        )
     raise_all(PolicyError, problems)
-    return tuple(model for model in built if model is not None)
+    return known
 
 
 def rerun(solver: Solver, task: RerunTask) -> Partition | None:
