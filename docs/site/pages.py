@@ -67,7 +67,8 @@ def _navigation(pages: Path, api: list[str]) -> list[dict[str, Any]]:
 
 def _pages_of(folder: Path, pages: Path) -> list[Any]:
     found: list[Any] = sorted((str(path.relative_to(pages)) for path in folder.glob("*.md")), key=_title_order(pages))
-    inner = [path for path in sorted(folder.iterdir()) if path.is_dir()]
+    # Some folders hold nothing but pictures.
+    inner = [path for path in sorted(folder.iterdir()) if path.is_dir() and any(path.rglob("*.md"))]
     return [*found, *({path.name.capitalize(): _pages_of(path, pages)} for path in inner)]
 
 
