@@ -20,7 +20,7 @@ EXACT_BAR, NEAREST_BAR, ALL_BAR = 2.0, 20.0, 30.0
 """Seconds."""
 
 PEOPLE, OUTSIDE = 30_000, 6_000
-SCHEMA = sf.Schema(quasi_identifying=list(QUASI_IDENTIFYING), sensitive=[SENSITIVE], others="drop")
+SCHEMA = sf.Schema(quasi_identifying=list(QUASI_IDENTIFYING), sensitive=[SENSITIVE], publish=["region"], others="drop")
 RELEASES: Mapping[str, tuple[Any, Any]] = {
     "generalized": (sf.KAnonymity(5), sf.Mondrian()),
     "bucketized": (sf.ProbabilisticLDiversity(3), sf.Bucketization()),

@@ -32,7 +32,8 @@ APART = {
     if getattr(setting, "people_apart", False) and not getattr(setting, "blind", False)
 }
 RELATIVE = {"t-closeness", "basic-beta-likeness", "enhanced-beta-likeness", "delta-disclosure"}
-ABSOLUTE = [name for name in PARAMETERS if name not in RELATIVE]
+# Promises about a population are refused where people have several records.
+ABSOLUTE = [name for name in PARAMETERS if name not in (*RELATIVE, "k-map")]
 MERGING = ["k-anonymity", "distinct-l-diversity", "subset-k-anonymity", "wildcard-k-anonymity"]
 EACH = [
     pytest.param(name, marks=() if setting == type(setting)() else pytest.mark.slow) for name, setting in APART.items()
