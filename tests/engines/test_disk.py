@@ -143,7 +143,9 @@ def town_file(tmp_path: Path) -> Path:
     return written(town(3000), tmp_path, "parquet")
 
 
-@pytest.mark.parametrize("models", MODELS, ids=str)
+@pytest.mark.parametrize(
+    "models", [MODELS[0], *(pytest.param(each, marks=pytest.mark.slow) for each in MODELS[1:])], ids=str
+)
 @pytest.mark.parametrize("cut", ["median+fallback", "anywhere"])
 def test_where_cuts_are_judged_on_a_sample(
     models: Any, cut: Any, town_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
