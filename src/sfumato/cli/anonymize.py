@@ -300,6 +300,7 @@ class _Written:
     told: Told
 
     def from_memory(self, audit: Path | None, *, bound: bool) -> None:
+        """Make the release in memory, and write it to its folder or database."""
         quiet = self.quiet or self.as_json
         release = _release(self.table, self.policy, self.seed, bound=bound, quiet=quiet, told=self.told)
         format = self.policy.output.format
@@ -316,6 +317,7 @@ class _Written:
             say_formulas(formula_cells(release.published), self.formulas)
 
     def from_disk(self, memory: str | None) -> None:
+        """Make and write the release with the table's codes on disk."""
         from sfumato.release.on_disk import anonymize_on_disk
 
         _check_seed(self.seed)

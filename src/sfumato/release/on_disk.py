@@ -200,6 +200,7 @@ class _Task:
         return setting_problems(models, *ways, policy.suppression_limit, policy.refine or 0, policy.to_people())
 
     def released(self, opened: OpenedFile, spill: Path) -> ReleaseOnDisk:
+        """Encode, solve, write and recount; the folder gets its name only when every promise holds."""
         self.progress("encoding", 1, STEPS)
         with named(self.source), opened.unchanged():
             coding = Coding(
@@ -283,6 +284,7 @@ class _Formulas:
         self.escaped = False
 
     def frames(self) -> Iterator[pl.DataFrame]:
+        """Yield every part as it is to be written."""
         for frame in self._frames:
             for name, count in cells_like_formulas([frame]).items():
                 self.cells[name] = self.cells.get(name, 0) + count

@@ -31,6 +31,7 @@ class _Labels:
     number_of: NDArray[np.int32] | None = None
 
     def of(self, keys: NDArray[np.integer]) -> pl.Series:
+        """Return what some classes or codes publish; categories are those that occur among them."""
         numbers = keys if self.number_of is None else self.number_of[keys]
         occurs = np.zeros(len(self.values), dtype=np.bool_)
         occurs[numbers] = True
