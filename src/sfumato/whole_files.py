@@ -1,8 +1,9 @@
-"""Writing a text file so that it is whole or as it was; unless it is to be given away, its owner alone may read it."""
+"""Writing a text file so that it is whole or as it was, for its owner alone unless it is to be given away; locks."""
 
 from __future__ import annotations
 
 import os
+import sys
 from contextlib import suppress
 from pathlib import Path
 
@@ -40,3 +41,23 @@ def write_whole(path: str | os.PathLike[str], text: str, mode: int = PRIVATE) ->
     except BaseException:
         part.unlink(missing_ok=True)
         raise
+
+
+def lock_folder(folder: Path) -> int | None:
+    """Lock a folder until the program ends, or what is returned is closed.
+
+    None where another program has it, or there are no locks.
+    """
+    if sys.platform == "win32":
+        return None
+    import fcntl
+
+    with suppress(OSError):
+        descriptor = os.open(folder, os.O_RDONLY)
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            os.close(descriptor)
+            raise
+        return descriptor
+    return None

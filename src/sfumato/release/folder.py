@@ -18,6 +18,7 @@ from pathlib import Path
 
 from sfumato.errors import InputError
 from sfumato.table.databases.address import is_database_path
+from sfumato.whole_files import lock_folder
 
 MARK = "release.json"
 """The file by which a release folder is known."""
@@ -124,7 +125,7 @@ def recover(target: Path) -> None:
 @contextmanager
 def _in_use(folder: Path) -> Iterator[None]:
     """Lock a folder until the block, or the program, ends."""
-    descriptor = _locked(folder)
+    descriptor = lock_folder(folder)
     try:
         yield
     finally:
@@ -136,26 +137,9 @@ def _is_used(folder: Path) -> bool:
     """Tell whether a program that is running writes a folder; where that cannot be known, it may."""
     if not folder.exists():
         return False
-    if (descriptor := _locked(folder)) is not None:
+    if (descriptor := lock_folder(folder)) is not None:
         os.close(descriptor)
     return descriptor is None
-
-
-def _locked(folder: Path) -> int | None:
-    """Lock a folder, and return what holds the lock; None where another program does, or there are no locks."""
-    if sys.platform == "win32":
-        return None
-    import fcntl
-
-    with suppress(OSError):
-        descriptor = os.open(folder, os.O_RDONLY)
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            os.close(descriptor)
-            raise
-        return descriptor
-    return None
 
 
 def _take_place(part: Path, target: Path, old: Path) -> None:

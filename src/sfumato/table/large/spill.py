@@ -10,13 +10,13 @@ import os
 import re
 import secrets
 import shutil
-import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from sfumato.errors import InputError
+from sfumato.whole_files import lock_folder
 
 _NAME = re.compile(r"\.sfumato-spill-[0-9a-f]{16}")
 
@@ -35,7 +35,7 @@ def spill_folder(beside: Path) -> Iterator[Path]:
     lock: int | None = None
     try:
         folder.mkdir(mode=0o700)
-        lock = _locked(folder)
+        lock = lock_folder(folder)
         yield folder
     except OSError as error:
         reason = f" ({os.strerror(error.errno)})" if error.errno else ""
@@ -52,27 +52,10 @@ def spill_folder(beside: Path) -> Iterator[Path]:
 def _clean(beside: Path) -> None:
     with suppress(OSError):
         for path in sorted(path for path in beside.iterdir() if _NAME.fullmatch(path.name)):
-            lock = None if path.is_symlink() else _locked(path)
+            lock = None if path.is_symlink() else lock_folder(path)
             if lock is not None:
                 shutil.rmtree(path, ignore_errors=True)
                 os.close(lock)
-
-
-def _locked(folder: Path) -> int | None:
-    """Lock a folder until the program ends; None where another program has it, or there are no locks."""
-    if sys.platform == "win32":
-        return None
-    import fcntl
-
-    with suppress(OSError):
-        descriptor = os.open(folder, os.O_RDONLY)
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            os.close(descriptor)
-            raise
-        return descriptor
-    return None
 
 
 @contextmanager
