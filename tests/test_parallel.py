@@ -22,13 +22,16 @@ def test_results_come_with_the_place_of_their_part(threads):
 
 
 def test_results_come_as_they_are_done():
-    second = threading.Event()
+    taken, places = threading.Event(), []
 
-    def wait_for_second(part: int) -> int:
-        assert second.wait(60) if part == 0 else second.set() is None
-        return part
+    def wait_for_the_other(part: int) -> None:
+        # The first part ends only after the result of the second was taken.
+        assert part == 1 or taken.wait(60)
 
-    assert [place for place, _ in as_done(wait_for_second, [0, 1], 2)] == [1, 0]
+    for place, _ in as_done(wait_for_the_other, [0, 1], 2):
+        places.append(place)
+        taken.set()
+    assert places == [1, 0]
 
 
 @pytest.mark.parametrize("threads", [1, 2])
