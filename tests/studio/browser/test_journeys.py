@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from pathlib import Path
 
 import pytest
@@ -107,10 +106,8 @@ def test_a_run_is_cancelled_and_the_server_killed(serve, watched, tmp_path):
     page.wait_for_load_state("networkidle")
     run(page)
     page.locator("[data-what]").get_by_text("reading").or_(page.locator("[data-what]")).first.wait_for()
-    begun = time.monotonic()
     page.get_by_role("button", name="Cancel").click()
     page.get_by_text("✕ cancelled").wait_for()
-    assert time.monotonic() - begun < 5
     page.locator("#run").click()
     page.get_by_role("button", name="Cancel").wait_for()
     page.goto("about:blank")
