@@ -19,9 +19,11 @@ from benchmarks import (
     comparison_job,
     databases_job,
     disk_job,
+    engines_job,
     lattice_job,
     mondrian_job,
     overlapping_job,
+    parts_job,
     rating_anonymizing_job,
     rating_attack_job,
     rating_job,
@@ -29,8 +31,11 @@ from benchmarks import (
     report_job,
     reproduction_job,
     risk_job,
+    sets_job,
     slicing_job,
+    spark_job,
     start_job,
+    studio_job,
     utility_job,
     workbook_job,
 )
@@ -44,10 +49,15 @@ JOBS: dict[str, Job] = {
     start_job.NAME: start_job.run,
     "mondrian": mondrian_job.run,
     databases_job.NAME: databases_job.run,
+    spark_job.NAME: spark_job.run,
     workbook_job.NAME: workbook_job.run,
+    studio_job.NAME: studio_job.run,
     "census": release_job.run_census,
     "adult-drawn": release_job.run_adult,
     disk_job.NAME: disk_job.run,
+    engines_job.NAME: engines_job.run,
+    engines_job.LARGEST: engines_job.run_largest,
+    parts_job.NAME: parts_job.run,
     "checking": checking_job.run,
     "lattice": lattice_job.run,
     "cells": cells_job.run,
@@ -66,9 +76,14 @@ JOBS: dict[str, Job] = {
     "ratings-shapes": rating_job.run_shapes,
     "ratings-anonymous": rating_anonymizing_job.run,
     rating_attack_job.NAME: rating_attack_job.run,
+    sets_job.NAME: sets_job.run,
+    "sets-films": sets_job.run_films,
 }
 ALWAYS_WHOLE = {
     start_job.NAME,
+    engines_job.NAME,
+    engines_job.LARGEST,
+    parts_job.NAME,
     attack_job.NAME,
     mondrian_job.NAME,
     lattice_job.NAME,
@@ -85,6 +100,9 @@ ALWAYS_WHOLE = {
     rating_attack_job.NAME,
 }
 """Jobs whose size is given by their data."""
+
+ON_REQUEST = {engines_job.LARGEST}
+"""Jobs that take hours, and run where they are asked for by name."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -120,7 +138,8 @@ def run_jobs(names: Sequence[str], settings: Settings) -> tuple[list[Figure], di
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
-    parser.add_argument("--jobs", type=_known_jobs, default=",".join(JOBS), help=f"some of {', '.join(JOBS)}")
+    usual = [name for name in JOBS if name not in ON_REQUEST]
+    parser.add_argument("--jobs", type=_known_jobs, default=",".join(usual), help=f"some of {', '.join(JOBS)}")
     parser.add_argument("--rows", type=int, default=Settings.rows, help="records of the large CSV files")
     parser.add_argument("--checked-rows", type=int, default=Settings.checked_rows, help="records that are checked")
     parser.add_argument("--repeats", type=int, default=Settings.repeats, help="runs of each large job")

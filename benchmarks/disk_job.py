@@ -36,8 +36,8 @@ def compare(path: Path, quasi_identifying: Sequence[str], repeats: int) -> Itera
     with tempfile.TemporaryDirectory(dir=path.parent) as folder:
         for _ in range(repeats):
             for engine, costs in (("memory", memory), ("disk", disk)):
-                costs.append(_run(path, quasi_identifying, Path(folder), engine))
-                hashes.add(_content(Path(folder) / "release"))
+                costs.append(anonymized(path, quasi_identifying, Path(folder), engine))
+                hashes.add(content_of(Path(folder) / "release"))
     cpu = median(disk).cpu / median(memory).cpu
     what = f"median of {repeats}: {median(disk)} on disk, {median(memory)} in memory"
     yield Figure(NAME, "CPU time on disk ÷ in memory", cpu, f"{cpu:.1f} ×", CPU_BAR, True, what)
@@ -47,25 +47,18 @@ def compare(path: Path, quasi_identifying: Sequence[str], repeats: int) -> Itera
     yield Figure(NAME, "different tables published", len(hashes), str(len(hashes)), 1, True, "under one seed")
 
 
-def _run(path: Path, quasi_identifying: Sequence[str], folder: Path, engine: str) -> Cost:
+def anonymized(
+    path: Path, quasi_identifying: Sequence[str], folder: Path, engine: str, *more: str, seed: str | None = SEED
+) -> Cost:
+    """Run ``sfumato anonymize`` with an engine; the release lies in the folder ``release`` of `folder`."""
     target = folder / "release"
     shutil.rmtree(target, ignore_errors=True)
-    words = [
-        "--quasi",
-        ",".join(quasi_identifying),
-        "-k",
-        str(K),
-        "--seed",
-        SEED,
-        "--engine",
-        engine,
-        "--others",
-        "drop",
-    ]
+    words = ["--quasi", ",".join(quasi_identifying), "-k", str(K), "--engine", engine, "--others", "drop", *more]
+    words += [] if seed is None else ["--seed", seed]
     return run_child(["-m", "sfumato.cli", "anonymize", str(path), *words, "--out", str(target), "--quiet"])
 
 
-def _content(release: Path) -> str:
+def content_of(release: Path) -> str:
     """Hash the records of a release, whether they lie in one file or in parts."""
     digest = hashlib.sha256()
     parts = [release / "data.csv"] if (release / "data.csv").exists() else sorted((release / "data").iterdir())

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import os
 import random
+from collections import Counter
 from collections.abc import Iterator
 from functools import cache
 from importlib import import_module
+from pathlib import Path
 from pkgutil import walk_packages
 from typing import Any
 from unittest.mock import patch
+from zlib import crc32
 
 import pytest
 import typer.main
@@ -25,6 +28,9 @@ settings.register_profile("full", patient, max_examples=100)
 settings.load_profile("quick")
 
 
+TESTS = Path(__file__).parent
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_configure(config: pytest.Config) -> None:
     """Take the same order in every run that asks for no other."""
@@ -32,13 +38,28 @@ def pytest_configure(config: pytest.Config) -> None:
         config.option.randomly_seed = 1
 
 
-def pytest_collection_modifyitems() -> None:
-    """Load all modules: hypothesis draws from their constants, and draws shall not depend on what ran before."""
+MATRIX = 24
+"""Cases of one test from which on it is a matrix, in the folders below: every run tries half, chosen by their names."""
+WITH_MATRICES = {"anonymizers", "golden", "guarantees", "naive", "published"}
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Load all modules, and put half of each matrix among the slow tests.
+
+    Hypothesis draws from the constants of modules, and draws shall not depend on what ran before.
+    """
     import sfumato
 
     for module in walk_packages(sfumato.__path__, "sfumato."):
         if not module.name.endswith("__main__"):
             import_module(module.name)
+    tests = [item.nodeid.partition("[")[0] for item in items]
+    cases = Counter(tests)
+    for item, test in zip(items, tests, strict=True):
+        is_matrix = cases[test] >= MATRIX and item.path.relative_to(TESTS).parts[0] in WITH_MATRICES
+        if is_matrix and crc32(item.nodeid.encode()) % 2:
+            item.add_marker(pytest.mark.slow)
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -61,6 +82,31 @@ def postgresql() -> Iterator[Any]:
         pytest.skip(missing)
     with postgresql_server() as server:
         yield server
+
+
+@pytest.fixture(scope="session")
+def sail() -> Iterator[str]:
+    """The address of a Spark Connect server of this run's own, in this process: Sail, which needs no Java."""
+    pytest.importorskip("pyspark", reason="the client of Spark is not installed; pip install 'sfumato[spark]'")
+    pytest.importorskip("pysail", reason="Sail is not installed; pip install pysail")
+    from pysail.spark import SparkConnectServer
+
+    from sfumato.engines.spark.session import client
+
+    client()
+    with patch.dict(os.environ, {"RUST_LOG": "off"}):
+        server = SparkConnectServer("127.0.0.1", 0)
+        server.start(background=True)
+    _, port = server.listening_address
+    yield f"sc://127.0.0.1:{port}"
+    server.stop()
+
+
+@pytest.fixture
+def spark_server(sail: str) -> Iterator[str]:
+    """The same, for a test whose sessions and requests have numbers that are not those of another test."""
+    with patch("os.urandom", random.SystemRandom().randbytes):
+        yield sail
 
 
 @pytest.fixture(scope="session", autouse=True)

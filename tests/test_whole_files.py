@@ -56,6 +56,15 @@ def test_reports_policies_hierarchies_and_comparisons_are_the_steward_s(table, t
     assert {mode(path) for path in release.iterdir()} == {0o644}
 
 
+def test_what_is_written_into_an_open_folder_is_the_steward_s(table, tmp_path):
+    out, svg = tmp_path / "compared", tmp_path / "correlation.svg"
+    out.mkdir(mode=0o755)
+    run("compare", table, *ROLES, "--anonymizers", "mondrian", "-k", "3", "--queries", "0", "--out", out)
+    assert {mode(path) for path in out.iterdir()} == {0o600}
+    run("correlation", table, *ROLES, "--svg", svg)
+    assert mode(svg) == 0o600
+
+
 def test_an_open_report_that_is_overwritten_is_closed(table, tmp_path):
     release = tmp_path / "out"
     run("anonymize", table, *ROLES, "-k", 3, "--out", release, "--quiet")

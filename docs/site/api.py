@@ -18,7 +18,7 @@ GROUPS: dict[str, tuple[str, ...]] = {
     "Hierarchies": (
         "Hierarchy", "intervals", "prefixes", "dates", "groups", "flat", "read_hierarchy", "write_hierarchy",
     ),
-    "Policies": ("Policy", "People", "RatingPolicy"),
+    "Policies": ("Policy", "People", "RatingPolicy", "SetPolicy"),
     "Releases": ("anonymize", "verify", "Release", "report", "ReleaseReport", "Series", "SeriesVerification"),
     "Privacy models": (),
     "Anonymizers": ("lower_bound", "search_lattice"),
@@ -30,6 +30,10 @@ GROUPS: dict[str, tuple[str, ...]] = {
     "Attacks": ("attack", "attack_policy", "linking_attack", "ATTACKS"),
     "Comparing": ("compare", "Comparison", "reproduce", "Reproduction"),
     "Ratings": ("Ratings", "Scale", "SensitiveIssues", "Satisfaction"),
+    "Sets": (
+        "Sets", "read_sets", "check_sets", "SetCheck", "KmAnonymity", "anonymize_sets", "SetRelease", "SetLoss",
+        "save_sets", "attack_sets", "SetAttack",
+    ),
     "Errors": (),
     "More": (),
 }  # fmt: skip

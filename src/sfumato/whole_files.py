@@ -1,4 +1,4 @@
-"""Writing a text file so that it is whole or as it was, for its owner alone unless it is to be given away; locks."""
+"""Writing a file so that it is whole or as it was, for its owner alone unless it is to be given away; locks."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from pathlib import Path
 PRIVATE, PUBLIC = 0o600, 0o666
 
 
-def write_whole(path: str | os.PathLike[str], text: str, mode: int = PRIVATE) -> None:
-    """Write a text as UTF-8, beside its place first.
+def write_whole(path: str | os.PathLike[str], content: str | bytes, mode: int = PRIVATE) -> None:
+    """Write bytes, or a text as UTF-8, beside their place first.
 
     Parameters
     ----------
     path
         What a link leads to is replaced; pipes and the like are written as they are.
-    text
-        Line ends stay as they are.
+    content
+        Line ends of a text stay as they are.
     mode
         Who may read the file, as far as the user's mask allows it.
 
@@ -27,16 +27,17 @@ def write_whole(path: str | os.PathLike[str], text: str, mode: int = PRIVATE) ->
     OSError
     """
     target = Path(os.path.realpath(path))
+    written = content.encode() if isinstance(content, str) else content
     if target.exists() and not target.is_file():
-        target.write_text(text, encoding="utf-8", newline="")
+        target.write_bytes(written)
         return
     part = target.with_name(f".{target.name}.part")
     with suppress(FileNotFoundError):
         part.unlink()
     try:
         descriptor = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
-        with open(descriptor, "w", encoding="utf-8", newline="") as file:
-            file.write(text)
+        with open(descriptor, "wb") as file:
+            file.write(written)
         part.replace(target)
     except BaseException:
         part.unlink(missing_ok=True)

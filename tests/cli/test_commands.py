@@ -146,7 +146,7 @@ def test_a_changed_cell_is_noticed(release, tmp_path):
 
 def test_what_is_no_release_is_not_verified(tmp_path):
     code, out, err = run("verify", tmp_path)
-    assert (code, out) == (1, "")
+    assert (code, out) == (2, "")
     assert err.count("\n") == 1
 
 
@@ -274,7 +274,7 @@ def test_measuring_needs_nothing_about_sensitive_columns(patients, tmp_path):
 def test_a_release_folder_that_is_not_there_is_said_to_be(patients, tmp_path):
     missing = tmp_path / "missing"
     assert run("measure", patients, missing) == (2, "", f"sfumato: {missing}: no such release folder\n")
-    assert run("verify", missing) == (1, "", f"sfumato: {missing}: no such release folder\n")
+    assert run("verify", missing) == (2, "", f"sfumato: {missing}: no such release folder\n")
     table = sfumato.read_table(patients, sfumato.Schema(quasi_identifying=["age"], others="drop"))
     with pytest.raises(sfumato.InputError, match="missing: no such release folder"):
         sfumato.measure(table, missing)

@@ -53,6 +53,7 @@ def test_the_folder_can_be_attacked_and_recounted_again(played: tuple[Path, str]
     assert max(map(len, text.splitlines())) <= 80
 
 
+@pytest.mark.slow
 def test_a_later_demo_leaves_other_files_alone(played: tuple[Path, str]) -> None:
     folder, text = played
     (folder / "mine.txt").write_text("keep me")

@@ -49,6 +49,16 @@ def test_anonymize_and_verify_with_and_without_the_audit_file(table, tmp_path):
     assert "holds: k-anonymity (k=3)" in out
 
 
+@pytest.mark.parametrize("pseudonyms", ["audit", "published"])
+def test_the_risk_of_a_release_says_whether_people_are_counted(table, tmp_path, pseudonyms):
+    run("anonymize", table, *ROLES, "--pseudonyms", pseudonyms, "--out", tmp_path / "out")
+    _, out, _ = run("risk", tmp_path / "out")
+    assert ("The risks above count records: the release does not say" in out) == (pseudonyms == "audit")
+    _, out, _ = run("risk", tmp_path / "out", "--json")
+    told = json.loads(out)
+    assert ("people_unnumbered" in told, "people" in told) == (pseudonyms == "audit", pseudonyms == "published")
+
+
 def test_json_tells_the_steward_of_people_and_nobody_else(table, tmp_path):
     _, out, _ = run("anonymize", table, *ROLES, "--out", tmp_path / "out", "--format", "parquet", "--json")
     told = json.loads(out)

@@ -335,3 +335,11 @@ def test_a_weaker_promise_that_loses_more_is_told_of() -> None:
     assert list(dominated(closeness, "t")) == ["a, t = 0.4: t = 0.2 promises more and loses less, 10% instead of 20%"]
     assert not list(dominated(means.rename({"k": "records"}), "records"))
     assert not list(dominated(means.drop("loss"), "k"))
+
+
+def test_a_column_that_repeats_like_the_key_of_people_is_told_of() -> None:
+    frame = pl.DataFrame({"who": [f"p{row % 20}" for row in range(60)], "age": range(60)})
+    for roles, told in (({"identifying": ["who"]}, True), ({"person": "who"}, False)):
+        table = sf.read_table(frame, sf.Schema(quasi_identifying=["age"], **roles))
+        found = sf.compare(table, anonymizers=["mondrian"], values=[2], queries=0, seed=1)
+        assert ("Column 'who' repeats: 60 records have 20 values." in str(found)) == told

@@ -253,6 +253,7 @@ def test_the_summary_says_what_is_undecided(results, said, doubts):
     assert doubts_of(content) == doubts
 
 
+@pytest.mark.slow
 def test_earlier_releases_are_intersected(release, table):
     other = sf.anonymize(table, sf.KAnonymity(2), seed=2)
     told = sf.report(release, table, earlier=[other], seed=1).to_dict()

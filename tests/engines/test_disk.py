@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import errno
 import os
 import signal
 import stat
@@ -30,7 +31,7 @@ from sfumato.errors import SfumatoError
 from sfumato.policy.people import People
 from sfumato.published.checks import parts as checks_in_parts
 from sfumato.release.on_disk import not_on_disk
-from sfumato.table.large import batches
+from sfumato.table.large import batches, coding
 
 NAMES = ("release.json", "report.json", "report.txt", "policy.toml")
 MODELS = [
@@ -50,6 +51,7 @@ def _small_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every batch, bucket and file holds a few records, and no table is too small to be cut on disk."""
     monkeypatch.setattr(batches, "BYTES", 90)
     monkeypatch.setattr(batches, "ROWS", 5)
+    monkeypatch.setattr(coding, "HELD", 700)
     monkeypatch.setattr(laying_out, "BLOCK", 4)
     monkeypatch.setattr(laying_out, "BUCKET", 6)
     monkeypatch.setattr(checks_in_parts, "BLOCK", 4)
@@ -146,7 +148,7 @@ def town_file(tmp_path: Path) -> Path:
 @pytest.mark.parametrize(
     "models", [MODELS[0], *(pytest.param(each, marks=pytest.mark.slow) for each in MODELS[1:])], ids=str
 )
-@pytest.mark.parametrize("cut", ["median+fallback", "anywhere"])
+@pytest.mark.parametrize("cut", ["median+fallback", pytest.param("anywhere", marks=pytest.mark.slow)])
 def test_where_cuts_are_judged_on_a_sample(
     models: Any, cut: Any, town_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
@@ -158,6 +160,7 @@ def test_where_cuts_are_judged_on_a_sample(
     assert len(list((tmp_path / "disk" / "data").iterdir())) == 5
 
 
+@pytest.mark.slow
 def test_order_is_random_without_a_seed(town_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(batches, "ROWS", 400)
     monkeypatch.setattr(dealing, "PART", 700)
@@ -254,6 +257,23 @@ def test_a_full_disk_is_one_sentence_and_leaves_nothing(town_file: Path, tmp_pat
     assert {path.name for path in tmp_path.iterdir()} == {town_file.name}
 
 
+FILLED = [(laying_out, "_deal"), (dealing.PartFiles, "_flush"), (checks_in_parts, "_dealt")]
+
+
+@pytest.mark.parametrize(("home", "name"), FILLED, ids=[name for _, name in FILLED])
+def test_a_disk_that_fills_up_later_leaves_nothing_either(
+    home: Any, name: str, town_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    def full(*arguments: object) -> None:
+        raise OSError(errno.ENOSPC, "no space")
+
+    monkeypatch.setattr(batches, "ROWS", 400)
+    monkeypatch.setattr(home, name, full)
+    with pytest.raises(sf.InputError, match="No space left on device"):
+        sf.anonymize_on_disk(town_file, policy_of(TOWN_SCHEMA, MODELS[0]), tmp_path / "out")
+    assert {path.name for path in tmp_path.iterdir()} == {town_file.name}
+
+
 def test_a_file_that_changes_is_refused(town_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(batches, "ROWS", 400)
 
@@ -288,8 +308,6 @@ def test_publishers_are_refused(setting: str):
 
 
 def test_a_budget_that_values_do_not_fit_into(town_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    from sfumato.table.large import coding
-
     monkeypatch.setattr(coding, "WATCHED", 1)
     monkeypatch.setattr("sfumato.release.on_disk._memory", lambda text: 16)
     with pytest.raises(sf.InputError, match="too many different values"):

@@ -19,11 +19,22 @@ NOT_YET: dict[str, str] = {}
 """Settings whose releases still depend on the order of the input, with the reason."""
 
 
+LONG = ("KMember", "KACA", "CAAT", "OKA", "KMeans", "SBC", "MDAV", "VMDAV", "UtilityRecoding")
+"""Of these the larger table takes up to a minute; every run of the tests has the smaller one."""
+
+
+def is_long(run: Run) -> bool:
+    return run.table == "town" and run.setting.startswith(LONG)
+
+
+RUNS_BY_LENGTH = [pytest.param(run, marks=pytest.mark.slow if is_long(run) else (), id=run.name) for run in RUNS]
+
+
 def test_the_file_has_every_run_and_no_other():
     assert set(on_file()) == {run.name for run in RUNS}
 
 
-@pytest.mark.parametrize("run", RUNS, ids=lambda run: run.name)
+@pytest.mark.parametrize("run", RUNS_BY_LENGTH)
 def test_published_as_on_file_whatever_the_order_and_the_threads(run: Run):
     frame = TABLES[run.table][0]
     other = moved(frame, 3) if run.table == "town" else chunks_in_another_order(frame)

@@ -42,8 +42,10 @@ def _settings(described: type[Any], many: int = MANY) -> list[Any]:
         for field in dataclasses.fields(described)
         if (choices := _choices(hints[field.name])) is not None
     }
-    # What refuses every table with categories refuses most of those drawn here; it has tests of its own.
-    listed = {name: [value for value in values if value != "refuse"] for name, values in listed.items()}
+    # What refuses every table with categories, or asks for a certain model, refuses most of what is drawn here; it has
+    # tests of its own.
+    apart = ("refuse", "payout")
+    listed = {name: [value for value in values if value not in apart] for name, values in listed.items()}
     everything = (dict(zip(listed, values, strict=True)) for values in product(*listed.values()))
     # Options that were left open may be settled alike, so that several combinations are one.
     different = {repr(setting): setting for setting in _accepted(described, everything)}

@@ -90,6 +90,12 @@ SETTINGS = {
         options={"anonymizer": sf.Datafly(), "suppression_limit": 0.4},
         candidates=[{"income": income, **ill} for income in (700_000, 900_000, 940_000) for ill in ILL],
     ),
+    "compared with the original": Setting(
+        models=(sf.KAnonymity(3), sf.TCloseness(0.6, "equal", attribute="disease", reference="original")),
+        attributes=TREE,
+        options={"anonymizer": sf.Optimal(), "suppression_limit": 0.4},
+        candidates=[{"income": 940_000, **ill} for ill in ILL],
+    ),
     "stars": Setting(
         attributes=TREE,
         options={

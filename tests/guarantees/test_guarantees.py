@@ -22,7 +22,14 @@ from sfumato.anonymizers.protocol import Anonymizer
 from sfumato.models import MODELS
 from sfumato.models.protocol import PrivacyModel
 
-OF_POPULATION = {"delta-presence", "average-risk", "highest-risk", "sample-uniques", "population-uniques"}
+OF_POPULATION = {
+    "delta-presence",
+    "average-risk",
+    "highest-risk",
+    "profitability",
+    "sample-uniques",
+    "population-uniques",
+}
 """Models that may need a table of the population, or speak of the whole table; they have tests of their own."""
 
 

@@ -26,6 +26,7 @@ import sfumato as sf
 from guarantees.combinations import PUBLISHER_SETTINGS, SETTINGS
 from sfumato.anonymizers.mondrian.mondrian import Mondrian
 from sfumato.cli.app import app
+from sfumato.hierarchy import HierarchyTable
 
 MARKS = ("secret", "98765432", "1917")
 """In every text, every number and every date of the table."""
@@ -514,6 +515,38 @@ def test_ratings_are_judged_without_telling_them(case, caplog, capfd):
         print(ratings, repr(ratings), found, repr(found), found.to_dict(), found.witnesses(), found.failures())
 
     assert say_nothing(work, caplog, capfd) == (case == "ratings")
+
+
+def people_and_items(**changes: Any) -> pl.DataFrame:
+    rows = {"who": [f"SECRET{row // 3}" for row in range(60)]}
+    rows |= {"what": [f"SECRETitem{row * 7 % 5}" for row in range(60)]}
+    return pl.DataFrame({**rows, "age": [98_765_432_000 + row // 30 for row in range(60)], **changes})
+
+
+SHELVES = HierarchyTable(tuple((f"SECRETitem{item}", f"SECRETshelf{item // 2}", "*") for item in range(5)))
+SETS: dict[str, tuple[Callable[[], pl.DataFrame], dict[str, Any]]] = {
+    "sets": (people_and_items, {"hierarchy": SHELVES}),
+    "sets beside columns": (people_and_items, {"schema": sf.Schema(quasi_identifying=["age"])}),
+    "an item that no shelf has": (lambda: people_and_items(what=["SECRETelse"] * 60), {"hierarchy": SHELVES}),
+    "people without a name": (lambda: people_and_items(who=[None, *["SECRETx"] * 59]), {}),
+    "people who contradict themselves": (
+        lambda: people_and_items(age=[98_765_432_000 + row for row in range(60)]),
+        {"schema": sf.Schema(quasi_identifying=["age"])},
+    ),
+}
+
+
+@pytest.mark.parametrize("case", SETS)
+def test_sets_are_made_anonymous_without_telling_them(case, caplog, capfd):
+    def work() -> None:
+        table, settings = SETS[case]
+        sets = sf.read_sets(table(), **settings)
+        release = sf.anonymize_sets(sets, sf.KmAnonymity(3, 2), seed=1)
+        check, found = sf.check_sets(sets), sf.attack_sets(sets, release, seed=1)
+        print(sets, repr(sets), release, repr(release), release.to_dict(), release.loss, sf.verify(release))
+        print(check, check.to_dict(), found, repr(found), found.to_dict())
+
+    assert say_nothing(work, caplog, capfd) == case.startswith("sets")
 
 
 def test_declared_domains_and_trees_stay_with_the_steward(tmp_path):

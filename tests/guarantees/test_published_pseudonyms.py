@@ -154,6 +154,7 @@ def apart(table: sf.Table, **more: Any) -> sf.Release:
     return sf.anonymize(table, sf.KAnonymity(2, shares=False), people=people, threads=1)
 
 
+@pytest.mark.slow
 def test_the_numbers_of_a_person_in_two_classes_say_nothing_of_each_other():
     """Three people are in both of two classes. Of 450 releases each of nine pairs of numbers is drawn in about 50."""
     frame = pl.DataFrame({"id": [0, 1, 2] * 2, "age": [1] * 3 + [90] * 3, "ill": list("abcdef")})

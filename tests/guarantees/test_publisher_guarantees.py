@@ -188,6 +188,10 @@ def test_what_is_not_promised_is_refused_by_name(setting, name):
         "m": 1,
         "risk": 0.5,
         "share": 0.5,
+        "benefit": 1,
+        "loss": 1,
+        "gain": 1,
+        "cost": 1,
     }
     settings |= {"fraction": 0.2} if name == "population-uniques" else {}
     model = MODELS[name](**{key: settings[key] for key in MODELS[name].__dataclass_fields__ if key in settings})

@@ -92,6 +92,26 @@ def test_every_anonymizer_keeps_the_bound(name, model, tmp_path):
     assert own.outcome is (Outcome.UNDECIDABLE if model.needs_population else Outcome.HOLDS)
 
 
+GAMES = [sf.Profitability(10, 30, 8, 2), sf.Profitability(10, 90, 12, 2, "journalist", attack=False)]
+
+
+@pytest.mark.parametrize("name", DEFAULTS)
+@pytest.mark.parametrize("model", GAMES, ids=str)
+def test_every_anonymizer_keeps_what_a_game_asks(name, model, tmp_path):
+    everybody, _, table = world(11, people=400, records=40)
+
+    release = asked(table, [model], everybody, anonymizer=SETTINGS[name])
+
+    classes = Counter(published_rows(release, tmp_path / "r"))
+    for row, size in classes.items():
+        k = fitting(row, everybody) if model.needs_population else size
+        attacked = model.gain / k > model.cost
+        assert not attacked or (model.attack is not False and model.loss / k < model.benefit)
+    again = {check.promise: check for check in sf.verify(tmp_path / "r").checks}
+    [own] = [check for promise, check in again.items() if promise.startswith("profitability")]
+    assert own.outcome is (Outcome.UNDECIDABLE if model.needs_population else Outcome.HOLDS)
+
+
 # --- every node, by hand -------------------------------------------------------------------------------------------
 
 

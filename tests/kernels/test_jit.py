@@ -70,7 +70,14 @@ def test_only_the_user_may_enter_the_folder(tmp_path):
     assert {path.stat().st_mode & 0o777 for path in (tmp_path / "cache", *(tmp_path / "cache").iterdir())} == {0o700}
 
 
-@pytest.mark.parametrize("rubbish", [b"", b"rubbish", None], ids=["empty", "words", "cut short"])
+@pytest.mark.parametrize(
+    "rubbish",
+    [
+        pytest.param(b"", marks=pytest.mark.slow, id="empty"),
+        pytest.param(b"rubbish", marks=pytest.mark.slow, id="words"),
+        pytest.param(None, id="cut short"),
+    ],
+)
 def test_rubbish_in_the_folder_is_compiled_again_and_said_once(tmp_path, rubbish):
     run(COMPILE, tmp_path)
     for file in tmp_path.glob("*/*.code"):

@@ -37,6 +37,7 @@ GOOD: list[PrivacyModel] = [
     models.DeltaPresence(0.3, 0.1),
     models.AverageRisk(0.2, "marketer"),
     models.HighestRisk(0.25),
+    models.Profitability(1200, 300, 300, 4, "journalist", False),
     models.SampleUniques(0.1),
     models.PopulationUniques(0.01, 0.2, "pitman"),
 ]
@@ -48,6 +49,7 @@ SIZES = (
     models.DeltaPresence,
     models.AverageRisk,
     models.HighestRisk,
+    models.Profitability,
     models.SampleUniques,
     models.PopulationUniques,
 )
@@ -66,7 +68,7 @@ def test_every_model_is_registered_under_its_name() -> None:
 def test_parameters_rebuild_the_model(model: PrivacyModel) -> None:
     parameters = model.parameters()
     assert type(model)(**parameters) == model
-    assert all(type(value) in (int, float, str, tuple) for value in parameters.values())
+    assert all(type(value) in (bool, int, float, str, tuple) for value in parameters.values())
     assert isinstance(model, PrivacyModel)
     assert eval(repr(model), vars(models)) == model
 
@@ -232,3 +234,9 @@ def test_whole_parameters_are_kept_and_written_without_a_fraction():
     assert model == models.EntropyLDiversity(3)
     assert repr(models.TCloseness(0.25).parameters()["t"]) == "0.25"
     assert repr(models.BasicBetaLikeness(1e300).parameters()["beta"]) == "1e+300"
+
+
+@pytest.mark.parametrize("amounts", [(1e-308, 1e308, 1, 1), (1, 1, 1e308, 1e-308)])
+def test_amounts_that_no_class_could_balance_are_refused(amounts):
+    with pytest.raises(PolicyError, match="too far apart"):
+        models.Profitability(*amounts)

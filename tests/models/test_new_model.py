@@ -37,6 +37,10 @@ SETTINGS |= {
     "delta_max": 0.6,
     "risk": 0.6,
     "share": 0.5,
+    "benefit": 10,
+    "loss": 30,
+    "gain": 8,
+    "cost": 2,
 }
 
 

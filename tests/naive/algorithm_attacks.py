@@ -35,6 +35,47 @@ def believed(
     return [{value: times / count.total() for value, times in count.items()} for count in counts]
 
 
+def believed_of_people(
+    class_of: Sequence[int],
+    owner: Sequence[int],
+    values: Sequence[str],
+    again: Callable[[tuple[str, ...]], Sequence[int]],
+    bundled: bool,
+) -> tuple[list[dict[str, float]], list[dict[str, float]]]:
+    """Return which values everybody may be believed to have, in any record: in the worlds left, and in all worlds.
+
+    A world deals the rows of each class out to its records in any order; with `bundled`, rows of one person in a class
+    stay together.
+    """
+    rows = range(len(values))
+    classes = [[row for row in rows if class_of[row] == each] for each in sorted(set(class_of))]
+    left, everything = [[Counter[str]() for _ in set(owner)] for _ in range(2)]
+    worlds = 0
+    back: dict[tuple[str, ...], bool] = {}
+    total = 0
+    for chosen in product(*(permutations(members) for members in classes)):
+        source = dict(pair for pairs in map(zip, classes, chosen) for pair in pairs)
+        if bundled and not all(
+            (owner[one] == owner[other]) == (owner[source[one]] == owner[source[other]])
+            for members in classes
+            for one in members
+            for other in members
+        ):
+            continue
+        world = tuple(values[source[row]] for row in rows)
+        if world not in back:
+            back[world] = same_classes(class_of, again(world))
+        total, worlds = total + 1, worlds + back[world]
+        for person in set(owner):
+            has = {world[row] for row in rows if owner[row] == person}
+            everything[person].update(has)
+            left[person].update(has if back[world] else ())
+    return tuple(
+        [{value: times / count for value, times in each.items()} for each in counts]
+        for counts, count in ((left, worlds), (everything, total))
+    )
+
+
 def same_classes(one: Sequence[int], other: Sequence[int]) -> bool:
     """Tell whether two partitions put the same people together, however the classes are numbered."""
     pairs = set(zip(one, other, strict=True))

@@ -331,3 +331,88 @@ def optimum(problem: Problem, objective: Objective) -> tuple[Node, float] | None
         return None
     best = best_of(scores)
     return best, scores[best]
+
+
+# --- how attributes are taken together, how suppression counts, and the publisher's game ---------------------------
+
+
+def information_cell(problem: Problem, attribute: int, value: Value, image: Image | None) -> float:
+    """Log of the leaves over the log of the leaves of the hierarchy."""
+    domain = len(problem.hierarchies[attribute])
+    if image is None:
+        return 1.0
+    return math.log(len(image.leaves)) / math.log(domain) if domain > 1 else 0.0
+
+
+def balanced_averages(problem: Problem, outcome: Outcome, cell: Cell, balance: float) -> list[float]:
+    """Means over all records: below a half suppressed cells cost less than in full, above it generalized ones do."""
+    kept, left_out = min(1.0, 2 * (1 - balance)), min(1.0, 2 * balance)
+    published = attribute_averages(problem, outcome._replace(suppressed=[]), cell)
+    gone = count(problem.table, outcome.suppressed) / count(problem.table)
+    return [kept * average + left_out * gone for average in published]
+
+
+def together(problem: Problem, averages: Sequence[float], mean: str) -> float | tuple[float, ...]:
+    weights = weights_of(problem)
+    if mean == "sum":
+        return math.fsum(w * average for w, average in zip(weights, averages, strict=True))
+    if mean in ("maximum", "rank"):
+        falling = sorted((w * each / max(weights) for w, each in zip(weights, averages, strict=True)), reverse=True)
+        return falling[0] if mean == "maximum" else tuple(falling)
+    if mean == "geometric":
+        product = math.prod((1 + average) ** w for w, average in zip(weights, averages, strict=True))
+        return float(product ** (1 / math.fsum(weights)) - 1)
+    return weighted_mean(problem, averages)
+
+
+class Game(NamedTuple):
+    """What a publisher gets for a record, loses and an attacker gains by finding its person, and pays for trying."""
+
+    benefit: float
+    loss: float
+    gain: float
+    cost: float
+
+    def payoff(self, lost: float, people: int) -> float:
+        """Of one record that looks like that of so many people, and has lost a share of its information."""
+        attacked = self.gain / people > self.cost * (1 + 1e-12)
+        return self.benefit * (1 - lost) - (self.loss / people if attacked else 0.0)
+
+
+def information_lost(problem: Problem, recoding: Recoding, vector: Vector) -> float:
+    """Share of the bits of one record."""
+    lost = [math.log(len(own[value].leaves)) for own, value in zip(recoding, vector, strict=True)]
+    return math.fsum(lost) / math.fsum(math.log(len(hierarchy)) for hierarchy in problem.hierarchies)
+
+
+People = Callable[[Recoding, Sequence[Vector]], int]
+
+
+def payout_outcome(problem: Problem, recoding: Recoding, game: Game, people: People) -> Outcome:
+    """Suppress classes that break a model or are worth nothing, and the smallest while too few are suppressed."""
+    staying, gone = classes_of(problem.table, recoding), list[Vector]()
+    least = max(each.k for each in problem.models)
+    while staying:
+        worthless = [
+            vectors
+            for vectors in staying
+            if game.payoff(information_lost(problem, recoding, vectors[0]), people(recoding, vectors)) <= 0
+        ]
+        going = [*breaking(problem.table, staying, problem.models), *worthless]
+        if not going and 0 < count(problem.table, gone) < least:
+            going = [min(staying, key=lambda vectors: smallest_first(problem, recoding, vectors))]
+        if not going:
+            break
+        gone += [vector for vectors in staying if vectors in going for vector in vectors]
+        staying = [vectors for vectors in staying if vectors not in going]
+    return Outcome(recoding, staying, gone)
+
+
+def payout(problem: Problem, outcome: Outcome, game: Game, people: People) -> float:
+    """The share of the largest payout that is lost."""
+    gained = math.fsum(
+        count(problem.table, vectors)
+        * game.payoff(information_lost(problem, outcome.recoding, vectors[0]), people(outcome.recoding, vectors))
+        for vectors in outcome.classes
+    )
+    return 1 - gained / (game.benefit * count(problem.table))

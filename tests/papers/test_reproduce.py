@@ -158,6 +158,7 @@ def test_papers_on_adult(paper):
     assert len(found.drawings()) == len(found.panels)
 
 
+@pytest.mark.slow
 @DATA
 def test_every_printed_count_of_mondrian_datafly_and_incognito_is_reproduced():
     found = sf.reproduce("similarity")

@@ -172,6 +172,10 @@ def test_every_model_of_the_library_can_be_written_in_a_policy(name):
         "delta-max": 0.6,
         "risk": 0.5,
         "share": 0.5,
+        "benefit": 10,
+        "loss": 30,
+        "gain": 8,
+        "cost": 2,
     }
     settings |= {"fraction": 0.3} if name == "population-uniques" else {}
     keys = Policy.json_schema()["$defs"][MODELS[name].__name__]["properties"]

@@ -12,9 +12,11 @@ import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from typer.testing import CliRunner
 
 import sfumato as sf
 from databases import KINDS, Database, in_file, on_server, people
+from sfumato.cli.app import app
 from sfumato.models.checks import Outcome
 from sfumato.release.content import content_of
 from sfumato.release.stored import DESCRIPTION
@@ -66,6 +68,50 @@ def judged(verification: Any) -> dict[str, tuple[Any, ...]]:
     return {one.promise: (one.outcome, one.achieved) for one in kept}
 
 
+def in_schema(database: Database, schema: str = "r") -> str:
+    return f"{database.url}{'&' if '?' in database.url else '?'}schema={schema}"
+
+
+def test_what_is_measured_does_not_depend_on_where_a_release_lies(
+    release: sf.Release, database: Database, tmp_path: Path
+) -> None:
+    original = sf.read_table(people(), SCHEMA)
+    release.save(database.url, schema="r")
+    url, folder = in_schema(database), release.save(tmp_path / "folder")
+    assert sf.measure(original, url) == sf.measure(original, folder)
+    assert str(sf.risk(url)) == str(sf.risk(folder))
+    # Others draw lots among rows, or learn from the order of rows, which a database has not.
+    sure = ("homogeneity", "linkage", "intersection")
+    played = [sf.attack(one, original, attacks=sure, earlier=one).to_dict() for one in (url, folder)]
+    assert played[0] == played[1]
+    useful = [str(sf.measure_utility(one, original, seed=1)) for one in (url, folder)]
+    assert useful[0] == useful[1]
+    assert sf.report(url).to_dict()["summary"] == sf.report(folder).to_dict()["summary"]
+
+
+def test_commands_take_the_url_of_a_release(release: sf.Release, tmp_path: Path) -> None:
+    database = in_file("sqlite", tmp_path / "releases.db")
+    release.save(database.url, schema="r")
+    people().write_csv(tmp_path / "people.csv")
+    policy = Path(release.save(tmp_path / "folder")) / "policy.toml"
+    url, table = in_schema(database), str(tmp_path / "people.csv")
+    for words in (
+        ["measure", table, url, "--policy", str(policy)],
+        ["utility", table, url, "--policy", str(policy), "--queries", "20"],
+        ["attack", url, "--original", table, "--policy", str(policy), "--attack", "homogeneity"],
+        ["report", url, "--policy", str(policy), "--no-attacks"],
+        ["risk", url],
+    ):
+        done = CliRunner().invoke(app, words)
+        assert done.exit_code == 0, done.output
+    for words in (["measure", table, url], ["report", url], ["attack", url, "--original", table]):
+        done = CliRunner().invoke(app, words)
+        assert done.exit_code == 2
+        assert "--policy: of a release in a database, name the policy that made it" in done.output
+    lacking = CliRunner().invoke(app, ["measure", table, database.url, "--policy", str(policy)])
+    assert "?schema=release_2027" in lacking.output
+
+
 def broken(verification: Any) -> list[str]:
     return [check.promise for check in verification.checks if check.outcome is Outcome.BROKEN]
 
@@ -77,9 +123,7 @@ def test_a_release_comes_back_and_is_judged_as_a_folder(
     stored = sf.verify(database.url, schema="r")
     assert stored.ok
     assert judged(stored) == judged(sf.verify(release.save(tmp_path / "folder")))
-    joined = "&" if "?" in database.url else "?"
-    if database.kind == "postgresql":
-        assert judged(sf.verify(f"{database.url}{joined}schema=r")) == judged(stored)
+    assert judged(sf.verify(in_schema(database))) == judged(stored)
     held = database.run(f"SELECT name FROM {table(database, DESCRIPTION)} ORDER BY name")
     assert held == [("policy.toml",), ("release.json",), ("report.json",), ("report.txt",)]
     assert database.run(f"SELECT COUNT(*) FROM {table(database, 'data')}") == [(release.data.height,)]

@@ -63,6 +63,14 @@ def test_figures_are_rounded_to_significant_digits_and_counts_are_not(release):
     assert all(value == float(f"{value:.2g}") for value in two["attribute_ncp"].values())
 
 
+def test_the_steward_gets_more_digits_than_a_recipient(release):
+    import dataclasses
+
+    shorter = dataclasses.replace(release.report, suppressed=3)
+    assert (shorter.digits, shorter.for_release().digits) == (6, 2)
+    assert release.report.for_release().digits == 6
+
+
 def test_notes_are_shown_where_there_are_any(release):
     import dataclasses
 

@@ -42,9 +42,11 @@ def test_estimates_grow_with_the_table_however_well_it_is_packed(tmp_path: Path)
         frame.write_parquet(tmp_path / f"{rows}.parquet")
         frame.write_csv(tmp_path / f"{rows}.csv")
     for ending in ("parquet", "csv"):
-        one, two = (estimated_need(tmp_path / f"{rows}.{ending}") - LEAST for rows in (1_000, 2_000))
+        one, two = (estimated_need([tmp_path / f"{rows}.{ending}"]) - LEAST for rows in (1_000, 2_000))
         assert 0 < one < two
-    assert estimated_need(tmp_path / "2000.parquet") - LEAST == 2 * (estimated_need(tmp_path / "1000.parquet") - LEAST)
+    assert estimated_need([tmp_path / "2000.parquet"]) - LEAST == 2 * (
+        estimated_need([tmp_path / "1000.parquet"]) - LEAST
+    )
 
 
 def test_free_memory_is_some():

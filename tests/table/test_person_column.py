@@ -153,12 +153,21 @@ def test_one_person_only():
     assert sf.anonymize(read, sf.KAnonymity(1)).report.people.people == 1
 
 
+def test_where_everybody_has_too_many_records_nobody_is_named():
+    frame = pl.DataFrame({"age": range(15), "id": ["a"] * 8 + ["b"] * 4 + ["c"] * 2 + ["d"]})
+    read = sf.read_table(frame, sf.Schema(person="id", quasi_identifying=["age"]))
+    with pytest.raises(sf.UnsatisfiableError, match="whoever is left out, somebody of those left has too many"):
+        sf.anonymize(read, sf.KAnonymity(2), suppression_limit=0.9)
+
+
 def test_who_has_most_of_the_records_is_suppressed_whole_where_that_is_allowed():
     frame = pl.DataFrame({"age": range(30), "id": ["most"] * 10 + [f"p{i % 10}" for i in range(20)], "row": range(30)})
     roles = sf.Schema(person="id", quasi_identifying=["age"], insensitive=["row"])
     read = sf.read_table(frame, roles)
-    with pytest.raises(sf.UnsatisfiableError, match="one person has 10 of 30 records, more than 1 in 4"):
-        sf.anonymize(read, sf.KAnonymity(4))
+    for rows in ("together", "apart"):
+        with pytest.raises(sf.UnsatisfiableError, match="one person has 10 of 30 records, more than 1 in 4") as no:
+            sf.anonymize(read, sf.KAnonymity(4), people=sf.People(rows=rows))
+        assert "people: 1 person with 10 records would have to be left out, at least" in str(no.value)
     release = sf.anonymize(read, sf.KAnonymity(4), suppression_limit=0.7)
     shown = release.data["row"].to_list()
     assert not {*range(10)} & {*shown}

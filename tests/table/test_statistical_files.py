@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import datetime
 import sys
+import warnings
+from pathlib import Path
 
+import pandas as pd
 import polars as pl
 import pyreadstat
 import pytest
@@ -14,6 +17,7 @@ from sfumato.table import announcing
 from sfumato.table.schema import Kind
 from sfumato.table.sources import statistical
 
+FILES = Path(__file__).with_name("files")
 PEOPLE = pl.DataFrame(
     {
         "age": [31.0, 98.0, None, 45.0],
@@ -43,10 +47,14 @@ def stata(path, frame, **more):
     return path
 
 
-def problem(path, schema=SCHEMA, **settings):
+def refused(path, schema=SCHEMA, **settings):
     with pytest.raises(sf.SfumatoError) as caught:
         sf.read_table(path, schema, **settings)
-    (only,) = caught.value.problems
+    return caught.value.problems
+
+
+def problem(path, schema=SCHEMA, **settings):
+    (only,) = refused(path, schema, **settings)
     return only.removeprefix(f"{path.name}: ")
 
 
@@ -134,6 +142,43 @@ def test_files_that_are_cut_off(tmp_path, program, share):
 def test_files_that_are_something_else(tmp_path, name, program):
     (tmp_path / name).write_bytes(b"age;sex\n3;SECRET\n" * 9)
     assert problem(tmp_path / name) == f"the {program} file is damaged or cut off; get a whole copy"
+
+
+@pytest.mark.parametrize("name", ["people", "packed"])
+def test_sas(tmp_path, name):
+    """Files that ReadStat wrote, one of them packed row by row; a second reader says the same of them.
+
+    Dates and times are days and seconds since 1960 with a format; a catalog beside the file holds the labels.
+    """
+    path = tmp_path / "people.sas7bdat"
+    path.write_bytes((FILES / f"{name}.sas7bdat").read_bytes())
+    schema = sf.Schema(quasi_identifying=["age", "sex", "height", "born", "seen", "note", "clock"], sensitive=["ward"])
+    asked = refused(path, schema)
+    assert [problem.split(";")[0].split(": ")[1] for problem in asked] == [
+        "every value of column 'seen' reads as a timestamp",
+        "every value of column 'clock' reads as a time of day",
+    ]
+    read = sf.read_table(path, schema, dates=["yyyy-mm-dd hh:mm:ss", "hh:mm:ss"]).frame
+    with warnings.catch_warnings(action="ignore"):
+        other = pd.read_sas(path, encoding="utf-8")
+    assert read["clock"].to_list() == [None if clock != clock else int(clock) for clock in other["clock"]]
+    for column in ("born", "seen"):
+        assert read[column].to_list() == [None if day is pd.NaT else day.date() for day in other[column]]
+    for column in ("age", "sex", "height"):
+        assert read[column].to_list() == [None if number != number else number for number in other[column]]
+    assert read["born"].to_list()[:2] == [datetime.date(2000, 1, 2), datetime.date(1960, 12, 31)]
+    assert (read["ward"].to_list(), read["note"].to_list()) == (["A", "B", "A", "Z", "A"], ["1", None, "2", "dé", "x"])
+
+
+def test_sas_labels_lie_in_a_catalog(tmp_path):
+    for name in ("people.sas7bdat", "people.sas7bcat"):
+        (tmp_path / name).write_bytes((FILES / name).read_bytes())
+    schema = sf.Schema(quasi_identifying=["age", "sex"], others="drop")
+    table = sf.read_table(tmp_path / "people.sas7bdat", schema)
+    assert table.frame["sex"].to_list() == ["male", "female", "male", "unknown", "male"]
+    assert table.kinds["sex"] == Kind.CATEGORICAL
+    coded = sf.read_table(tmp_path / "people.sas7bdat", schema, codes=["sex"])
+    assert coded.frame["sex"].to_list() == [1, 2, 1, 9, 1]
 
 
 def test_sas_files_are_known_by_their_first_bytes(tmp_path):

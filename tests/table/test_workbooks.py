@@ -210,7 +210,8 @@ class TestValues:
         assert table.frame["age"].to_list() == ["1", "one", "2.5", "31"]
 
     def test_dates_with_times(self, workbook):
-        assert "times of day beside dates" in one_problem(workbook, datetime.datetime(2000, 1, 1, 5))
+        asked = one_problem(workbook, datetime.datetime(2000, 1, 1, 5))
+        assert "reads as a timestamp; declare it: --dates 'yyyy-mm-dd hh:mm:ss'" in asked
 
     def test_times_of_day(self, workbook):
         assert "holds times of day" in one_problem(workbook, datetime.time(5), datetime.time(0))

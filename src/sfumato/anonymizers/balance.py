@@ -50,17 +50,31 @@ def balanced_records(problem: Problem) -> tuple[NDArray[np.int64], ...]:
     return tuple(distinct[size] for size in sorted(distinct, reverse=True))
 
 
-def _without_most_records(problem: Problem) -> NDArray[np.int64]:
-    """Leave out the people with the most records, as few as make nobody's share too large."""
+def with_most_records(problem: Problem) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return how many records people have, and the people who would have to go so that nobody's share is too large.
+
+    Returns
+    -------
+    records : numpy.ndarray
+        int64 (p,): the records of each person; empty where records are not counted by people.
+    gone : numpy.ndarray
+        int64: the numbers of as few people as possible, those with the most records; everybody where nothing helps.
+    """
     table = problem.table
     bounds = [rule.first for rule in rules_of(problem.models, table) if TRAITS[rule.code].people]
-    if table.people is None or not bounds:
-        return np.arange(table.height)
-    falling = np.argsort(-table.people.records, kind="stable")
-    records = table.people.records[falling]
-    left = np.cumsum(records[::-1])[::-1]
-    gone = int(np.argmax(np.append(records * max(bounds) <= left, True)))
-    return np.sort(falling[gone:])
+    if table.apart is not None:
+        records = np.bincount(table.apart.numbers)
+    else:
+        records = np.empty(0, dtype=np.int64) if table.people is None else table.people.records
+    falling = np.argsort(-records, kind="stable")
+    left = np.cumsum(records[falling][::-1])[::-1]
+    fits = np.append(records[falling] * max(bounds, default=0.0) <= left, True)
+    return records, falling[: int(np.argmax(fits))]
+
+
+def _without_most_records(problem: Problem) -> NDArray[np.int64]:
+    """Leave out the people with the most records, as few as make nobody's share too large."""
+    return np.delete(np.arange(problem.table.height), with_most_records(problem)[1])
 
 
 def _without_guarded(problem: Problem, kept: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -8,16 +8,16 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.anonymizers.balance import balanced_records
+from sfumato.anonymizers.balance import balanced_records, with_most_records
 from sfumato.anonymizers.problem import Problem
 from sfumato.classes.partition import Partition
 from sfumato.classes.statistics import ClassStatistics
 from sfumato.errors import UnsatisfiableError, raise_all
 from sfumato.models.compiled import CompiledRules, compile_rules
-from sfumato.models.of_people import by_value
 from sfumato.models.protocol import PrivacyModel
 from sfumato.models.rule_traits import ruled, smallest
 from sfumato.models.says import of_population
+from sfumato.numbers import counted
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -94,12 +94,7 @@ def feasible(problem: Problem, *, may_leave_out: bool = True) -> tuple[FeasibleP
 def _restricted(problem: Problem, rules: CompiledRules, kept: NDArray[np.int64]) -> FeasibleProblem:
     among = np.zeros(problem.table.height, dtype=np.bool_)
     among[kept] = True
-    arrays = rules.arrays
-    totals = arrays.totals.copy()
-    for column, (start, stop) in enumerate(zip(arrays.offsets, arrays.offsets[1:], strict=False)):
-        totals[start:stop] = np.bincount(rules.codes[kept, column], minlength=stop - start)
-    compared = arrays._replace(totals=totals, total=len(kept), value_totals=by_value(totals, arrays))
-    return FeasibleProblem(problem, replace(rules, arrays=compared), among)
+    return FeasibleProblem(problem, replace(rules, arrays=rules.among(kept)), among)
 
 
 def _explanations(failing: Sequence[PrivacyModel], whole: ClassStatistics, problem: Problem) -> list[str]:
@@ -110,4 +105,15 @@ def _explanations(failing: Sequence[PrivacyModel], whole: ClassStatistics, probl
         (model.explain(whole) or f"{model.name}: not even {everybody} as one class satisfy it; relax its parameters")
         + after
         for model in failing
-    ]
+    ] + _in_the_way(problem)
+
+
+def _in_the_way(problem: Problem) -> list[str]:
+    """Say how many people have too many records, where somebody has."""
+    records, gone = with_most_records(problem)
+    if not len(gone) or len(records) == 1:
+        return []
+    if len(gone) == len(records):
+        return ["people: whoever is left out, somebody of those left has too many of the records"]
+    out = f"{counted(len(gone), 'person')} with {counted(int(records[gone].sum()), 'record')}"
+    return [f"people: {out} would have to be left out, at least, so that nobody has too many of the records"]

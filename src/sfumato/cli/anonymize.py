@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal, get_args
@@ -17,12 +17,15 @@ from sfumato.cli.options import (
     PRIVACY,
     PUBLISHERS,
     AsJson,
+    HowFormulas,
     Original,
     Overwrite,
     PeopleOptions,
     PolicyFile,
     Population,
+    Quiet,
     RoleOptions,
+    SavePolicy,
     Subset,
     TableReading,
 )
@@ -33,12 +36,16 @@ from sfumato.table.databases.address import is_database
 
 if TYPE_CHECKING:
     from sfumato.policy.policy import Policy
+    from sfumato.release.on_disk import ReleaseOnDisk
     from sfumato.release.release import Release
+    from sfumato.table.table import Table
+
+    Reader = Callable[[str, Policy], Table]
 
 Diversity = Literal["entropy", "distinct", "probabilistic", "recursive"]
 Format = Literal["csv", "parquet", "xlsx", "sav", "dta"]
 Formulas = Literal["keep", "escape", "refuse"]
-EngineName = Literal["auto", "memory", "disk"]
+EngineName = Literal["auto", "memory", "disk", "spark"]
 
 EXAMPLE = """\b
 Example:
@@ -149,7 +156,8 @@ def anonymize(
         EngineName,
         typer.Option(
             metavar="WHERE",
-            help="Where the work is done: memory, disk, or auto (on disk if the table would not fit into memory).",
+            help="Where the work is done: memory, disk, spark (the server that SPARK_REMOTE names), or auto (on disk "
+            "if the table would not fit into memory).",
             rich_help_panel=METHOD,
         ),
     ] = "auto",
@@ -161,18 +169,8 @@ def anonymize(
             rich_help_panel=METHOD,
         ),
     ] = None,
-    formulas: Annotated[
-        Formulas,
-        typer.Option(
-            metavar="HOW",
-            help="Cells of CSV that a spreadsheet may run as formulas: keep, escape (a ' before them) or refuse.",
-            rich_help_panel=OUTPUT,
-        ),
-    ] = "keep",
-    save_policy: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="Write the policy that these options mean.", rich_help_panel=OUTPUT),
-    ] = None,
+    formulas: HowFormulas = "keep",
+    save_policy: SavePolicy = None,
     audit: Annotated[
         Path | None,
         typer.Option(
@@ -182,7 +180,7 @@ def anonymize(
         ),
     ] = None,
     overwrite: Overwrite = False,
-    quiet: Annotated[bool, typer.Option("--quiet", help="Print only problems.", rich_help_panel=OUTPUT)] = False,
+    quiet: Quiet = False,
     told: Progressing = "bar",
     as_json: AsJson = False,
 ) -> None:
@@ -238,7 +236,9 @@ def anonymize(
             told=told,
         )
         choice = Choice(engine, memory, to_database=is_database(out))
-        if goes_to_disk(choice, table, meant, bound=bound, quiet=quiet or as_json):
+        if engine == "spark":
+            written.from_spark(memory, audit, bound=bound)
+        elif goes_to_disk(choice, table, meant, bound=bound, quiet=quiet or as_json):
             written.from_disk(memory)
         else:
             written.from_memory(audit, bound=bound)
@@ -299,10 +299,10 @@ class _Written:
     as_json: bool
     told: Told
 
-    def from_memory(self, audit: Path | None, *, bound: bool) -> None:
+    def from_memory(self, audit: Path | None, *, bound: bool, read: Reader | None = None) -> None:
         """Make the release in memory, and write it to its folder or database."""
         quiet = self.quiet or self.as_json
-        release = _release(self.table, self.policy, self.seed, bound=bound, quiet=quiet, told=self.told)
+        release = _release(self.table, self.policy, self.seed, bound=bound, quiet=quiet, told=self.told, read=read)
         format = self.policy.output.format
         if is_database(self.out):
             release.save(
@@ -320,9 +320,24 @@ class _Written:
         """Make and write the release with the table's codes on disk."""
         from sfumato.release.on_disk import anonymize_on_disk
 
+        self._in_parts(anonymize_on_disk, memory)
+
+    def from_spark(self, memory: str | None, audit: Path | None, *, bound: bool) -> None:
+        """Make and write the release of a table that Spark counts, or whose records it sends if counts would not do."""
+        from sfumato.cli.engine import brought_here
+        from sfumato.release.on_spark import anonymize_on_spark, table_on_spark
+
+        reason = brought_here(self.policy, to_database=is_database(self.out), bound=bound)
+        if reason is None:
+            return self._in_parts(anonymize_on_spark, memory)
+        if not (self.quiet or self.as_json):
+            complain([f"the records are brought into memory here: {reason}"])
+        return self.from_memory(audit, bound=bound, read=table_on_spark)
+
+    def _in_parts(self, made: Callable[..., ReleaseOnDisk], memory: str | None) -> None:
         _check_seed(self.seed)
         with progress_bar(quiet=self.quiet or self.as_json, told=self.told) as progress:
-            release = anonymize_on_disk(
+            release = made(
                 self.table,
                 self.policy,
                 self.out,
@@ -341,7 +356,9 @@ class _Written:
             say_formulas(release.formulas, self.formulas)
 
 
-def _release(table: str, policy: Policy, seed: int | None, *, bound: bool, quiet: bool, told: Told) -> Release:
+def _release(
+    table: str, policy: Policy, seed: int | None, *, bound: bool, quiet: bool, told: Told, read: Reader | None
+) -> Release:
     from sfumato.release.anonymize import anonymize as make_release
     from sfumato.release.passing import passing_notes
     from sfumato.table.reading import read_table
@@ -349,7 +366,7 @@ def _release(table: str, policy: Policy, seed: int | None, *, bound: bool, quiet
     _check_seed(seed)
     with progress_bar(quiet=quiet, told=told) as progress:
         progress("reading", 0, 1)
-        original = read_table(table, policy)
+        original = (read or read_table)(table, policy)
         release = make_release(original, policy, bound=bound, seed=seed, progress=progress)
     # On stderr, too, where they are read even if the report is not.
     complain(passing_notes(original, {name for each in release.published.tables.values() for name in each.columns}))

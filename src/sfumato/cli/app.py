@@ -43,6 +43,7 @@ COMMANDS = {
 
 GROUPS = {
     "ratings": {"check": "ratings", "anonymize": "rating_anonymize", "attack": "rating_attack"},
+    "sets": {"check": "sets", "anonymize": "set_anonymize", "attack": "set_attack"},
     "series": {
         "start": "series",
         "append": "series",
@@ -81,6 +82,8 @@ A short tour:
   sfumato series attack monthly/ --original january.csv --original february.csv
   sfumato ratings check ratings.csv -k 20 --epsilon 1
   sfumato ratings anonymize ratings.csv -k 3 --epsilon 1 --out films/
+  sfumato sets check baskets.csv
+  sfumato sets anonymize baskets.csv --hierarchy goods.csv -k 5 -m 2 --out sold/
   sfumato reproduce soccer          a paper's experiments, claim by claim
   sfumato warm                      compile now what large jobs need
 

@@ -19,7 +19,7 @@ from sfumato.cli.options import (
     TableReading,
 )
 from sfumato.cli.progress import Progressing, progress_bar
-from sfumato.errors import InputError, PolicyError, SfumatoError, raise_all
+from sfumato.errors import PolicyError, SfumatoError, raise_all
 
 if TYPE_CHECKING:
     from sfumato.cli.words import Words
@@ -71,7 +71,7 @@ def attack(
         typer.Option(metavar="FILE", help="Names and values that a linking attacker holds.", rich_help_panel=KNOWN),
     ] = None,
     earlier: Annotated[
-        Path | None,
+        str | None,
         typer.Option(metavar="RELEASE", help="Another release of the same people.", rich_help_panel=KNOWN),
     ] = None,
     records_known: Annotated[
@@ -129,6 +129,7 @@ def attack(
     says, which withholds hierarchies that list original values. Lists are separated by commas. An attack that succeeds
     is not an error unless --fail-if-succeeds is given; then an undecided one is, too, unless --undecided-passes is.
     """
+    from sfumato.cli.released import is_release
     from sfumato.cli.words import Words
 
     words = Words(
@@ -149,9 +150,9 @@ def attack(
             "threads": threads,
             "progress": progress,
         }
-        if os.path.isdir(target):
+        if is_release(target):
             assert original is not None
-            played = _on_release(Path(target), original, words, control, register, earlier, common)
+            played = _on_release(target, original, words, control, register, earlier, common)
         else:
             played = _on_policy(target, words, hold_out or 0.0, register, common)
     say_result(played.to_dict(), str(played), as_json=as_json)
@@ -165,12 +166,13 @@ def _usage_problems(
     original: str | None,
     hold_out: float | None,
     control: str | None,
-    earlier: Path | None,
+    earlier: str | None,
 ) -> list[str]:
+    from sfumato.cli.released import is_release
     from sfumato.table.databases.address import is_database
 
     problems = []
-    if os.path.isdir(target):
+    if is_release(target):
         if original is None:
             problems.append("--original: name the table that the release was made from")
         if hold_out is not None:
@@ -229,21 +231,19 @@ def _built(name: str, options: dict[str, Any], problems: list[str]) -> Attack | 
 
 
 def _on_release(
-    release: Path,
+    release: str,
     original: str,
     words: Words,
     control: str | None,
     register: Path | None,
-    earlier: Path | None,
+    earlier: str | None,
     common: dict[str, Any],
 ) -> Attacks:
+    from sfumato.cli.released import policy_file
     from sfumato.cli.words import policy_of
     from sfumato.evaluation.attacks.play import attack as play
-    from sfumato.release.folder import no_release
 
-    if problem := no_release(release):
-        raise InputError(problem)
-    meant = policy_of(replace(words, policy=words.policy or release / "policy.toml"))
+    meant = policy_of(replace(words, policy=policy_file(release, words.policy)))
     errors: list[SfumatoError] = []
     people = _table(meant, original, errors, "--original", named=register is not None)
     others = None if control is None else _table(meant, control, errors, "--control", named=False, drop=True)

@@ -18,6 +18,7 @@ from sfumato.cli.options import (
     AsJson,
     Original,
     PolicyFile,
+    Quiet,
     RoleOptions,
     TableReading,
 )
@@ -115,7 +116,7 @@ def compare(
         ),
     ] = None,
     no_drawings: Annotated[bool, typer.Option("--no-drawings", help="Tables only.", rich_help_panel=OUTPUT)] = False,
-    quiet: Annotated[bool, typer.Option("--quiet", help="Print only problems.", rich_help_panel=OUTPUT)] = False,
+    quiet: Quiet = False,
     told: Progressing = "bar",
     as_json: AsJson = False,
 ) -> None:

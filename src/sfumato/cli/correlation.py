@@ -46,6 +46,7 @@ def correlation(
     from sfumato.anonymizers.slicing.correlation import correlation as measure
     from sfumato.anonymizers.slicing.correlation import discretization_problems
     from sfumato.cli.words import Words
+    from sfumato.whole_files import write_whole
 
     problems = discretization_problems("correlation", bins, discretization)
     if svg is not None and svg.exists() and not overwrite:
@@ -59,7 +60,7 @@ def correlation(
     )
     say_result(found.to_dict(), str(found), as_json=as_json)
     if svg is not None:
-        svg.write_text(found.to_svg(), encoding="utf-8")
+        write_whole(svg, found.to_svg())
 
 
 def _read(path: str, words: Words) -> Table:

@@ -17,9 +17,19 @@ if TYPE_CHECKING:
 class Choice:
     """What was asked for: an engine, and a bound on the memory."""
 
-    engine: Literal["auto", "memory", "disk"]
+    engine: Literal["auto", "memory", "disk", "spark"]
     memory: str | None
     to_database: bool = False
+
+
+def brought_here(policy: Policy, *, to_database: bool, bound: bool) -> str | None:
+    """Say why a release needs the records of a table on Spark in memory; None where their counts do."""
+    from sfumato.release.on_spark import not_on_spark
+
+    reasons = [problem.removeprefix("engine: ").partition(";")[0] for problem in not_on_spark(policy)]
+    reasons += ["--bound compares all records with each other"] if bound else []
+    reasons += ["it goes into a database"] if to_database else []
+    return reasons[0] if reasons else None
 
 
 def goes_to_disk(choice: Choice, source: str | Path, policy: Policy, *, bound: bool, quiet: bool) -> bool:
@@ -40,14 +50,16 @@ def goes_to_disk(choice: Choice, source: str | Path, policy: Policy, *, bound: b
         if choice.to_database:
             raise PolicyError("--out: the disk engine writes folders; name one, or use --engine memory")
         return True
-    from sfumato.table.large.memory import SHARE, estimated_need, free_memory, memory_size
+    from sfumato.table.large.memory import SHARE, estimated_need, free_memory, gigabytes, memory_size
+    from sfumato.table.sources.folders import files_of
 
     table = Path(source)
+    files = [path for path in files_of(table) if path.is_file()]
     free = free_memory()
     most = memory_size(choice.memory) if choice.memory is not None else None if free is None else int(SHARE * free)
-    if most is None or not table.is_file() or (need := estimated_need(table)) <= most:
+    if most is None or not files or (need := estimated_need(files)) <= most:
         return False
-    told = f"in memory this table takes about {_gigabytes(need)}, and {_gigabytes(most)} may be used"
+    told = f"in memory this table takes about {gigabytes(need)}, and {gigabytes(most)} may be used"
     reasons = _reasons(table, policy, bound=bound)
     reasons += ["it goes into a database"] if choice.to_database else []
     if not quiet:
@@ -70,7 +82,3 @@ def _reasons(table: Path, policy: Policy, *, bound: bool) -> list[str]:
     except SfumatoError as error:
         reasons += error.problems
     return reasons
-
-
-def _gigabytes(size: int) -> str:
-    return f"{size / 1e9:,.1f} GB"

@@ -12,10 +12,9 @@ from sfumato.cli.options import (
     Hierarchies,
     Original,
     PolicyFile,
-    ReleaseFolder,
+    ReleasePlace,
     TableReading,
 )
-from sfumato.errors import InputError
 
 DIGITS = 12
 
@@ -28,7 +27,7 @@ Example:
 
 def measure(
     table: Original,
-    release: ReleaseFolder,
+    release: ReleasePlace,
     policy: PolicyFile = None,
     hierarchies: Hierarchies = None,
     label: Annotated[
@@ -42,14 +41,12 @@ def measure(
     The policy is the release's own unless --policy names the one that made it. Name it if hierarchies or domains of
     quasi-identifying columns were withheld from the release.
     """
+    from sfumato.cli.released import policy_file
     from sfumato.cli.words import Words, policy_of
     from sfumato.evaluation.losses import measure as compare
-    from sfumato.release.folder import no_release
     from sfumato.release.loss_report import loss_figures
     from sfumato.table.reading import read_table
 
-    if problem := no_release(release):
-        raise InputError(problem)
-    meant = policy_of(Words(policy=policy or release / "policy.toml", hierarchies=hierarchies, **reading.words))
+    meant = policy_of(Words(policy=policy_file(release, policy), hierarchies=hierarchies, **reading.words))
     losses = compare(read_table(table, meant.without_sensitive()), release, label=label)
     say_result(loss_figures(losses, DIGITS), str(losses), as_json=as_json)

@@ -6,7 +6,7 @@ import inspect
 from collections.abc import Callable
 from dataclasses import dataclass, fields, is_dataclass
 from pathlib import Path
-from typing import Annotated, Any, get_type_hints
+from typing import Annotated, Any, Literal, get_type_hints
 
 import typer
 
@@ -32,7 +32,14 @@ Original = Annotated[
         help="File, e.g. CSV, Parquet or Excel, - for standard input, or the URL of a database.",
     ),
 ]
-ReleaseFolder = Annotated[Path, typer.Argument(metavar="RELEASE", show_default=False, help="Folder of a release.")]
+ReleasePlace = Annotated[
+    str,
+    typer.Argument(
+        metavar="RELEASE",
+        show_default=False,
+        help="Folder of a release, or the URL of a database, with ?schema=NAME at its end.",
+    ),
+]
 PolicyFile = Annotated[
     Path | None, typer.Option("--policy", metavar="FILE", help="Policy file (TOML); other options override it.")
 ]
@@ -258,6 +265,20 @@ Subset = Annotated[
 ]
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for machines.", rich_help_panel=OUTPUT)]
+Quiet = Annotated[bool, typer.Option("--quiet", help="Print only problems.", rich_help_panel=OUTPUT)]
+SavePolicy = Annotated[
+    Path | None,
+    typer.Option(metavar="FILE", help="Write the policy that these options mean.", rich_help_panel=OUTPUT),
+]
+HowFormulas = Annotated[
+    Literal["keep", "escape", "refuse"],
+    typer.Option(
+        "--formulas",
+        metavar="HOW",
+        help="Cells of CSV that a spreadsheet may run as formulas: keep, escape (a ' before them) or refuse.",
+        rich_help_panel=OUTPUT,
+    ),
+]
 Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace what is there.", rich_help_panel=OUTPUT)]
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from sfumato.errors import InputError, SfumatoError
+from sfumato.errors import SfumatoError
 
 if TYPE_CHECKING:
     from sfumato.cli.words import Words
@@ -14,18 +14,12 @@ if TYPE_CHECKING:
 
 def original_people(release: str, population: Path | str, policy: Path | None, words: Words | None = None) -> Table:
     """Read a population of original values by the policy that made a release, or by the release's own."""
+    from sfumato.cli.released import policy_file
     from sfumato.cli.words import Words, policy_of
-    from sfumato.release.folder import no_release
-    from sfumato.table.databases.address import is_database
     from sfumato.table.population import population_problems
     from sfumato.table.reading import read_table
 
-    if is_database(release):
-        if policy is None:
-            raise InputError("--policy: of a release in a database, name the policy that made it")
-    elif problem := no_release(Path(release)):
-        raise InputError(problem)
-    said, file = words or Words(), policy or Path(release) / "policy.toml"
+    said, file = words or Words(), policy_file(release, policy)
     meant = policy_of(Words(policy=file, hierarchies=said.hierarchies, source=said.source, written=said.written))
     try:
         return read_table(population, meant.without_sensitive())

@@ -8,13 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from sfumato.cli.kernels import say_json
-from sfumato.cli.options import (
-    OUTPUT,
-    AsJson,
-    Overwrite,
-    PolicyFile,
-    Reading,
-)
+from sfumato.cli.options import OUTPUT, AsJson, HowFormulas, Overwrite, PolicyFile, Quiet, Reading, SavePolicy
 from sfumato.cli.outcome import complain, say
 from sfumato.cli.progress import progress_bar
 from sfumato.cli.rating_options import (
@@ -43,7 +37,7 @@ from sfumato.cli.rating_options import (
 )
 
 if TYPE_CHECKING:
-    from sfumato.cli.rating_words import RatingWords
+    from sfumato.cli.kind_words import KindWords
     from sfumato.release.ratings.release import RatingRelease
 
 EXAMPLE = """\b
@@ -87,20 +81,10 @@ def anonymize(
         Literal["csv", "parquet"] | None,
         typer.Option(help="Format of the ratings; default csv.", rich_help_panel=OUTPUT),
     ] = None,
-    formulas: Annotated[
-        Literal["keep", "escape", "refuse"],
-        typer.Option(
-            metavar="HOW",
-            help="Issues of CSV that a spreadsheet may run as formulas: keep, escape (a ' before them) or refuse.",
-            rich_help_panel=OUTPUT,
-        ),
-    ] = "keep",
-    save_policy: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="Write the policy that these options mean.", rich_help_panel=OUTPUT),
-    ] = None,
+    formulas: HowFormulas = "keep",
+    save_policy: SavePolicy = None,
     overwrite: Overwrite = False,
-    quiet: Annotated[bool, typer.Option("--quiet", help="Print only problems.", rich_help_panel=OUTPUT)] = False,
+    quiet: Quiet = False,
     as_json: AsJson = False,
 ) -> None:
     """Change ratings as little as possible so that (k, epsilon, l)-anonymity holds, or say why that is impossible.
@@ -134,14 +118,15 @@ def anonymize(
         meant.to_file(save_policy)
 
 
-def words_of(said: dict[str, Any], problems: list[str], **parts: dict[str, Any]) -> RatingWords:
+def words_of(said: dict[str, Any], problems: list[str], **parts: dict[str, Any]) -> KindWords:
     """Gather the options that say what is read, promised and done, by the names of the parameters of a command."""
-    from sfumato.cli.rating_words import RatingWords, scale_words
+    from sfumato.cli.kind_words import KindWords
+    from sfumato.cli.rating_words import scale_words
     from sfumato.cli.words import all_names
 
     file = said["sensitive_file"]
     read = {name: said[name] for name in ("form", "user", "issue", "rating")}
-    return RatingWords(
+    return KindWords(
         said["policy"],
         {"suppression-limit": said["suppression"], "threads": said["threads"]},
         {

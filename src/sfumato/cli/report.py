@@ -8,15 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Literal, get_args
 
 import typer
 
-from sfumato.cli.options import (
-    OUTPUT,
-    AsJson,
-    Hierarchies,
-    Overwrite,
-    PolicyFile,
-    ReleaseFolder,
-    TableReading,
-)
+from sfumato.cli.options import OUTPUT, AsJson, Hierarchies, Overwrite, PolicyFile, Quiet, ReleasePlace, TableReading
 from sfumato.cli.outcome import complain, say
 from sfumato.cli.progress import Progressing, progress_bar
 from sfumato.errors import InputError, raise_all
@@ -37,7 +29,7 @@ Example:
 
 
 def report(
-    release: ReleaseFolder,
+    release: ReleasePlace,
     original: Annotated[
         str | None,
         typer.Option(metavar="FILE", help="The table that the release was made from.", rich_help_panel=MEASURED),
@@ -48,7 +40,7 @@ def report(
         typer.Option(metavar="FILE", help="People who were not in the data, for attacks.", rich_help_panel=MEASURED),
     ] = None,
     earlier: Annotated[
-        list[Path] | None,
+        list[str] | None,
         typer.Option(
             metavar="RELEASE", help="Earlier release of the same people; repeatable.", rich_help_panel=MEASURED
         ),
@@ -77,7 +69,7 @@ def report(
         typer.Option(metavar="FILE", help="Page to write, .html, or .json for machines.", rich_help_panel=OUTPUT),
     ] = None,
     overwrite: Overwrite = False,
-    quiet: Annotated[bool, typer.Option("--quiet", help="Print only problems.", rich_help_panel=OUTPUT)] = False,
+    quiet: Quiet = False,
     told: Progressing = "bar",
     as_json: AsJson = False,
 ) -> None:
@@ -86,13 +78,13 @@ def report(
     A release that breaks a promise or was changed is refused. Without --original, the page says only what the release
     itself shows. The policy is the release's own unless --policy names the one that made it.
     """
+    from sfumato.cli.released import policy_file
     from sfumato.cli.words import Words, policy_of
     from sfumato.dossier.release_report import report as make_report
-    from sfumato.release.folder import no_release
 
-    raise_all(InputError, _problems(no_release(release), original, control, out, overwrite=overwrite))
+    raise_all(InputError, _problems(release, original, control, out, overwrite=overwrite))
     words = Words(
-        policy=policy or release / "policy.toml",
+        policy=policy_file(release, policy),
         hierarchies=hierarchies,
         **reading.words,
         top={"threads": threads},
@@ -129,10 +121,13 @@ def _read(policy: Policy, file: str | None) -> Table | None:
 
 
 def _problems(
-    folder: str | None, original: str | None, control: str | None, out: Path | None, *, overwrite: bool
+    release: str, original: str | None, control: str | None, out: Path | None, *, overwrite: bool
 ) -> list[str]:
     """Check, before the work, whether it can be done and its result be written."""
-    problems = [folder] if folder else []
+    from sfumato.cli.released import release_problem
+
+    problem = release_problem(release)
+    problems = [problem] if problem else []
     if control is not None and original is None:
         problems.append("--control: is used only with --original; give both, or leave it out")
     if out is None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from sfumato.cli.options import METHOD, OUTPUT, AsJson
+from sfumato.cli.options import METHOD, OUTPUT, AsJson, Quiet
 from sfumato.cli.outcome import complain, say
 from sfumato.cli.progress import progress_bar
 from sfumato.errors import InputError, PolicyError, raise_all
@@ -50,7 +50,7 @@ def reproduce(
         Path | None, typer.Option(metavar="FOLDER", help="Folder of tables and drawings.", rich_help_panel=OUTPUT)
     ] = None,
     no_drawings: Annotated[bool, typer.Option("--no-drawings", help="Tables only.", rich_help_panel=OUTPUT)] = False,
-    quiet: Annotated[bool, typer.Option("--quiet", help="Print only problems.", rich_help_panel=OUTPUT)] = False,
+    quiet: Quiet = False,
     as_json: AsJson = False,
 ) -> None:
     """Repeat the experiments of a founding paper, and say of each of its claims whether it holds.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -30,7 +29,7 @@ if TYPE_CHECKING:
     from sfumato.table.table import Table
 
 _ARGUMENT = re.compile(
-    r"^(population|sampling_fraction|weights|household|threshold|special_uniques|combinations|wildcards|threads)\b"
+    r"^(population|sampling_fraction|weights|household|threshold|special_uniques|combinations|wildcards|log_linear|threads)\b"
 )
 MEASURES, KNOWN = "What is measured", "What is known besides the table"
 
@@ -92,6 +91,14 @@ def risk(
     wildcards: Annotated[
         bool, typer.Option("--wildcards", help="Count '*' as any value, as sdcMicro does.", rich_help_panel=MEASURES)
     ] = False,
+    log_linear: Annotated[
+        int | None,
+        typer.Option(
+            metavar="SIZE",
+            help="Fit a log-linear model with terms of SIZE columns: 1 main effects, 2 all pairs.",
+            rich_help_panel=MEASURES,
+        ),
+    ] = None,
     threads: Annotated[int | None, typer.Option(help="Threads; default all cores.", rich_help_panel=MEASURES)] = None,
     reading: TableReading = TableReading(),  # noqa: B008 - a frozen value
     records: Annotated[
@@ -109,6 +116,7 @@ def risk(
     values; --policy names the policy that made the release if its own withholds hierarchies. Lists of columns are
     separated by commas.
     """
+    from sfumato.cli.released import is_release
     from sfumato.cli.words import Words, all_names
     from sfumato.evaluation.risk.measure import risk as measure
     from sfumato.evaluation.risk.thresholds import DEFAULT
@@ -121,7 +129,7 @@ def risk(
     with _said_as_options():
         report = measure(
             whole,
-            quasi_identifying=all_names(roles.quasi) or None if os.path.isdir(table) else None,
+            quasi_identifying=all_names(roles.quasi) or None if is_release(table) else None,
             population=everybody,
             sampling_fraction=sampling_fraction,
             weights=weights,
@@ -130,6 +138,7 @@ def risk(
             special_uniques=special_uniques,
             combinations=combinations,
             wildcards=wildcards,
+            log_linear=log_linear,
             threads=threads,
         )
     say_result(report.to_dict(), str(report), as_json=as_json)
@@ -159,7 +168,9 @@ def _target_problems(records: Path | None, *, overwrite: bool) -> list[str]:
 
 def _read(table: str, population: str | None, words: Words, beside: Sequence[str]) -> tuple[Any, Any]:
     """Return what to measure and the population: a table that is read as the options say, or a release."""
-    if os.path.isdir(table):
+    from sfumato.cli.released import is_release
+
+    if is_release(table):
         raise_all(PolicyError, _useless(words, population))
         return table, None if population is None else original_people(str(table), population, words.policy, words)
     meant = _only_quasi(words, beside)
@@ -206,4 +217,4 @@ def _useless(words: Words, population: str | None) -> list[str]:
         said_of = [*words.source, *(key for settings in words.written.values() for key in settings)]
         read = {f"--{key}": True for key in said_of}
         said |= {"--policy": words.policy, "--hierarchies": words.hierarchies, **read}
-    return [f"{option}: the release folder already says it; leave it out" for option, value in said.items() if value]
+    return [f"{option}: the release already says it; leave it out" for option, value in said.items() if value]

@@ -9,15 +9,7 @@ import typer
 
 from sfumato.cli.anonymize import Diversity
 from sfumato.cli.kernels import say_json, say_result
-from sfumato.cli.options import (
-    METHOD,
-    OUTPUT,
-    PRIVACY,
-    AsJson,
-    PolicyFile,
-    RoleOptions,
-    TableReading,
-)
+from sfumato.cli.options import METHOD, OUTPUT, PRIVACY, AsJson, PolicyFile, Quiet, RoleOptions, TableReading
 from sfumato.cli.outcome import complain, say
 from sfumato.cli.progress import progress_bar
 
@@ -108,7 +100,6 @@ Seed = Annotated[
     int | None,
     typer.Option(help="For tests and studies only: makes the random order repeatable.", rich_help_panel=METHOD),
 ]
-Quiet = Annotated[bool, typer.Option("--quiet", help="Print only problems.", rich_help_panel=OUTPUT)]
 
 
 def start(

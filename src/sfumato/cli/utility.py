@@ -12,10 +12,10 @@ from sfumato.cli.options import (
     Hierarchies,
     Original,
     PolicyFile,
-    ReleaseFolder,
+    ReleasePlace,
     TableReading,
 )
-from sfumato.errors import InputError, PolicyError
+from sfumato.errors import PolicyError
 
 if TYPE_CHECKING:
     from sfumato.evaluation.utility.queries import Workload
@@ -34,7 +34,7 @@ Example:
 
 def utility(
     table: Original,
-    release: ReleaseFolder,
+    release: ReleasePlace,
     queries: Annotated[
         int, typer.Option(metavar="COUNT", help="Random queries to answer.", rich_help_panel=QUERIES)
     ] = 1000,
@@ -89,15 +89,13 @@ def utility(
     The policy is the release's own unless --policy names the one that made it. Name it if hierarchies or domains of
     quasi-identifying columns were withheld from the release.
     """
+    from sfumato.cli.released import policy_file
     from sfumato.cli.words import Words, policy_of
     from sfumato.evaluation.utility.learners import LEARNERS
     from sfumato.evaluation.utility.measure import measure_utility
-    from sfumato.release.folder import no_release
     from sfumato.table.reading import read_table
 
-    if problem := no_release(release):
-        raise InputError(problem)
-    meant = policy_of(Words(policy=policy or release / "policy.toml", hierarchies=hierarchies, **reading.words))
+    meant = policy_of(Words(policy=policy_file(release, policy), hierarchies=hierarchies, **reading.words))
     original = read_table(table, meant)
     found = measure_utility(
         release,

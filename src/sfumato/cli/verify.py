@@ -10,7 +10,7 @@ import typer
 from sfumato.cli.kernels import say_result
 from sfumato.cli.options import AsJson, Population
 from sfumato.cli.population import original_people
-from sfumato.errors import PolicyError
+from sfumato.errors import InputError, PolicyError
 
 EXAMPLE = """\b
 Example:
@@ -46,8 +46,11 @@ def verify(
 
     Exit code 0: every promise that can be decided from the release holds. 1: one does not, or a file was changed.
     """
+    from sfumato.cli.released import release_problem
     from sfumato.release.verify import verify as recount
 
+    if problem := release_problem(release):
+        raise InputError(problem)
     if policy is not None and population is None:
         raise PolicyError("--policy: says how to read a --population; name one, or leave it out")
     everybody = None if population is None else original_people(release, population, policy)

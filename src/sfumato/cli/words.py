@@ -33,8 +33,8 @@ TOP = {
 SEPARATORS = {"tab": "\t", "\\t": "\t"}
 STRAYS = "--strays-missing"
 ANY_MODEL = "privacy model (-k, -l, -t, --model)"
-_SETTING = re.compile(r'(?:"(?:[^"\\]|\\.)*"|\[(?:"(?:[^"\\]|\\.)*"|[^\]"])*\]|[^,])+')
-"""One setting of several: commas inside of a text or of a list part nothing."""
+_SETTING = re.compile(r'(?:"(?:[^"\\]|\\.)*"|\[(?:"(?:[^"\\]|\\.)*"|[^\]"])*\]|\{(?:"(?:[^"\\]|\\.)*"|[^}"])*\}|[^,])+')
+"""One setting of several: commas inside of a text, a list or a table part nothing."""
 ADVICE = {
     "--quasi: is missing": "name the columns that an attacker may know, e.g. --quasi age,sex,zip",
     f"{ANY_MODEL}: is missing": "ask for at least one, e.g. -k 5",

@@ -132,7 +132,7 @@ def compare(
     used, holdout = hold_out(table, HELD_OUT, seed=drawn) if classifiers else (table, None)
     ground = SharedWork(used, holdout, queries, drawn, recoding or Recoding(), suppression_limit, seed)
     outcomes = _Runs(laid, ground, kept, progress).all(thread_count(threads))
-    return Comparison.of(laid, outcomes)
+    return Comparison.of(laid, outcomes, () if table.repeated is None else (table.repeated.sentence(),))
 
 
 @dataclass(eq=False)

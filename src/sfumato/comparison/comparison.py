@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -17,6 +18,7 @@ from sfumato.comparison.recommendation import recommend
 from sfumato.comparison.run_outcome import DONE, RunOutcome
 from sfumato.errors import InputError
 from sfumato.numbers import figure
+from sfumato.whole_files import write_whole
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -32,14 +34,17 @@ class Comparison:
         Name of the parameter's column.
     promises : mapping of str to (str, Promise)
         Where what is promised to people was compared: label → that of the anonymizer, and its promise.
+    notes : tuple of str
+        What the steward must know of the table: that a column repeats as the key of people does.
     """
 
     frame: pl.DataFrame
     vary: str
     promises: Mapping[str, tuple[str, Promise]] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
 
     @classmethod
-    def of(cls, plan: Plan, outcomes: Sequence[RunOutcome]) -> Comparison:
+    def of(cls, plan: Plan, outcomes: Sequence[RunOutcome], notes: tuple[str, ...] = ()) -> Comparison:
         """Put outcomes into a table."""
         names = list(dict.fromkeys(name for outcome in outcomes for name in outcome.figures))
         heads = {
@@ -55,7 +60,7 @@ class Comparison:
             )
             for name in names
         }
-        return cls(pl.DataFrame({**heads, **figures}), plan.vary, plan.promises)
+        return cls(pl.DataFrame({**heads, **figures}), plan.vary, plan.promises, notes)
 
     @property
     def figures(self) -> tuple[str, ...]:
@@ -113,11 +118,13 @@ class Comparison:
         drawn = draw_comparison(self.means(), self.vary) if drawings else {}
         try:
             target.mkdir(mode=0o700, exist_ok=True)
-            self.frame.write_csv(target / "comparison.csv")
-            self.frame.write_parquet(target / "comparison.parquet")
-            (target / "comparison.txt").write_text(f"{self}\n", encoding="utf-8")
+            parquet = io.BytesIO()
+            self.frame.write_parquet(parquet)
+            write_whole(target / "comparison.csv", self.frame.write_csv())
+            write_whole(target / "comparison.parquet", parquet.getvalue())
+            write_whole(target / "comparison.txt", f"{self}\n")
             for name, svg in drawn.items():
-                (target / f"{name}.svg").write_text(svg, encoding="utf-8")
+                write_whole(target / f"{name}.svg", svg)
         except OSError as error:
             reason = os.strerror(error.errno) if error.errno else "unknown reason"
             raise InputError(f"{target}: the comparison cannot be written ({reason})") from None
@@ -132,7 +139,7 @@ class Comparison:
         parts = [self._table(name) for name in ("loss", "count_error", "seconds") if name in self.figures]
         people = promise_lines(self.means(), self.promises, self.vary)
         beaten = dominated(self.means(), self.vary)
-        return "\n".join([*parts, *self._failures(), *beaten, *people, self.recommendation])
+        return "\n".join([*parts, *self._failures(), *beaten, *people, *self.notes, self.recommendation])
 
     def _repr_html_(self) -> str:
         """Show notebooks the figures as tables, and the first of them as curves."""
@@ -140,7 +147,7 @@ class Comparison:
         from sfumato.notebook import card
 
         people = promise_lines(self.means(), self.promises, self.vary)
-        more = [*self._failures(), *dominated(self.means(), self.vary), *people]
+        more = [*self._failures(), *dominated(self.means(), self.vary), *people, *self.notes]
         return card(
             "Comparison", f"{self.frame.height} runs over {self.vary}", *comparison_parts(self, TITLES, [*more])
         )

@@ -14,7 +14,7 @@ import polars as pl
 
 from sfumato.comparison.run_outcome import RunOutcome
 from sfumato.errors import InputError
-from sfumato.whole_files import write_whole
+from sfumato.whole_files import PRIVATE, write_whole
 
 MARK = "comparison.json"
 RUNS = "runs.jsonl"
@@ -80,6 +80,7 @@ class RunStore:
         self._folder.mkdir(mode=0o700, exist_ok=True)
         if not mark.is_file():
             write_whole(mark, json.dumps(self._identity, indent=2) + "\n")
+        (self._folder / RUNS).touch(mode=PRIVATE)
         self._end_last_line()
 
     def _end_last_line(self) -> None:

@@ -54,8 +54,8 @@ class ReportedRelease:
 
     Attributes
     ----------
-    release : Release or Path
-        In memory, or a folder.
+    release : Release, Path or str
+        In memory, a folder, or the URL of a database.
     published : Published
     description : Description
     verification : Verification
@@ -68,11 +68,11 @@ class ReportedRelease:
         Name of each data file, and its sha256; empty for a release in memory.
     original : Table or None
     control : Table or None
-    earlier : sequence of folder or Release
+    earlier : sequence of Release, folder or URL
         Earlier releases of the same people.
     """
 
-    release: Release | Path
+    release: Release | Path | str
     published: Published
     description: Description
     verification: Verification
@@ -81,7 +81,7 @@ class ReportedRelease:
     files: Mapping[str, str]
     original: Table | None
     control: Table | None
-    earlier: Sequence[Release | Path]
+    earlier: Sequence[Release | Path | str]
 
 
 @dataclass(frozen=True)

@@ -23,6 +23,7 @@ from sfumato.release.opening import open_release
 from sfumato.release.policy_text import PublishedPolicy
 from sfumato.release.release import Release
 from sfumato.release.verify import verify
+from sfumato.table.databases.address import is_database
 from sfumato.table.table import Table
 from sfumato.whole_files import PRIVATE, PUBLIC, write_whole
 
@@ -154,6 +155,11 @@ def report(
     return ReleaseReport(content_of(subject, wishes))
 
 
+def _placed(release: Release | str | Path) -> Release | str | Path:
+    """Take a text for the name of a folder, unless it is the URL of a database."""
+    return release if isinstance(release, Release) or is_database(release) else Path(release)
+
+
 def _subject(
     release: Release | str | Path,
     original: Table | None,
@@ -169,10 +175,10 @@ def _subject(
     if policy is not None and opened.policy.text is not None:
         said = PublishedPolicy(policy.published()).content
         raise_all(PolicyError, policy_contradictions(said, opened.policy.content))
-    named = [one if isinstance(one, Release) else Path(one) for one in earlier]
+    named = [_placed(one) for one in earlier]
     raise_all(InputError, [problem for one in named if isinstance(one, Path) and (problem := no_release(one))])
     return ReportedRelease(
-        release if isinstance(release, Release) else Path(release),
+        _placed(release),
         opened.published,
         opened.description,
         verification,

@@ -17,9 +17,10 @@ from sfumato.published.checks.generalized import read_published
 from sfumato.recoding import Recoding, generalize_published
 from sfumato.release.description import LONGEST_NAME, Description, build_model
 from sfumato.release.folder import no_release
-from sfumato.release.opening import open_folder
+from sfumato.release.opening import open_folder, open_release
 from sfumato.release.policy_text import PublishedPolicy
 from sfumato.release.release import Release
+from sfumato.table.databases.address import is_database
 from sfumato.table.encoding import encode
 from sfumato.table.schema import Attribute, Kind
 from sfumato.table.table import Table
@@ -96,6 +97,10 @@ def _opened(published: Release | str | Path | pl.DataFrame) -> tuple[pl.DataFram
             PublishedPolicy(published.policy).recoding(),
             _promised_k(published.description),
         )
+    if is_database(published):
+        opened = open_release(published)
+        assert opened.description is not None
+        return generalized_table(opened).data, opened.policy.recoding(), _promised_k(opened.description)
     path = Path(published)
     if len(path.name) > LONGEST_NAME or "\0" in str(path):
         raise InputError("the name of the release folder is not a valid folder name")

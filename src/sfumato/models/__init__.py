@@ -19,6 +19,7 @@ from sfumato.models.highest_risk import HighestRisk
 from sfumato.models.k_anonymity import KAnonymity
 from sfumato.models.k_map import KMap
 from sfumato.models.probabilistic_l_diversity import ProbabilisticLDiversity
+from sfumato.models.profitability import Profitability
 from sfumato.models.protocol import PrivacyModel
 from sfumato.models.recursive_l_diversity import RecursiveLDiversity
 from sfumato.models.says import Says, Subject
@@ -47,6 +48,7 @@ MODELS = Registry(
         "delta-presence": DeltaPresence,
         "average-risk": AverageRisk,
         "highest-risk": HighestRisk,
+        "profitability": Profitability,
         "sample-uniques": SampleUniques,
         "population-uniques": PopulationUniques,
     },
@@ -92,6 +94,7 @@ __all__ = [
     "KMap",
     "PopulationUniques",
     "ProbabilisticLDiversity",
+    "Profitability",
     "RecursiveLDiversity",
     "SampleUniques",
     "SubsetKAnonymity",

@@ -10,13 +10,14 @@ from numpy.typing import NDArray
 
 from sfumato.classes.statistics import SensitiveCounts
 from sfumato.kernels.predicates import BETA
-from sfumato.models.sensitive import SensitiveModel
+from sfumato.models.comparing import ComparingModel
+from sfumato.models.reference import Reference
 from sfumato.models.shares import ratios
 from sfumato.options import Limit
 
 
 @dataclass(frozen=True)
-class BasicBetaLikeness(SensitiveModel):
+class BasicBetaLikeness(ComparingModel):
     """The relative gain ``(q - p) / p`` of every sensitive value in every class is at most `beta`.
 
     `p` is the share of the value in the whole table, `q` in the class. Guarantee: finding a person's class raises the
@@ -29,6 +30,9 @@ class BasicBetaLikeness(SensitiveModel):
         A number above 0.
     attribute
         The sensitive attribute, or None for every one.
+    reference
+        What the whole table is: ``"published"`` (None), ``"original"``, or the share of every value by its label; see
+        :class:`~sfumato.models.comparing.ComparingModel`.
 
     References
     ----------
@@ -37,6 +41,7 @@ class BasicBetaLikeness(SensitiveModel):
 
     beta: Annotated[float, Limit(0, above=True)]
     attribute: str | None = None
+    reference: Reference = None
 
     name: ClassVar[str] = "basic-beta-likeness"
     in_words: ClassVar[str] = (

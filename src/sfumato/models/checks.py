@@ -8,9 +8,13 @@ from enum import StrEnum
 from typing import ClassVar, Protocol
 
 from sfumato.models.protocol import Achieved
+from sfumato.numbers import counted
 
 NEEDS_POPULATION = "it speaks of people of a population; recount it with the table of the population"
 """What is said of a promise where no table of the population is at hand."""
+
+NEEDS_ORIGINAL = "it compares with all original records, of which some may have been left out; the steward attests it"
+"""What is said of a promise to somebody who has the published records alone."""
 
 
 class Promised(Protocol):
@@ -49,6 +53,8 @@ class Check:
         Whether verification fails while this is undecided. The suppression limit can never be decided.
     of_population : bool
         Whether nobody can recount it without a table of the population.
+    of_original : bool
+        Whether nobody can recount it without the records that were left out.
     """
 
     promise: str
@@ -57,6 +63,7 @@ class Check:
     detail: str = ""
     required: bool = True
     of_population: bool = False
+    of_original: bool = False
 
     def __str__(self) -> str:
         """Write it as one line, e.g. ``"holds: k-anonymity (k=5) (achieved k=6)"``."""
@@ -70,6 +77,11 @@ def unknown_population(promise: str) -> Check:
     return Check(promise, Outcome.UNDECIDABLE, detail=NEEDS_POPULATION, required=False, of_population=True)
 
 
+def unknown_original(promise: str) -> Check:
+    """Say that a promise which compares with all original records cannot be recounted from those that are left."""
+    return Check(promise, Outcome.UNDECIDABLE, detail=NEEDS_ORIGINAL, required=False, of_original=True)
+
+
 def promise_words(model: Promised) -> str:
     """Name a model with its parameters, e.g. ``"k-anonymity (k=5)"``."""
     parameters = ", ".join(f"{name}={_word(value)}" for name, value in model.parameters().items() if value is not None)
@@ -77,4 +89,6 @@ def promise_words(model: Promised) -> str:
 
 
 def _word(value: object) -> str:
+    if isinstance(value, Mapping):
+        return f"declared, {counted(len(value), 'value')}"
     return f"[{', '.join(map(repr, value))}]" if isinstance(value, (list, tuple)) else str(value)

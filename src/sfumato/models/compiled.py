@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,9 +16,10 @@ from sfumato.classes.statistics import ClassStatistics, SensitiveCounts, counts_
 from sfumato.errors import PolicyError, raise_all
 from sfumato.kernels.predicates import NO_NUMBERS, RuleArrays
 from sfumato.models.apart import of_people_apart
-from sfumato.models.of_people import of_people
+from sfumato.models.of_people import by_value, of_people
 from sfumato.models.of_population import with_population
 from sfumato.models.protocol import PrivacyModel, Rule
+from sfumato.models.reference import View, is_fixed
 from sfumato.models.rule_traits import TRAITS
 from sfumato.models.says import of_population, says
 from sfumato.models.value_tree import flat_tree
@@ -24,6 +27,11 @@ from sfumato.table.encoding import EncodedAttribute, EncodedTable
 
 MOST_GUARDS = 62
 """Rules on guarded values, each of which takes a bit of an int64."""
+MOST_PRODUCT = 1 << 62
+"""Bound on the products of a number of records and a total, which kernels work out in 64 bits."""
+
+Column = tuple[str, View | None]
+"""A sensitive attribute as some rule sees it."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -34,16 +42,42 @@ class CompiledRules:
     ----------
     arrays : RuleArrays
     codes : numpy.ndarray
-        uint8, uint16 or uint32 (n, s): value of each record in the attributes that some rule looks at, counted from 0
-        inside each attribute, as the histograms of `arrays` number them. s is 0 when all rules are on sizes. Where
+        uint8, uint16 or uint32 (n, s): value of each record in the columns that some rule looks at, counted from 0
+        inside each column, as the histograms of `arrays` number them. s is 0 when all rules are on sizes. Where
         records are people: a set of values, and in a last column how many records a person has if some rule asks.
     whole : ClassStatistics
         All records as one class.
+    sources : tuple of Rule
+        The rules before they were compiled.
+    sensitive : mapping of Column to SensitiveCounts
+        All records as one class, for each of these columns, as the rules on it see them.
     """
 
     arrays: RuleArrays
     codes: NDArray[np.unsignedinteger]
     whole: ClassStatistics
+    sources: tuple[Rule, ...] = ()
+    sensitive: Mapping[Column, SensitiveCounts] = field(default_factory=dict)
+
+    @property
+    def relative(self) -> bool:
+        """Whether some rule compares with the published table, which changes when records are left out."""
+        return any(TRAITS[rule.code].relative and not is_fixed(rule.column) for rule in self.sources)
+
+    def among(self, kept: NDArray[np.int64]) -> RuleArrays:
+        """Return the same rules with these records as the whole table; int64, the records. Cost O(n · s)."""
+        arrays, total = self.arrays, len(kept)
+        totals = [
+            np.bincount(self.codes[kept, place], minlength=stop - start).astype(np.int64)
+            for place, (start, stop) in enumerate(pairwise(arrays.offsets))
+        ]
+        if any(map(is_fixed, self.sensitive)):
+            seen = zip(self.sensitive.items(), totals, strict=False)
+            left = {key: each if is_fixed(key) else replace(each, totals=own) for (key, each), own in seen}
+            scaled, total = on_one_scale(left, self.sources, total)
+            totals[: len(scaled)] = scaled
+        joined = np.concatenate([NO_NUMBERS, *totals])
+        return arrays._replace(totals=joined, total=total, value_totals=by_value(joined, arrays))
 
 
 def compile_rules(models: Sequence[PrivacyModel], table: EncodedTable) -> CompiledRules:
@@ -64,19 +98,20 @@ def compile_rules(models: Sequence[PrivacyModel], table: EncodedTable) -> Compil
         whole = replace(whole, population=people_at_top(table.population))
     names = [attribute.name for attribute in table.sensitive]
     rules = rules_of(models, table)
-    used = [attribute for attribute in table.sensitive if any(rule.attribute == attribute.name for rule in rules)]
-    arrays = rule_arrays(rules, {attribute.name: whole.sensitive[attribute.name] for attribute in used}, table.height)
-    places = [names.index(attribute.name) for attribute in used]
+    seen = _columns_of(rules, whole)
+    arrays = rule_arrays(rules, seen, table.height)
+    places = [names.index(name) for name, _ in seen]
+    used = [table.sensitive[place] for place in places]
     columns = [table.sensitive_codes[:, place] for place in places]
     if table.apart is not None:
         arrays, codes = of_people_apart(arrays, list(zip(columns, used, strict=True)), table.apart)
-        return CompiledRules(arrays, codes, whole)
+        return CompiledRules(arrays, codes, whole, tuple(rules), seen)
     if table.people is None:
-        codes = _value_codes(columns, used, table.height)
-        return CompiledRules(*with_population(arrays, codes, table.population), whole)
+        codes = _value_codes(columns, used, table.height, [_places(view, whole, name) for name, view in seen])
+        return CompiledRules(*with_population(arrays, codes, table.population), whole, tuple(rules), seen)
     sets = [table.people.sets[place] for place in places]
     arrays, codes = of_people(arrays, list(zip(columns, sets, used, strict=True)), table.people)
-    return CompiledRules(arrays, codes, whole)
+    return CompiledRules(arrays, codes, whole, tuple(rules), seen)
 
 
 def compile_counted(
@@ -113,11 +148,12 @@ def compile_counted(
         whole[attribute.name] = counts_of(
             attribute, code_of, np.array([0, len(code_of)], dtype=np.int64), every, totals, totals
         )
-    used = [attribute.name for attribute in table.sensitive if any(rule.attribute == attribute.name for rule in rules)]
     names = [attribute.name for attribute in table.sensitive]
-    arrays = rule_arrays(rules, {name: whole[name] for name in used}, table.height)
     everybody = ClassStatistics(np.array([table.height], dtype=np.int64), whole)
-    return arrays, everybody, [(names.index(name), value_of[name]) for name in used]
+    seen = _columns_of(rules, everybody)
+    arrays = rule_arrays(rules, seen, table.height)
+    values = [(names.index(name), _renumbered(value_of[name], _places(view, everybody, name))) for name, view in seen]
+    return arrays, everybody, values
 
 
 def rules_of(models: Sequence[PrivacyModel], table: EncodedTable) -> list[Rule]:
@@ -130,6 +166,11 @@ def rules_of(models: Sequence[PrivacyModel], table: EncodedTable) -> list[Rule]:
         f"{model.name}: merging classes may break it, and every search relies on merging; leave the model out"
         for model in models
         if not says(model).survives_merging
+    ]
+    problems += [
+        f"{model.name}: the original records that it compares with are not known here; choose another reference"
+        for model in models
+        if says(model).needs_original
     ]
     if table.population is None:
         problems += [
@@ -161,7 +202,60 @@ def rules_of(models: Sequence[PrivacyModel], table: EncodedTable) -> list[Rule]:
     ]
 
 
-def rule_arrays(rules: Sequence[Rule], sensitive: Mapping[str, SensitiveCounts], total: int) -> RuleArrays:
+def _columns_of(rules: Sequence[Rule], whole: ClassStatistics) -> dict[Column, SensitiveCounts]:
+    """Return the columns that rules look at, attribute by attribute, with all records as one class."""
+    wanted = [rule.column for rule in rules if rule.attribute is not None]
+    columns = [(name, view) for name in whole.sensitive for own, view in dict.fromkeys(wanted) if own == name]
+    return {
+        (name, view): whole.sensitive[name] if view is None else view.seen(whole.sensitive[name])
+        for name, view in columns
+    }
+
+
+def _places(view: View | None, whole: ClassStatistics, name: str) -> NDArray[np.int64] | None:
+    return None if view is None else view.numbering(whole.sensitive[name]).places
+
+
+def _renumbered(value_of: NDArray[np.int32], places: NDArray[np.int64] | None) -> NDArray[np.int32]:
+    if places is None:
+        return value_of
+    return np.where(value_of < 0, value_of, places[value_of]).astype(np.int32)
+
+
+def on_one_scale(
+    sensitive: Mapping[Column, SensitiveCounts], rules: Sequence[Rule], total: int
+) -> tuple[list[NDArray[np.int64]], int]:
+    """Return the totals of columns so that those which are compared with add up to one number, and that number.
+
+    Kernels know one size of the whole table. Totals that were counted add up to `total`, declared shares to whatever
+    they add up to: each is multiplied by a whole number, so that nothing is rounded.
+
+    Raises
+    ------
+    PolicyError
+        When products of the numbers would be too large for 64 bits.
+    """
+    compared = {rule.column for rule in rules if TRAITS[rule.code].relative}
+    masses = {
+        column: int(counts.totals.sum()) if is_fixed(column) else total
+        for column, counts in sensitive.items()
+        if column in compared
+    }
+    if not any(is_fixed(column) for column in masses):
+        return [counts.totals for counts in sensitive.values()], total
+    common = math.lcm(*(max(mass, 1) for mass in masses.values()))
+    if common * max(total, 1) >= MOST_PRODUCT:
+        raise PolicyError(
+            f"reference: the shares are too fine for {total:,} records; round them to fewer digits, or let all models "
+            "compare with the same records"
+        )
+    return [
+        counts.totals * (common // max(masses[column], 1)) if column in masses else counts.totals
+        for column, counts in sensitive.items()
+    ], common
+
+
+def rule_arrays(rules: Sequence[Rule], sensitive: Mapping[Column, SensitiveCounts], total: int) -> RuleArrays:
     """Lay rules out as arrays.
 
     Parameters
@@ -169,21 +263,21 @@ def rule_arrays(rules: Sequence[Rule], sensitive: Mapping[str, SensitiveCounts],
     rules
         Rules of all models.
     sensitive
-        The attributes that they look at; histograms stand in this order.
+        The columns that they look at; histograms stand in this order.
     total
         Records of the whole table.
     """
-    names = list(sensitive)
+    columns = list(sensitive)
     settled, guards = _marked([_settled(rule, sensitive) for rule in rules], sensitive)
     trees = [
-        flat_tree(counts) if any(TRAITS[rule.code].tree and rule.attribute == name for rule in settled) else ([], [])
-        for name, counts in sensitive.items()
+        flat_tree(counts) if any(TRAITS[rule.code].tree and rule.column == column for rule in settled) else ([], [])
+        for column, counts in sensitive.items()
     ]
-    totals = [counts.totals for counts in sensitive.values()]
+    totals, total = on_one_scale(sensitive, settled, total)
     return RuleArrays(
         codes=np.array([rule.code for rule in settled], dtype=np.int64),
         attributes=np.array(
-            [-1 if rule.attribute is None else names.index(rule.attribute) for rule in settled], np.int64
+            [-1 if rule.attribute is None else columns.index(rule.column) for rule in settled], np.int64
         ),
         first=np.array([rule.first for rule in settled], dtype=np.float64),
         second=np.array([rule.second for rule in settled], dtype=np.float64),
@@ -198,23 +292,23 @@ def rule_arrays(rules: Sequence[Rule], sensitive: Mapping[str, SensitiveCounts],
     )
 
 
-def _settled(rule: Rule, sensitive: Mapping[str, SensitiveCounts]) -> Rule:
+def _settled(rule: Rule, sensitive: Mapping[Column, SensitiveCounts]) -> Rule:
     if rule.attribute is None or rule.settle is None:
         return rule
-    return replace(rule, code=rule.settle(sensitive[rule.attribute]))
+    return replace(rule, code=rule.settle(sensitive[rule.column]))
 
 
-def _marked(rules: Sequence[Rule], sensitive: Mapping[str, SensitiveCounts]) -> tuple[list[Rule], NDArray[np.int64]]:
+def _marked(rules: Sequence[Rule], sensitive: Mapping[Column, SensitiveCounts]) -> tuple[list[Rule], NDArray[np.int64]]:
     """Give every rule on guarded values a bit, its `second`, and mark the values with it; int64 (v,), or empty."""
     found: list[Rule] = []
     marking = sum(rule.marks is not None for rule in rules)
     if marking > MOST_GUARDS:
         raise PolicyError(f"models: {marking} bounds on guarded values; at most {MOST_GUARDS} can be compiled")
-    guards = {name: np.zeros(len(counts.totals), dtype=np.int64) for name, counts in sensitive.items()}
+    guards = {column: np.zeros(len(counts.totals), dtype=np.int64) for column, counts in sensitive.items()}
     for rule in rules:
         if rule.attribute is not None and rule.marks is not None:
             bit = sum(each.marks is not None for each in found)
-            guards[rule.attribute] |= rule.marks(sensitive[rule.attribute]).astype(np.int64) << bit
+            guards[rule.column] |= rule.marks(sensitive[rule.column]).astype(np.int64) << bit
             found.append(replace(rule, second=float(bit)))
         else:
             found.append(rule)
@@ -231,11 +325,14 @@ def _scratch_size(rules: Sequence[Rule], values: Sequence[int], nodes: Sequence[
 
 
 def _value_codes(
-    columns: Sequence[NDArray[np.unsignedinteger]], attributes: Sequence[EncodedAttribute], height: int
+    columns: Sequence[NDArray[np.unsignedinteger]],
+    attributes: Sequence[EncodedAttribute],
+    height: int,
+    places: Sequence[NDArray[np.int64] | None],
 ) -> NDArray[np.unsignedinteger]:
     numbered = []
-    for codes, attribute in zip(columns, attributes, strict=True):
+    for codes, attribute, own in zip(columns, attributes, places, strict=True):
         value_of, _ = number_values(attribute, np.bincount(codes, minlength=attribute.cardinality))
-        numbered.append(value_of[codes])
+        numbered.append(_renumbered(value_of, own)[codes])
     dtype = np.min_scalar_type(max((int(column.max(initial=0)) for column in numbered), default=0))
     return np.column_stack(numbered).astype(dtype) if numbered else np.zeros((height, 0), dtype=np.uint8)

@@ -10,14 +10,15 @@ from numpy.typing import NDArray
 
 from sfumato.classes.statistics import SensitiveCounts
 from sfumato.kernels.predicates import DELTA
+from sfumato.models.comparing import ComparingModel
 from sfumato.models.protocol import TOLERANCE
-from sfumato.models.sensitive import SensitiveModel
+from sfumato.models.reference import Reference
 from sfumato.models.shares import distinct_values, ratios
 from sfumato.options import Limit
 
 
 @dataclass(frozen=True)
-class DeltaDisclosure(SensitiveModel):
+class DeltaDisclosure(ComparingModel):
     """For every class and every sensitive value of the table, ``|ln(q / p)| < delta``.
 
     `p` is the share of the value in the whole table, `q` in the class. Guarantee: finding a person's class changes the
@@ -29,6 +30,9 @@ class DeltaDisclosure(SensitiveModel):
         A number above 0.
     attribute
         The sensitive attribute, or None for every one.
+    reference
+        What the whole table is: ``"published"`` (None), ``"original"``, or the share of every value by its label; see
+        :class:`~sfumato.models.comparing.ComparingModel`.
 
     Notes
     -----
@@ -45,6 +49,7 @@ class DeltaDisclosure(SensitiveModel):
 
     delta: Annotated[float, Limit(0, above=True)]
     attribute: str | None = None
+    reference: Reference = None
 
     name: ClassVar[str] = "delta-disclosure"
     in_words: ClassVar[str] = (

@@ -10,14 +10,15 @@ from numpy.typing import NDArray
 
 from sfumato.classes.statistics import SensitiveCounts
 from sfumato.kernels.predicates import BETA_ENHANCED
+from sfumato.models.comparing import ComparingModel
 from sfumato.models.protocol import TOLERANCE
-from sfumato.models.sensitive import SensitiveModel
+from sfumato.models.reference import Reference
 from sfumato.models.shares import ratios
 from sfumato.options import Limit
 
 
 @dataclass(frozen=True)
-class EnhancedBetaLikeness(SensitiveModel):
+class EnhancedBetaLikeness(ComparingModel):
     """The relative gain of every sensitive value in every class is at most ``min(beta, -ln p)``.
 
     `p` is the share of the value in the whole table. Guarantee: as basic β-likeness, and no value becomes certain
@@ -29,6 +30,9 @@ class EnhancedBetaLikeness(SensitiveModel):
         A number above 0.
     attribute
         The sensitive attribute, or None for every one.
+    reference
+        What the whole table is: ``"published"`` (None), ``"original"``, or the share of every value by its label; see
+        :class:`~sfumato.models.comparing.ComparingModel`.
 
     Notes
     -----
@@ -41,6 +45,7 @@ class EnhancedBetaLikeness(SensitiveModel):
 
     beta: Annotated[float, Limit(0, above=True)]
     attribute: str | None = None
+    reference: Reference = None
 
     name: ClassVar[str] = "enhanced-beta-likeness"
     in_words: ClassVar[str] = "no sensitive value is much more frequent among people who look alike (β = {beta})"

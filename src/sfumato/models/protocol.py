@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from sfumato.classes.statistics import ClassStatistics, SensitiveCounts
 from sfumato.kernels.predicates import SLACK
+from sfumato.models.reference import View
 from sfumato.numbers import figure
 
 TOLERANCE = SLACK
@@ -33,6 +34,8 @@ class Rule:
         Returns the code for the attribute once its values are known, if the kind of the attribute decides.
     marks : callable, optional
         Tells which values of the attribute are guarded once they are known, bool (v,), if the predicate asks.
+    view : View, optional
+        How it sees the values, and what it compares with; None: as they are counted.
     """
 
     code: int
@@ -41,6 +44,12 @@ class Rule:
     second: float = 0.0
     settle: Callable[[SensitiveCounts], int] | None = field(default=None, compare=False)
     marks: Callable[[SensitiveCounts], NDArray[np.bool_]] | None = field(default=None, compare=False)
+    view: View | None = None
+
+    @property
+    def column(self) -> tuple[str, View | None]:
+        """The attribute as the rule sees it; of no attribute, the empty name."""
+        return self.attribute or "", self.view
 
 
 @dataclass(frozen=True)

@@ -62,6 +62,16 @@ class Says:
         return False
 
     @property
+    def needs_original(self) -> bool:
+        """Whether nobody can recount it who does not know the records that were left out."""
+        return False
+
+    @property
+    def of_original(self) -> bool:
+        """Whether it is counted with records that may have been left out, so that no recipient may be told how far."""
+        return False
+
+    @property
     def class_size(self) -> int:
         """Fewest records that it explicitly requires: its `k`, or 1."""
         return int(self.parameters().get("k", 1))

@@ -112,14 +112,17 @@ def published_hierarchy(entry: Any) -> Any:
 
 
 def moved_files(mapping: Mapping[str, Any], move: Callable[[str], str]) -> dict[str, Any]:
-    """Return a policy's plain values with `move` applied to the path of every hierarchy file, query and population.
+    """Return a policy's plain values with `move` applied to the path of every file that it names.
 
-    Values of a wrong type stay unchanged.
+    These are hierarchies, a query, a population, and of ratings a list of sensitive issues. Values of a wrong type stay
+    unchanged.
     """
     moved = _with_hierarchies(mapping, lambda hierarchy: _moved(hierarchy, move))
-    source, people = moved.get("source"), moved.get("population")
-    if isinstance(source, Mapping) and isinstance(source.get("query"), str):
-        moved["source"] = {**source, "query": move(source["query"])}
+    for part, key in (("source", "query"), ("sensitive", "file")):
+        said = moved.get(part)
+        if isinstance(said, Mapping) and isinstance(said.get(key), str):
+            moved[part] = {**said, key: move(said[key])}
+    people = moved.get("population")
     return {**moved, "population": move(people)} if isinstance(people, str) and people else moved
 
 
@@ -132,7 +135,7 @@ def spelled_out(mapping: Mapping[str, Any]) -> dict[str, Any]:
     """
     columns = mapping.get("columns")
     if not isinstance(columns, Mapping):
-        return dict(mapping)
+        return _with_hierarchies(mapping, _as_table)
     settled = {role: _with_settings(columns[role]) for role in ROLES_WITH_SETTINGS if role in columns}
     return _with_hierarchies({**mapping, "columns": {**columns, **settled}}, _as_table)
 
@@ -164,10 +167,13 @@ def _moved(hierarchy: Any, move: Callable[[str], str]) -> Any:
 
 
 def _with_hierarchies(mapping: Mapping[str, Any], change: Callable[[Any], Any]) -> dict[str, Any]:
-    columns = mapping.get("columns")
-    if not isinstance(columns, Mapping):
-        return dict(mapping)
-    return {**mapping, "columns": {role: _in_role(given, change) for role, given in columns.items()}}
+    columns, sets = mapping.get("columns"), mapping.get("sets")
+    changed = dict(mapping)
+    if isinstance(columns, Mapping):
+        changed["columns"] = {role: _in_role(given, change) for role, given in columns.items()}
+    if isinstance(sets, Mapping) and "hierarchy" in sets:
+        changed["sets"] = {**sets, "hierarchy": change(sets["hierarchy"])}
+    return changed
 
 
 def _in_role(given: Any, change: Callable[[Any], Any]) -> Any:

@@ -7,10 +7,8 @@ it neither reads tables nor anonymizes, and never holds a seed. :func:`sfumato.r
 
 from __future__ import annotations
 
-import os
 from collections import ChainMap
 from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
 from typing import Annotated, Any
 
 import tomli_w
@@ -32,18 +30,16 @@ from sfumato.policy.entries import (
     describing,
     entry_for,
     entry_of,
-    json_schema,
 )
-from sfumato.policy.file import read_policy
 from sfumato.policy.help import helpful
-from sfumato.policy.hierarchy_entries import moved_files, spelled_out
+from sfumato.policy.hierarchy_entries import spelled_out
 from sfumato.policy.mistakes import KeyPath, Mistake, spell
 from sfumato.policy.parts import Column, Columns, Output, Source, Subset, Wish
 from sfumato.policy.people import People
+from sfumato.policy.whole_policy import WholePolicy
 from sfumato.recoding import Recoding
 from sfumato.table.schema import Attribute, Schema
 from sfumato.table.table import Table
-from sfumato.whole_files import write_whole
 
 DEFAULT_ANONYMIZER = next(iter(ANONYMIZERS))
 _ANONYMIZERS = LazyEntries(ChainMap(ANONYMIZERS, PUBLISHERS), tag="name")  # type: ignore[arg-type]
@@ -54,12 +50,17 @@ RecodingEntry: Any = entry_for(Recoding)
 PeopleEntry: Any = entry_for(People)
 
 
+def anonymizer_entry(anonymizer: Anonymizer | Publisher) -> PolicyPart:
+    """Describe an algorithm; one from outside the library is carried unchanged."""
+    return entry_of(anonymizer, _ANONYMIZERS)
+
+
 def _default_anonymizer() -> PolicyPart:
     default: PolicyPart = _ANONYMIZERS[DEFAULT_ANONYMIZER].model_validate({"name": DEFAULT_ANONYMIZER})
     return default
 
 
-class Policy(PolicyPart):
+class Policy(WholePolicy):
     """What a release is made from: how to read the table, the roles, the models, and the anonymizer.
 
     Make it with :meth:`from_file`, :meth:`from_mapping` or :meth:`of`; equal by value.
@@ -113,19 +114,6 @@ class Policy(PolicyPart):
     subset: Subset | None = None
 
     @classmethod
-    def from_file(cls, path: str | os.PathLike[str]) -> Policy:
-        """Read a TOML file; files that it names are looked for beside it.
-
-        Raises
-        ------
-        InputError
-            When the file cannot be read.
-        PolicyError
-            With every mistake in it, or the line and column where it is not TOML.
-        """
-        return cls.from_mapping(read_policy(path))
-
-    @classmethod
     def from_mapping(cls, mapping: Mapping[str, Any], *, names: Mapping[KeyPath, str] | None = None) -> Policy:
         """Check plain values in the layout of a TOML file.
 
@@ -169,7 +157,7 @@ class Policy(PolicyPart):
         with describing("models"):
             promised = tuple(entry_of(model, _MODELS) for model in models)
         with describing("anonymizer"):
-            way = entry_of(anonymizer, _ANONYMIZERS)
+            way = anonymizer_entry(anonymizer)
         with describing("recoding"):
             forms = RecodingEntry.model_validate_json(as_json(described_as_mapping(recoding)))
         return cls.model_construct(
@@ -182,15 +170,15 @@ class Policy(PolicyPart):
             refine=refine or None,
         )
 
-    @staticmethod
-    def json_schema() -> dict[str, Any]:
+    @classmethod
+    def json_schema(cls) -> dict[str, Any]:
         """Return the JSON Schema of policy files, for editors and forms.
 
         Every setting has a ``description``, its range where it has one, and an ``x-group``: ``needed`` has no default,
         ``usual`` takes a few words or numbers, ``rare`` takes lists or tables. Numbers that count something have an
         ``x-unit``.
         """
-        return helpful(json_schema(Policy))
+        return helpful(super().json_schema())
 
     def to_mapping(self) -> dict[str, Any]:
         """Return plain values; :meth:`from_mapping` makes an equal policy of them."""
@@ -212,16 +200,6 @@ class Policy(PolicyPart):
         from sfumato.policy.policy_html import policy_parts, promises
 
         return card("Policy", promises(self), *policy_parts(self))
-
-    def to_toml(self) -> str:
-        """Return the text of a policy file."""
-        return tomli_w.dumps(self.to_mapping())
-
-    def to_file(self, path: str | os.PathLike[str]) -> None:
-        """Write a policy file; the files that it names are written relative to its folder."""
-        folder = Path(path).parent
-        mapping = moved_files(self.to_mapping(), lambda file: os.path.relpath(file, folder))
-        write_whole(path, tomli_w.dumps(mapping))
 
     def published(self) -> str:
         """Return the edition that goes into a release, as the text of a policy file.
@@ -251,8 +229,8 @@ class Policy(PolicyPart):
             With the problems of every hierarchy.
         """
         problems: list[str] = []
-        quasi_identifying = _attributes(self.columns.quasi_identifying, "quasi-identifying", problems)
-        sensitive = _attributes(self.columns.sensitive, "sensitive", problems)
+        quasi_identifying = attributes_of(self.columns.quasi_identifying, "quasi-identifying", problems)
+        sensitive = attributes_of(self.columns.sensitive, "sensitive", problems)
         raise_all(PolicyError, problems)
         return Schema(
             identifying=self.columns.identifying,
@@ -301,7 +279,8 @@ class Policy(PolicyPart):
         return [entry.build() for entry in self.models]
 
 
-def _attributes(columns: Mapping[str, Column], role: str, problems: list[str]) -> dict[str, Attribute]:
+def attributes_of(columns: Mapping[str, Column], role: str, problems: list[str]) -> dict[str, Attribute]:
+    """Return what is declared of columns; problems with their hierarchies are added."""
     attributes = {}
     for name, column in columns.items():
         try:

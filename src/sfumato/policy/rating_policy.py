@@ -5,10 +5,7 @@ It neither reads nor changes ratings; :func:`sfumato.anonymize_ratings` takes it
 
 from __future__ import annotations
 
-import os
-from collections.abc import Mapping
 from importlib import import_module
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import tomli_w
@@ -20,20 +17,16 @@ from sfumato.models.k_epsilon_l_anonymity import RatingAnonymity
 from sfumato.policy.entries import (
     PolicyPart,
     as_json,
-    checked,
     described_as_mapping,
     describing,
     entry_for,
-    json_schema,
     problems_reported,
 )
-from sfumato.policy.file import read_policy
-from sfumato.policy.mistakes import KeyPath
 from sfumato.policy.parts import Layout, Output
+from sfumato.policy.whole_policy import WholePolicy
 from sfumato.table.ratings.reading import Form
 from sfumato.table.ratings.scale import scale_of
 from sfumato.table.ratings.sensitive import SensitiveIssues
-from sfumato.whole_files import write_whole
 
 if TYPE_CHECKING:
     from sfumato.table.ratings.ratings import Ratings
@@ -82,7 +75,7 @@ class Change(PolicyPart):
     times: bool = False
 
 
-class RatingPolicy(PolicyPart):
+class RatingPolicy(WholePolicy):
     """What anonymous ratings are made from: how to read them, what is sensitive, what is promised, what may be done.
 
     Make it with :meth:`from_file` or :meth:`from_mapping`; equal by value.
@@ -125,37 +118,6 @@ class RatingPolicy(PolicyPart):
         return source
 
     @classmethod
-    def from_file(cls, path: str | os.PathLike[str]) -> RatingPolicy:
-        """Read a TOML file; a list of sensitive issues that it names is looked for beside it.
-
-        Raises
-        ------
-        InputError
-            When the file cannot be read.
-        PolicyError
-            With every mistake in it, or the line and column where it is not TOML.
-        """
-        return cls.from_mapping(read_rating_policy(path))
-
-    @classmethod
-    def from_mapping(cls, mapping: Mapping[str, Any], *, names: Mapping[KeyPath, str] | None = None) -> RatingPolicy:
-        """Check plain values in the layout of a TOML file.
-
-        Parameters
-        ----------
-        mapping
-            Tables as dictionaries, with hyphenated keys.
-        names
-            What messages call certain keys instead, such as ``{("model", "k"): "-k"}``.
-
-        Raises
-        ------
-        PolicyError
-            With every mistake, one line each, that names the key and never shows a value.
-        """
-        return checked(cls, mapping, names=names)
-
-    @classmethod
     def of(
         cls,
         model: RatingAnonymity,
@@ -175,25 +137,6 @@ class RatingPolicy(PolicyPart):
                 "suppression-limit": suppression_limit,
             }
             return cls.model_validate_json(as_json(mapping))
-
-    @staticmethod
-    def json_schema() -> dict[str, Any]:
-        """Return the JSON Schema of such policy files, for editors."""
-        return json_schema(RatingPolicy)
-
-    def to_mapping(self) -> dict[str, Any]:
-        """Return plain values; :meth:`from_mapping` makes an equal policy of them."""
-        mapping = self.model_dump(mode="json", by_alias=True, exclude_none=True, serialize_as_any=True)
-        return {key: value for key, value in mapping.items() if value != {}}
-
-    def to_toml(self) -> str:
-        """Return the text of a policy file."""
-        return tomli_w.dumps(self.to_mapping())
-
-    def to_file(self, path: str | os.PathLike[str]) -> None:
-        """Write a policy file; a list of sensitive issues is named relative to its folder."""
-        mapping = _moved(self.to_mapping(), lambda file: os.path.relpath(file, Path(path).parent))
-        write_whole(path, tomli_w.dumps(mapping))
 
     def published(self) -> str:
         """Return the edition that goes into a release, as the text of a policy file.
@@ -232,25 +175,3 @@ class RatingPolicy(PolicyPart):
         """Make ratings anonymous: the old way to write ``sfumato.anonymize_ratings(ratings, policy)``."""
         # By name, because a policy is in a lower layer than what is made from it.
         return import_module("sfumato.release.ratings.anonymize").anonymize_ratings(ratings, self, **run)
-
-
-def read_rating_policy(path: str | os.PathLike[str]) -> dict[str, Any]:
-    """Read a policy file as plain values, unchecked; a list file in it becomes relative to the current folder.
-
-    Raises
-    ------
-    InputError
-        When the file cannot be read.
-    PolicyError
-        When it is not TOML.
-    """
-    folder = Path(path).parent
-    return _moved(read_policy(path), lambda file: str(folder / file))
-
-
-def _moved(mapping: Mapping[str, Any], move: Any) -> dict[str, Any]:
-    """Return plain values with `move` applied to the list of sensitive issues; other types stay unchanged."""
-    sensitive = mapping.get("sensitive")
-    if not isinstance(sensitive, Mapping) or not isinstance(sensitive.get("file"), str):
-        return dict(mapping)
-    return {**mapping, "sensitive": {**sensitive, "file": move(sensitive["file"])}}

@@ -8,16 +8,27 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from sfumato.errors import SfumatoError
 from sfumato.models import MODELS
 from sfumato.models.checks import Check, Outcome
+from sfumato.models.k_epsilon_l_anonymity import RatingAnonymity
+from sfumato.models.km_anonymity import KmAnonymity
 from sfumato.published import KINDS
 from sfumato.published.roles import Roles, named
-from sfumato.release.description import Description, build_model, describe_model
+from sfumato.release.description import (
+    Description,
+    Own,
+    build_model,
+    build_own_model,
+    describe_model,
+    describe_own_model,
+)
 from sfumato.release.policy_text import FILE, PublishedPolicy
-from sfumato.release.ratings.description import RatingDescription, build_rating_model, describe_rating_model
+from sfumato.release.ratings.description import RatingDescription
+from sfumato.release.sets.description import SetDescription
 
 PROMISE = f"{FILE} says what release.json says"
 
@@ -71,9 +82,22 @@ def table_differences(content: Mapping[str, Any], description: Description, role
 def rating_differences(content: Mapping[str, Any], description: RatingDescription) -> Iterator[Difference]:
     """Compare the policy of ratings with their description; which issues are sensitive only the latter says."""
     yield from _of_models(
-        [_known_rating_model({"name": "rating-anonymity", **content["model"]})],
-        (_known_rating_model(entry) for entry in description.models),
+        [_known_own_model(RatingAnonymity, {"name": RatingAnonymity.name, **content["model"]})],
+        (_known_own_model(RatingAnonymity, entry) for entry in description.models),
     )
+    yield from _of_limits(content, description.suppression_limit)
+
+
+def set_differences(content: Mapping[str, Any], description: SetDescription) -> Iterator[Difference]:
+    """Compare the policy of sets with their description: what is promised, and which columns stand beside the sets."""
+    yield from _of_models(
+        [_known_own_model(KmAnonymity, {"name": KmAnonymity.name, **content["model"]})],
+        (_known_own_model(KmAnonymity, entry) for entry in description.models),
+    )
+    said = _names(content.get("columns", {}).get("quasi-identifying", []))
+    if set(said) != set(description.quasi_identifying):
+        told = named(description.quasi_identifying) or "none"
+        yield Difference("quasi-identifying columns", named(said) or "none", told)
     yield from _of_limits(content, description.suppression_limit)
 
 
@@ -177,21 +201,22 @@ def _of_limits(content: Mapping[str, Any], limit: float) -> Iterator[Difference]
 
 def _known_model(entry: Mapping[str, Any]) -> Mapping[str, Any]:
     """Write a model in one way, with its defaults where this version knows it."""
-    plain = _settings(entry)
-    try:
-        model = build_model(plain)
-    except SfumatoError:
-        return plain
-    return plain if model is None else describe_model(model)
+    return _written_once(entry, build_model, describe_model)
 
 
-def _known_rating_model(entry: Mapping[str, Any]) -> Mapping[str, Any]:
+def _known_own_model(kind: type[Own], entry: Mapping[str, Any]) -> Mapping[str, Any]:
+    return _written_once(entry, partial(build_own_model, kind), describe_own_model)
+
+
+def _written_once(
+    entry: Mapping[str, Any], build: Callable[[Mapping[str, Any]], Any], describe: Callable[[Any], dict[str, Any]]
+) -> Mapping[str, Any]:
     plain = _settings(entry)
     try:
-        model = build_rating_model(plain)
+        model = build(plain)
     except SfumatoError:
         return plain
-    return plain if model is None else describe_rating_model(model)
+    return plain if model is None else describe(model)
 
 
 def _spelled_once(content: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -9,11 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.anonymizers import ANONYMIZERS
+from sfumato.anonymizers.balance import with_most_records
 from sfumato.anonymizers.protocol import Problem
 from sfumato.classes.all_records import people_left
 from sfumato.classes.partition import Partition
 from sfumato.errors import UnsatisfiableError
-from sfumato.models.compiled import rules_of
 from sfumato.models.protocol import PrivacyModel
 from sfumato.models.rule_traits import TRAITS
 from sfumato.numbers import counted
@@ -170,16 +170,10 @@ def all_records_note(class_of: NDArray[np.int32], numbers: NDArray[np.int32], k:
 
 def _few_enough_records(problem: Problem, numbers: NDArray[np.int32]) -> NDArray[np.bool_]:
     """Leave out the fewest people, those with most records, so that nobody has too many of all; bool (n,)."""
-    bounds = [rule.first for rule in rules_of(problem.models, problem.table) if TRAITS[rule.code].people]
-    records = np.bincount(numbers)
-    falling = np.argsort(-records, kind="stable")
-    rest = records.sum() - (np.cumsum(records[falling]) - records[falling])
-    small = records[falling] * max(bounds, default=1.0) <= rest
-    kept = np.ones(len(numbers), dtype=np.bool_)
-    gone = int(np.argmax(small)) if small.any() else 0
-    if rest[0] - rest[gone] > problem.suppression_limit:
-        gone = 0
-    kept[np.isin(numbers, falling[:gone])] = False
+    records, gone = with_most_records(problem)
+    if records[gone].sum() > problem.suppression_limit or len(gone) == len(records):
+        gone = gone[:0]
+    kept: NDArray[np.bool_] = ~np.isin(numbers, gone)
     return kept
 
 

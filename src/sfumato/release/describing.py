@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from types import MappingProxyType
 
+from sfumato.models.comparing import declared_values
 from sfumato.published import Published, sensitive_names
 from sfumato.release.description import Description, SensitiveDescription, describe_model, published_hierarchy
 from sfumato.release.task import Task
@@ -21,12 +22,12 @@ def describe(
 
     `kinds` are those of sensitive columns that are not of the kind that they have in the encoded table.
     """
-    shown = set(sensitive_names(published))
+    shown, declared = set(sensitive_names(published)), declared_values(task.models)
     return Description(
         published.kind,
         published.structure,
         {
-            each.name: replace(_sensitive(each, published), kind=kinds.get(each.name, each.kind))
+            each.name: replace(_sensitive(each, published, declared), kind=kinds.get(each.name, each.kind))
             for each in encoded.sensitive
             if each.name in shown
         },
@@ -38,9 +39,9 @@ def describe(
     )
 
 
-def _sensitive(attribute: EncodedAttribute, published: Published) -> SensitiveDescription:
+def _sensitive(attribute: EncodedAttribute, published: Published, declared: set[str]) -> SensitiveDescription:
     hierarchy = attribute.hierarchy
-    cut = None if hierarchy is None else published_hierarchy(hierarchy, _values(attribute.name, published))
+    cut = None if hierarchy is None else published_hierarchy(hierarchy, _values(attribute.name, published) | declared)
     return SensitiveDescription(attribute.kind, cut)
 
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 import platform
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from hashlib import sha256
 from importlib.metadata import PackageNotFoundError, version
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal, Protocol, TypeVar
 
-from sfumato.errors import HierarchyError, VerificationError
+from sfumato.errors import HierarchyError, SfumatoError, VerificationError
 from sfumato.hierarchy import HierarchyTable
 from sfumato.hierarchy.tree import Hierarchy
 from sfumato.models import MODELS
@@ -26,9 +26,24 @@ FORMAT_OF_PEOPLE = 3
 FORMAT_OF_PARTS = 4
 """Of releases whose table lies in several files."""
 RATINGS = "ratings"
-"""The kind of a release that is no table of records; see :mod:`sfumato.release.ratings.description`."""
+SETS = "sets"
+"""Kinds of releases that are no table of records: :mod:`sfumato.release.ratings` and :mod:`sfumato.release.sets`."""
 
 LONGEST_NAME = 255
+
+
+class OwnModel(Protocol):
+    """What a release promises that is no table of records."""
+
+    name: ClassVar[str]
+
+    def parameters(self) -> Mapping[str, Any]:
+        """Return the parameters as plain values."""
+        ...
+
+
+Own = TypeVar("Own", bound=OwnModel)
+Read = TypeVar("Read")
 
 
 @dataclass(frozen=True)
@@ -213,13 +228,24 @@ def _name(given: Any) -> str:
     return name
 
 
-def is_of_ratings(text: str) -> bool:
-    """Tell whether the text of a ``release.json`` says that the release is one of ratings."""
+def own_kind(text: str) -> str | None:
+    """Return the kind of a release that is no table of records, from the text of its ``release.json``; else None."""
     try:
         content = json.loads(text)
     except (ValueError, RecursionError):
-        return False
-    return isinstance(content, dict) and content.get("kind") == RATINGS
+        return None
+    kind = content.get("kind") if isinstance(content, dict) else None
+    return kind if kind in (RATINGS, SETS) else None
+
+
+def refuse_own_kind(text: str) -> None:
+    """Raise VerificationError where a ``release.json`` says that the release is no table of records."""
+    if kind := own_kind(text):
+        raise _no_table(kind)
+
+
+def _no_table(kind: str) -> VerificationError:
+    return VerificationError(f"release.json: is of a release of {kind}, which can be verified, but not used like this")
 
 
 def unambiguous(text: str) -> Any:
@@ -313,10 +339,8 @@ def _in_this_format(content: Mapping[str, Any]) -> Mapping[str, Any]:
         data = content["data"]
         structure = {"quasi_identifying": content["quasi_identifying"], "sensitive": list(content["sensitive"])}
         return {**content, "tables": {"data": {**data, "rows": data["records"]}}, "structure": structure}
-    if content["kind"] == RATINGS:
-        raise VerificationError(
-            "release.json: is of a release of ratings, which can be verified, but not used like this"
-        )
+    if content["kind"] in (RATINGS, SETS):
+        raise _no_table(content["kind"])
     parts = any("files" in entry for entry in content.get("tables", {}).values())
     known = content["format"] == _format("people" in content, parts)
     if not known or content["kind"] not in KINDS:
@@ -401,3 +425,65 @@ def _text(given: Any) -> str:
     if not isinstance(given, str):
         raise TypeError
     return given
+
+
+def listed_names(given: Any) -> tuple[str, ...]:
+    """Return a list of names, or raise TypeError."""
+    if not isinstance(given, list):
+        raise TypeError
+    return tuple(_text(name) for name in given)
+
+
+def number_of_records(given: Any) -> int:
+    """Return a number of records, of which there is one at least, or raise ValueError."""
+    if _count(given) < 1:
+        raise ValueError
+    return int(given)
+
+
+def own_promises(content: Mapping[str, Any], kind: type[Own]) -> tuple[Any, float]:
+    """Return the models of ratings or sets, as names and parameters, and the suppression limit.
+
+    Raises ValueError, KeyError, TypeError or SfumatoError where they are damaged.
+    """
+    models = _entries(content["models"])
+    for model in models:
+        _text(model["name"])
+        build_own_model(kind, model)
+    return tuple(models), _fraction(content["suppression_limit"])
+
+
+def describe_own_model(model: OwnModel) -> dict[str, Any]:
+    """Return a model of ratings or sets as name and parameters."""
+    return {"name": model.name, **model.parameters()}
+
+
+def build_own_model(kind: type[Own], entry: Mapping[str, Any]) -> Own | None:
+    """Return the model that an entry describes, or None when this version does not know it or its parameters."""
+    if entry["name"] != kind.name:
+        return None
+    try:
+        return kind(**{key: value for key, value in entry.items() if key != "name"})
+    except TypeError:
+        return None
+
+
+def read_own_description(text: str, read: Callable[[Mapping[str, Any]], Read]) -> Read:
+    """Parse the ``release.json`` of a release of ratings or sets; `read` takes its content.
+
+    Raises
+    ------
+    VerificationError
+        When it is not one, or is of a later format.
+    """
+    try:
+        content = unambiguous(text)
+        if content["format"] != FORMAT:
+            raise VerificationError(
+                "release.json: is of a format that this version does not know; verify it with a newer sfumato"
+            )
+        return read(content)
+    except VerificationError:
+        raise
+    except (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError, SfumatoError):
+        raise VerificationError("release.json: is damaged; the release cannot be verified") from None

@@ -129,7 +129,7 @@ def solution_for_people(problem: Problem, people: PeopleBehind, task: Task, solv
         When there is no solution, or none whose suppressed people have few enough records.
     """
     carry = carried(problem.table, task.table)
-    table = _looked_at(problem)
+    table = looked_at(problem)
     if task.people.rows == "apart":
         numbers = numbered_by_content(table, people.numbers, (carry, people.wishes))
         return solution_apart(problem, people, numbers, task, solve)
@@ -137,12 +137,12 @@ def solution_for_people(problem: Problem, people: PeopleBehind, task: Task, solv
     allowed = math.floor(task.policy.suppression_limit * folded.table.height + 1e-9)
     within = replace(problem, table=folded.table, suppression_limit=allowed)
     found = solve(within)
-    records = _settled(problem, within, _unfolded(found, folded), folded, task)
+    records = _settled(problem, within, unfolded(found, folded), folded, task)
     if records.suppressed <= problem.suppression_limit:
         return records
     try:
         sure = replace(within, suppression_limit=_surely_suppressed(folded, problem.suppression_limit))
-        return _settled(problem, sure, _unfolded(solve(sure), folded), folded, task)
+        return _settled(problem, sure, unfolded(solve(sure), folded), folded, task)
     except UnsatisfiableError:
         raise UnsatisfiableError(
             f"suppression: {found.suppressed:,} people with {records.suppressed:,} records would have to be "
@@ -151,7 +151,7 @@ def solution_for_people(problem: Problem, people: PeopleBehind, task: Task, solv
         ) from None
 
 
-def _looked_at(problem: Problem) -> EncodedTable:
+def looked_at(problem: Problem) -> EncodedTable:
     """Return the table without the sensitive attributes that no model looks at."""
     table = problem.table
     names = {rule.attribute for rule in rules_of(problem.models, table)}
@@ -174,6 +174,7 @@ def _settled(problem: Problem, within: Problem, records: Partition, folded: Fold
     return read_as_one(problem, records, task.recoding, Judged(folded.table, first))
 
 
-def _unfolded(partition: Partition, folded: FoldedTable) -> Partition:
+def unfolded(partition: Partition, folded: FoldedTable) -> Partition:
+    """Give the records of each person the class of the person."""
     cover = None if partition.cover is None else partition.cover[folded.person_of]
     return replace(partition, class_of=partition.class_of[folded.person_of], cover=cover)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import polars as pl
 
@@ -18,6 +18,11 @@ BEGINS = "=, +, -, @, a tab or a carriage return"
 _FORMULA = r"^[=+\-@\t\r]"
 _NUMBER = r"^[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?$"
 _TEXTS = (pl.String, pl.Categorical, pl.Enum)
+
+
+def formula_problems(formulas: object) -> list[str]:
+    """Say what is wrong with a setting of what is to be done about formulas."""
+    return [] if formulas in get_args(Formulas) else ["formulas must be 'keep', 'escape' or 'refuse'"]
 
 
 def formula_cells(published: Published) -> dict[str, int]:

@@ -35,7 +35,7 @@ from sfumato.release.apart import all_records_note
 from sfumato.release.audit import Audit
 from sfumato.release.describing import describe
 from sfumato.release.easing import eased
-from sfumato.release.exact_sets import exact_set_notes, refuse_exact_sets
+from sfumato.release.exact_sets import exact_set_notes
 from sfumato.release.folding import PROMISED, PROMISED_L, solution_for_people, uniform_problem
 from sfumato.release.loss_report import Report
 from sfumato.release.own_types import counted_as_read, only_by_the_left_out, own_types
@@ -91,7 +91,6 @@ def solved_task(task: Task, anonymizer: Anonymizer) -> SolvedTask:
     """
     task.step("encoding", 1)
     encoded = task.encoded()
-    refuse_exact_sets(encoded, task.table)
     problem = problem_of(task, anonymizer, encoded)
     behind = PeopleBehind.of(task)
     partition = _solved_for(behind, problem, task, anonymizer)
@@ -121,7 +120,9 @@ def released(solved: SolvedTask, anonymizer: Anonymizer) -> Release:
         lambda: counted_as_read(
             types,
             task.table,
-            partial(_recounted, anonymizer, published, task.table, task.models, attested, types.kinds, task.register),
+            partial(
+                _recounted, anonymizer, published, task.table, problem.models, attested, types.kinds, task.register
+            ),
         ),
         lambda: measure_losses(generalized, k=smallest_allowed(task.models)),
         worth_starting(problem.threads, encoded.height),

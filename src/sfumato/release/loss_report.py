@@ -166,9 +166,10 @@ class Report:
         """Significant digits of the losses that are written down.
 
         With suppressed records, exact losses and a domain taken from the data would let a reader work out how far the
-        suppressed values reach, and with class means how far each class does; two digits do not.
+        suppressed values reach, and with class means how far each class does. So a release has two digits of what it
+        tells at all; the steward, who has the table, gets six.
         """
-        return 2 if self.suppressed or self.publishes_means else 6
+        return 2 if self.published_only and (self.suppressed or self.publishes_means) else 6
 
     def _repr_html_(self) -> str:
         """Show notebooks the report."""

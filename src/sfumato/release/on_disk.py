@@ -1,9 +1,9 @@
-"""A release of a file that need not fit into memory: the same records as in memory, written in parts."""
+"""A release of a table that need not fit into memory: the same records as in memory, written in parts."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -15,11 +15,12 @@ from sfumato.classes.generalized import Form
 from sfumato.engines.disk.dealing import part_count
 from sfumato.engines.disk.publishing import PublishedParts
 from sfumato.engines.disk.solving import SolvedOnDisk, solve_on_disk
+from sfumato.engines.protocol import Engine
 from sfumato.errors import PolicyError, SchemaError, raise_all
 from sfumato.metrics import measure_losses
 from sfumato.models.limits import limits_of_values
 from sfumato.models.protocol import PrivacyModel
-from sfumato.models.says import of_population, smallest_allowed
+from sfumato.models.says import of_population, says, smallest_allowed
 from sfumato.models.whole_table import whole_table_models
 from sfumato.policy.policy import Policy
 from sfumato.progress import Progress, silent, thread_count
@@ -40,10 +41,12 @@ from sfumato.release.problem import problems_in
 from sfumato.release.text_files import write_texts
 from sfumato.table.kinds import text_of
 from sfumato.table.large.coding import Coding, LargeTable, coded_table
+from sfumato.table.large.mapping import let_go
 from sfumato.table.large.memory import LEAST, SHARE, free_memory, memory_size
-from sfumato.table.large.opening import OpenedFile, named, opened_file
+from sfumato.table.large.opening import OpenedFile, opened_file
 from sfumato.table.large.spill import spill_folder
 from sfumato.table.large.values import CodedColumn
+from sfumato.table.reading import named
 from sfumato.table.writing import PLAIN
 
 STEPS = 6
@@ -74,7 +77,7 @@ class ReleaseOnDisk:
 
 
 def anonymize_on_disk(
-    source: str | Path,
+    source: str | Path | OpenedFile,
     policy: Policy,
     folder: str | Path,
     *,
@@ -84,8 +87,9 @@ def anonymize_on_disk(
     formulas: Formulas = "keep",
     overwrite: bool = False,
     progress: Progress = silent,
+    engine: Engine | None = None,
 ) -> ReleaseOnDisk:
-    """Make a release of a file that need not fit into memory, and write it.
+    """Make a release of a table that need not fit into memory, and write it.
 
     The records are those of :func:`sfumato.anonymize` and of its ``save``; under the same seed the folders have the
     same bytes where there is one part.
@@ -93,7 +97,8 @@ def anonymize_on_disk(
     Parameters
     ----------
     source
-        Path of a CSV file (UTF-8, not compressed) or a Parquet file. It must not change meanwhile: it is read twice.
+        CSV (UTF-8; plain, gzip or zstd), Parquet or Arrow: the path of a file or of a folder of files, or a pattern of
+        names. Nothing of it may change meanwhile: it is read twice. Or a table that is open already.
     policy
         Everything that the release is made from: roles, models, algorithm, format of the output.
     folder
@@ -105,6 +110,8 @@ def anonymize_on_disk(
         As :func:`sfumato.anonymize` takes them. A seed takes sixteen bytes a record for a moment.
     formulas, overwrite
         As :meth:`sfumato.Release.save` takes them; ``"escape"`` only where there is one part.
+    engine
+        Another one that is handed the codes of all records, and finds the classes; None: this one.
 
     Returns
     -------
@@ -119,7 +126,7 @@ def anonymize_on_disk(
         Settings that contradict each other or the table, or that the disk engine does not have
         (:func:`not_on_disk`).
     InputError
-        The file cannot be read, is no table, or changed meanwhile; the folder cannot be written.
+        The files cannot be read, are no table, or changed meanwhile; the folder cannot be written.
 
     Notes
     -----
@@ -129,13 +136,12 @@ def anonymize_on_disk(
     *Complexity.* Memory is what one batch takes, the distinct values of each column, and what the algorithm takes:
     strict Mondrian the largest range that it cuts, 12 bytes a distinct record; every other one the codes of all.
     """
-    task = _Task(
-        Path(source), policy, Path(folder), _memory(memory), seed, threads, formulas, overwrite, progress
-    )  # fmt: skip
+    path = source.path if isinstance(source, OpenedFile) else Path(source)
+    task = _Task(path, policy, Path(folder), _memory(memory), seed, threads, formulas, overwrite, progress, engine)
     raise_all(PolicyError, [*seed_problems(seed), *task.problems(), *not_on_disk(policy)])
     check_target(task.target, overwrite=overwrite)
     with named(task.source):
-        opened = opened_file(task.source, policy)
+        opened = source if isinstance(source, OpenedFile) else opened_file(task.source, policy)
     with spill_folder(Path(task.target).absolute().parent) as spill:
         return task.released(opened, spill)
 
@@ -166,6 +172,8 @@ def not_on_disk(policy: Policy) -> list[str]:
     ]
     if of_population(policy.to_models()) or policy.population is not None or policy.subset is not None:
         found.append(f"engine: a population, or a subset of the table, is counted in memory; {cure}")
+    if any(says(model).needs_original for model in policy.to_models()):
+        found.append(f"engine: a model compares with all original records, which are counted in memory; {cure}")
     if whole_table_models(policy.to_models()):
         found.append(f"engine: a model bounds a figure of the whole table, which is judged in memory; {cure}")
     if not countable_in_parts(policy.to_models()):
@@ -193,6 +201,7 @@ class _Task:
     formulas: Formulas
     overwrite: bool
     progress: Progress
+    engine: Engine | None
 
     def problems(self) -> list[str]:
         policy = self.policy
@@ -201,6 +210,22 @@ class _Task:
 
     def released(self, opened: OpenedFile, spill: Path) -> ReleaseOnDisk:
         """Encode, solve, write and recount; the folder gets its name only when every promise holds."""
+        made = self._made(self._coded(opened, spill), opened.keys, spill)
+        self.progress("writing", 4, STEPS)
+        with whole_folder(self.target, overwrite=self.overwrite) as folder:
+            facts = write_parts(made.frames.frames(), folder, self.policy.output.format, single=made.parts == 1)
+            description = made.description.escaped() if made.frames.escaped else made.description
+            self.progress("verifying", 5, STEPS)
+            recount = recounted_in_parts(folder, description, {"data": facts}, spill)
+            assert recount is not None
+            recount[0].raise_unless_ok()
+            report = made.report(recount[0])
+            content = description.to_dict(tables={"data": facts})
+            write_texts(folder, content, report.for_release(), self.policy.published())
+        self.progress("done", STEPS, STEPS)
+        return ReleaseOnDisk(self.target, report, made.frames.cells)
+
+    def _coded(self, opened: OpenedFile, spill: Path) -> LargeTable:
         self.progress("encoding", 1, STEPS)
         with named(self.source), opened.unchanged():
             coding = Coding(
@@ -213,13 +238,19 @@ class _Task:
             )
             large = coded_table(opened.source, coding)
         raise_all(SchemaError, passing_problems(large))
-        problem = self._problem(large)
+        return large
+
+    def _made(self, large: LargeTable, keys: Sequence[str], spill: Path) -> _Made:
         recoding, anonymizer = self.policy.to_recoding(), self.policy.to_anonymizer()
         assert not isinstance(anonymizer, Publisher)
         raise_all(PolicyError, list(_misfits(self.policy, anonymizer, large)))
-        solved = solve_on_disk(anonymizer, problem, large, recoding, spill)
-        self.progress("writing", 4, STEPS)
-        return self._written(solved, large, opened, spill)
+        solved = solve_on_disk(anonymizer, self._problem(large), large, recoding, spill, self.engine)
+        parts, formulas = part_count(large.height), self.formulas if self.policy.output.format == "csv" else "keep"
+        frames = _Formulas(PublishedParts(large, solved.generalized, self.seed, spill).frames(), formulas, parts)
+        report = self._report(solved, large, keys)
+        for array in (large.codes, large.sensitive_codes, solved.generalized.class_of):
+            let_go(array)
+        return _Made(frames, parts, _description(self.policy, large), report)
 
     def _problem(self, large: LargeTable) -> Problem:
         # A fraction such as 0.1 is not exact, and must not cost a record.
@@ -227,48 +258,46 @@ class _Task:
         threads = thread_count(self.policy.threads if self.threads is None else self.threads)
         return Problem(large.encoded, self.policy.to_models(), limit, self.seed, threads, self.progress)
 
-    def _written(self, solved: SolvedOnDisk, large: LargeTable, opened: OpenedFile, spill: Path) -> ReleaseOnDisk:
-        format, parts = self.policy.output.format, part_count(large.height)
-        frames = PublishedParts(large, solved.generalized, self.seed, spill).frames()
-        written = _Formulas(frames, self.formulas if format == "csv" else "keep", parts)
-        with whole_folder(self.target, overwrite=self.overwrite) as folder:
-            facts = write_parts(written.frames(), folder, format, single=parts == 1)
-            description = _description(self.policy, large)
-            description = description.escaped() if written.escaped else description
-            self.progress("verifying", 5, STEPS)
-            recount = recounted_in_parts(folder, description, {"data": facts})
-            assert recount is not None
-            recount[0].raise_unless_ok()
-            report = self._report(solved, large, recount[0], opened.keys)
-            content = description.to_dict(tables={"data": facts})
-            write_texts(folder, content, report.for_release(), self.policy.published())
-        self.progress("done", STEPS, STEPS)
-        return ReleaseOnDisk(self.target, report, written.cells)
-
-    def _report(
-        self, solved: SolvedOnDisk, large: LargeTable, verification: Verification, keys: Sequence[str]
-    ) -> Report:
+    def _report(self, solved: SolvedOnDisk, large: LargeTable, keys: Sequence[str]) -> Callable[[Verification], Report]:
+        """Return what makes the report of a recount; it holds neither table nor classes."""
         generalized, models = solved.generalized, self.policy.to_models()
         sensitive = tuple(large.schema.sensitive)
         losses = measure_losses(generalized, k=smallest_allowed(models))
         told = (*large.remarks, *exact_set_notes(generalized, losses), *solved.notes)
-        return Report(
-            anonymizer=repr(self.policy.to_anonymizer()),
-            original=large.height,
-            published=verification.records,
-            suppressed=0,
-            suppression_limit=self.policy.suppression_limit,
-            classes=verification.classes,
-            smallest_class=int(generalized.sizes.min()),
-            largest_class=int(generalized.sizes.max()),
-            losses=losses,
-            verification=verification,
-            notes=(*told, *passing_notes(large, large.names), *_key_notes(keys)),
-            purpose=self.policy.purpose,
-            recipient=self.policy.recipient,
-            publishes_means=any(column.form is Form.MEAN for column in generalized.columns),
-            limits=(*PublishedTable.limits, *limits_of_values(models, sensitive)),
-        )
+        notes = (*told, *passing_notes(large, large.names), *_key_notes(keys))
+        height, smallest, largest = large.height, int(generalized.sizes.min()), int(generalized.sizes.max())
+        publishes_means = any(column.form is Form.MEAN for column in generalized.columns)
+
+        def report(verification: Verification) -> Report:
+            return Report(
+                anonymizer=repr(self.policy.to_anonymizer()),
+                original=height,
+                published=verification.records,
+                suppressed=0,
+                suppression_limit=self.policy.suppression_limit,
+                classes=verification.classes,
+                smallest_class=smallest,
+                largest_class=largest,
+                losses=losses,
+                verification=verification,
+                notes=notes,
+                purpose=self.policy.purpose,
+                recipient=self.policy.recipient,
+                publishes_means=publishes_means,
+                limits=(*PublishedTable.limits, *limits_of_values(models, sensitive)),
+            )
+
+        return report
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class _Made:
+    """A release to be written: what is known of it once its classes are. Nothing holds these longer than the frames."""
+
+    frames: _Formulas
+    parts: int
+    description: Description
+    report: Callable[[Verification], Report]
 
 
 class _Formulas:
@@ -328,6 +357,6 @@ def _key_notes(keys: Sequence[str]) -> Iterator[str]:
     if keys:
         listed = ", ".join(map(repr, keys))
         yield (
-            f"Whether people have several records was not looked at: the disk engine does not compare the values of "
+            f"Whether people have several records was not looked at: this engine does not compare the values of "
             f"{listed}. If one of these columns says who a record is about, use --person and --engine memory."
         )

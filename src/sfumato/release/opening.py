@@ -1,4 +1,4 @@
-"""Opening a release: the one way from a folder, or from what a program holds, to what a release says and shows."""
+"""Opening a release: the one way from where it lies, or from what a program holds, to what it says and shows."""
 
 from __future__ import annotations
 
@@ -13,7 +13,9 @@ from sfumato.release.description import Description, TableFacts, read_descriptio
 from sfumato.release.folder import MARK, no_release
 from sfumato.release.policy_text import PublishedPolicy
 from sfumato.release.release import Release
+from sfumato.release.stored import stored_release
 from sfumato.release.table_files import read_published_files
+from sfumato.table.databases.address import is_database
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -68,14 +70,14 @@ class OpenedRelease:
 
 
 def open_release(release: object) -> OpenedRelease:
-    """Take a release, read a release folder, or take published tables as they are.
+    """Take a release, read a release folder or a release in a database, or take published tables as they are.
 
     Raises
     ------
     InputError
         When it is none of these.
     VerificationError
-        When the folder is damaged.
+        When the folder or what the database holds is damaged.
     """
     if isinstance(release, Release):
         return OpenedRelease(release.published, release.description, PublishedPolicy(release.policy))
@@ -83,6 +85,9 @@ def open_release(release: object) -> OpenedRelease:
         return OpenedRelease(release)
     if not isinstance(release, (str, Path)):
         raise InputError("is no release; give a release, the folder of one, or published tables")
+    if is_database(release):
+        stored = stored_release(str(release), None)
+        return OpenedRelease(stored.published, stored.description, stored.policy, stored.facts)
     folder = open_folder(Path(release))
     published, _ = folder.read()
     return OpenedRelease(published, folder.description, folder.policy, folder.files)

@@ -93,9 +93,16 @@ class FilesInARow:
 
 
 def recounted_in_parts(
-    folder: Path, description: Description, facts: Mapping[str, TableFacts]
+    folder: Path, description: Description, facts: Mapping[str, TableFacts], scratch: Path | None = None
 ) -> tuple[Verification, tuple[Check, ...]] | None:
     """Recount a generalized table from its files, never holding all of it.
+
+    Parameters
+    ----------
+    folder, description, facts
+        The release.
+    scratch
+        Where codes are kept meanwhile; None: where the system keeps temporary files.
 
     Returns
     -------
@@ -122,8 +129,8 @@ def recounted_in_parts(
     if not isinstance(published, PublishedTable):
         raise VerificationError("release.json: a table in parts must be a generalized one")
     attributes = description.attributes()
-    with scratch_folder() as scratch:
-        counted = verify_parts(source, published.quasi_identifying, attributes, models, scratch)
+    with scratch_folder(scratch) as place:
+        counted = verify_parts(source, published.quasi_identifying, attributes, models, place)
     own = {*published.quasi_identifying, *published.sensitive}
     roles = Roles(
         published.quasi_identifying, published.sensitive, tuple(each for each in source.names if each not in own)

@@ -44,8 +44,8 @@ def passing_problems(table: Looked) -> Iterator[str]:
     """Name every column that must not be published unless somebody says so.
 
     These are columns without a role of their own that look as if they identified people, and quasi-identifying ones of
-    which classes would publish sets of codes: categories without a hierarchy that are nearly unique, or reach a person
-    by themselves.
+    which classes would publish sets of exact values: categories without a hierarchy of which more than half differ, or
+    that reach a person by themselves.
     """
     for name in _undecided(table, table.schema.insensitive):
         look = table.look(name)
@@ -56,11 +56,11 @@ def passing_problems(table: Looked) -> Iterator[str]:
             )
     for name in _undecided(table, _bare_categories(table)):
         look = table.look(name)
-        if look.is_nearly_unique or (look.by_value is not None and look.by_value.is_direct):
+        if look.is_mostly_distinct or (look.by_value is not None and look.by_value.is_direct):
             yield (
-                f"column {name!r} is quasi-identifying without a hierarchy, but {look.sentence()}, so that sets of its "
-                f"values would be published; give it a hierarchy (sfumato hierarchy TABLE {name} drafts one), remove "
-                f"it (--identifying {name}), or {_way_out(name, 'such sets are')}"
+                f"column {name!r} is quasi-identifying without a hierarchy, but {_why_not_sets(look)}, so that sets of "
+                f"its values would be published; give it a hierarchy (sfumato hierarchy TABLE {name} drafts one), "
+                f"remove it (--identifying {name}), or {_way_out(name, 'such sets are')}"
             )
 
 
@@ -116,6 +116,12 @@ def _bare_categories(table: Looked) -> list[str]:
 def _of_texts(look: Look) -> tuple[Sort, ...]:
     by_value = look.by_value
     return (by_value,) if by_value is not None and (by_value.is_direct or by_value is Sort.FREE_TEXT) else ()
+
+
+def _why_not_sets(look: Look) -> str:
+    mostly = f"most of its values differ ({look.distinct:,} values in {look.known:,} records)"
+    parts = (look.sentence(), mostly if look.is_mostly_distinct and not look.is_nearly_unique else "")
+    return ", ".join(filter(None, parts))
 
 
 def _way_out(name: str, what: str) -> str:

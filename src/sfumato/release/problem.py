@@ -41,7 +41,8 @@ def problems_in(*checks: Callable[[], object]) -> list[str]:
 def _misfits(task: Task, anonymizer: Anonymizer, encoded: EncodedTable) -> list[str]:
     names = [attribute.name for attribute in encoded.sensitive]
     problems = problems_in(
-        *(partial(model.rules, names) for model in task.models), partial(task.recoding.forms_of, encoded.attributes)
+        *(partial(model.rules, names) for model in task.problem(encoded).models),
+        partial(task.recoding.forms_of, encoded.attributes),
     )
     if encoded.population is not None and not problems:
         forms = task.recoding.forms_of(encoded.attributes)

@@ -6,16 +6,16 @@ from collections.abc import Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, get_args, overload
+from typing import TYPE_CHECKING, Any, overload
 
 import polars as pl
 
-from sfumato.errors import PolicyError
+from sfumato.errors import PolicyError, raise_all
 from sfumato.published import Published
 from sfumato.release.audit import Audit, audit_written
 from sfumato.release.description import Description
 from sfumato.release.folder import whole_folder
-from sfumato.release.formulas import Formulas, without_formulas
+from sfumato.release.formulas import Formulas, formula_problems, without_formulas
 from sfumato.release.frames import as_arrow, as_pandas, in_declared_order
 from sfumato.release.kind_report import KindReport
 from sfumato.release.loss_report import Report
@@ -217,8 +217,7 @@ class Release:
         """
         if format not in FORMATS:
             raise PolicyError(NO_FORMAT)
-        if formulas not in get_args(Formulas):
-            raise PolicyError("formulas must be 'keep', 'escape' or 'refuse'")
+        raise_all(PolicyError, formula_problems(formulas))
         if audit is not None and self.description.people == "published":
             raise PolicyError(NO_AUDIT)
         if is_database(folder):

@@ -17,11 +17,13 @@ import polars as pl
 from sfumato.errors import InputError, PolicyError, SfumatoError, VerificationError, raise_all
 from sfumato.models.checks import Check, Outcome
 from sfumato.numbers import counted
+from sfumato.parallel import both, worth_starting
 from sfumato.published import Published
 from sfumato.published.roles import named
 from sfumato.release.content import Content, content_of
-from sfumato.release.description import RATINGS, Description, TableFacts, is_of_ratings, read_description
+from sfumato.release.description import Description, TableFacts, own_kind, read_description
 from sfumato.release.folder import MARK
+from sfumato.release.policy_text import FILE, PublishedPolicy
 from sfumato.release.table_files import assembled, check_columns, same_as_written, schema_of
 from sfumato.release.text_files import texts_of
 from sfumato.table.databases.address import Address, address_of
@@ -62,7 +64,10 @@ class Shelf:
         address = address_of(url)
         name = address.schema or schema
         if not name or not name.isprintable():
-            raise PolicyError("schema: is missing; name the schema of the release in the database, e.g. release_2027")
+            raise PolicyError(
+                "schema: is missing; name the schema of the release in the database, e.g. with ?schema=release_2027 at "
+                "the end of the URL"
+            )
         return cls(address, name)
 
     @property
@@ -100,6 +105,11 @@ class StoredRelease:
     hashes: Mapping[str, str]
     published: Published
     checks: tuple[Check, ...]
+
+    @property
+    def policy(self) -> PublishedPolicy:
+        """What the release says of how it was made."""
+        return PublishedPolicy(self.texts.get(FILE))
 
 
 class _OnlyTried(SfumatoError):
@@ -141,18 +151,22 @@ def save_in_database(release: Release, shelf: Shelf, *, overwrite: bool) -> tupl
     with _named(shelf):
         tables = release.published.tables
         frames = {name: storable(frame, texts_only=shelf.connector.texts_only) for name, frame in tables.items()}
-        contents = {name: content_of(frame) for name, frame in frames.items()}
-        facts = {
-            name: TableFacts(name, contents[name].sha256, frame.height, tuple(frame.columns))
-            for name, frame in frames.items()
-        }
-        texts = texts_of(release.description.to_dict(tables=facts), release.report.for_release(), release.policy)
-        frames[DESCRIPTION] = pl.DataFrame(list(texts.items()), schema=dict.fromkeys(_COLUMNS, pl.String), orient="row")
         check_names(shelf, frames.values())
         with shelf.connector.writing(shelf.address) as session:
             _make_room(session, shelf.schema, overwrite=overwrite)
-            for name, frame in frames.items():
-                session.write(shelf.schema, name, frame)
+            # While the database takes the rows, they are hashed.
+            _, contents = both(
+                lambda: _write(session, shelf.schema, frames),
+                lambda: {name: content_of(frame) for name, frame in frames.items()},
+                worth_starting(2, max(frame.height for frame in frames.values())),
+            )
+            facts = {
+                name: TableFacts(name, contents[name].sha256, frame.height, tuple(frame.columns))
+                for name, frame in frames.items()
+            }
+            texts = texts_of(release.description.to_dict(tables=facts), release.report.for_release(), release.policy)
+            rows = pl.DataFrame(list(texts.items()), schema=dict.fromkeys(_COLUMNS, pl.String), orient="row")
+            _write(session, shelf.schema, {DESCRIPTION: rows})
     first = next(iter(facts))
     return facts[first], contents[first]
 
@@ -189,8 +203,8 @@ def stored_release(url: str, schema: str | None) -> StoredRelease:
         texts = _texts(session, shelf.schema, held or ())
         if texts is None:
             raise InputError(f"there is no release: {_absence(held)}")
-        if is_of_ratings(texts[MARK]):
-            raise VerificationError(f"is of a release of {RATINGS}, which a database cannot hold")
+        if kind := own_kind(texts[MARK]):
+            raise VerificationError(f"is of a release of {kind}, which a database cannot hold")
         description, facts = read_description(texts[MARK])
         _refuse_missing(facts, held or ())
         frames = {name: _frame(session, shelf, entry) for name, entry in facts.items()}
@@ -230,6 +244,11 @@ def _make_room(session: Session, schema: str, *, overwrite: bool) -> None:
                 "line --overwrite)"
             )
         session.drop(schema, held)
+
+
+def _write(session: Session, schema: str, frames: Mapping[str, pl.DataFrame]) -> None:
+    for name, frame in frames.items():
+        session.write(schema, name, frame)
 
 
 def _is_ours(session: Session, schema: str, held: Sequence[str]) -> bool:

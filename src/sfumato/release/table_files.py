@@ -19,6 +19,7 @@ from sfumato.published.roles import named
 from sfumato.published.sliced import labels_of
 from sfumato.release.description import Description, TableFacts
 from sfumato.table.csv_format import CsvFormat
+from sfumato.table.large.memory import estimated_need, free_memory, gigabytes
 from sfumato.table.reading import read_written
 from sfumato.table.schema import Attribute, Kind, Schema
 from sfumato.table.sources import open_source
@@ -70,9 +71,24 @@ def refuse_missing(folder: Path, facts: Mapping[str, TableFacts]) -> None:
     )
 
 
+def refuse_too_large(folder: Path, facts: TableFacts) -> None:
+    """Raise InputError where a table in parts is to be read into memory that it does not fit into."""
+    free = free_memory()
+    if not facts.parts or free is None:
+        return
+    need = estimated_need([folder / name for name in facts.files])
+    if need > free:
+        raise InputError(
+            f"{facts.file}: in memory this table would take about {gigabytes(need)}, and {gigabytes(free)} are free; "
+            "use a machine with more memory, or take the figures of the whole table that sfumato anonymize printed and "
+            "report.json has; sfumato verify recounts it without holding it"
+        )
+
+
 def _read_table(folder: Path, facts: TableFacts, description: Description) -> pl.DataFrame:
     if not facts.parts:
         return _read(folder / facts.file, facts, description)
+    refuse_too_large(folder, facts)
     parts = [_read(folder / name, facts, description) for name in facts.files]
     # Categories of one part are numbered otherwise than those of another.
     texts = pl.col(pl.Categorical).cast(pl.String)
@@ -161,3 +177,12 @@ def same_as_written(promise: str, sha256: str, facts: TableFacts, table: pl.Data
     else:
         return Check(promise, Outcome.HOLDS)
     return Check(promise, Outcome.BROKEN, detail=detail)
+
+
+def has_rows(path: Path) -> bool:
+    """Tell whether a file holds any row: a table without records is refused wherever one is read."""
+    if path.suffix == ".parquet":
+        return int(pl.scan_parquet(path).select(pl.len()).collect().item()) > 0
+    with path.open("rb") as file:
+        file.readline()
+        return bool(file.readline().strip())

@@ -12,10 +12,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.anonymizers.protocol import Anonymizer, Problem, Progress, Publisher, silent
+from sfumato.classes.people import statistics_of
 from sfumato.classes.population import among_population
 from sfumato.engines import Engine, LocalEngine
 from sfumato.errors import PolicyError, SchemaError, raise_all
+from sfumato.models.comparing import compared_with_original
 from sfumato.models.protocol import PrivacyModel
+from sfumato.models.says import says
 from sfumato.policy.parts import Wish
 from sfumato.policy.people import People
 from sfumato.policy.policy import Policy
@@ -172,7 +175,13 @@ class Task:
         # A fraction such as 0.1 is not exact, and must not cost a record.
         limit = math.floor(self.policy.suppression_limit * encoded.height + 1e-9)
         threads = thread_count(self.policy.threads if self.threads is None else self.threads)
-        return Problem(encoded, self.models, limit, self.seed, threads, self.progress)
+        return Problem(encoded, self._settled_models(encoded), limit, self.seed, threads, self.progress)
+
+    def _settled_models(self, encoded: EncodedTable) -> list[PrivacyModel]:
+        """Return the models with the original records that some compare with, where any may be left out."""
+        everybody = np.zeros(encoded.height, dtype=np.int32)
+        asking = self.policy.suppression_limit > 0 and any(says(model).needs_original for model in self.models)
+        return compared_with_original(self.models, statistics_of(encoded, everybody, 1) if asking else None)
 
     def step(self, what: str, done: int) -> None:
         """Report progress."""

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from sfumato.errors import InputError, SfumatoError, VerificationError
 from sfumato.models.checks import Check, Outcome
+from sfumato.models.comparing import compared_with_original
 from sfumato.models.says import of_population
 from sfumato.published import Published
 from sfumato.published.checks.generalized import Attested, Verification
@@ -27,11 +28,11 @@ from sfumato.published.checks.suppression import suppression_check
 from sfumato.published.roles import Roles, roles_of
 from sfumato.release.agreement import policy_checks, table_differences
 from sfumato.release.audit import Audit
-from sfumato.release.description import Description, TableFacts, build_model, is_of_ratings, known_models
+from sfumato.release.description import RATINGS, SETS, Description, TableFacts, build_model, known_models, own_kind
 from sfumato.release.opening import ReleaseFolder, mark_of, opened_folder
-from sfumato.release.policy_text import FILE, PublishedPolicy
+from sfumato.release.policy_text import PublishedPolicy
 from sfumato.release.release import Release
-from sfumato.release.stored import StoredRelease, stored_release
+from sfumato.release.stored import Shelf, StoredRelease, stored_release
 from sfumato.release.text_files import stored_text_checks, text_checks
 from sfumato.table.databases.address import is_database
 from sfumato.table.population import PopulationError
@@ -40,12 +41,13 @@ from sfumato.table.writing import sha256_of
 
 if TYPE_CHECKING:
     from sfumato.release.ratings.release import RatingRelease
+    from sfumato.release.sets.release import SetRelease
 
 LOG = logging.getLogger("sfumato.release")
 
 
 def verify(
-    release: str | Path | Release | RatingRelease,
+    release: str | Path | Release | RatingRelease | SetRelease,
     *,
     audit: str | Path | None = None,
     schema: str | None = None,
@@ -56,7 +58,7 @@ def verify(
     Parameters
     ----------
     release
-        A release folder, or a release in memory; also of ratings; or the URL of a database that holds one.
+        A release folder, or a release in memory; also of ratings or sets; or the URL of a database that holds one.
     audit
         The steward's audit file of a release about people who have several records. With it people are recounted;
         without it they are attested by whoever made the release, and no promise is said to hold.
@@ -99,9 +101,10 @@ def _verified(release: Any, audit: str | Path | None, schema: str | None, popula
         policy = PublishedPolicy(release.policy)
         return _recount(release.published, release.description, policy, people=people, population=population)
     if not isinstance(release, (str, os.PathLike)):
-        from sfumato.release.ratings.verify import verify_ratings
-
-        return verify_ratings(release)
+        return _of_own_kind(release)
+    if is_database(release):
+        # A URL that cannot be meant is a fault of whoever asks.
+        Shelf.of(str(release), schema)
     try:
         private = None if audit is None else Path(audit)
         if is_database(release):
@@ -117,6 +120,19 @@ def _verified(release: Any, audit: str | Path | None, schema: str | None, popula
         raise VerificationError(f"{release}: cannot be read ({reason})") from None
 
 
+def _of_own_kind(release: Any) -> Verification:
+    """Decide anew on a release in memory that is no table of records."""
+    from sfumato.release.sets.release import SetRelease
+
+    if isinstance(release, SetRelease):
+        from sfumato.release.sets.verify import verify_sets
+
+        return verify_sets(release)
+    from sfumato.release.ratings.verify import verify_ratings
+
+    return verify_ratings(release)
+
+
 def _refuse_no_table(population: object) -> None:
     if population is not None and not isinstance(population, Table):
         raise InputError("population: is not a Table; read it with sfumato.read_table and the policy")
@@ -124,10 +140,15 @@ def _refuse_no_table(population: object) -> None:
 
 def _recount_folder(folder: Path, audit: Path | None, population: Table | None) -> Verification:
     mark = mark_of(folder)
-    if is_of_ratings(mark):
+    kind = own_kind(mark)
+    if kind == RATINGS:
         from sfumato.release.ratings.verify import verify_rating_folder
 
         return verify_rating_folder(folder, mark)
+    if kind == SETS:
+        from sfumato.release.sets.verify import verify_set_folder
+
+        return verify_set_folder(folder, mark)
     opened = opened_folder(folder, mark)
     if audit is None and population is None and any(entry.parts for entry in opened.files.values()):
         from sfumato.release.parts import recounted_in_parts
@@ -184,8 +205,7 @@ def _recount_stored(stored: StoredRelease, audit: Path | None, everybody: Table 
         # The order in which an audit file numbers rows is the canonical one, in which they have been put.
         people = Audit.read(audit, name, stored.hashes["data"], published.tables["data"].height).pseudonyms
     beside = partial(stored_text_checks, stored.texts, stored.description.suppression_limit)
-    policy = PublishedPolicy(stored.texts.get(FILE))
-    return _recount(published, stored.description, policy, stored.checks, beside, people, everybody)
+    return _recount(published, stored.description, stored.policy, stored.checks, beside, people, everybody)
 
 
 def _audited(audit: Path, description: Description, facts: Mapping[str, TableFacts]) -> TableFacts:
@@ -212,6 +232,8 @@ def _recount(
     population: Table | None = None,
 ) -> Verification:
     known = known_models(description)
+    if not description.suppression_limit:
+        known = compared_with_original(known, None)
     whom: NDArray[np.int32] | Attested | None = people
     if people is None and description.people == "audit":
         whom = "attested"

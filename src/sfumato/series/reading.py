@@ -10,7 +10,7 @@ from sfumato.errors import VerificationError, raise_all
 from sfumato.models.checks import Check, Outcome
 from sfumato.published import PublishedTable
 from sfumato.published.checks.generalized import Verification
-from sfumato.release.description import Description, is_of_ratings
+from sfumato.release.description import Description, own_kind
 from sfumato.release.opening import ReleaseFolder, mark_of, opened_folder
 from sfumato.release.policy_text import PublishedPolicy
 from sfumato.release.verify import recounted
@@ -51,8 +51,8 @@ class ReadRelease:
             When it cannot be read, or is no generalized table.
         """
         mark = mark_of(path)
-        if is_of_ratings(mark):
-            raise VerificationError(f"{path.name}: is a release of ratings, which no series holds")
+        if kind := own_kind(mark):
+            raise VerificationError(f"{path.name}: is a release of {kind}, which no series holds")
         opened = opened_folder(path, mark)
         published, integrity = opened.read()
         if not isinstance(published, PublishedTable):

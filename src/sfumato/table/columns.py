@@ -138,8 +138,10 @@ def _typed(column: pl.Series, attribute: Attribute, reading: ValueReading) -> Ty
             return _parsed(text_of(column), _kind_of_codes(column, kind), attribute, reading)
     elif column.dtype == pl.Boolean:
         natural, plain = Kind.BOOLEAN, column
+    elif column.dtype == pl.Date or _are_days(column):
+        natural, plain = Kind.DATE, column.cast(pl.Date)
     else:
-        natural, plain = Kind.DATE, _plain_dates(column)
+        return _with_clock(column, kind, attribute, reading)
     if kind in (None, natural):
         return TypedColumn(plain, natural)
     return _parsed(_as_text(plain), kind, attribute, reading)
@@ -309,15 +311,17 @@ def _too_long(name: str) -> InputError:
     )
 
 
-def _plain_dates(column: pl.Series) -> pl.Series:
-    if column.dtype == pl.Date:
-        return column
-    if column.dtype == pl.Time:
-        raise InputError(f"column {column.name!r} holds times of day; convert it to text or numbers")
-    days = column.cast(pl.Date)
-    if (days.cast(column.dtype) != column).any():
-        raise InputError(f"column {column.name!r} holds times of day beside dates; convert it to dates or to text")
-    return days
+def _are_days(column: pl.Series) -> bool:
+    """Tell whether timestamps are all of midnight."""
+    return column.dtype == pl.Datetime and not bool((column.cast(pl.Date).cast(column.dtype) != column).any())
+
+
+def _with_clock(column: pl.Series, kind: Kind | None, attribute: Attribute, reading: ValueReading) -> TypedColumn:
+    """Read timestamps and times of day as if they were written: what becomes of the clock has to be declared."""
+    if kind is Kind.CATEGORICAL:
+        return _parsed(text_of(column), kind, attribute, reading)
+    form = "%H:%M:%S" if column.dtype == pl.Time else "%Y-%m-%d %H:%M:%S"
+    return _parsed(column.dt.to_string(form), kind, attribute, reading)
 
 
 def _as_text(column: pl.Series) -> pl.Series:

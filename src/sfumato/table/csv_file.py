@@ -9,6 +9,7 @@ import os
 import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -31,19 +32,33 @@ _ALWAYS = 64 << 20
 
 @dataclass(frozen=True, eq=False, repr=False)
 class CsvFile:
-    """A UTF-8 text file: on disk as it is, or unpacked and translated in memory.
+    """A UTF-8 text file: on disk as it is or packed, or in memory.
 
     Attributes
     ----------
-    content : pathlib.Path or bytes
-        What a CSV parser may read.
+    given : Path or bytes
+    packing : str or None
+        ``gzip`` or ``zstd``; None: it is not packed.
     """
 
-    content: Path | bytes
+    given: Path | bytes
+    packing: str | None = None
+
+    @cached_property
+    def content(self) -> Path | bytes:
+        """What a CSV parser may read; a packed file is unpacked into memory."""
+        if self.packing is None:
+            return self.given
+        with self.open() as stream:
+            return stream.read()
 
     def open(self) -> BinaryIO:
-        """Open the bytes for reading."""
-        return io.BytesIO(self.content) if isinstance(self.content, bytes) else self.content.open("rb")
+        """Open the bytes for reading; a packed file is unpacked as it is read."""
+        given = self.given if self.packing is None else self.__dict__.get("content")
+        if given is None:
+            assert self.packing is not None
+            return io.BufferedReader(_Unpacked(self.given, self.packing), _UNPACKED)
+        return io.BytesIO(given) if isinstance(given, bytes) else given.open("rb")
 
     def open_text(self) -> io.TextIOWrapper:
         """Open the text; line ends stay as they are, bytes that are not UTF-8 become lone surrogates."""
@@ -75,7 +90,7 @@ class CsvFile:
 
 
 def open_csv(given: Path | bytes, layout: CsvFormat) -> CsvFile:
-    """Open a file, or its content, unpacking gzip and zstd and translating other encodings to UTF-8 in memory.
+    """Open a file, or its content, as it is or packed by gzip or zstd; other encodings are translated in memory.
 
     Raises
     ------
@@ -86,16 +101,13 @@ def open_csv(given: Path | bytes, layout: CsvFormat) -> CsvFile:
         given = given.read_bytes()  # a pipe can be read only once, and a file is opened several times
     start = _start_of(given)
     packing = "gzip" if start.startswith(_GZIP) else "zstd" if start == _ZSTD else None
-    if is_utf8(layout.encoding) and packing is None:
-        file = CsvFile(given)
-    else:
-        content = given if isinstance(given, bytes) else given.read_bytes()
-        content = content if packing is None else _unpacked(content, packing)
+    file = CsvFile(given, packing)
+    if not is_utf8(layout.encoding):
+        content = file.content if isinstance(file.content, bytes) else file.content.read_bytes()
         refuse_utf8(content, layout.encoding)
-        file = CsvFile(content if is_utf8(layout.encoding) else _translated(content, layout.encoding))
-    if is_utf8(layout.encoding):
-        with file.open() as stream:
-            refuse_utf16(stream.read(_START), layout.encoding)
+        return CsvFile(_translated(content, layout.encoding))
+    with file.open() as stream:
+        refuse_utf16(stream.read(_START), layout.encoding)
     return file
 
 
@@ -106,32 +118,46 @@ def _start_of(given: Path | bytes) -> bytes:
         return stream.read(len(_ZSTD))
 
 
-def _unpacked(packed: bytes, packing: str) -> bytes:
-    """Unpack every part of a packed file, up to a limit: a small file may hold more than the memory does."""
-    limit = unpack_limit(len(packed))
-    blocks: list[bytes] = []
-    size = 0
-    try:
-        with _stream(packed, packing) as stream:
-            while size <= limit and (block := stream.read(_UNPACKED)):
-                blocks.append(block)
-                size += len(block)
-    except (OSError, EOFError, zlib.error):
-        raise InputError(f"the {packing} file is damaged or cut off; get a whole copy") from None
-    if size > limit:
-        raise InputError(
-            f"the {packing} file unpacks to more than {limit >> 20:,} MB, which is a lot for its size; unpack it "
-            f"yourself, or set {UNPACK_LIMIT} to the most MB that it may have"
-        )
-    return b"".join(blocks)
+class _Unpacked(io.RawIOBase):
+    """Every part of a packed file, one after the other, up to a limit: a small file may hold more than a disk does."""
+
+    def __init__(self, packed: Path | bytes, packing: str) -> None:
+        self._packing = packing
+        self._limit = unpack_limit(len(packed) if isinstance(packed, bytes) else packed.stat().st_size)
+        self._size = 0
+        self._stream = _stream(packed, packing)
+
+    def readable(self) -> bool:
+        """Say that it can be read."""
+        return True
+
+    def readinto(self, room: Any) -> int:
+        """Unpack what comes next."""
+        try:
+            block = self._stream.read(len(room))
+        except (OSError, EOFError, zlib.error):
+            raise InputError(f"the {self._packing} file is damaged or cut off; get a whole copy") from None
+        self._size += len(block)
+        if self._size > self._limit:
+            raise InputError(
+                f"the {self._packing} file unpacks to more than {self._limit >> 20:,} MB, which is a lot for its size; "
+                f"unpack it yourself, or set {UNPACK_LIMIT} to the most MB that it may have"
+            )
+        room[: len(block)] = block
+        return len(block)
+
+    def close(self) -> None:
+        """Close the packed file, too."""
+        self._stream.close()
+        super().close()
 
 
-def _stream(packed: bytes, packing: str) -> Any:
+def _stream(packed: Path | bytes, packing: str) -> Any:
     if packing == "gzip":
-        return gzip.GzipFile(fileobj=io.BytesIO(packed))
+        return gzip.GzipFile(fileobj=io.BytesIO(packed)) if isinstance(packed, bytes) else gzip.open(packed)
     import pyarrow as pa  # only where it is needed: few files are packed like this
 
-    return pa.CompressedInputStream(pa.BufferReader(packed), "zstd")
+    return pa.CompressedInputStream(pa.BufferReader(packed) if isinstance(packed, bytes) else str(packed), "zstd")
 
 
 def unpack_limit(packed: int) -> int:

@@ -127,13 +127,13 @@ def ask(name: str, found: Sequence[Proposal], general: WrittenForm) -> InputErro
     """
     kinds = " or ".join(dict.fromkeys(_what(proposal) for proposal in found))
     options = [option_words(name, proposal.form, general) for proposal in found]
-    said = f"column {name!r} is text, but every value of it reads as a {kinds}"
+    said = f"every value of column {name!r} reads as a {kinds}"
     if len(found) == 1:
         advice = f"; declare it: {options[0]} ({policy_words(name, found[0].form, general)})"
     else:
         forms = " and ".join(_spelled(proposal.form) for proposal in found)
         advice = f", as {forms}, and only you know which: {' or '.join(options)}"
-    return InputError(f"{said}{advice}; or keep it as text: --categorical {_quoted(name)}")
+    return InputError(f"{said}{advice}; or read it as text: --categorical {_quoted(name)}")
 
 
 def option_words(name: str, form: WrittenForm, general: WrittenForm) -> str:

@@ -197,6 +197,7 @@ def test_options_are_checked_all_at_once():
     assert len(caught.value.problems) == 2
 
 
+@pytest.mark.slow
 def test_blocks_are_reported_and_classes_hold():
     table = encoded(np.random.default_rng(1).normal(size=(4000, 2)).tolist())
     for anonymizer in (sf.KMeans(block_size=500), sf.MDAV(block_size=500), sf.VMDAV(block_size=500)):

@@ -65,6 +65,7 @@ def test_it_does_not_stop_far_from_the_best_partition(data, measure, k):
     assert best - 1e-9 <= found <= 1.25 * best + 1e-9
 
 
+@pytest.mark.slow
 def test_pieces_share_the_work(monkeypatch):
     monkeypatch.setattr("sfumato.anonymizers.clustering.refinement.PIECE", 40)
     generator = np.random.default_rng(3)

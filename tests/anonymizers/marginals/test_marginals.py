@@ -79,7 +79,7 @@ def test_the_order_of_the_input_is_not_seen():
     ],
     ids=repr,
 )
-@pytest.mark.parametrize("size", [1, 2, 3])
+@pytest.mark.parametrize("size", [pytest.param(1, marks=pytest.mark.slow), 2, pytest.param(3, marks=pytest.mark.slow)])
 def test_models_are_enforced_and_recounted(model, size, tmp_path):
     release = published(people(), model, size=size)
     assert sf.verify(release).ok

@@ -259,6 +259,7 @@ def test_issues_that_are_to_stay_stay_and_lose_less() -> None:
     assert kept.loss.share >= anyhow.loss.share
 
 
+@pytest.mark.slow
 def test_groups_lose_less_than_the_plan() -> None:
     for seed in range(3):
         ratings, model = sparse(150, 80, seed, sensitive=["0"]), sf.RatingAnonymity(3, 1, 0.8)

@@ -254,7 +254,9 @@ def test_the_default_shares_attributes() -> None:
 
 
 @REAL
-@pytest.mark.parametrize("options", [{"threshold": 0.1}, {"space": "profile", "threshold": 0.1}])
+@pytest.mark.parametrize(
+    "options", [pytest.param({"threshold": 0.1}, marks=pytest.mark.slow), {"space": "profile", "threshold": 0.1}]
+)
 def test_adult(options) -> None:
     slicing = sf.OverlappingSlicing(columns=5, bucket_size="smallest", **options)
     release = sf.anonymize(adult(), sf.ProbabilisticLDiversity(5), anonymizer=slicing, seed=1)
@@ -264,6 +266,7 @@ def test_adult(options) -> None:
     assert 0.5 <= figures["membership_auc"] <= figures["membership_auc_high"]
 
 
+@pytest.mark.slow
 @REAL
 def test_adult_with_two_copies_of_the_sensitive_attribute() -> None:
     columns = [["age", "marital"], ["race", "occupation"], ["sex", "occupation"], ["workclass", "education", "country"]]

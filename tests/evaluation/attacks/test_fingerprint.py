@@ -118,6 +118,7 @@ def test_losses_utility_and_reports_go_by_it(table, release, tmp_path):
     assert "found with a chance of" in told
 
 
+@pytest.mark.slow
 def test_the_page_to_sign_says_what_is_promised(table, tmp_path):
     asked = sf.People(pseudonyms="published", known_values=2, fingerprint_k=2)
     made = sf.anonymize(table, sf.KAnonymity(3), people=asked, suppression_limit=0.6, seed=1)

@@ -97,6 +97,7 @@ def expected(
     return {name: found.get(name, 0) for name in names}
 
 
+@pytest.mark.slow
 @examples(120)
 @given(st.lists(records, min_size=1, max_size=40), st.lists(people, min_size=1, max_size=12), st.booleans())
 def test_the_same_as_all_pairs(rows: list[tuple[Any, ...]], register: list[tuple[Any, ...]], told: bool) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -21,8 +21,8 @@ from sfumato.classes.partition import Partition
 from sfumato.errors import InputError, PolicyError, UnsatisfiableError
 from sfumato.evaluation.attacks.minimality import Minimality
 from sfumato.evaluation.attacks.protocol import AttackResult, Target
-from sfumato.evaluation.attacks.rerunning import RerunTask
-from sfumato.evaluation.attacks.worlds import Tally, cells_of, every_world, survivors, world_count
+from sfumato.evaluation.attacks.world_tally import Tally
+from sfumato.evaluation.attacks.worlds import cells_of, every_world, survivors, world_count
 from sfumato.models.protocol import PrivacyModel
 from sfumato.published import PublishedTable, SlicedTable
 from sfumato.recoding import TIGHT, publish, recode_as_published
@@ -211,13 +211,9 @@ class TestWorlds:
         classes, values = np.zeros(4, dtype=np.int32), np.array([0, 0, 0, 1])
         tally = Tally.of(cells_of(classes, np.arange(4)[:, None], values, 2))
         for _ in range(3):
-            tally.add(classes, values, np.array([True]))
+            tally.add(values, np.array([True]))
         assert tally.drawn_belief == pytest.approx(np.array([[0.75, 0.25]] * 4))
         assert tally.doubt == pytest.approx(0)
-
-    def test_a_task_is_told_what_a_problem_is(self) -> None:
-        assert [each.name for each in fields(RerunTask)] == [each.name for each in fields(Problem)]
-        assert [each.default for each in fields(RerunTask)] == [each.default for each in fields(Problem)]
 
 
 records = st.lists(st.tuples(st.integers(0, 3), st.sampled_from("abc")), min_size=3, max_size=6)
@@ -289,6 +285,7 @@ class TestBadInput:
             Minimality(**options)
 
 
+@pytest.mark.slow
 def test_rounded_ends_hide_nobody_from_whoever_runs_the_algorithm() -> None:
     """Intervals that overlap do not tell who is in which class; the same algorithm on everybody does."""
     table = people(600, 1)

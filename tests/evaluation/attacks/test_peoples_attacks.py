@@ -25,7 +25,6 @@ NEEDS = {
     "definetti": "bucketized",
     "intersection": "earlier",
     "fingerprint": "no pseudonyms",
-    "minimality": "not played on promises to people",
 }
 
 

@@ -49,7 +49,7 @@ def releases(adult: sf.Table) -> dict[str, sf.Release]:
     return {name: sf.anonymize(adult, model, anonymizer=each, seed=1) for name, each in anonymizers.items()}
 
 
-@pytest.mark.parametrize("dimensions", [2, 3])
+@pytest.mark.parametrize("dimensions", [2, pytest.param(3, marks=pytest.mark.slow)])
 def test_buckets_answer_best_and_slices_better_than_generalization(adult, releases, dimensions):
     workload = sf.query_workload(adult, 500, dimensions=dimensions, selectivity=0.05, seed=2)
     exact = exact_answers(workload, adult)
@@ -64,6 +64,7 @@ def test_buckets_answer_best_and_slices_better_than_generalization(adult, releas
     assert errors["generalized"] > 3 * errors["bucketized"]
 
 
+@pytest.mark.slow
 def test_slices_keep_more_association_than_generalization(adult, releases):
     domains = domains_of(encode(adult))
     original = original_joint(domains)

@@ -89,12 +89,15 @@ class EvaluatedNode:
         Records that it has to suppress.
     hopeless : bool
         Whether it is known that no specialization is a solution either.
+    rest : tuple of float
+        What decides between nodes of equal value.
     """
 
     levels: Levels
     value: float | None
     suppressed: int
     hopeless: bool
+    rest: tuple[float, ...] = ()
 
     def beats(self, other: EvaluatedNode | None) -> bool:
         """Tell whether this solution is to be preferred: it costs less, or as much and stands first in the lattice."""
@@ -102,8 +105,10 @@ class EvaluatedNode:
             return False
         if other is None or other.value is None:
             return True
-        equal = abs(self.value - other.value) <= SLACK * max(1.0, abs(other.value))
-        return self.levels < other.levels if equal else self.value < other.value
+        for own, others in zip((self.value, *self.rest), (other.value, *other.rest), strict=True):
+            if abs(own - others) > SLACK * max(1.0, abs(others)):
+                return own < others
+        return self.levels < other.levels
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -176,7 +181,8 @@ class _SearchState:
         """Evaluate the high corner of a box."""
         ground, outcome = self.ground, box.outcome
         value = ground.loss.value(box.records, box.groups, outcome, box.high) if outcome.holds else None
-        node = EvaluatedNode(box.high, value, outcome.suppressed, ground.rule.hopeless(outcome))
+        rest = () if value is None else ground.loss.rest(box.records, box.groups, outcome, box.high)
+        node = EvaluatedNode(box.high, value, outcome.suppressed, ground.rule.hopeless(outcome), rest)
         self.seen[node.levels] = node
         if value is None or value > self.interesting:
             return

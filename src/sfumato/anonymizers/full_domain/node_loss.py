@@ -16,7 +16,15 @@ from numpy.typing import NDArray
 
 from sfumato.anonymizers.domain_levels import DomainLevels
 from sfumato.anonymizers.full_domain.node_suppression import NodeOutcome
-from sfumato.anonymizers.full_domain.objective import CellObjective, Mean, ObjectiveName, cell_objective
+from sfumato.anonymizers.full_domain.objective import (
+    EVEN,
+    CellObjective,
+    CellObjectiveName,
+    Mean,
+    ObjectiveName,
+    balance_parts,
+    cell_objective,
+)
 from sfumato.anonymizers.full_domain.weighted_records import Grouping, LevelTables, WeightedRecords
 from sfumato.hierarchy.lattice import Levels
 from sfumato.kernels.full_domain.full_domain import cell_sums, lost_sums
@@ -46,6 +54,12 @@ class NodeLoss(Protocol):
 
     def value(self, records: WeightedRecords, groups: Grouping, outcome: NodeOutcome, levels: Levels) -> float:
         """Return the value of a node; lower is better."""
+        ...
+
+    def rest(
+        self, records: WeightedRecords, groups: Grouping, outcome: NodeOutcome, levels: Levels
+    ) -> tuple[float, ...]:
+        """Return what decides between nodes of equal value, the lower the better; empty where nothing does."""
         ...
 
     def floor(
@@ -114,20 +128,52 @@ class TermFloor:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
+class WorstFloor(TermFloor):
+    """A bound that is the largest of its terms."""
+
+    def at(self, low: Levels) -> float:
+        """Return the largest term. O(q)."""
+        return max(row[level] for row, level in zip(self.terms, low, strict=True))
+
+    def reach(self, low: Levels, high: Levels, cut: float) -> Levels:
+        """Leave out, for each attribute, the levels that cost too much. O(q + levels)."""
+        reached = []
+        for row, start, stop in zip(self.terms, low, high, strict=True):
+            level = start
+            while level < stop and row[level + 1] <= cut:
+                level += 1
+            reached.append(level)
+        return tuple(reached)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
 class CellLoss:
-    """An objective that is a mean over cells."""
+    """An objective that is taken together over cells."""
 
     objective: CellObjective
     tables: LevelTables
 
     def value(self, records: WeightedRecords, groups: Grouping, outcome: NodeOutcome, levels: Levels) -> float:
-        """Return the loss of the table, suppressed records charged in full. O(c · q)."""
+        """Return the loss of the table, suppressed records included. O(c · q)."""
+        return self.objective.value(self._sums(records, groups, outcome, levels))
+
+    def rest(
+        self, records: WeightedRecords, groups: Grouping, outcome: NodeOutcome, levels: Levels
+    ) -> tuple[float, ...]:
+        """Return what decides between nodes of equal value: the ranks after the first. O(c · q)."""
+        if self.objective.mean != "rank":
+            return ()
+        return self.objective.ranked(self._sums(records, groups, outcome, levels))[1:]
+
+    def _sums(
+        self, records: WeightedRecords, groups: Grouping, outcome: NodeOutcome, levels: Levels
+    ) -> NDArray[np.int64]:
         objective = self.objective
         at = self.tables.at(levels)
         sums = cell_sums(
             records.codes, groups.firsts, groups.sizes, outcome.kept, at, objective.costs, objective.full
         )  # fmt: skip
-        return objective.value(sums + records.gone * objective.full)
+        return np.asarray(sums + records.gone * objective.full)
 
     def floor(
         self,
@@ -143,11 +189,11 @@ class CellLoss:
         lows, highs = np.array(low, dtype=np.int64), np.array(high, dtype=np.int64)
         lost = lost_sums(
             records.codes, records.weights, groups.class_of, outcome.lost, tables.starts, tables.widths, lows, highs,
-            objective.costs, objective.full,
+            objective.floors, objective.full,
         )  # fmt: skip
         known = before.sums if isinstance(before, TermFloor) else objective.unsuppressed
         sums = known[:, : lost.shape[1]] + lost
-        return TermFloor(objective.terms(sums).tolist(), sums)
+        return (WorstFloor if objective.worst else TermFloor)(objective.terms(sums).tolist(), sums)
 
     def cut(self, value: float) -> float:
         """Return the sum of terms that stands for `value`, and some slack."""
@@ -184,6 +230,12 @@ class FlatFloor:
 class ClassBasedLoss:
     """What losses of classes share: a bound stands in the unit of the value."""
 
+    def rest(
+        self, records: WeightedRecords, groups: Grouping, outcome: NodeOutcome, levels: Levels
+    ) -> tuple[float, ...]:
+        """Return nothing: the value decides alone."""
+        return ()
+
     def cut(self, value: float) -> float:
         """Return the value and some slack."""
         return value * (1 + 2 * SLACK)
@@ -195,16 +247,22 @@ class ClassBasedLoss:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class SquaredSizes(ClassBasedLoss):
-    """Discernibility: the squared sizes of the classes, and n for each suppressed record."""
+    """Discernibility: the squared sizes of the classes, and n for each suppressed record.
+
+    `kept` and `left_out` are by what each of them is multiplied, `parts` by what both are where they count alike.
+    """
 
     tables: LevelTables
     total: int
     smallest: int
+    kept: int = 1
+    left_out: int = 1
+    parts: int = 1
 
     def value(self, records: WeightedRecords, groups: Grouping, outcome: NodeOutcome, levels: Levels) -> float:
         """Add the squares up. O(c)."""
         kept = groups.sizes[outcome.kept]
-        return float(int(kept @ kept) + self.total * outcome.suppressed)
+        return (self.kept * int(kept @ kept) + self.left_out * self.total * outcome.suppressed) / self.parts
 
     def floor(
         self,
@@ -217,8 +275,9 @@ class SquaredSizes(ClassBasedLoss):
     ) -> Floor:
         """Charge every record for what it cannot be told from on `low`, at least for the smallest class. O(m)."""
         weights = records.weights[~outcome.lost[groups.class_of]]
-        least = int(weights @ np.maximum(weights, self.smallest)) + self.total * outcome.doomed
-        return FlatFloor(float(least), self.tables.bits)
+        each = np.minimum(self.kept * np.maximum(weights, self.smallest), self.left_out * self.total)
+        least = int(weights @ each) + self.left_out * self.total * outcome.doomed
+        return FlatFloor(least / self.parts, self.tables.bits)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -259,14 +318,16 @@ def node_loss(
     codes: NDArray[np.unsignedinteger],
     smallest: int,
     limit: int,
+    balance: float = EVEN,
 ) -> NodeLoss:
     """Prepare an objective for a table. codes : unsigned (n, q). Cost O(n · q)."""
     total = len(codes)
     if name == "discernibility":
-        return SquaredSizes(tables, total, smallest)
+        return SquaredSizes(tables, total, smallest, *balance_parts(balance))
     if name == "average-class-size":
         return MeanSize(tables, total, smallest, limit)
     occurrences = [
         np.bincount(codes[:, place], minlength=domain.node_of.shape[1]) for place, domain in enumerate(domains)
     ]
-    return CellLoss(cell_objective(name, mean, domains, occurrences), tables)
+    cells: CellObjectiveName = "information" if name == "payout" else name
+    return CellLoss(cell_objective(cells, mean, domains, occurrences, balance), tables)

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.anonymizers.full_domain.region_people import RegionPeople
 from sfumato.anonymizers.full_domain.region_population import RegionModels
 from sfumato.anonymizers.full_domain.weighted_records import Grouping, LevelTables, WeightedRecords
 from sfumato.anonymizers.protocol import Problem
@@ -16,9 +18,11 @@ from sfumato.classes.statistics import SensitiveCounts
 from sfumato.hierarchy.lattice import Levels
 from sfumato.kernels.full_domain.full_domain import judged, smallest_class, value_totals
 from sfumato.kernels.predicates import RuleArrays
-from sfumato.models.compiled import CompiledRules, compile_rules, rule_arrays, rules_of
-from sfumato.models.protocol import PrivacyModel, Rule
-from sfumato.models.rule_traits import lasting, relative, ruled, smallest
+from sfumato.models.compiled import CompiledRules, compile_rules, rule_arrays
+from sfumato.models.protocol import TOLERANCE, PrivacyModel
+from sfumato.models.reference import is_fixed
+from sfumato.models.rule_traits import lasting, ruled, smallest
+from sfumato.models.uniques import SampleUniques
 
 Marks = NDArray[np.bool_]
 
@@ -41,6 +45,8 @@ class NodeOutcome:
         Those among them, and among what was lost before, whose classes break a model by themselves.
     holds : bool
         Whether that is a solution: something is published, and the suppression limit is kept.
+    people : numpy.ndarray or None
+        int64 (c,): people of a population whom each class covers, where a model speaks of them.
     """
 
     kept: Marks
@@ -49,6 +55,17 @@ class NodeOutcome:
     suppressed: int
     broken: int
     holds: bool
+    people: NDArray[np.int64] | None = None
+
+
+class Worth(Protocol):
+    """Which classes are worth publishing, beyond what models allow."""
+
+    def worthwhile(
+        self, records: WeightedRecords, groups: Grouping, people: NDArray[np.int64] | None, levels: Levels
+    ) -> Marks:
+        """Tell it of each class of a node; bool (c,). people : int64 (c,), as in :class:`NodeOutcome`."""
+        ...
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -65,25 +82,25 @@ class SuppressionRule:
     rules : CompiledRules
         Against the original table.
     models : tuple of PrivacyModel
-    sources : tuple of Rule
-        The rules before they were compiled.
-    sensitive : mapping of str to SensitiveCounts
-        Of the whole table, for the attributes that rules look at.
     smallest : int
         Fewest records that may be suppressed, if any: the largest k.
     limit : int
         Most records that may be suppressed.
     regions : RegionModels
         What is said of the people of a population whom classes cover.
+    covered : RegionPeople or None
+        The population, laid out for the records of a search; without it every class is looked up by what it publishes.
+    worth : Worth or None
+        What is suppressed although it satisfies the models. A part of a class may be worth what the class is not.
     """
 
     rules: CompiledRules
     models: tuple[PrivacyModel, ...]
-    sources: tuple[Rule, ...]
-    sensitive: dict[str, SensitiveCounts]
     smallest: int
     limit: int
     regions: RegionModels
+    covered: RegionPeople | None = None
+    worth: Worth | None = None
 
     @cached_property
     def ruled(self) -> bool:
@@ -93,7 +110,7 @@ class SuppressionRule:
     @cached_property
     def relative(self) -> bool:
         """Whether some rule compares with the published table."""
-        return relative(self.rules.arrays)
+        return self.rules.relative
 
     @property
     def satisfiable(self) -> bool:
@@ -113,6 +130,7 @@ class SuppressionRule:
         """Decide what becomes of the classes of a node. Cost O(m · s + what the rules cost) for each round."""
         large = groups.sizes >= self.smallest
         lost = ~self._hereditary(records, groups, large)
+        lost |= self._unique_for_good(records, groups)
         unfit, people = lost, None
         if self.regions:
             people = self._people(records, tables, levels, groups)
@@ -120,6 +138,8 @@ class SuppressionRule:
             unfit = lost | ~self.regions.hold(groups.sizes, people)
         kept = self._first_round(records, groups, unfit)
         broken = records.gone + _weight(groups, ~kept)
+        if self.worth is not None:
+            kept = self._settled(records, groups, kept & self.worth.worthwhile(records, groups, people, levels))
         kept = self._left(records, groups, people, kept)
         suppressed = records.gone + _weight(groups, ~kept)
         while 0 < suppressed < self.smallest and kept.any():
@@ -129,7 +149,8 @@ class SuppressionRule:
             kept = self._left(records, groups, people, self._settled(records, groups, kept))
             suppressed = records.gone + _weight(groups, ~kept)
         doomed = records.gone + _weight(groups, lost)
-        return NodeOutcome(kept, lost, doomed, suppressed, broken, bool(kept.any()) and suppressed <= self.limit)
+        holds = bool(kept.any()) and suppressed <= self.limit
+        return NodeOutcome(kept, lost, doomed, suppressed, broken, holds, people)
 
     def holding(self, records: WeightedRecords, groups: Grouping, among: Marks) -> Marks:
         """Tell which classes satisfy every model when all records of the table are published; bool (c,).
@@ -142,7 +163,8 @@ class SuppressionRule:
     def hopeless(self, outcome: NodeOutcome) -> bool:
         """Tell whether neither the node nor any specialization of it can be a solution."""
         if not self.may_suppress:
-            return outcome.broken > 0 or (outcome.suppressed > 0 and self.regions.steady)
+            steady = self.worth is None and self.regions.steady
+            return outcome.broken > 0 or (outcome.suppressed > 0 and steady)
         return outcome.doomed > self.limit
 
     def _left(self, records: WeightedRecords, groups: Grouping, people: NDArray[np.int64] | None, kept: Marks) -> Marks:
@@ -159,6 +181,10 @@ class SuppressionRule:
         self, records: WeightedRecords, tables: LevelTables, levels: Levels, groups: Grouping
     ) -> NDArray[np.int64] | None:
         """Count the people of a population whom each class covers, int64 (c,)."""
+        if self.regions.population is None:
+            return None
+        if self.covered is not None:
+            return self.covered.of_classes(records, groups, levels)
         nodes = tables.nodes[tables.at(levels) + records.codes[groups.firsts].astype(np.int64)]
         return self.regions.people(range(len(levels)), levels, nodes)
 
@@ -190,6 +216,27 @@ class SuppressionRule:
             groups.class_of, groups.sizes, kept, records.weights, records.values, value_of, starts, rules
         )  # fmt: skip
 
+    def _unique_for_good(self, records: WeightedRecords, groups: Grouping) -> Marks:
+        """Tell which classes are alone on every specialization, and left out there; bool (c,).
+
+        Where more records are alone than may be, all of them are left out. On a specialization no fewer are alone, out
+        of no more records, so that the same happens there; and so in every box within one where it does.
+        """
+        alone: Marks = groups.sizes == 1
+        if self._unique_share is None:
+            return np.zeros_like(alone)
+        height = records.gone + int(groups.sizes.sum())
+        too_many = records.gone > 0 or int(alone.sum()) > (self._unique_share + TOLERANCE) * height
+        return alone if too_many else np.zeros_like(alone)
+
+    @cached_property
+    def _unique_share(self) -> float | None:
+        """The share of records that may be alone; None where anything else is asked for, which might leave them out."""
+        whole = self.regions.whole
+        alone = len(whole) == 1 and isinstance(whole[0], SampleUniques) and not self.regions.models
+        others = self.ruled or self.smallest > 1 or self.worth is not None
+        return whole[0].share if alone and not others and isinstance(whole[0], SampleUniques) else None
+
     def _first_round(self, records: WeightedRecords, groups: Grouping, lost: Marks) -> Marks:
         """Suppress what breaks a rule when everything is published, and settle what is left."""
         if not self.ruled:
@@ -216,25 +263,24 @@ class SuppressionRule:
         totals = value_totals(
             groups.class_of, kept, records.weights, records.values, starts, len(arrays.totals)
         )  # fmt: skip
-        here = totals > 0
-        left = {
-            name: _restricted(counts, totals[start:stop])
-            for (name, counts), start, stop in zip(self.sensitive.items(), starts, arrays.offsets[1:], strict=True)
-        }
-        compiled = rule_arrays(self.sources, left, _weight(groups, kept))
+        here, left = totals > 0, {}
+        columns = zip(self.rules.sensitive.items(), starts, arrays.offsets[1:], strict=True)
+        for (column, counts), start, stop in columns:
+            if is_fixed(column):
+                here[start:stop], left[column] = True, counts
+            else:
+                left[column] = _restricted(counts, totals[start:stop])
+        compiled = rule_arrays(self.rules.sources, left, _weight(groups, kept))
         return compiled, np.cumsum(here) - 1
 
 
 def suppression_rule(problem: Problem) -> SuppressionRule:
     """Compile the models of a problem. Cost O(n)."""
     rules = compile_rules(problem.models, problem.table)
-    sources = tuple(rules_of(problem.models, problem.table))
-    used = {rule.attribute for rule in sources}
-    sensitive = {name: counts for name, counts in rules.whole.sensitive.items() if name in used}
     size = smallest(rules.arrays)
     regions = RegionModels.of(problem)
     limit = problem.suppression_limit
-    return SuppressionRule(rules, tuple(problem.models), sources, sensitive, size, limit, regions)
+    return SuppressionRule(rules, tuple(problem.models), size, limit, regions)
 
 
 def _weight(groups: Grouping, marked: Marks) -> int:

@@ -21,9 +21,11 @@ from sfumato.anonymizers.feasibility import feasible
 from sfumato.anonymizers.full_domain.lattice_boxes import SearchLimit, SearchProblem, SearchResult, search
 from sfumato.anonymizers.full_domain.lattice_states import as_lattice_search
 from sfumato.anonymizers.full_domain.local_solution import local_solution
-from sfumato.anonymizers.full_domain.node_loss import node_loss
+from sfumato.anonymizers.full_domain.node_loss import CellLoss, node_loss
 from sfumato.anonymizers.full_domain.node_suppression import suppression_rule
-from sfumato.anonymizers.full_domain.objective import Mean, ObjectiveName
+from sfumato.anonymizers.full_domain.objective import EVEN, Mean, ObjectiveName
+from sfumato.anonymizers.full_domain.payout import Payout, game_of
+from sfumato.anonymizers.full_domain.region_people import RegionPeople
 from sfumato.anonymizers.full_domain.region_population import by_region
 from sfumato.anonymizers.full_domain.weighted_records import Numbers, grouped, level_tables, weighted_records
 from sfumato.anonymizers.protocol import ModelsApart, Problem
@@ -40,9 +42,7 @@ LISTABLE = 1 << 22
 NODES = 10_000
 """Nodes of a larger lattice that are evaluated unless a budget is given."""
 
-OBJECTIVES = ("loss", "ncp", "precision", "entropy", "discernibility", "average-class-size")
-MEANS = ("arithmetic", "geometric")
-OF_CELLS = OBJECTIVES[:4]
+OF_CELLS = ("loss", "ncp", "precision", "entropy", "information")
 
 
 @dataclass(frozen=True)
@@ -54,11 +54,19 @@ class Optimal(Checked):
     objective
         What is minimized. Over cells: ``"loss"``, (leaves − 1) / (leaves of the domain − 1), the LM metric with the
         tree rule; ``"ncp"``; ``"precision"``, 1 − Prec; ``"entropy"``, non-uniform entropy as a share of that of the
-        suppressed table. Over classes: ``"discernibility"`` (DM) and ``"average-class-size"`` (C_avg). Suppressed
-        records are charged as in the metrics of that name; attribute weights count in ``"loss"`` and ``"ncp"``.
+        suppressed table; ``"information"``, log(leaves) / log(leaves of the domain), which is ARX's entropy-based loss.
+        Over classes: ``"discernibility"`` (DM) and ``"average-class-size"`` (C_avg). ``"payout"``: the share of the
+        largest payout that the publisher loses in the game of a :class:`~sfumato.models.profitability.Profitability`
+        model, which has to be among the models; classes that are worth nothing are suppressed. Suppressed records are
+        charged as in the metrics of that name; attribute weights count in everything over cells.
     mean
-        How losses of cells are averaged over attributes: ``"arithmetic"``, or ``"geometric"``, that of 1 + the
-        attribute's loss, less 1, which is what ARX calls its geometric mean.
+        How losses of cells are taken together over attributes: ``"arithmetic"``; ``"geometric"``, the mean of 1 + the
+        attribute's loss, less 1, which is what ARX calls its geometric mean; ``"sum"``; ``"maximum"``, the attribute
+        that loses most; ``"rank"``, that one, and of nodes where it is equal the one whose next loses least, and so on.
+    balance
+        0 to 1, in hundredths: whether to suppress or to generalize. At a half both are charged in full; below,
+        suppressed records are charged less, at 0 nothing; above, generalized values are. For objectives over cells but
+        entropy, and discernibility.
     time_limit
         Seconds after which the search ends with the best that it has; None is never. What comes out then depends on
         the machine. With `local_recoding` each of its two steps may take so long.
@@ -102,6 +110,7 @@ class Optimal(Checked):
 
     objective: ObjectiveName = "loss"
     mean: Mean = "arithmetic"
+    balance: Annotated[float, Limit(0, 1)] = EVEN
     time_limit: Annotated[float, Limit(0, above=True, unit="seconds")] | None = None
     node_limit: Annotated[int, Limit(0, above=True)] | None = None
     local_recoding: bool = False
@@ -117,11 +126,15 @@ class Optimal(Checked):
         return not self.local_recoding
 
     def _mistakes(self) -> Iterator[str]:
-        if self.objective in OBJECTIVES[4:]:
-            if self.mean == "geometric":
-                yield f"optimal: mean='geometric' is over attributes, of which {self.objective!r} knows nothing"
+        if self.objective in ("discernibility", "average-class-size", "payout"):
+            if self.mean != "arithmetic":
+                yield f"optimal: mean={self.mean!r} is over attributes, of which {self.objective!r} knows nothing"
             if self.local_recoding is True:
                 yield f"optimal: local_recoding needs an objective of cells, which {self.objective!r} is not"
+        if self.balance != EVEN and self.objective in ("entropy", "average-class-size", "payout"):
+            yield f"optimal: balance means nothing to {self.objective!r}; leave it out, or take another objective"
+        if self.local_recoding is True and (self.balance != EVEN or self.mean in ("sum", "maximum", "rank")):
+            yield "optimal: local_recoding takes means, and suppressed records in full; leave out one or the other"
 
     def solve(self, problem: Problem) -> Partition:
         """Search the lattice and group the records on the best node.
@@ -158,7 +171,8 @@ class Optimal(Checked):
         self, ground: SearchProblem, record_of: Numbers, domains: tuple[DomainLevels, ...], found: SearchResult
     ) -> Partition:
         assert found.best is not None
-        notes = (*notes_on(domains), *_notes(self, domains, found))
+        paid = (ground.loss.in_words(found.best.value or 0.0),) if isinstance(ground.loss, Payout) else ()
+        notes = (*notes_on(domains), *_notes(self, domains, found), *paid)
         return _partition(ground, record_of, domains, found.best.levels, notes)
 
     def search(self, problem: Problem) -> LatticeSearch:
@@ -177,10 +191,17 @@ class Optimal(Checked):
         return found
 
     def _ground(self, problem: Problem, domains: tuple[DomainLevels, ...]) -> tuple[SearchProblem, Numbers]:
+        game = game_of((*problem.models, *problem.whole)) if self.objective == "payout" else None
         rule, tables = suppression_rule(problem), level_tables(domains)
         records, record_of = weighted_records(problem.table.codes, rule.rules.codes)
         codes, limit = problem.table.codes, problem.suppression_limit
-        loss = node_loss(self.objective, self.mean, domains, tables, codes, rule.smallest, limit)
+        if rule.regions.population is not None:
+            rule = replace(rule, covered=RegionPeople.of(rule.regions.population, records, domains))
+        loss = node_loss(self.objective, self.mean, domains, tables, codes, rule.smallest, limit, self.balance)
+        if game is not None:
+            assert isinstance(loss, CellLoss)
+            loss = Payout(game, loss, len(codes))
+            rule = replace(rule, worth=loss)
         return SearchProblem(records, tables, rule, loss), record_of
 
     @property
@@ -220,7 +241,9 @@ def _partition(
 
 
 def _measure(options: Optimal) -> str:
-    return options.objective + (f", {options.mean} mean" if options.objective in OF_CELLS else "")
+    means = options.mean in ("arithmetic", "geometric")
+    over = f", {options.mean}{' mean' if means else ''}" if options.objective in OF_CELLS else ""
+    return options.objective + over + ("" if options.balance == EVEN else f", balance {options.balance:g}")
 
 
 def _notes(options: Optimal, domains: tuple[DomainLevels, ...], found: SearchResult) -> tuple[str, ...]:

@@ -79,6 +79,8 @@ class WeightedRecords:
         unsigned (m, s): sensitive values, which are equal for all that one stands for.
     vector_of : numpy.ndarray
         int32 (m,): number of the combination of sensitive values; empty without sensitive attributes.
+    origin : numpy.ndarray
+        int32 (m,): one of the records on the bottom of the lattice that each stands for.
     gone : int
         Original records that are not among them any more, because every node that is still looked at suppresses them.
     """
@@ -88,6 +90,7 @@ class WeightedRecords:
     weights: NDArray[np.int64]
     values: NDArray[np.unsignedinteger]
     vector_of: Numbers
+    origin: Numbers
     gone: int = 0
 
     @property
@@ -100,7 +103,7 @@ class WeightedRecords:
         vector_of = self.vector_of[records] if len(self.vector_of) else NONE
         gone = self.gone + int(self.weights.sum()) - int(weights.sum())
         codes, values = np.take(self.codes, records, axis=0), np.take(self.values, records, axis=0)
-        return WeightedRecords(levels, codes, weights, values, vector_of, gone)
+        return WeightedRecords(levels, codes, weights, values, vector_of, self.origin[records], gone)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -132,13 +135,19 @@ def weighted_records(
     bottom = (0,) * codes.shape[1]
     if not values.shape[1]:
         distinct, weights, record_of = distinct_records(codes)
-        return WeightedRecords(
-            bottom, _plain(distinct), weights, np.zeros((len(distinct), 0), np.uint32), NONE
-        ), record_of
+        return alone(distinct, weights), record_of
     distinct, weights, record_of = distinct_records(np.column_stack([codes, values]))
     quasi, sensitive = np.split(distinct, [codes.shape[1]], axis=1)
     vectors = np.ascontiguousarray(sensitive, dtype=np.uint32)
-    return WeightedRecords(bottom, _plain(quasi), weights, vectors, group_records(vectors)[0]), record_of
+    origin = np.arange(len(quasi), dtype=np.int32)
+    return WeightedRecords(bottom, _plain(quasi), weights, vectors, group_records(vectors)[0], origin), record_of
+
+
+def alone(codes: NDArray[np.unsignedinteger], weights: NDArray[np.int64]) -> WeightedRecords:
+    """Return distinct records of which no sensitive value is looked at; unsigned (m, q) and int64 (m,)."""
+    nothing = np.zeros((len(codes), 0), np.uint32)
+    origin = np.arange(len(codes), dtype=np.int32)
+    return WeightedRecords((0,) * codes.shape[1], _plain(codes), weights, nothing, NONE, origin)
 
 
 def _plain(codes: NDArray[np.unsignedinteger]) -> NDArray[np.unsignedinteger]:

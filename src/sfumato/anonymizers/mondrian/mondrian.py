@@ -219,7 +219,7 @@ class Mondrian(Checked):
         # Collapsed records stand in the order of their sensitive values, too, and are as many as these make them,
         # which blind cuts must not depend on.
         records = records_of(table, start.rules, collapse=order is None and not blind, kept=start.kept, order=order)
-        options = self._options(start.rules.arrays, least)
+        options = self.cut_options(start.rules.arrays, least)
         keeps |= self.decides_regions
         made = np.zeros((records.height, 3), dtype=np.int32) if keeps else NOT_KEPT
         space, rules, notes = space_of(table.attributes), start.rules.arrays, []
@@ -245,9 +245,12 @@ class Mondrian(Checked):
         problem
             Says attributes, threads and whom to tell of progress; its records are not looked at.
         """
-        return _partition(records, space_of(problem.table.attributes), rules, self._options(rules), problem, NOT_KEPT)
+        return _partition(
+            records, space_of(problem.table.attributes), rules, self.cut_options(rules), problem, NOT_KEPT
+        )
 
-    def _options(self, rules: RuleArrays, least: int = 1) -> Options:
+    def cut_options(self, rules: RuleArrays, least: int = 1) -> Options:
+        """Return the options as kernels take them."""
         return Options(
             # Whoever judges cuts by what smaller classes would lose is led astray by those that no model admits.
             smallest=max(least, implied_size(rules)),

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from math import exp, lgamma, log
+from math import exp, lgamma, log, log1p
 
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.classes.uniqueness.roots import sign_change
 from sfumato.classes.uniqueness.size_counts import SizeCounts
 
-_STEPS = 60
 _LEAST, _MOST = 1e-7, 1 - 1e-9
+_SMALL = 1e-3
+"""α below which sums are added up term by term."""
 
 
 def pitman(counts: SizeCounts, fraction: float) -> float:
@@ -33,9 +35,9 @@ def pitman(counts: SizeCounts, fraction: float) -> float:
 
     Notes
     -----
-    θ is found by bisection for each α, and α by bisection on the likelihood of the best θ. *Departures*: the exact
-    expectation Γ(θ+1) / Γ(θ+α) · N Γ(θ+α+N−1) / Γ(θ+N) instead of its limit for large N; if α tends to 0, Ewens'
-    formula is used rather than no answer.
+    θ is found for each α where the slope of the likelihood changes its sign, and α in the same way for the best θ.
+    *Departures*: the exact expectation Γ(θ+1) / Γ(θ+α) · N Γ(θ+α+N−1) / Γ(θ+N) instead of its limit for large N; if α
+    tends to 0, Ewens' formula is used rather than no answer.
 
     References
     ----------
@@ -53,42 +55,41 @@ def pitman(counts: SizeCounts, fraction: float) -> float:
 
 def pitman_parameters(counts: SizeCounts) -> tuple[float, float]:
     """Return the θ and α of the largest likelihood; α from 1e-7, which stands for Ewens' formula."""
-    low, high = _LEAST, _MOST
-    if _slope_alpha(counts, _theta(counts, low), low) <= 0:
-        return _theta(counts, low), low
-    for _ in range(_STEPS):
-        middle = (low + high) / 2
-        if _slope_alpha(counts, _theta(counts, middle), middle) > 0:
-            low = middle
-        else:
-            high = middle
-    return _theta(counts, low), low
+    # The best θ moves little with α: each is looked for near the one before.
+    theta = _theta(counts, _LEAST)
+
+    def slope(alpha: float) -> float:
+        nonlocal theta
+        theta = _theta(counts, alpha, theta)
+        return _slope_alpha(counts, theta, alpha)
+
+    alpha = sign_change(slope, _LEAST, _MOST)
+    return _theta(counts, alpha, theta), alpha
 
 
-def _theta(counts: SizeCounts, alpha: float) -> float:
-    """Return the likeliest θ above −α for an α, by bisection on the logarithm of θ + α."""
+def _theta(counts: SizeCounts, alpha: float, near: float | None = None) -> float:
+    """Return the likeliest θ above −α for an α, which may be `near`; the logarithm of θ + α is looked for."""
     low, high = log(1e-9), log(1e4 * counts.records)
-    for _ in range(_STEPS):
-        middle = (low + high) / 2
-        if _slope_theta(counts, exp(middle) - alpha, alpha) > 0:
-            low = middle
-        else:
-            high = middle
-    return exp(low) - alpha
+    likely = None if near is None else log(max(near + alpha, 1e-9))
+    return exp(sign_change(lambda place: _slope_theta(counts, exp(place) - alpha, alpha), low, high, likely)) - alpha
 
 
 def _slope_theta(counts: SizeCounts, theta: float, alpha: float) -> float:
     """Return the derivative of the log-likelihood by θ: Σ 1 / (θ + i α) − Σ 1 / (θ + i)."""
-    classes = _digamma(theta / alpha + counts.total) - _digamma(theta / alpha + 1)
-    return classes / alpha - (_digamma(theta + counts.records) - _digamma(theta + 1))
+    classes = _digamma_gain(theta / alpha + 1, counts.total - 1)
+    return classes / alpha - _digamma_gain(theta + 1, counts.records - 1)
 
 
 def _slope_alpha(counts: SizeCounts, theta: float, alpha: float) -> float:
     """Return the derivative of the log-likelihood by α: Σ i / (θ + i α) − Σ over classes of Σ 1 / (i − α)."""
-    ends = digamma(np.array([theta / alpha + counts.total, theta / alpha + 1, 1 - alpha]))
-    inverse = (ends[0] - ends[1]) / alpha
-    inside = counts.classes * (digamma(counts.sizes.astype(np.float64) - alpha) - ends[2])
-    return float((counts.total - 1 - theta * inverse) / alpha - inside.sum())
+    if alpha < _SMALL:
+        # The closed form is a small difference of large numbers.
+        places = np.arange(1, counts.total)
+        outside = float((places / (theta + places * alpha)).sum())
+    else:
+        outside = (counts.total - 1 - theta * _digamma_gain(theta / alpha + 1, counts.total - 1) / alpha) / alpha
+    ends = digamma(np.append(counts.sizes.astype(np.float64) - alpha, 1 - alpha))
+    return float(outside - (counts.classes * (ends[:-1] - ends[-1])).sum())
 
 
 def _expected_uniques(theta: float, alpha: float, population: float) -> float:
@@ -96,15 +97,20 @@ def _expected_uniques(theta: float, alpha: float, population: float) -> float:
     return population * exp(lgamma(theta + 1) - lgamma(theta + alpha) + kept)
 
 
-def _digamma(value: float) -> float:
-    """Return :func:`digamma` of one positive number: it is asked for thousands of times."""
-    correction = 0.0
+def _digamma_gain(start: float, way: float) -> float:
+    """Return how much :func:`digamma` grows from a positive number on, without losing digits; numbers, for speed."""
+    stop, steps = start + way, 0.0
     for _ in range(10):
-        correction += 1 / value  # never 0: positive
-        value += 1
-    square = 1 / (value * value)
-    series = square * (1 / 12 - square * (1 / 120 - square * (1 / 252 - square * (1 / 240 - square / 132))))
-    return log(value) - 0.5 / value - series - correction
+        steps += 1 / (start * stop)  # never 0: positive
+        start, stop = start + 1, stop + 1
+    low, high = 1 / (start * start), 1 / (stop * stop)
+    curve = _curve(low) - _curve(high) + way * (start + stop) * low * high / 12
+    return log1p(way / start) + way * (steps + 0.5 / (start * stop)) + curve
+
+
+def _curve(square: float) -> float:
+    """Return the terms of the asymptotic series after the first."""
+    return -square * square * (1 / 120 - square * (1 / 252 - square * (1 / 240 - square / 132)))
 
 
 def digamma(values: NDArray[np.float64]) -> NDArray[np.float64]:

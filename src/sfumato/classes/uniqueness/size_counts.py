@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,12 +30,12 @@ class SizeCounts:
         sizes, classes = np.unique(records, return_counts=True)
         return cls(sizes, classes.astype(np.int64, copy=False))
 
-    @property
+    @cached_property
     def total(self) -> int:
         """Number of classes."""
         return int(self.classes.sum())
 
-    @property
+    @cached_property
     def records(self) -> int:
         """Number of records."""
         return int((self.sizes * self.classes).sum())

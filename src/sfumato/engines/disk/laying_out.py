@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from sfumato.anonymizers.records import Records
 from sfumato.classes.grouping import distinct_records
 from sfumato.table.encoding import EncodedTable
-from sfumato.table.large.mapping import let_go, mapped
+from sfumato.table.large.mapping import let_go, mapped, write_out
 from sfumato.table.row_order import content_hash, hash_order
 
 BLOCK = 1 << 18
@@ -79,8 +79,8 @@ def lay_out(table: EncodedTable, values: RuleValues, folder: Path) -> LaidOut:
             order = hash_order(distinct)
             laid = np.zeros((len(order), padded), dtype=own.dtype)
             laid[:, : own.shape[1]] = distinct[order]
-            laid.tofile(words)
-            sizes[order].astype(np.int32).tofile(weights)
+            write_out(laid, words)
+            write_out(sizes[order].astype(np.int32), weights)
             rank = np.empty(len(order), dtype=np.int32)
             rank[order] = np.arange(height, height + len(order), dtype=np.int32)
             record_of[rows] = rank[place_of]
@@ -104,16 +104,17 @@ def _deal(table: EncodedTable, values: RuleValues, folder: Path, bits: int) -> l
     counts = np.zeros(1 << bits, dtype=np.int64)
     for start in range(0, table.height, BLOCK):
         codes = _joined(table, values, slice(start, start + BLOCK))
-        bucket = content_hash(codes) >> np.uint64(64 - bits) if bits else np.zeros(len(codes), dtype=np.uint64)
+        hashes = content_hash(codes) >> np.uint64(64 - bits) if bits else np.zeros(len(codes), dtype=np.uint64)
+        bucket = hashes.astype(np.uint16)  # which is sorted by counting
         order = np.argsort(bucket, kind="stable")
-        found = np.bincount(bucket.astype(np.int64), minlength=len(counts))
+        found = np.bincount(bucket, minlength=len(counts))
         stops = np.cumsum(found)
         for place in np.flatnonzero(found):
             rows = order[stops[place] - found[place] : stops[place]]
             with (folder / f"bucket-{place}").open("ab") as file:
-                codes[rows].tofile(file)
+                write_out(codes[rows], file)
             with (folder / f"bucket-rows-{place}").open("ab") as file:
-                (rows + start).astype(np.int32).tofile(file)
+                write_out((rows + start).astype(np.int32), file)
         counts += found
     return counts.tolist()
 

@@ -16,7 +16,6 @@ from numpy.typing import NDArray
 
 from sfumato.classes.generalized import GeneralizedColumn, GeneralizedTable
 from sfumato.engines.disk.dealing import Dealer, PartFiles
-from sfumato.recoding.publish import enum_of
 from sfumato.table.kinds import is_measured
 from sfumato.table.large.coding import LargeTable
 from sfumato.table.large.values import CodedColumn
@@ -31,15 +30,9 @@ class _Labels:
     number_of: NDArray[np.int32] | None = None
 
     def of(self, keys: NDArray[np.integer]) -> pl.Series:
-        """Return what some classes or codes publish; categories are those that occur among them."""
+        """Return what some classes or codes publish; texts stay texts, of which no part lists those that it has."""
         numbers = keys if self.number_of is None else self.number_of[keys]
-        occurs = np.zeros(len(self.values), dtype=np.bool_)
-        occurs[numbers] = True
-        place = np.cumsum(occurs, dtype=np.uint32) - np.uint32(1)
-        # Of many texts a part has few: all of them would be listed, and prepared, for every part.
-        own = self.values.filter(pl.Series(occurs))
-        own = own.cast(enum_of(own), strict=False) if own.dtype == pl.String else own
-        return own[pl.Series(place[numbers])]
+        return self.values[pl.Series(numbers)]
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -197,9 +197,11 @@ def _played(target: Target, chosen: Sequence[Attack], *, by_name: bool) -> Attac
 
 
 def _of_whom(one: Attack, target: Target) -> Counted:
-    """Say what an attack counts: people, unless it is about single rows and people have several."""
+    """Say what an attack counts: people, unless people have several rows, and it is about these or promises to them."""
     if target.original.repeated is not None:
         return "records"
+    if getattr(one, "counts_as_promised", False) and target.rows.promised:
+        return "people"
     several = _people_in(target.original) < target.original.height
     return getattr(one, "counts", "people") if several else "people"
 

@@ -3,35 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any, Protocol, cast
 
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.anonymizers.protocol import Problem
 from sfumato.classes.partition import Partition
 from sfumato.errors import PolicyError, UnsatisfiableError, raise_all
 from sfumato.models import known_model
 from sfumato.models.protocol import PrivacyModel
-from sfumato.models.says import of_population
-from sfumato.models.whole_table import WholeTableModel, whole_table_models
-from sfumato.progress import Progress, silent
-from sfumato.table.encoding import EncodedTable
+from sfumato.models.says import of_population, says
+from sfumato.models.whole_table import whole_table_models
+from sfumato.release.folding import looked_at, unfolded
+from sfumato.table.encoding import PeopleApart
+from sfumato.table.folding import fold, numbered_by_content
 from sfumato.table.row_order import canonical_order
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class RerunTask:
-    """What an attacker gives the algorithm: the same fields that anonymizers get.
-
-    Attacks are in the same layer as anonymizers and may not import them; a test compares the fields with those of their
-    ``Problem``, which says what they mean.
-    """
-
-    table: EncodedTable
-    models: Sequence[PrivacyModel]
-    suppression_limit: int = 0
-    seed: int | None = None
-    threads: int = 1
-    progress: Progress = field(default=silent)
-    whole: Sequence[WholeTableModel] = ()
 
 
 class Solver(Protocol):
@@ -65,16 +53,64 @@ def models_of(entries: Sequence[Mapping[str, Any]], attack: str) -> tuple[Privac
             f"{attack}: is not played on promises about a population, or about figures of the whole table: what the "
             "algorithm refuses then follows from more than each class"
         )
+    if any(says(model).needs_original for model in known):
+        problems.append(
+            f"{attack}: is not played on promises that compare with all original records: what the algorithm refuses "
+            "then follows from records that nobody sees"
+        )
     raise_all(PolicyError, problems)
     return known
 
 
-def rerun(solver: Solver, task: RerunTask) -> Partition | None:
-    """Return the solution, or None when the models cannot be met; the records are in canonical order."""
+@dataclass(frozen=True, eq=False, repr=False)
+class Behind:
+    """Who the records are about, where promises are about people.
+
+    Attributes
+    ----------
+    numbers : numpy.ndarray
+        int32 (n,): the person of each record.
+    together : bool
+        Whether all records of a person share one class.
+    carried : numpy.ndarray
+        uint64 (n,): a hash of what records hold beside their quasi-identifying codes, by which people are ordered.
+    """
+
+    numbers: NDArray[np.int32]
+    together: bool
+    carried: NDArray[np.uint64]
+
+    def take(self, rows: NDArray[np.int64]) -> Behind:
+        """Return the people behind some of the records."""
+        return replace(self, numbers=self.numbers[rows], carried=self.carried[rows])
+
+    def exchanged(self, world: NDArray[np.int64]) -> Behind:
+        """Return the same people with other records' values: what a record holds beside its codes goes with these."""
+        return replace(self, carried=self.carried[world])
+
+
+def rerun(solver: Solver, problem: Problem, behind: Behind | None = None) -> Partition | None:
+    """Return the solution, or None when the models cannot be met.
+
+    As a release is made: records are in canonical order; where promises are about people, their records are folded into
+    one or classes are judged by people.
+    """
     try:
-        if getattr(solver, "order_free", False) and not task.suppression_limit:
-            return solver.solve(task)
-        order = canonical_order(task.table)
-        return solver.solve(replace(task, table=task.table.take(order))).put_back(order)
+        if behind is None:
+            return _solved(solver, problem)
+        problem = replace(problem, table=looked_at(problem))
+        if not behind.together:
+            numbers = numbered_by_content(problem.table, behind.numbers, (behind.carried, None))
+            return _solved(solver, replace(problem, table=replace(problem.table, apart=PeopleApart(numbers, None))))
+        folded = fold(problem.table, behind.numbers, behind.carried)
+        # People stand in an order that depends on their records alone.
+        return unfolded(solver.solve(replace(problem, table=folded.table)), folded)
     except UnsatisfiableError:
         return None
+
+
+def _solved(solver: Solver, problem: Problem) -> Partition:
+    if getattr(solver, "order_free", False) and not problem.suppression_limit:
+        return solver.solve(problem)
+    order = canonical_order(problem.table)
+    return solver.solve(replace(problem, table=problem.table.take(order))).put_back(order)

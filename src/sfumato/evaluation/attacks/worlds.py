@@ -1,12 +1,13 @@
 """Worlds that a published table leaves open: who of a class has which of its sensitive values.
 
 Letters: n people, c classes, g groups of indistinguishable people (same class, same quasi-identifying values),
-w places for the different values of a class.
+w places for the different values of a class. Each record is taken for a person; where people have several, see
+:mod:`sfumato.evaluation.attacks.peoples_worlds`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import product
 from math import comb
@@ -17,9 +18,6 @@ from numpy.typing import NDArray
 from sfumato.classes.grouping import group_records
 from sfumato.classes.partition import Partition
 from sfumato.kernels.grouping import first_records
-
-STEADYING = 2.0
-"""Worlds that are added, with the class's shares, because few worlds say little."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -56,82 +54,38 @@ class WorldCells:
         chosen: NDArray[np.float64] = of_class[self.class_of_group]
         return chosen
 
-    def places(self, classes: NDArray[np.int32], values: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return the place of the value of each person in their class, int64 (n,)."""
-        places: NDArray[np.int64] = self.place[classes * (len(self.place) // len(self.counts)) + values]
-        return places
-
-    def tally(self, places: NDArray[np.int64]) -> NDArray[np.float64]:
+    def there(self, values: NDArray[np.int64]) -> NDArray[np.float64]:
         """Return the share of the members of each group who have the value of each place, float64 (g, w)."""
         size = len(self.members) * self.width
-        sums = np.bincount(self.group_of.astype(np.int64) * self.width + places, minlength=size)
+        sums = np.bincount(self.group_of.astype(np.int64) * self.width + self._places(values), minlength=size)
         return sums.reshape(len(self.members), self.width) / self.members[:, None]
 
+    def accepted(self, back: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        """Tell of which groups the class came back, bool (g,)."""
+        return back[self.class_of_group]
 
-@dataclass(eq=False, repr=False)
-class Tally:
-    """Counts of the worlds that were tried, cell by cell.
+    def claimable(self, belief: NDArray[np.float64]) -> NDArray[np.bool_]:
+        """Tell which values may be claimed, bool (g, w): the likeliest one, as everybody has one."""
+        likeliest: NDArray[np.bool_] = np.arange(self.width) == belief.argmax(axis=1)[:, None]
+        return likeliest
 
-    Attributes
-    ----------
-    cells : Cells
-    tried : int
-        Worlds so far.
-    alive : numpy.ndarray
-        float64 (c,): worlds that were accepted for each class.
-    all, accepted : numpy.ndarray
-        float64 (g, w): how often a member of each group had each value, in all worlds and in those accepted.
-    """
+    def right(self, named: NDArray[np.int64], truth: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Tell who has the value that is named of their group, bool (n,).
 
-    cells: WorldCells
-    tried: int
-    alive: NDArray[np.float64]
-    all: NDArray[np.float64]
-    accepted: NDArray[np.float64]
-
-    @classmethod
-    def of(cls, cells: WorldCells) -> Tally:
-        """Start without any world."""
-        shape = (len(cells.members), cells.width)
-        return cls(cells, 0, np.zeros(len(cells.counts)), np.zeros(shape), np.zeros(shape))
-
-    def add(self, classes: NDArray[np.int32], values: NDArray[np.int64], accepted: NDArray[np.bool_]) -> None:
-        """Count one world.
-
-        classes, values : integers (n,), class and value of each person. accepted : bool (c,).
+        named : int64 (g,), a place for each group. truth : int64 (n,), everybody's value.
         """
-        there = self.cells.tally(self.cells.places(classes, values))
-        self.tried += 1
-        self.alive += accepted
-        self.all += there
-        self.accepted += there * accepted[self.cells.class_of_group, None]
+        right: NDArray[np.bool_] = named[self.group_of] == self._places(truth)
+        return right
 
-    @property
-    def exact_belief(self) -> NDArray[np.float64]:
-        """Return the share of each value in the accepted worlds, after trying all worlds; float64 (g, w)."""
-        left = self.alive[self.cells.class_of_group, None]
-        belief: NDArray[np.float64] = np.where(left > 0, self.accepted / np.maximum(left, 1), self.cells.shares)
-        return belief
+    def certainty(self, belief: NDArray[np.float64], truth: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Return the belief in everybody's own value, float64 (n,)."""
+        return belief[self.group_of, self._places(truth)]
 
-    @property
-    def drawn_belief(self) -> NDArray[np.float64]:
-        """Estimate the same from drawn worlds, float64 (g, w).
-
-        The excess of accepted worlds over all drawn ones is added to the class's shares. So a class whose worlds are
-        all accepted gives exactly its shares, however few worlds were drawn.
-        """
-        shares, left = self.cells.shares, self.alive[self.cells.class_of_group, None]
-        among_accepted = (self.accepted + STEADYING * shares) / (left + STEADYING)
-        among_all = (self.all + STEADYING * shares) / (self.tried + STEADYING)
-        return np.clip(shares + among_accepted - among_all, 0.0, 1.0)
-
-    @property
-    def doubt(self) -> NDArray[np.float64]:
-        """Return the standard error of the highest of these beliefs of each group, float64 (g,)."""
-        highest = self.drawn_belief.max(axis=1)
-        more = 1 / (self.alive[self.cells.class_of_group] + STEADYING) - 1 / (self.tried + STEADYING)
-        error: NDArray[np.float64] = np.sqrt(highest * (1 - highest) * more)
-        return error
+    def _places(self, values: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the place of the value of each person in their class, int64 (n,)."""
+        classes = self.class_of_group[self.group_of].astype(np.int64)
+        places: NDArray[np.int64] = self.place[classes * (len(self.place) // len(self.counts)) + values]
+        return places
 
 
 def cells_of(
@@ -187,7 +141,7 @@ def every_world(classes: NDArray[np.int32], kinds: NDArray[np.integer]) -> Itera
         Integers (n,): equal for people with the same sensitive values, whose exchange makes no difference.
     """
     members = [np.flatnonzero(classes == each) for each in range(int(classes.max()) + 1)]
-    choices = [list(_arrangements(kinds[people].tolist(), people.tolist())) for people in members]
+    choices = [list(arrangements(kinds[people].tolist(), people.tolist())) for people in members]
     for chosen in product(*choices):
         world = np.empty(len(classes), dtype=np.int64)
         for people, sources in zip(members, chosen, strict=True):
@@ -218,8 +172,8 @@ def survivors(classes: NDArray[np.int32], count: int, again: Partition) -> NDArr
     return back
 
 
-def _arrangements(kinds: list[int], sources: list[int]) -> Iterator[list[int]]:
-    """Yield the different orders of `sources`; sources of one kind are interchangeable."""
+def arrangements(kinds: Sequence[Hashable], sources: list[int]) -> Iterator[list[int]]:
+    """Yield the different orders of `sources`; those of one kind are interchangeable."""
     if not sources:
         yield []
         return
@@ -228,6 +182,6 @@ def _arrangements(kinds: list[int], sources: list[int]) -> Iterator[list[int]]:
         if kind in seen:
             continue
         seen.add(kind)
-        rest_kinds, rest = kinds[:place] + kinds[place + 1 :], sources[:place] + sources[place + 1 :]
-        for tail in _arrangements(rest_kinds, rest):
+        rest_kinds, rest = [*kinds[:place], *kinds[place + 1 :]], sources[:place] + sources[place + 1 :]
+        for tail in arrangements(rest_kinds, rest):
             yield [sources[place], *tail]

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 import polars as pl
@@ -21,9 +21,9 @@ from sfumato.published.checks.pseudonyms import numbers_of
 from sfumato.published.pseudonyms import Pseudonyms
 from sfumato.recoding import Recoding
 from sfumato.release.folder import no_release
-from sfumato.release.opening import open_folder
-from sfumato.release.policy_text import PublishedPolicy
+from sfumato.release.opening import open_folder, open_release
 from sfumato.release.release import Release
+from sfumato.table.databases.address import names_release
 from sfumato.table.distinct import distinct_of
 from sfumato.table.population import population_problems
 from sfumato.table.problems import raise_together
@@ -79,6 +79,8 @@ class OpenedTable:
         How it was published; None for an original table.
     numbering : str or None
         The column of a release that numbers the people of each class, if all its quasi-identifying columns are named.
+    of_people : bool
+        Whether promises of a release are about people with several records.
     """
 
     frame: pl.DataFrame
@@ -86,6 +88,7 @@ class OpenedTable:
     attributes: Mapping[str, Attribute]
     recoding: Recoding | None
     numbering: str | None = None
+    of_people: bool = False
 
     def people_of(self, keys: Keys) -> NDArray[np.int32] | None:
         """Return the person behind each record, int32 (n,); None where the release does not number people.
@@ -134,17 +137,18 @@ def opened(
         raise PolicyError("quasi_identifying: must be a list of column names")
     if isinstance(table, Table):
         return _opened_table(table, quasi_identifying)
-    data, known, said, numbering = _published(table)
-    names = tuple(known if quasi_identifying is None else quasi_identifying)
+    found = _published(table)
+    names = tuple(found.names if quasi_identifying is None else quasi_identifying)
     # A number is somebody's in one class alone.
-    numbering = numbering if {*names} == {*known} else None
+    numbering = found.numbering if {*names} == {*found.names} else None
     if not names:
         raise PolicyError("quasi_identifying: name the columns that an attacker may know")
     _refuse_repeated(names)
     attributes = dict.fromkeys(names, Attribute(kind=Kind.CATEGORICAL))
     others = [name for name in dict.fromkeys([*beside, numbering]) if name is not None and name not in attributes]
     schema = Schema(quasi_identifying=attributes, insensitive=others, others="drop")
-    return OpenedTable(read_written(data, schema).frame, names, attributes, recoding or said, numbering)
+    frame = read_written(found.data, schema).frame
+    return OpenedTable(frame, names, attributes, recoding or found.recoding, numbering, found.of_people)
 
 
 def _opened_table(table: Table, quasi_identifying: Sequence[str] | None) -> OpenedTable:
@@ -164,23 +168,34 @@ def _refuse_repeated(names: Sequence[str]) -> None:
         raise PolicyError("quasi_identifying: names a column twice; name each once")
 
 
-def _published(table: object) -> tuple[object, tuple[str, ...], Recoding, str | None]:
-    """Return what to read of a published table, and what it says: its columns, its recoding, the one of pseudonyms."""
-    if isinstance(table, Release):
-        published = generalized_table(table)
-        recoding = PublishedPolicy(table.policy).recoding()
-        return published.data, published.quasi_identifying, recoding, _numbering(published.pseudonyms)
+class _Published(NamedTuple):
+    """What to read of a published table, and what it says of itself."""
+
+    data: object
+    names: tuple[str, ...] = ()
+    recoding: Recoding = Recoding()
+    numbering: str | None = None
+    of_people: bool = False
+
+
+def _published(table: object) -> _Published:
+    if isinstance(table, Release) or names_release(table):
+        opened = open_release(table)
+        published = generalized_table(opened)
+        of_people = opened.description is not None and opened.description.people is not None
+        names, numbering = published.quasi_identifying, _numbering(published.pseudonyms)
+        return _Published(published.data, names, opened.policy.recoding(), numbering, of_people)
     if not isinstance(table, (str, Path)):
-        return table, (), Recoding(), None
+        return _Published(table)
     path = Path(table)
     if not path.is_dir():
-        return path, (), Recoding(), None
+        return _Published(path)
     if problem := no_release(path):
         raise InputError(f"{problem}; name a release, a published file or a table")
     folder = open_folder(path)
     said, known = folder.description, quasi_identifying_of(folder.description)
     numbering = _numbering(Pseudonyms.read(said.structure.get("pseudonyms")))
-    return generalized_file(folder), known, folder.policy.recoding(), numbering
+    return _Published(generalized_file(folder), known, folder.policy.recoding(), numbering, said.people is not None)
 
 
 def _numbering(pseudonyms: Pseudonyms | None) -> str | None:

@@ -26,6 +26,7 @@ from sfumato.evaluation.risk.individual import household_risk, individual_risk
 from sfumato.evaluation.risk.inputs import MOST_PEOPLE, OpenedTable, RiskInputs, measured, opened
 from sfumato.evaluation.risk.keys import Keys
 from sfumato.evaluation.risk.leaving_out import leave_out
+from sfumato.evaluation.risk.log_linear import log_linear_risk, order_problems
 from sfumato.evaluation.risk.people_at_risk import PeopleAtRisk
 from sfumato.evaluation.risk.risk_report import RiskReport
 from sfumato.evaluation.risk.special_uniques import MOST_COLUMNS, SpecialUniques, find_special_uniques
@@ -56,6 +57,7 @@ def risk(
     special_uniques: int | None = None,
     combinations: int | None = None,
     wildcards: bool = False,
+    log_linear: int | None = None,
     recoding: Recoding | None = None,
     threads: int | None = None,
 ) -> RiskReport:
@@ -90,6 +92,9 @@ def risk(
     wildcards
         Count ``*`` as any value, as sdcMicro does, in class sizes and what follows from them; special uniques,
         combinations and population uniqueness still take it as a value of its own.
+    log_linear
+        Columns of a term at most of a log-linear model of the population: 1 are main effects, 2 all pairs; None fits
+        none. It says how many unique records are unique in the population, where it is known how large that is.
     recoding
         How a published table was published, for a population of original values; None takes what a release says, else
         the defaults.
@@ -131,12 +136,18 @@ def risk(
     problems += _fraction_problems(sampling_fraction, known.frame.height)
     if recoding is not None and not isinstance(recoding, Recoding):
         problems.append("recoding: must be a Recoding")
+    sampled = any(each is not None for each in (sampling_fraction, population, weights))
+    problems += order_problems(log_linear, len(known.names), sampled=sampled)
     problems += sizes.problems
     seen = measured(
         known, population=population, weights=weights, household=household, threads=count or 1, problems=problems
     )
-    report = _report(_Found(seen, sampling_fraction, wildcards), asked or (), sizes, count or 1)
-    return replace(report, people=_people(table, known, report.keys), hints=_hints(table))
+    found = _Found(seen, sampling_fraction, wildcards)
+    report = _report(found, asked or (), sizes, count or 1)
+    if log_linear is not None:
+        report = replace(report, log_linear=log_linear_risk(found.keys, _fraction(found) or 1.0, log_linear))
+    people = _people(table, known, report.keys)
+    return replace(report, people=people, hints=_hints(table), unnumbered=known.of_people and people is None)
 
 
 def _hints(table: object) -> tuple[str, ...]:

@@ -15,6 +15,11 @@ from sfumato.numbers import counted, percent
 from sfumato.table.table import Table
 
 DIGITS = 3
+UNNUMBERED = (
+    "The promises of this release are about people with several records. The risks above count records: the release "
+    "does not say which are of one person. sfumato verify --audit counts people."
+)
+"""What is said of a release whose people only the steward's audit file tells."""
 
 
 @dataclass(frozen=True)

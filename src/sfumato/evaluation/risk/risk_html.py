@@ -31,7 +31,7 @@ def risk_parts(report: RiskReport) -> tuple[Markup, ...]:
             "Columns that give people away",
             table(("columns", "pairs of records told apart", "unique records"), told, (2,)),
         ),
-        lines(report.people.lines(report.keys.count) if report.people else []),
+        lines(report.people_lines),
     )
 
 

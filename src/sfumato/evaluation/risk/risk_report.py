@@ -15,7 +15,8 @@ from sfumato.evaluation.risk.adversaries import AboveThreshold, Adversary
 from sfumato.evaluation.risk.combinations import Combinations
 from sfumato.evaluation.risk.keys import Keys
 from sfumato.evaluation.risk.leaving_out import LeftOut
-from sfumato.evaluation.risk.people_at_risk import PeopleAtRisk
+from sfumato.evaluation.risk.log_linear import LogLinearRisk
+from sfumato.evaluation.risk.people_at_risk import UNNUMBERED, PeopleAtRisk
 from sfumato.evaluation.risk.special_uniques import SpecialUniques
 from sfumato.evaluation.risk.thresholds import TOLERANCE, Threshold, as_thresholds
 
@@ -47,12 +48,16 @@ class RiskReport:
         Estimated, without a population table; None without a sampling fraction or weights.
     special_uniques : SpecialUniques or None
     combinations : Combinations or None
+    log_linear : LogLinearRisk or None
+        What a log-linear model says of unique records; None unless it was asked for.
     people : PeopleAtRisk or None
         Where people may have several records: how they are hidden. All other figures count records.
     left_out : tuple of LeftOut
         Of many columns: which to leave out first, and how many records are unique then.
     hints : tuple of str
         What columns look like by their names and values, and what HIPAA's safe harbor asks of such columns.
+    unnumbered : bool
+        Whether promises are about people with several records, and the release does not say who they are.
     """
 
     keys: Keys
@@ -68,8 +73,17 @@ class RiskReport:
     special_uniques: SpecialUniques | None
     combinations: Combinations | None
     people: PeopleAtRisk | None = None
+    log_linear: LogLinearRisk | None = None
     left_out: tuple[LeftOut, ...] = ()
     hints: tuple[str, ...] = ()
+    unnumbered: bool = False
+
+    @property
+    def people_lines(self) -> list[str]:
+        """Return what is known of people who may have several records, as lines of text."""
+        if self.unnumbered:
+            return [UNNUMBERED]
+        return [] if self.people is None else self.people.lines(self.keys.count)
 
     def __repr__(self) -> str:
         """Count records and classes."""

@@ -31,7 +31,7 @@ def risk_text(report: RiskReport) -> str:
     parts = [
         [head],
         aligned(_risk_rows(report)),
-        report.people.lines(keys.count) if report.people else [],
+        report.people_lines,
         aligned(_uniqueness_rows(report)),
         _rows_to_look_at(report),
         _special_lines(report.special_uniques, keys.height),
@@ -67,7 +67,9 @@ def plain_values(report: RiskReport) -> dict[str, Any]:
         "sample_uniques": {"records": report.sample_uniques, "share": report.sample_uniques / report.keys.height},
         "population_uniques": report.population_uniques,
         "population_uniqueness": _plain_population(report.population),
+        **({"log_linear": report.log_linear.to_dict()} if report.log_linear else {}),
         **({"people": report.people.to_dict()} if report.people else {}),
+        **({"people_unnumbered": True} if report.unnumbered else {}),
         "special_uniques": _plain_special(report.special_uniques),
         "combinations": None
         if report.combinations is None
@@ -168,6 +170,10 @@ def _uniqueness_rows(report: RiskReport) -> list[list[str]]:
         snb = "no fit" if found.snb is None else percent(found.snb, DIGITS)
         models = f"pitman {percent(found.pitman, DIGITS)}, zayatz {percent(found.zayatz, DIGITS)}, snb {snb}"
         rows.append(["unique in the population", f"{percent(found.share, DIGITS)} by {found.chosen} ({models})"])
+    if (fitted := report.log_linear) is not None:
+        terms = "main effects" if fitted.order == 1 else f"terms of {fitted.order} columns"
+        told = f"{fitted.expected_uniques:,.1f} unique, {fitted.expected_matches:,.1f} right matches expected"
+        rows.append(["  of them, log-linear", f"{told} ({terms})"])
     return rows
 
 

@@ -16,7 +16,7 @@ from sfumato.classes.statistics import ClassStatistics, class_statistics
 from sfumato.errors import VerificationError, raise_all
 from sfumato.models.checks import Check as Check
 from sfumato.models.checks import Outcome as Outcome
-from sfumato.models.checks import promise_words, unknown_population
+from sfumato.models.checks import promise_words, unknown_original, unknown_population
 from sfumato.models.protocol import PrivacyModel
 from sfumato.models.says import of_population, says, speak_of
 from sfumato.models.whole_table import WholeTableModel
@@ -80,9 +80,8 @@ class Verification:
         return replace(self, checks=checks, people=None)
 
     def without_population(self) -> Verification:
-        """Return the edition of somebody who has no table of the population: of it, no promise is said to hold."""
-        checks = (unknown_population(check.promise) if check.of_population else check for check in self.checks)
-        return replace(self, checks=tuple(checks))
+        """Return the edition of somebody who has the published records alone: of others, no promise is said to hold."""
+        return replace(self, checks=tuple(_without_others(check) for check in self.checks))
 
     def raise_if_broken(self) -> None:
         """Raise VerificationError naming every broken promise."""
@@ -130,6 +129,12 @@ class Verification:
         roles = self.roles.lines() if self.roles else []
         people = [self.people] if self.people else []
         return "\n".join([self._counts(), *(f"  {line}" for line in (*people, *roles, *self.checks))])
+
+
+def _without_others(check: Check) -> Check:
+    if check.of_original:
+        return unknown_original(check.promise)
+    return unknown_population(check.promise) if check.of_population else check
 
 
 def _said(check: Check) -> str:
@@ -345,20 +350,21 @@ def check(model: PrivacyModel, statistics: ClassStatistics) -> Check:
     said = says(model)
     if said.needs_population and statistics.population is None:
         return unknown_population(promise_words(model))
-    holds = model.holds(statistics)
+    if said.needs_original:
+        return unknown_original(promise_words(model))
+    judged = replace(_judged(model, statistics), of_population=said.needs_population, of_original=said.of_original)
+    return judged if judged.outcome is Outcome.BROKEN else replace(judged, detail=said.caveat)
+
+
+def _judged(model: PrivacyModel, statistics: ClassStatistics) -> Check:
+    holds, promise = model.holds(statistics), promise_words(model)
     achieved = tuple(model.achieved(statistics))
     failing = int((~holds).sum())
     if failing == 0:
-        return Check(promise_words(model), Outcome.HOLDS, achieved, said.caveat, of_population=said.needs_population)
+        return Check(promise, Outcome.HOLDS, achieved)
     those = int(statistics.sizes[~holds].sum())
     whom = counted(those, "record" if statistics.people is None else "person")
     if isinstance(model, WholeTableModel):
-        return Check(
-            promise_words(model),
-            Outcome.BROKEN,
-            achieved,
-            "the table as a whole breaks it",
-            of_population=said.needs_population,
-        )
+        return Check(promise, Outcome.BROKEN, achieved, "the table as a whole breaks it")
     detail = f"{failing:,} of {counted(statistics.count, 'class')} with {whom} break it"
-    return Check(promise_words(model), Outcome.BROKEN, achieved, detail, of_population=said.needs_population)
+    return Check(promise, Outcome.BROKEN, achieved, detail)

@@ -23,6 +23,7 @@ from sfumato.published.checks.generalized import Verification, check
 from sfumato.table.columns import ValueReading
 from sfumato.table.large.batches import BatchSource
 from sfumato.table.large.coding import Coding, LargeTable, coded_table
+from sfumato.table.large.mapping import let_go, write_out
 from sfumato.table.row_order import content_hash
 from sfumato.table.schema import Attribute, Kind, Schema
 
@@ -74,32 +75,49 @@ def verify_parts(
     schema = Schema(quasi_identifying=dict.fromkeys(quasi_identifying, text), sensitive=dict(sensitive), others="drop")
     names = tuple(name for name in source.names if name in schema.roles)
     reading = ValueReading(frozenset([""]), False, source.is_text)
-    table = coded_table(source, Coding(schema, names, reading, folder, MOST_VALUES, "name"))
+    alike = frozenset(quasi_identifying)
+    coding = Coding(schema, names, reading, folder, MOST_VALUES, "name", alike=alike)
+    table = coded_table(source, coding)
     statistics = joined(list(_statistics(table, folder)))
     return Verification(tuple(check(model, statistics) for model in models), table.height, statistics.count)
 
 
 def _statistics(table: LargeTable, folder: Path) -> Iterator[ClassStatistics]:
-    bits = max(0, (table.height - 1) // BUCKET).bit_length()
     encoded, occurrences = table.encoded, [column.occurrences for column in table.sensitive]
-    for rows in _dealt(table.codes, folder, bits):
-        class_of, count = group_records(table.codes[rows])
-        yield class_statistics(class_of, count, table.sensitive_codes[rows], encoded.sensitive, occurrences)
+    for codes, sensitive_codes in _dealt(table, folder):
+        class_of, count = group_records(codes)
+        yield class_statistics(class_of, count, sensitive_codes, encoded.sensitive, occurrences)
 
 
-def _dealt(codes: NDArray[np.unsignedinteger], folder: Path, bits: int) -> Iterator[NDArray[np.integer] | slice]:
-    """Yield the records of each file: those whose hashes begin alike."""
+Codes = NDArray[np.unsignedinteger]
+
+
+def _dealt(table: LargeTable, folder: Path) -> Iterator[tuple[Codes, Codes]]:
+    """Yield the codes of each file of records: those whose hashes begin alike."""
+    bits = max(0, (table.height - 1) // BUCKET).bit_length()
+    tables = table.codes, table.sensitive_codes
     if not bits:
-        yield slice(None)
+        yield tables
         return
-    for start in range(0, len(codes), BLOCK):
-        bucket = content_hash(codes[start : start + BLOCK]) >> np.uint64(64 - bits)
+    for start in range(0, table.height, BLOCK):
+        codes, hidden = (each[start : start + BLOCK] for each in tables)
+        # Sixteen bits are sorted by counting.
+        bucket = (content_hash(codes) >> np.uint64(64 - bits)).astype(np.uint16)
         order = np.argsort(bucket, kind="stable")
         places, firsts = np.unique(bucket[order], return_index=True)
         for place, rows in zip(places.tolist(), np.split(order, firsts[1:]), strict=True):
-            with (folder / f"bucket-{place}").open("ab") as file:
-                (rows + start).tofile(file)
+            for name, own in ("bucket", codes), ("hidden", hidden):
+                with (folder / f"{name}-{place}").open("ab") as file:
+                    write_out(own[rows], file)
+    for each in tables:
+        let_go(each)
     for path in sorted(folder.glob("bucket-*")):
-        rows = np.fromfile(path, dtype=np.int64)
-        path.unlink()
-        yield rows
+        codes = _taken(path, tables[0])
+        yield codes, _taken(path.with_name(path.name.replace("bucket", "hidden")), tables[1], len(codes))
+
+
+def _taken(path: Path, like: Codes, height: int = -1) -> Codes:
+    """Read the records of a file, and take it away."""
+    codes = np.fromfile(path, dtype=like.dtype).reshape(height, like.shape[1])
+    path.unlink()
+    return codes

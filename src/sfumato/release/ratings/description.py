@@ -6,9 +6,17 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from sfumato.errors import SfumatoError, VerificationError
 from sfumato.models.k_epsilon_l_anonymity import RatingAnonymity
-from sfumato.release.description import FORMAT, RATINGS, TableFacts, unambiguous, versions
+from sfumato.release.description import (
+    FORMAT,
+    RATINGS,
+    TableFacts,
+    listed_names,
+    number_of_records,
+    own_promises,
+    read_own_description,
+    versions,
+)
 from sfumato.table.ratings.scale import Scale
 
 TABLE = "ratings"
@@ -54,21 +62,6 @@ class RatingDescription:
         }
 
 
-def describe_rating_model(model: RatingAnonymity) -> dict[str, Any]:
-    """Return the model as name and parameters."""
-    return {"name": model.name, **model.parameters()}
-
-
-def build_rating_model(entry: Mapping[str, Any]) -> RatingAnonymity | None:
-    """Return the model that an entry describes, or None when this version does not know it or its parameters."""
-    if entry["name"] != RatingAnonymity.name:
-        return None
-    try:
-        return RatingAnonymity(**{key: value for key, value in entry.items() if key != "name"})
-    except TypeError:
-        return None
-
-
 def read_rating_description(text: str) -> tuple[RatingDescription, TableFacts]:
     """Parse ``release.json``; return the description and what it says of the file.
 
@@ -77,17 +70,7 @@ def read_rating_description(text: str) -> tuple[RatingDescription, TableFacts]:
     VerificationError
         When it is not one, or is of a later format.
     """
-    try:
-        content = unambiguous(text)
-        if content["format"] != FORMAT:
-            raise VerificationError(
-                "release.json: is of a format that this version does not know; verify it with a newer sfumato"
-            )
-        return _description(content), _facts(content["tables"])
-    except VerificationError:
-        raise
-    except (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError, SfumatoError):
-        raise VerificationError("release.json: is damaged; the release cannot be verified") from None
+    return read_own_description(text, lambda content: (_description(content), _facts(content["tables"])))
 
 
 def _facts(tables: Mapping[str, Any]) -> TableFacts:
@@ -98,27 +81,6 @@ def _facts(tables: Mapping[str, Any]) -> TableFacts:
 
 def _description(content: Mapping[str, Any]) -> RatingDescription:
     structure = content["structure"]
-    models = content["models"]
-    limit = content["suppression_limit"]
-    if not isinstance(models, list) or not models or not all(isinstance(model["name"], str) for model in models):
-        raise TypeError
-    if not 0 <= limit <= 1:
-        raise ValueError
-    for model in models:
-        build_rating_model(model)
-    scale = Scale(**structure["scale"])
-    return RatingDescription(
-        _count(structure["records"]), scale, _names(content["sensitive"]), tuple(models), float(limit)
-    )
-
-
-def _names(given: Any) -> tuple[str, ...]:
-    if not isinstance(given, list) or not all(isinstance(name, str) for name in given):
-        raise TypeError
-    return tuple(given)
-
-
-def _count(given: Any) -> int:
-    if not isinstance(given, int) or isinstance(given, bool) or given < 1:
-        raise ValueError
-    return given
+    models, limit = own_promises(content, RatingAnonymity)
+    scale, records = Scale(**structure["scale"]), number_of_records(structure["records"])
+    return RatingDescription(records, scale, listed_names(content["sensitive"]), models, limit)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 from pathlib import Path
-from typing import get_args
 
 import numpy as np
 import polars as pl
@@ -14,14 +13,13 @@ from sfumato.errors import PolicyError, raise_all
 from sfumato.policy.rating_policy import RatingPolicy
 from sfumato.published.checks.ratings.check import check_ratings
 from sfumato.published.checks.ratings.satisfaction import Satisfaction
-from sfumato.release.description import RATINGS, TableFacts
+from sfumato.release.description import RATINGS, TableFacts, describe_own_model
 from sfumato.release.folder import whole_folder
-from sfumato.release.formulas import Formulas, cells_like_formulas, frames_without_formulas
+from sfumato.release.formulas import Formulas, cells_like_formulas, formula_problems, frames_without_formulas
 from sfumato.release.kind_report import KindReport
 from sfumato.release.ratings.description import (
     TABLE,
     RatingDescription,
-    describe_rating_model,
 )
 from sfumato.release.ratings.release import RatingRelease
 from sfumato.release.ratings.verify import decided, rating_verification
@@ -182,7 +180,7 @@ def _description(release: RatingRelease, ratings: Ratings, limit: float) -> Rati
         ratings.height,
         ratings.scale,
         tuple(np.array(ratings.names, dtype=object)[told].tolist()),
-        (describe_rating_model(release.model),),
+        (describe_own_model(release.model),),
         limit,
     )
 
@@ -195,8 +193,7 @@ def _problems(release: object, policy: object, format: object, formulas: object)
         problems.append("policy is not a RatingPolicy; read one with sfumato.RatingPolicy.from_file(...)")
     if format not in PLAIN:
         problems.append("format must be 'csv' or 'parquet'")
-    if formulas not in get_args(Formulas):
-        problems.append("formulas must be 'keep', 'escape' or 'refuse'")
+    problems += formula_problems(formulas)
     if isinstance(release, RatingRelease) and isinstance(policy, RatingPolicy):
         problems += _broken_policy(release, policy)
     return problems

@@ -12,6 +12,7 @@ import polars as pl
 
 from sfumato.errors import InputError, VerificationError, raise_all
 from sfumato.models.checks import Check, Outcome, promise_words
+from sfumato.models.k_epsilon_l_anonymity import RatingAnonymity
 from sfumato.numbers import counted
 from sfumato.published.checks.generalized import Verification
 from sfumato.published.checks.ratings.check import check_ratings
@@ -20,16 +21,15 @@ from sfumato.published.checks.ratings.vectors import vectors_of
 from sfumato.published.checks.suppression import suppression_check
 from sfumato.published.roles import Roles
 from sfumato.release.agreement import policy_checks, rating_differences
-from sfumato.release.description import TableFacts
+from sfumato.release.description import TableFacts, build_own_model
 from sfumato.release.policy_text import PublishedPolicy
 from sfumato.release.ratings.description import (
     MOST_SILENT,
     RatingDescription,
-    build_rating_model,
     read_rating_description,
 )
 from sfumato.release.ratings.release import RatingRelease
-from sfumato.release.table_files import integrity
+from sfumato.release.table_files import has_rows, integrity
 from sfumato.release.text_files import text_checks
 from sfumato.table.csv_format import CsvFormat
 from sfumato.table.ratings.ratings import Ratings
@@ -63,7 +63,7 @@ def verify_rating_folder(folder: Path, text: str) -> Verification:
         raise VerificationError(f"{folder}: the data file {path.name} that release.json names is missing")
     frame = _read(path, facts)
     ratings = _published(frame, description)
-    built = [(str(entry["name"]), build_rating_model(entry)) for entry in description.models]
+    built = [(str(entry["name"]), build_own_model(RatingAnonymity, entry)) for entry in description.models]
     counted = [decided(check_ratings(ratings, model)) for _, model in built if model is not None]
     unknown = [
         Check(f"model {name}", Outcome.UNDECIDABLE, detail="this version does not know the model")
@@ -106,16 +106,7 @@ def _read(path: Path, facts: TableFacts) -> pl.DataFrame:
         raise InputError(f"{path.name}: has other columns than release.json says; it was changed")
     text, number = Attribute(kind=Kind.CATEGORICAL), Attribute(kind=Kind.NUMERIC)
     schema = Schema(quasi_identifying={name: number if name == "rating" else text for name in names})
-    return read_written(path, schema).frame if _has_lines(path) else _nothing(names)
-
-
-def _has_lines(path: Path) -> bool:
-    """Tell whether a file holds any rating: a table without records is refused wherever one is read."""
-    if path.suffix == ".parquet":
-        return int(pl.scan_parquet(path).select(pl.len()).collect().item()) > 0
-    with path.open("rb") as file:
-        file.readline()
-        return bool(file.readline().strip())
+    return read_written(path, schema).frame if has_rows(path) else _nothing(names)
 
 
 def _nothing(names: Sequence[str]) -> pl.DataFrame:

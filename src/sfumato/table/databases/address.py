@@ -53,6 +53,20 @@ def is_database(source: object) -> bool:
     return isinstance(source, str) and source.partition("://")[0].lower() in KINDS and "://" in source
 
 
+def names_release(source: object) -> bool:
+    """Tell whether something is the URL of a database that names a schema, where a release lies, and no table.
+
+    Raises
+    ------
+    PolicyError
+        When a password is in it, or it cannot be read.
+    """
+    if not is_database(source):
+        return False
+    address = address_of(str(source))
+    return address.schema is not None and address.table is None
+
+
 def is_database_path(path: os.PathLike[str]) -> bool:
     """Tell whether a path was made of such a URL, and has lost a slash."""
     scheme, found, _ = os.fspath(path).partition(":/")

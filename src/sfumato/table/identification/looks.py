@@ -17,6 +17,8 @@ LEAST_RECORDS = 50
 """Of fewer records it is not said that hardly two share a value: they hardly could."""
 NEARLY_ALL = 0.75
 """Values for each record from which on a column is nearly unique: half of the records then have one of their own."""
+HALF = 0.5
+"""Values for each record above which sets of them hide hardly anything."""
 OFTEN = 0.1
 """The same for columns that a weak sign speaks of: the name `id`, or words with capitals."""
 OLD = 90
@@ -46,6 +48,11 @@ class Look:
     def is_nearly_unique(self) -> bool:
         """Whether hardly two records share a value."""
         return self.known >= LEAST_RECORDS and self.distinct >= NEARLY_ALL * self.known
+
+    @property
+    def is_mostly_distinct(self) -> bool:
+        """Whether sets of its values would hide hardly anything."""
+        return self.known >= LEAST_RECORDS and self.distinct > HALF * self.known
 
     @cached_property
     def sorts(self) -> tuple[Sort, ...]:

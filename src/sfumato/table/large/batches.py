@@ -1,11 +1,11 @@
-"""A file as batches of rows, never whole."""
+"""A table as batches of rows, never whole."""
 
 from __future__ import annotations
 
 import io
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path
 from types import MappingProxyType
 from typing import Protocol
 
@@ -14,18 +14,19 @@ import polars as pl
 from sfumato.errors import InputError
 from sfumato.table.csv_structure import count_regular_rows
 from sfumato.table.sources import TableSource
+from sfumato.table.sources.arrow_files import ArrowFileSource
 from sfumato.table.sources.csv_text import CsvSource
 from sfumato.table.sources.parquet import ParquetSource
 
 BYTES = 1 << 24
 """Bytes of a CSV file that are parsed at a time."""
 ROWS = 1 << 18
-"""Rows of a Parquet file that are read at a time."""
+"""Rows of a Parquet or Arrow file that are read at a time."""
 
 
 NO_TYPES: Mapping[str, pl.DataType] = MappingProxyType({})
 
-CHANGED = "the file changed while it was read; have it left alone, and run again"
+CHANGED = "the input changed while it was read; have it left alone, and run again"
 
 
 class BatchSource(Protocol):
@@ -60,7 +61,7 @@ class BatchSource(Protocol):
 
 
 def batch_source(source: TableSource) -> BatchSource:
-    """Return a source of :func:`~sfumato.table.sources.open_source` as one of batches.
+    """Return one file of :func:`~sfumato.table.sources.open_source` as batches.
 
     Raises
     ------
@@ -68,45 +69,59 @@ def batch_source(source: TableSource) -> BatchSource:
         When it cannot be read a piece at a time.
     """
     if isinstance(source, ParquetSource):
-        return ParquetBatches(source.path, source.names)
+        return ScannedBatches(pl.scan_parquet(source.path, glob=False), source.names, "Parquet")
+    if isinstance(source, ArrowFileSource) and not source.is_stream:
+        return ScannedBatches(pl.scan_ipc(source.path), source.names, "Arrow")
     if not isinstance(source, CsvSource):
-        raise InputError("only a CSV or Parquet file can be read a piece at a time; write the table to one")
-    if not isinstance(source.file.content, Path):
         raise InputError(
-            "a compressed file, or one that is not in UTF-8, cannot be read a piece at a time; unpack it, or convert it"
+            "only CSV, Parquet and Arrow files can be read a piece at a time; write the table to one of these, or use "
+            "--engine memory"
         )
-    return CsvBatches(source, source.file.content)
+    if isinstance(source.file.given, bytes):
+        raise InputError("a file that is not in UTF-8 cannot be read a piece at a time; convert it to UTF-8")
+    return CsvBatches(source)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class ParquetBatches:
-    """Batches of one Parquet file; see :class:`BatchSource`."""
+class ScannedBatches:
+    """Batches of one Parquet or Arrow file; see :class:`BatchSource`."""
 
-    path: Path
+    scan: pl.LazyFrame
     names: tuple[str, ...]
+    format: str
 
     is_text = False
     """Values have types of their own."""
+
+    def types(self) -> Mapping[str, pl.DataType]:
+        """Return the type of each column."""
+        with self._whole():
+            return self.scan.collect_schema()
 
     def batches(self, names: Sequence[str], texts: Mapping[str, pl.DataType] = NO_TYPES) -> Iterator[list[pl.Series]]:
         """Read some columns, a batch of rows at a time."""
         # By number: a name like `*` would be taken for a pattern.
         wanted = [pl.nth(self.names.index(name)) for name in names]
+        with self._whole():
+            height = int(self.scan.select(pl.len()).collect().item())
+        for start in range(0, height, ROWS):
+            with self._whole():
+                columns = self.scan.slice(start, ROWS).select(wanted).collect().get_columns()
+            yield columns
+
+    @contextmanager
+    def _whole(self) -> Iterator[None]:
         try:
-            scan = pl.scan_parquet(self.path, glob=False)
-            height = int(scan.select(pl.len()).collect().item())
-            for start in range(0, height, ROWS):
-                yield scan.slice(start, ROWS).select(wanted).collect().get_columns()
+            yield
         except (pl.exceptions.PolarsError, OSError):
-            raise InputError("the Parquet file is damaged or cut off; get a whole copy") from None
+            raise InputError(f"the {self.format} file is damaged or cut off; get a whole copy") from None
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class CsvBatches:
-    """Batches of one regular CSV file in UTF-8; see :class:`BatchSource`."""
+    """Batches of one regular CSV file in UTF-8, plain or packed; see :class:`BatchSource`."""
 
     source: CsvSource
-    path: Path
 
     is_text = True
     """Every value arrives as text."""
@@ -134,11 +149,16 @@ class CsvBatches:
     def _pieces(self) -> Iterator[tuple[bytes, int]]:
         """Yield whole rows, and how many they are."""
         layout = self.source.layout
-        for piece in _whole_rows(self.path, layout.quote):
+        for piece in _whole_rows(self._blocks(), layout.quote):
             rows = count_regular_rows([piece], self.source.width, layout.separator, layout.quote)
             if rows is None:
                 raise _irregular()
             yield piece, rows
+
+    def _blocks(self) -> Iterator[bytes]:
+        with self.source.file.open() as stream:
+            while block := stream.read(BYTES):
+                yield block
 
     def _parsed(
         self, piece: bytes, names: Sequence[str], texts: Mapping[str, pl.DataType], skipped: int, rows: int
@@ -170,20 +190,16 @@ def _irregular() -> InputError:
     )
 
 
-def _whole_rows(path: Path, quote: str | None) -> Iterator[bytes]:
+def _whole_rows(blocks: Iterator[bytes], quote: str | None) -> Iterator[bytes]:
     """Yield the bytes of a file in pieces of whole rows, without the line ends that close each."""
-    held, mark, size = b"", quote.encode() if quote else b"", path.stat().st_size
-    with path.open("rb") as stream:
-        while block := stream.read(BYTES):
-            piece = held + block
-            if stream.tell() >= size:
-                held = piece
-                break
-            end = _last_row_end(piece, mark)
-            held = piece[end:]
-            if end:
-                yield piece[: end - 1].removesuffix(b"\r")
-    if last := held.rstrip(b"\r\n"):
+    held, mark, block = b"", quote.encode() if quote else b"", next(blocks, b"")
+    for following in blocks:
+        piece = held + block
+        end = _last_row_end(piece, mark)
+        held, block = piece[end:], following
+        if end:
+            yield piece[: end - 1].removesuffix(b"\r")
+    if last := (held + block).rstrip(b"\r\n"):
         yield last
 
 

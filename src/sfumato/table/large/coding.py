@@ -18,12 +18,21 @@ from sfumato.table.columns import ValueReading, is_text, kept_column
 from sfumato.table.encoding import EncodedTable
 from sfumato.table.identification import Look, look_at
 from sfumato.table.large.batches import BatchSource
-from sfumato.table.large.mapping import mapped
-from sfumato.table.large.values import CodedColumn, CountedTexts, CountedValues, ValueCounter, coded_column
+from sfumato.table.large.mapping import mapped, write_out
+from sfumato.table.large.values import (
+    CodedColumn,
+    CountedTexts,
+    CountedValues,
+    TextsApart,
+    ValueCounter,
+    coded_column,
+)
 from sfumato.table.numbering import Order
 from sfumato.table.problems import raise_together
 from sfumato.table.schema import Attribute, Kind, Schema
 
+HELD = 96 << 20
+"""Bytes of batches that are kept in memory between the two passes."""
 WATCHED = 1 << 18
 """Records between two looks at how much memory counted values take."""
 
@@ -124,6 +133,8 @@ class Coding:
         How quasi-identifying categories without a hierarchy are numbered; see :func:`sfumato.table.encoding.encode`.
     progress : callable
         Called with what is being done and how many records are.
+    alike : frozenset of str
+        Columns of which it only counts which records are alike: texts get numbers, and nobody reads them again.
     """
 
     schema: Schema
@@ -133,6 +144,37 @@ class Coding:
     memory: int
     order: Order = "frequency"
     progress: Callable[[str, int], None] = lambda what, done: None
+    alike: frozenset[str] = frozenset()
+
+
+class Kept:
+    """Batches between two passes: the first ones in memory, the others in files."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._batches: list[pl.DataFrame | Path] = []
+        self._room = HELD
+
+    def add(self, batch: pl.DataFrame) -> None:
+        """Keep a batch."""
+        self._room -= int(batch.estimated_size())
+        if self._room >= 0:
+            self._batches.append(batch)
+            return
+        path = self._folder / f"read-{len(self._batches)}"
+        batch.write_ipc(path, compression="lz4")
+        self._batches.append(path)
+
+    def taken(self) -> Iterator[pl.DataFrame]:
+        """Yield the batches in their order, once, and take them away."""
+        self._batches.reverse()
+        while self._batches:
+            batch = self._batches.pop()
+            if isinstance(batch, Path):
+                yield pl.read_ipc(batch)
+                batch.unlink()
+            else:
+                yield batch
 
 
 def coded_table(source: BatchSource, coding: Coding) -> LargeTable:
@@ -150,12 +192,12 @@ def coded_table(source: BatchSource, coding: Coding) -> LargeTable:
     written, a number for each cell besides.
     """
     schema = coding.schema
-    counters, starts = _read(source, coding)
+    counters, starts, kept = _read(source, coding)
     errors: list[SfumatoError] = []
     quasi = _columns(counters, schema.quasi_identifying, coding, coding.order, errors)
     sensitive = _columns(counters, schema.sensitive, coding, "name", errors)
     raise_together(errors)
-    _write_codes(coding, quasi, sensitive, starts)
+    _write_codes(coding, quasi, sensitive, kept)
     insensitive = any(name in schema.insensitive for name in coding.names)
     return LargeTable(
         schema,
@@ -170,12 +212,12 @@ def coded_table(source: BatchSource, coding: Coding) -> LargeTable:
     )
 
 
-def _read(source: BatchSource, coding: Coding) -> tuple[dict[str, ValueCounter], list[int]]:
+def _read(source: BatchSource, coding: Coding) -> tuple[dict[str, ValueCounter], list[int], Kept]:
     """Go through the source: count values, keep their numbers and the insensitive columns in files."""
     counted = [name for name in coding.names if name not in coding.schema.insensitive]
-    texts = {name: CountedTexts() for name in counted}
+    texts = {name: TextsApart() if name in coding.alike else CountedTexts() for name in counted}
     counters: dict[str, ValueCounter] = {}
-    starts, watched = [0], 0
+    starts, watched, kept = [0], 0, Kept(coding.folder)
     for batch in source.batches(coding.names, {name: counter.dtype for name, counter in texts.items()}):
         columns = {column.name: column for column in batch}
         for name in counted if not counters else ():
@@ -183,10 +225,10 @@ def _read(source: BatchSource, coding: Coding) -> tuple[dict[str, ValueCounter],
         numbered = [
             counters[name].add(columns[name], starts[-1]).alias(str(place)) for place, name in enumerate(counted)
         ]
-        pl.DataFrame(numbered).write_ipc(coding.folder / f"read-{len(starts) - 1}", compression="lz4")
+        kept.add(pl.DataFrame(numbered))
         if len(counted) < len(columns):
-            kept = _carried([column for column in batch if column.name not in counters], coding.reading)
-            kept.write_ipc(coding.folder / f"carried-{len(starts) - 1}", compression="lz4")
+            carried = _carried([column for column in batch if column.name not in counters], coding.reading)
+            carried.write_ipc(coding.folder / f"carried-{len(starts) - 1}", compression="lz4")
         starts.append(starts[-1] + len(batch[0]))
         coding.progress("reading", starts[-1])
         if starts[-1] - watched >= WATCHED:
@@ -194,10 +236,10 @@ def _read(source: BatchSource, coding: Coding) -> tuple[dict[str, ValueCounter],
             _refuse_too_many(counters, coding.memory)
     if starts[-1] == 0:
         raise InputError("the table has no records")
-    return counters, starts
+    return counters, starts, kept
 
 
-def _counter(column: pl.Series, texts: CountedTexts) -> ValueCounter:
+def _counter(column: pl.Series, texts: TextsApart) -> ValueCounter:
     """Return what counts a column of this type in all batches."""
     return texts if is_text(column) or column.dtype == pl.Null else CountedValues()
 
@@ -221,26 +263,28 @@ def _columns(
 ) -> tuple[CodedColumn, ...]:
     columns = []
     for name, attribute in attributes.items():
+        counter = counters[name]
         try:
-            columns.append(coded_column(counters[name].raw(name), attribute, coding.reading, order))
+            if isinstance(counter, (CountedTexts, CountedValues)):
+                columns.append(coded_column(counter.raw(name), attribute, coding.reading, order))
+            elif isinstance(counter, TextsApart):
+                columns.append(counter.told_apart(name, coding.reading.missing))
         except SfumatoError as error:
             errors.append(error)
     return tuple(columns)
 
 
-def _write_codes(
-    coding: Coding, quasi: Sequence[CodedColumn], sensitive: Sequence[CodedColumn], starts: Sequence[int]
-) -> None:
+def _write_codes(coding: Coding, quasi: Sequence[CodedColumn], sensitive: Sequence[CodedColumn], kept: Kept) -> None:
     """Turn what was read into codes, a batch at a time, and take it away."""
     counted = [name for name in coding.names if name not in coding.schema.insensitive]
+    written = 0
     with (coding.folder / "codes").open("wb") as codes, (coding.folder / "sensitive").open("wb") as hidden:
-        for place, stop in enumerate(starts[1:]):
-            path = coding.folder / f"read-{place}"
-            batch = dict(zip(counted, pl.read_ipc(path).get_columns(), strict=True))
-            path.unlink()
-            _codes_of(quasi, batch).tofile(codes)
-            _codes_of(sensitive, batch).tofile(hidden)
-            coding.progress("writing codes", stop)
+        for frame in kept.taken():
+            batch = dict(zip(counted, frame.get_columns(), strict=True))
+            write_out(_codes_of(quasi, batch), codes)
+            write_out(_codes_of(sensitive, batch), hidden)
+            written += frame.height
+            coding.progress("writing codes", written)
 
 
 def _codes_of(columns: Sequence[CodedColumn], batch: Mapping[str, pl.Series]) -> NDArray[np.unsignedinteger]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import mmap
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,3 +31,9 @@ def let_go(array: NDArray[Any]) -> None:
         found = found.base
     if isinstance(found, mmap.mmap) and hasattr(mmap, "MADV_DONTNEED"):
         found.madvise(mmap.MADV_DONTNEED)
+
+
+def write_out(array: NDArray[Any], file: BinaryIO) -> None:
+    """Append an array to a file, row by row; unlike ``tofile``, the error of a full disk says that it is full."""
+    if array.size:
+        file.write(np.ascontiguousarray(array).data)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from pathlib import Path
 
 import polars as pl
@@ -41,20 +42,29 @@ def memory_size(text: str) -> int:
     return size
 
 
+def gigabytes(size: int) -> str:
+    """Write a number of bytes as messages do."""
+    return f"{size / 1e9:,.1f} GB"
+
+
 def free_memory() -> int | None:
     """Return the bytes that this program may still take, as the system and its limits say; None where nobody says."""
     found = [size for size in (_system(), _group(), _limit()) if size is not None]
     return min(found, default=None)
 
 
-def estimated_need(path: Path) -> int:
-    """Return the bytes that anonymizing a file in memory takes, about."""
+def estimated_need(files: Sequence[Path]) -> int:
+    """Return the bytes that anonymizing a table in memory takes, about."""
+    return LEAST + sum(map(_need, files))
+
+
+def _need(path: Path) -> int:
     with path.open("rb") as stream:
         start = stream.read(4)
     if start == b"PAR1" and (cells := _cells(path)) is not None:
-        return LEAST + CELL * cells
-    factor = CSV_FACTOR if start[:2] != b"\x1f\x8b" else PACKED_FACTOR
-    return LEAST + int(factor * path.stat().st_size)
+        return CELL * cells
+    packed = start.startswith((b"\x1f\x8b", b"\x28\xb5\x2f\xfd"))
+    return int((PACKED_FACTOR if packed else CSV_FACTOR) * path.stat().st_size)
 
 
 def _cells(path: Path) -> int | None:

@@ -1,8 +1,8 @@
-"""Opening a file that a schema describes, to be read in batches."""
+"""Opening files that a schema describes, to be read in batches."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -10,8 +10,9 @@ from pathlib import Path
 from sfumato.errors import InputError, SchemaError, SfumatoError
 from sfumato.table.columns import ValueReading
 from sfumato.table.csv_format import CsvFormat
-from sfumato.table.header import checked_header
-from sfumato.table.large.batches import CHANGED, BatchSource, batch_source
+from sfumato.table.header import Header, checked_header
+from sfumato.table.large.batches import CHANGED, BatchSource
+from sfumato.table.large.several import batches_of
 from sfumato.table.pandas_index import without_index
 from sfumato.table.problems import raise_together
 from sfumato.table.reading import ReadingPolicy, open_table_as, read_table, reading_of
@@ -19,16 +20,20 @@ from sfumato.table.repeated_keys import candidates
 from sfumato.table.roles import RoleAssignment, assign_roles
 from sfumato.table.schema import Schema
 from sfumato.table.sources import Place
+from sfumato.table.sources.folders import files_of
 from sfumato.table.written_forms import WrittenForm
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class OpenedFile:
-    """A file whose columns all have a role.
+    """A table in files whose columns all have a role.
 
     Attributes
     ----------
     path : Path
+        What messages call it.
+    files : callable
+        Looks for the files that the table is read from.
     source : BatchSource
     schema : Schema
         ``others="keep"`` columns have become insensitive.
@@ -40,6 +45,7 @@ class OpenedFile:
     """
 
     path: Path
+    files: Callable[[], Sequence[Path]]
     source: BatchSource
     schema: Schema
     names: tuple[str, ...]
@@ -48,7 +54,7 @@ class OpenedFile:
 
     @contextmanager
     def unchanged(self) -> Iterator[None]:
-        """Refuse a file that is another one at the end of the block than at its beginning."""
+        """Refuse files that are others at the end of the block than at its beginning."""
         before = self._state()
         try:
             yield
@@ -57,22 +63,20 @@ class OpenedFile:
             if self._state() != before:
                 raise InputError(CHANGED)
 
-    def _state(self) -> tuple[int, int, int]:
-        found = self.path.stat()
-        return found.st_ino, found.st_size, found.st_mtime_ns
+    def _state(self) -> list[tuple[Path, int, int, int] | None]:
+        return [_state_of(path) for path in self.files()]
 
 
-@contextmanager
-def named(path: Path) -> Iterator[None]:
-    """Put the name of a file before every problem with it."""
+def _state_of(path: Path) -> tuple[Path, int, int, int] | None:
     try:
-        yield
-    except SfumatoError as error:
-        raise type(error)(*(f"{path.name}: {problem}" for problem in error.problems)) from None
+        found = path.stat()
+    except OSError:
+        return None
+    return path, found.st_ino, found.st_size, found.st_mtime_ns
 
 
 def opened_file(path: Path, policy: ReadingPolicy) -> OpenedFile:
-    """Open a CSV or Parquet file as :func:`sfumato.read_table` would.
+    """Open CSV, Parquet or Arrow files as :func:`sfumato.read_table` would: one, a folder or a pattern of names.
 
     Raises
     ------
@@ -93,11 +97,23 @@ def opened_file(path: Path, policy: ReadingPolicy) -> OpenedFile:
     form = WrittenForm(settings["decimal"], settings["thousands"], dates=settings["dates"])
     opened, reading = open_table_as(path, Place(), layout, settings["missing"], strip, form)
     header = checked_header(without_index(opened, schema.roles), schema, layout.columns or ())
-    assignment = assign_roles(header, schema)
-    raise_together([*assignment.errors, *_not_looked_at(assignment, schema)])
+    roles = checked_roles(header, schema)
     reading = replace(reading, codes=schema.quasi_identifying)
     keys = candidates(header, schema)
-    return OpenedFile(path, batch_source(opened), assignment.schema, assignment.kept, reading, keys)
+    return OpenedFile(path, lambda: files_of(path), batches_of(opened), roles.schema, roles.kept, reading, keys)
+
+
+def checked_roles(header: Header, schema: Schema) -> RoleAssignment:
+    """Give every column of a table that is read in batches its role.
+
+    Raises
+    ------
+    SfumatoError
+        When roles are wrong, or missing: without looking at its values nothing is published.
+    """
+    assignment = assign_roles(header, schema)
+    raise_together([*assignment.errors, *_not_looked_at(assignment, schema)])
+    return assignment
 
 
 def _not_looked_at(assignment: RoleAssignment, schema: Schema) -> list[SfumatoError]:

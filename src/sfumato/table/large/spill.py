@@ -59,7 +59,25 @@ def _clean(beside: Path) -> None:
 
 
 @contextmanager
-def scratch_folder() -> Iterator[Path]:
-    """Give a private folder where the system has room for such files; for what is published anyway."""
-    with tempfile.TemporaryDirectory(prefix="sfumato-") as folder:
-        yield Path(folder)
+def scratch_folder(within: Path | None = None) -> Iterator[Path]:
+    """Give a private folder, by default where the system has room for such files; for what is published anyway.
+
+    Raises
+    ------
+    InputError
+        When the system's own place is full, or cannot be written.
+    """
+    made: str | None = None
+    try:
+        with tempfile.TemporaryDirectory(prefix="sfumato-", dir=within) as made:
+            yield Path(made)
+    except OSError as error:
+        # Of a folder that was handed in, who handed it in says what is wrong with it.
+        lies_here = made is None or str(error.filename or made).startswith(made)
+        if within is not None or not lies_here:
+            raise
+        reason = f" ({os.strerror(error.errno)})" if error.errno else ""
+        raise InputError(
+            f"{tempfile.gettempdir()}: what does not fit into memory cannot be written there{reason}; make room, or "
+            "name another folder for temporary files in the environment variable TMPDIR"
+        ) from None

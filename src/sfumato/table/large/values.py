@@ -5,6 +5,7 @@ Letters: n records, r raw values of a column, d values that they stand for, v co
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Protocol
@@ -25,7 +26,7 @@ from sfumato.table.distinct import Distinct, distinct_of, private_categorical
 from sfumato.table.encoding import EncodedAttribute, encoded_attribute
 from sfumato.table.identification import Look, look_of
 from sfumato.table.numbering import Order
-from sfumato.table.schema import Attribute
+from sfumato.table.schema import Attribute, Kind
 
 MERGED = 16
 """Batches whose values are counted before they are put together."""
@@ -74,13 +75,11 @@ class ValueCounter(Protocol):
         """Bytes that the values take so far, about."""
         ...
 
-    def raw(self, name: str) -> RawValues:
-        """Return what was counted."""
-        ...
 
+class TextsApart:
+    """Texts, each of which has a number from 0 on in all batches; they are told apart and not counted.
 
-class CountedTexts:
-    """Texts, each of which has a number from 0 on in all batches; see :class:`ValueCounter`.
+    See :class:`ValueCounter`.
 
     Attributes
     ----------
@@ -92,51 +91,82 @@ class CountedTexts:
         self.dtype = private_categorical()
         # A register that no series uses is forgotten, and would begin anew with the next batch.
         self._kept = pl.Series([], dtype=self.dtype)
-        self._counts = np.zeros(0, dtype=np.int64)
-        self._first = np.zeros(0, dtype=np.int64)
-        self._missing = 0
+        self._met = 0
         self._bytes = 0
 
     def add(self, column: pl.Series, before: int) -> pl.Series:
-        """Count a batch; return the number of each text, null where there is none."""
+        """Take a batch; return the number of each text, null where there is none."""
         if isinstance(column.dtype, (pl.Categorical, pl.Enum)) and column.dtype != self.dtype:
             column = column.cast(pl.String)
         numbers = column.cast(self.dtype).to_physical().alias(column.name)
-        known = numbers.drop_nulls().to_numpy()
-        self._missing += len(numbers) - len(known)
-        if len(known):
-            rows = (
-                np.flatnonzero(numbers.is_not_null().to_numpy()) if len(known) < len(numbers) else np.arange(len(known))
-            )
-            self._count(known, rows + before)
+        highest: Any = numbers.max()
+        if highest is not None and highest >= self._met:
+            self._meet(numbers, int(highest) + 1, before)
         return numbers
 
-    def _count(self, known: NDArray[np.unsignedinteger], rows: NDArray[np.int64]) -> None:
-        old, size = len(self._counts), max(len(self._counts), int(known.max()) + 1)
-        if size > old:
-            new = np.flatnonzero(known >= old)
-            numbers, places = np.unique(known[new], return_index=True)
-            self._counts = np.append(self._counts, np.zeros(size - old, dtype=np.int64))
-            self._first = np.append(self._first, np.zeros(size - old, dtype=np.int64))
-            self._first[numbers] = rows[new[places]]
-            self._bytes += int(self._texts(numbers).str.len_bytes().sum())
-        self._counts += np.bincount(known, minlength=size)
+    def _meet(self, numbers: pl.Series, met: int, before: int) -> None:
+        """Take note of numbers that no batch had."""
+        new = pl.Series("", np.arange(self._met, met), dtype=pl.UInt32)
+        self._bytes += int(self._texts(new).str.len_bytes().sum())
+        self._met = met
 
-    def _texts(self, numbers: NDArray[np.integer]) -> pl.Series:
-        return pl.Series("", numbers, dtype=pl.UInt32).cat.to(self.dtype).cast(pl.String)
+    def _texts(self, numbers: pl.Series) -> pl.Series:
+        return numbers.cat.to(self.dtype).cast(pl.String)
 
     @property
     def size(self) -> int:
         """Bytes that texts and counts take so far, about."""
-        return self._bytes + 64 * len(self._counts)
+        return self._bytes + 64 * self._met
+
+    def told_apart(self, name: str, missing: Collection[str]) -> CodedColumn:
+        """Return a column whose codes are the numbers of the texts: they say which records are alike, and nothing else.
+
+        Labels are null and occurrences 0, as nobody may read them; texts that stand for a missing value are one value,
+        the missing one.
+        """
+        marks = pl.Series(sorted(missing), dtype=pl.String).cast(self.dtype).to_physical().to_numpy()
+        code_of = np.arange(self._met, dtype=np.uint32)
+        code_of[marks[marks < self._met]] = self._met
+        unread = pl.Series(name, [None], dtype=pl.String).new_from_index(0, self._met + 1)
+        attribute = EncodedAttribute(
+            name, Kind.CATEGORICAL, unread.head(self._met), None, None, has_missing=True, domain_width=0.0,
+            domain_size=self._met + 1,
+        )  # fmt: skip
+        return CodedColumn(attribute, unread, np.zeros(attribute.cardinality, dtype=np.int64), code_of, None)
+
+
+class CountedTexts(TextsApart):
+    """Texts that are counted as well; see :class:`ValueCounter`."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._counts = np.zeros(0, dtype=np.int64)
+        self._first = np.zeros(0, dtype=np.int64)
+        self._missing = 0
+
+    def add(self, column: pl.Series, before: int) -> pl.Series:
+        """Count a batch; return the number of each text, null where there is none."""
+        numbers = super().add(column, before)
+        known = numbers.drop_nulls().to_numpy()
+        self._missing += len(numbers) - len(known)
+        self._counts += np.bincount(known, minlength=self._met)
+        return numbers
+
+    def _meet(self, numbers: pl.Series, met: int, before: int) -> None:
+        old, more = self._met, np.zeros(met - self._met, dtype=np.int64)
+        super()._meet(numbers, met, before)
+        self._counts, self._first = (np.append(each, more) for each in (self._counts, self._first))
+        known = np.flatnonzero((numbers >= old).fill_null(False).to_numpy())
+        found, places = np.unique(numbers.gather(known).to_numpy(), return_index=True)
+        self._first[found] = known[places] + before
 
     def raw(self, name: str) -> RawValues:
         """Return what was counted; values stand in the order of their numbers."""
-        texts = self._texts(np.flatnonzero(self._counts)).alias(name)
-        if len(texts) < len(self._counts):
+        known = np.flatnonzero(self._counts)
+        texts = self._texts(pl.Series("", known, dtype=pl.UInt32)).alias(name)
+        if len(texts) < self._met:
             # The register gave out numbers that no record has; nobody looks these up.
-            known = np.flatnonzero(self._counts)
-            texts = pl.Series(name, [""]).new_from_index(0, len(self._counts)).scatter(known, texts)
+            texts = pl.Series(name, [""]).new_from_index(0, self._met).scatter(known, texts)
         return RawValues(texts, self._counts, self._first, self._missing, numbered=True)
 
 
@@ -199,7 +229,7 @@ class CodedColumn:
     occurrences : numpy.ndarray
         int64 (cardinality,): how many records have each code.
     code_of : numpy.ndarray
-        int64 (r,): the code of each raw value.
+        int64 or uint32 (r,): the code of each raw value.
     raws : polars.Series or None
         The raw values; None where batches have their places.
     remarks : tuple of str
@@ -209,7 +239,7 @@ class CodedColumn:
     attribute: EncodedAttribute
     values: pl.Series
     occurrences: NDArray[np.int64]
-    code_of: NDArray[np.int64]
+    code_of: NDArray[np.integer]
     raws: pl.Series | None
     remarks: tuple[str, ...] = ()
 
@@ -220,11 +250,11 @@ class CodedColumn:
         values = self.values.drop_nulls()
         return look_of(self.attribute.name, values, int(self.occurrences.sum()) - missing)
 
-    def codes(self, column: pl.Series) -> NDArray[np.int64]:
-        """Return the code of each value of a batch, as its counter returned it; int64 (rows,)."""
+    def codes(self, column: pl.Series) -> NDArray[np.integer]:
+        """Return the code of each value of a batch, as its counter returned it; (rows,)."""
         places = column if self.raws is None else self._places(column)
         if not places.has_nulls():
-            codes: NDArray[np.int64] = self.code_of[places.to_numpy()]
+            codes: NDArray[np.integer] = self.code_of[places.to_numpy()]
             return codes
         codes = np.full(len(column), self.attribute.size, dtype=np.int64)
         known = places.is_not_null().to_numpy()

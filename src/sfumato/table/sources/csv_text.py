@@ -72,6 +72,7 @@ class CsvSource:
         return [column.alias(name) for column, name in zip(columns, names, strict=False)]
 
     def _read_fast(self, indices: Sequence[int]) -> list[pl.Series] | None:
+        assert self.file.content is not None  # unpacked once, for those who count and who parse
         with ThreadPoolExecutor(1) as pool:
             counting = pool.submit(
                 count_regular_rows, self.file.blocks(), self.width, self.layout.separator, self.layout.quote

@@ -13,6 +13,7 @@ import polars as pl
 from sfumato.errors import InputError, PolicyError
 from sfumato.table.databases.address import Address, address_of, is_database
 from sfumato.table.databases.protocol import Relation, Session, connector
+from sfumato.table.distinct import as_categories_where_few
 from sfumato.table.sources.protocol import Family
 
 _MOST_NAMED = 5
@@ -53,7 +54,7 @@ class DatabaseSource:
             frame = session.read(relation, names)
         if not frame.height:
             raise InputError(f"the {relation.label} returns no records")
-        return frame.get_columns()
+        return as_categories_where_few(frame.get_columns())
 
 
 def database_source(url: str, *, table: str | None = None, query: str | PathLike[str] | None = None) -> DatabaseSource:

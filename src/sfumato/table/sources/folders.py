@@ -29,11 +29,17 @@ _HIDDEN = (".", "_")
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Part:
-    """One file: what messages call it, its columns, and what the names of its folders say."""
+    """One file: where it is, what messages call it, its columns, and what the names of its folders say."""
 
+    path: Path
     label: str
     source: TableSource
     folders: Mapping[str, str]
+
+    def said(self, name: str) -> str | None:
+        """Return what the names of its folders say of a column; None where there is no value."""
+        text = self.folders[name]
+        return None if text == _NO_VALUE else text
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -59,16 +65,15 @@ class SeveralFiles:
         stored = [name for name in names if name in self.parts[0].source.names]
         pieces: dict[str, list[pl.Series]] = {name: [] for name in names}
         for part in self.parts:
-            with _named(part.label):
+            with named_part(part.label):
                 columns = part.source.read(stored)
             height = len(columns[0]) if columns else _height(part)
             for name, column in zip(stored, columns, strict=True):
                 pieces[name].append(column)
             for name in pieces.keys() - {*stored}:
-                text = part.folders[name]
-                pieces[name].append(pl.repeat(None if text == _NO_VALUE else text, height, dtype=pl.String, eager=True))
-        joined = [_joined(name, pieces[name], self.parts) for name in names]
-        typed = [column if column.name in stored else _typed(column) for column in joined]
+                pieces[name].append(pl.repeat(part.said(name), height, dtype=pl.String, eager=True))
+        joined = [joined_column(name, pieces[name], self.parts) for name in names]
+        typed = [column if column.name in stored else typed_by_name(column) for column in joined]
         return as_categories_where_few(typed)
 
 
@@ -77,7 +82,14 @@ def _height(part: Part) -> int:
     return len(part.source.read(part.source.names[:1])[0])
 
 
-def _joined(name: str, pieces: list[pl.Series], parts: Sequence[Part]) -> pl.Series:
+def joined_column(name: str, pieces: list[pl.Series], parts: Sequence[Part]) -> pl.Series:
+    """Put the pieces of a column together: texts as text, numbers as numbers that hold those of all parts.
+
+    Raises
+    ------
+    InputError
+        When a part has another type than the others.
+    """
     texts = [_as_text(piece) for piece in pieces]
     filled = [piece for piece in texts if piece.dtype != pl.Null] or texts
     kinds = {_kind(piece) for piece in filled}
@@ -106,7 +118,7 @@ def _as_text(piece: pl.Series) -> pl.Series:
     return piece.cast(pl.String) if isinstance(piece.dtype, pl.Categorical) else piece
 
 
-def _typed(column: pl.Series) -> pl.Series:
+def typed_by_name(column: pl.Series) -> pl.Series:
     """Read values off names of folders: whole numbers, dates or text."""
     known = column.drop_nulls()
     if len(known) and known.str.contains(_NUMBER).all():
@@ -143,9 +155,9 @@ def several_files(given: Given, paths: Sequence[Path], root: Path | None = None)
     parts = []
     for path in paths:
         label = os.fspath(path.relative_to(root)) if root else path.name
-        with _named(label):
+        with named_part(label):
             source = open_source(path, given.layout, given.place)
-        parts.append(Part(label, source, _of_folders(path, root)))
+        parts.append(Part(path, label, source, _of_folders(path, root)))
     stored, folders = parts[0].source.names, parts[0].folders
     for part in parts[1:]:
         if {*part.source.names} != {*stored} or part.folders.keys() != folders.keys():
@@ -162,6 +174,15 @@ def _of_folders(path: Path, root: Path | None) -> dict[str, str]:
     return {unquote(match[1]): unquote(match[2]) for match in matches if match}
 
 
+def files_of(path: Path) -> list[Path]:
+    """Return the files of a table, in order: a file itself, those below a folder, those whose names fit a pattern."""
+    if path.is_dir():
+        return list(_files_below(path))
+    if path.exists() or not has_magic(os.fspath(path)):
+        return [path]
+    return [Path(found) for found in sorted(glob(os.fspath(path), recursive=True)) if os.path.isfile(found)]
+
+
 def _files_below(folder: Path) -> Iterator[Path]:
     for path in sorted(folder.rglob("*")):
         hidden = any(part.startswith(_HIDDEN) and "=" not in part for part in path.relative_to(folder).parts)
@@ -170,7 +191,7 @@ def _files_below(folder: Path) -> Iterator[Path]:
 
 
 @contextmanager
-def _named(label: str) -> Iterator[None]:
+def named_part(label: str) -> Iterator[None]:
     """Put the name of a part before every problem with it."""
     try:
         yield
@@ -183,14 +204,12 @@ def _named(label: str) -> Iterator[None]:
 def _open_folder(given: Given) -> TableSource:
     if (given.file / _RELEASE).is_file():
         raise InputError("this is the folder of a release; give the path of the table in it")
-    return several_files(given, list(_files_below(given.file)), given.file)
+    return several_files(given, files_of(given.file), given.file)
 
 
 def _open_pattern(given: Given) -> TableSource:
-    pattern = os.fspath(given.file)
-    paths = [Path(path) for path in sorted(glob(pattern, recursive=True)) if os.path.isfile(path)]
     fixed = takewhile(lambda part: not has_magic(part), given.file.parts)
-    return several_files(given, paths, Path(*fixed))
+    return several_files(given, files_of(given.file), Path(*fixed))
 
 
 def _open_list(given: Given) -> TableSource:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -34,17 +33,17 @@ class LabelledSource:
     Attributes
     ----------
     load : callable
-        Takes names; returns the frame and the metadata of these columns.
+        Takes names; returns a frame of these columns, with codes as they are.
     names : tuple of str
-    codes : frozenset of str
-        Columns whose labels are not used.
+    labels : mapping of str to mapping
+        The label of each code, by column; without the columns whose labels are not used.
     value_codes : mapping of str to mapping of str to int
         The code of each label, by column.
     """
 
-    load: Callable[[list[str]], tuple[pl.DataFrame, Any]]
+    load: Callable[[list[str]], pl.DataFrame]
     names: tuple[str, ...]
-    codes: frozenset[str]
+    labels: Mapping[str, Mapping[Any, str]]
     value_codes: Mapping[str, Mapping[str, int]]
 
     is_text = False
@@ -60,12 +59,11 @@ class LabelledSource:
         """
         if not names:
             return []
-        frame, metadata = self.load(list(names))
+        frame = self.load(list(names))
         columns, errors = [], list[SfumatoError]()
         for name in names:
-            labels = {} if name in self.codes else metadata.variable_value_labels.get(name, {})
             try:
-                columns.append(_labelled(frame.get_column(name), labels))
+                columns.append(_labelled(frame.get_column(name), self.labels.get(name, {})))
             except InputError as error:
                 errors.append(error)
         raise_together(errors)
@@ -93,19 +91,24 @@ def _labelled(column: pl.Series, labels: Mapping[Any, str]) -> pl.Series:
     return column.replace_strict(pl.Series(known, dtype=column.dtype), pl.Series(texts), return_dtype=pl.String)
 
 
-def _open(given: Given, *, reader: str, program: str, **more: Any) -> TableSource:
+def _open(given: Given, *, reader: str, program: str, catalog: Path | None = None) -> TableSource:
     said = None if given.layout.encoding.lower().replace("_", "-") in (_UTF8, "utf8") else given.layout.encoding
 
-    def load(names: list[str], **also: Any) -> tuple[pl.DataFrame, Any]:
-        return _load(given.file, reader, program, names, encoding=said, **more, **also)
+    def load(names: list[str]) -> pl.DataFrame:
+        return _load(given.file, reader, program, encoding=said, usecols=names)[0]
 
-    metadata = load([], metadataonly=True)[1]
+    metadata = _load(given.file, reader, program, encoding=said, metadataonly=True)[1]
     names, codes = tuple(metadata.column_names), frozenset(given.place.codes)
     if codes - {*names}:
         raise InputError(f"codes: names {len(codes - {*names})} column(s) that the file does not have")
-    labels = metadata.variable_value_labels.items()
-    value_codes = {name: found for name, meant in labels if name not in codes and (found := _codes_of(meant))}
-    return LabelledSource(load, names, codes, value_codes)
+    labels = dict(metadata.variable_value_labels)
+    if catalog is not None:
+        # Columns name a format, and a file beside theirs says what its codes mean.
+        meant = _load(catalog, "read_sas7bcat", program, encoding=said)[1].value_labels
+        labels |= {name: meant[form] for name, form in metadata.variable_to_label.items() if form in meant}
+    labels = {name: meant for name, meant in labels.items() if name not in codes}
+    value_codes = {name: found for name, meant in labels.items() if (found := _codes_of(meant))}
+    return LabelledSource(load, names, labels, value_codes)
 
 
 def _codes_of(labels: Mapping[Any, str]) -> dict[str, int]:
@@ -115,11 +118,10 @@ def _codes_of(labels: Mapping[Any, str]) -> dict[str, int]:
     return {str(labels[code]).strip(): int(code) for code in sorted(labels, reverse=True)}
 
 
-def _load(path: Path, reader: str, program: str, names: list[str], **more: Any) -> tuple[pl.DataFrame, Any]:
+def _load(path: Path, reader: str, program: str, **more: Any) -> tuple[pl.DataFrame, Any]:
     pyreadstat = library("pyreadstat", extra="statistical", what=WHAT)
-    chosen = {"usecols": names} if names else {}
     try:
-        frame, metadata = getattr(pyreadstat, reader)(path, output_format="polars", **chosen, **more)
+        frame, metadata = getattr(pyreadstat, reader)(path, output_format="polars", **more)
     except UnicodeError:
         raise _bad_encoding() from None
     except (pyreadstat.ReadstatError, pyreadstat.PyreadstatError) as error:
@@ -146,8 +148,7 @@ def _open_stata(given: Given) -> TableSource:
 
 def _open_sas(given: Given) -> TableSource:
     catalog = given.file.with_suffix(".sas7bcat")
-    labels = {"catalog_file": os.fspath(catalog)} if catalog.is_file() else {}
-    return _open(given, reader="read_sas7bdat", program="SAS", **labels)
+    return _open(given, reader="read_sas7bdat", program="SAS", catalog=catalog if catalog.is_file() else None)
 
 
 def _family(open_one: Callable[[Given], TableSource], suffixes: Sequence[str], starts: Sequence[bytes]) -> Family:

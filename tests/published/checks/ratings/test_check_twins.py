@@ -95,7 +95,9 @@ def survey_of(records: int, issues: int, seed: int, missing: float = 0.0, hidden
     return sf.read_ratings(frame, form="wide", scale=(1, 6), sensitive=["s*"])
 
 
-@pytest.mark.parametrize("epsilon", [0, 1, 2, 4])
+@pytest.mark.parametrize(
+    "epsilon", [0, pytest.param(1, marks=pytest.mark.slow), 2, pytest.param(4, marks=pytest.mark.slow)]
+)
 @pytest.mark.parametrize(("issues", "missing"), [(3, 0.0), (8, 0.02), (20, 0.0), (6, 0.3)])
 def test_the_same_with_trees_of_many_leaves(epsilon: int, issues: int, missing: float) -> None:
     ratings = survey_of(700, issues, issues, missing)
@@ -178,6 +180,7 @@ def test_slicing_evaluates_less_than_pairwise_and_the_gap_grows_with_the_data() 
     assert shares == sorted(shares)
 
 
+@pytest.mark.slow
 def test_trees_evaluate_ever_less_of_all_pairs() -> None:
     shares = []
     for records in (500, 1000, 2000, 4000):
@@ -188,7 +191,7 @@ def test_trees_evaluate_ever_less_of_all_pairs() -> None:
 
 
 @pytest.mark.skipif("SFUMATO_DATA" not in os.environ, reason="SFUMATO_DATA does not name the folder of public data")
-@pytest.mark.parametrize("drawn", ["random", "most-rated"])
+@pytest.mark.parametrize("drawn", ["random", pytest.param("most-rated", marks=pytest.mark.slow)])
 def test_films_are_not_anonymous_and_every_search_says_so(drawn: Any) -> None:
     path = Path(os.environ["SFUMATO_DATA"]) / "ml-latest-small" / "ratings.csv.gz"
     ratings = sf.read_ratings(path, sensitive=sf.SensitiveIssues(share=0.1, drawn=drawn, seed=2))
@@ -203,6 +206,7 @@ def test_films_are_not_anonymous_and_every_search_says_so(drawn: Any) -> None:
     assert answers["masks"].smallest_epsilon is None
 
 
+@pytest.mark.slow
 @pytest.mark.skipif("SFUMATO_DATA" not in os.environ, reason="SFUMATO_DATA does not name the folder of public data")
 def test_a_survey_of_personality_is_the_same_to_every_search() -> None:
     path = Path(os.environ["SFUMATO_DATA"]) / "bfi" / "bfi.csv"

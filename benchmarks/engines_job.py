@@ -1,0 +1,70 @@
+"""Memory against disk as tables grow, and one table of fifty million records that only the disk can hold."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+from benchmarks import census
+from benchmarks.disk_job import anonymized
+from benchmarks.measuring import Cost, run_child
+from benchmarks.release_job import generated
+from benchmarks.results import Figure
+from benchmarks.settings import Settings
+
+NAME, LARGEST = "engines", "largest"
+ROWS = 1_000_000, 3_000_000, 10_000_000
+MOST_ROWS = 50_000_000
+MOST_MEMORY = "4GB"
+MOST_GIB = 4.0
+
+
+def run(settings: Settings) -> Iterator[Figure]:
+    """Run both engines, in turns, once on each table."""
+    for rows in ROWS:
+        path = _census(settings.folder, rows)
+        with tempfile.TemporaryDirectory(dir=settings.folder) as folder:
+            memory, disk = (
+                anonymized(path, census.QUASI_IDENTIFYING, Path(folder), name) for name in ("memory", "disk")
+            )
+        what = f"{rows // 10**6} million records"
+        cpu = disk.cpu / memory.cpu
+        yield Figure(
+            NAME, f"CPU time on disk ÷ in memory, {what}", cpu, f"{cpu:.1f} ×", None, True, f"{disk}; {memory}"
+        )
+        peak, detail = disk.peak / memory.peak, f"{_gib(disk)}; {_gib(memory)}"
+        yield Figure(NAME, f"peak on disk ÷ in memory, {what}", peak, f"{peak:.2f} ×", None, True, detail)
+
+
+def run_largest(settings: Settings) -> Iterator[Figure]:
+    """Publish and verify the largest table, once; its peak is that of resident memory."""
+    path = _census(settings.folder, MOST_ROWS)
+    with tempfile.TemporaryDirectory(dir=settings.folder) as folder:
+        made = anonymized(path, census.QUASI_IDENTIFYING, Path(folder), "disk", "--memory", MOST_MEMORY, seed=None)
+        size = path.stat().st_size / 1e9
+        yield _peak("anonymize", made, f"{made}; a file of {size:.1f} GB")
+        yield _peak("verify", verified(Path(folder) / "release"), "every promise holds")
+        shutil.rmtree(folder)
+
+
+def verified(release: Path) -> Cost:
+    """Run ``sfumato verify``, which ends with an error where a promise is broken."""
+    return run_child(["-m", "sfumato.cli", "verify", str(release)])
+
+
+def _peak(verb: str, cost: Cost, detail: str) -> Figure:
+    peak = cost.peak / 2**30
+    what = f"peak memory of {verb}, {MOST_ROWS // 10**6} million records, GiB"
+    return Figure(LARGEST, what, peak, f"{peak:.2f} GiB", MOST_GIB, True, f"{cost}; {detail}")
+
+
+def _census(folder: Path, rows: int) -> Path:
+    return generated(
+        folder / f"census-{rows}.csv", lambda target: run_child(["-m", "benchmarks.census", str(rows), str(target)])
+    )
+
+
+def _gib(cost: Cost) -> str:
+    return f"{cost.peak / 2**30:.2f} GiB"

@@ -1,0 +1,1 @@
+"""Makers of k^m-anonymous sets."""

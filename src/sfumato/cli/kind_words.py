@@ -1,0 +1,105 @@
+"""From the options of commands on ratings or sets to a policy. Options override a policy file."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+
+from sfumato.errors import PolicyError
+
+if TYPE_CHECKING:
+    from sfumato.policy.mistakes import KeyPath
+
+Policy = TypeVar("Policy", covariant=True)
+
+
+class Checks(Protocol[Policy]):
+    """Makes a policy of plain values, or raises PolicyError."""
+
+    def __call__(self, mapping: Mapping[str, Any], *, names: Mapping[KeyPath, str]) -> Policy:
+        """Return the policy."""
+        ...
+
+
+@dataclass(frozen=True)
+class KindWords:
+    """What the options say; None means that they say nothing.
+
+    Attributes
+    ----------
+    policy : Path or None
+        Policy file to start from.
+    top : mapping
+        Keys of the policy's top level.
+    parts : mapping of str to mapping
+        Keys of its other parts.
+    problems : sequence of str
+        Already found in the options.
+    """
+
+    policy: Path | None
+    top: Mapping[str, Any]
+    parts: Mapping[str, Mapping[str, Any]]
+    problems: Sequence[str] = field(default=())
+
+
+def kind_policy_of(
+    words: KindWords,
+    check: Checks[Policy],
+    options: Mapping[KeyPath, str],
+    advice: Mapping[str, str],
+) -> Policy:
+    """Make the policy that the options mean.
+
+    Parameters
+    ----------
+    words
+    check
+        Makes the policy.
+    options
+        What messages call a key that an option set.
+    advice
+        What to say instead of certain problems.
+
+    Raises
+    ------
+    InputError
+        When the policy file cannot be read.
+    PolicyError
+        With every mistake in the options and in the file.
+    """
+    from sfumato.policy.file import read_policy
+
+    said: dict[KeyPath, str] = {("source", key): f"--{key}" for key in words.parts.get("source", {})}
+    meant = read_policy(words.policy) if words.policy else {}
+    meant |= {key: value for key, value in words.top.items() if value is not None}
+    for part, keys in words.parts.items():
+        _update(meant, part, keys)
+    if words.policy is None:
+        meant.setdefault("model", {})
+    try:
+        policy = check(meant, names=_names(words, options) | said)
+    except PolicyError as error:
+        raise PolicyError(*words.problems, *(advice.get(problem, problem) for problem in error.problems)) from None
+    if words.problems:
+        raise PolicyError(*words.problems)
+    return policy
+
+
+def _names(words: KindWords, options: Mapping[KeyPath, str]) -> dict[KeyPath, str]:
+    """Call each key by its option if an option set it; without a policy file, always."""
+    if words.policy is None:
+        return dict(options)
+    given: set[KeyPath] = {(key,) for key, value in words.top.items() if value is not None}
+    given |= {(part, key) for part, keys in words.parts.items() for key, value in keys.items() if value is not None}
+    return {path: option for path, option in options.items() if path in given}
+
+
+def _update(mapping: dict[str, Any], part: str, keys: Mapping[str, Any]) -> None:
+    """Put settings into a part; the check reports a part of a wrong type."""
+    said = {key: value for key, value in keys.items() if value is not None}
+    given = mapping.get(part, {})
+    if said and isinstance(given, Mapping):
+        mapping[part] = {**given, **said}

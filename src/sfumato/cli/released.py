@@ -1,0 +1,46 @@
+"""The release that a command is about: a folder, or a schema of a database."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from sfumato.errors import InputError
+
+
+def is_release(target: str) -> bool:
+    """Tell a release from a table: a folder, or the URL of a database that names a schema and no table."""
+    from sfumato.table.databases.address import names_release
+
+    return os.path.isdir(target) or names_release(target)
+
+
+def release_problem(release: str) -> str | None:
+    """Say why no release can be there, or return None; a database is asked when the release is read."""
+    from sfumato.release.folder import no_release
+    from sfumato.table.databases.address import is_database
+
+    return None if is_database(release) else no_release(Path(release))
+
+
+def policy_file(release: str, named: Path | None) -> Path:
+    """Return the policy that says how to read the original: the one that is named, or the release's own.
+
+    Raises
+    ------
+    InputError
+        When there is no release, or none is named for one in a database, which has no file.
+    VerificationError
+        When the release is no table of records, so that no such policy reads its original.
+    """
+    from sfumato.release.description import refuse_own_kind
+    from sfumato.release.opening import mark_of
+    from sfumato.table.databases.address import is_database
+
+    if problem := release_problem(release):
+        raise InputError(problem)
+    if named is None and is_database(release):
+        raise InputError("--policy: of a release in a database, name the policy that made it")
+    if not is_database(release):
+        refuse_own_kind(mark_of(Path(release)))
+    return named or Path(release) / "policy.toml"

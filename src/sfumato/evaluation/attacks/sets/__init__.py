@@ -1,0 +1,1 @@
+"""The attack of somebody who knows a few items of a set."""

@@ -1,0 +1,1 @@
+"""Sets of items as compressed rows: counting what occurs together."""

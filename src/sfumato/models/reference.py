@@ -1,0 +1,229 @@
+"""What a model compares classes with: the published records, the original ones, or shares that somebody declares."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from numbers import Real
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from sfumato.classes.statistics import SensitiveCounts
+from sfumato.errors import PolicyError
+from sfumato.models.shares import class_of_pairs
+from sfumato.numbers import counted
+from sfumato.table.schema import Kind
+
+MISSING = ""
+"""How a declared distribution names the missing value."""
+ESCAPED = tuple(f"'{sign}" for sign in "=+-@\t\r")
+"""How texts begin that a spreadsheet would have calculated."""
+FINEST = 10**9
+"""Most parts into which declared shares are divided."""
+
+Reference = Literal["published", "original"] | dict[str, float] | None
+"""What a setting may say; None is ``"published"``."""
+
+
+class Distribution(dict[str, float]):
+    """Values of a sensitive attribute, by their labels, and what share each of them has; frozen once it is made."""
+
+    def __hash__(self) -> int:  # type: ignore[override]
+        """Hash by value."""
+        return hash(frozenset(self.items()))
+
+
+class Originals(dict[str, Distribution]):
+    """The sensitive values of all original records, attribute by attribute; empty where all of them are published."""
+
+    def __hash__(self) -> int:  # type: ignore[override]
+        """Hash by value."""
+        return hash(frozenset(self.items()))
+
+
+class Numbering(NamedTuple):
+    """Values in another order and number.
+
+    labels : list of str, the values, the missing one as ``""``. places : int64, what becomes of each value of before.
+    """
+
+    labels: list[str]
+    places: NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class View:
+    """How a model sees the values of an attribute: in which order, and beside which shares in the whole table.
+
+    Attributes
+    ----------
+    shares : Distribution or None
+        None: those of the records that are counted.
+    order : tuple of str or None
+        All categories in rising order; None: as the attribute has them.
+    """
+
+    shares: Distribution | None = None
+    order: tuple[str, ...] | None = None
+
+    def numbering(self, counts: SensitiveCounts) -> Numbering:
+        """Return new numbers for the values that occur and those that are declared.
+
+        Raises
+        ------
+        PolicyError
+            When values occur of which nothing is declared.
+        """
+        said = {"reference": self.shares, "order": self.order}
+        names = {
+            what: dict.fromkeys(_canonical(label, counts.kind) for label in declared)
+            for what, declared in said.items()
+            if declared is not None
+        }
+        own = _unescaped(labels_of(counts), {label for declared in names.values() for label in declared})
+        for what, declared in names.items():
+            _refuse_undeclared(what, own, declared, counts.name)
+        known = dict.fromkeys(own) | names.get("reference", {})
+        labels = (
+            sorted(known, key=self._rank(counts)) if self.order or counts.kind is not Kind.CATEGORICAL else [*known]
+        )
+        number = {label: place for place, label in enumerate(labels)}
+        return Numbering(labels, np.array([number[label] for label in own], dtype=np.int64))
+
+    def seen(self, counts: SensitiveCounts) -> SensitiveCounts:
+        """Return the same counts with values, totals and places in the hierarchy as the model sees them.
+
+        Cost O(z log z) for z pairs of a class and a value.
+        """
+        labels, places = self.numbering(counts)
+        totals = np.zeros(len(labels), dtype=np.int64)
+        if self.shares is None:
+            totals[places] = counts.totals
+        else:
+            totals[:] = weights_of(self.shares, labels, counts.kind)
+        values = places[counts.values].astype(np.int32)
+        order = np.lexsort((values, class_of_pairs(counts)))
+        return replace(
+            counts,
+            values=values[order],
+            counts=counts.counts[order],
+            totals=totals,
+            leaf_of=None if counts.hierarchy is None else _leaves(counts, labels),
+            labels=pl.Series([label for label in labels if label != MISSING], dtype=pl.String),
+            code_of=None,
+        )
+
+    def _rank(self, counts: SensitiveCounts) -> Any:
+        """Return what values are sorted by; the missing value is the last."""
+        if self.order is not None:
+            place = {_canonical(label, counts.kind): rank for rank, label in enumerate(self.order)}
+            return lambda label: (label == MISSING, place.get(label, len(place)))
+        if counts.kind is Kind.NUMERIC:
+            return lambda label: (label == MISSING, float(label or "0"))
+        return lambda label: (label == MISSING, label)
+
+
+def is_fixed(column: tuple[str, View | None]) -> bool:
+    """Tell whether what an attribute is compared with stays the same when records are left out."""
+    view = column[1]
+    return view is not None and view.shares is not None
+
+
+def labels_of(counts: SensitiveCounts) -> list[str]:
+    """Return the label of each value, the missing one as ``""``; v of them.
+
+    Raises
+    ------
+    PolicyError
+        When it is not known how values are named.
+    """
+    if counts.labels is None or counts.code_of is None:
+        raise PolicyError(f"reference: it is not known how the values of {counts.name!r} are named")
+    labels = counts.labels.cast(pl.String)
+    texts = [labels[code] if code < len(labels) else MISSING for code in counts.code_of.tolist()]
+    return [_canonical(text, counts.kind) for text in texts]
+
+
+def weights_of(shares: Distribution, labels: Sequence[str], kind: Kind) -> NDArray[np.int64]:
+    """Return whole numbers that stand to each other as the declared shares do; int64, 0 for what has none."""
+    canonical = {_canonical(label, kind): Fraction(str(share)) for label, share in shares.items()}
+    scale = math.lcm(*(share.denominator for share in canonical.values()))
+    whole = {label: int(share * scale) for label, share in canonical.items()}
+    divisor = math.gcd(*whole.values())
+    return np.array([whole.get(label, 0) // divisor for label in labels], dtype=np.int64)
+
+
+def mistakes_in(reference: object) -> Iterator[str]:
+    """Say what is wrong with what a setting says; nothing of it that is a value of a table."""
+    if reference is None or isinstance(reference, Originals):
+        return
+    if isinstance(reference, str):
+        if reference not in ("published", "original"):
+            yield "reference must be one of published, original or a table of values and their shares"
+        return
+    if not isinstance(reference, Mapping) or not reference:
+        yield "reference must be one of published, original or a table of values and their shares, at least one"
+        return
+    good = [isinstance(share, Real) and not isinstance(share, bool) for share in reference.values()]
+    finite = all(good) and all(math.isfinite(share) and share > 0 for share in reference.values())
+    if not finite or not all(isinstance(label, str) for label in reference):
+        yield "reference must give every value, by its label, a number above 0: its share, or how often it occurs"
+        return
+    scale = math.lcm(*(Fraction(str(share)).denominator for share in reference.values()))
+    if sum(int(Fraction(str(share)) * scale) for share in reference.values()) > FINEST:
+        yield f"reference must have shares that are whole parts of a total of at most {FINEST:,}; round them"
+
+
+def frozen_reference(reference: object) -> object:
+    """Return what a setting says so that it can be hashed."""
+    is_plain = type(reference) is dict or (isinstance(reference, Mapping) and not isinstance(reference, dict))
+    return Distribution(reference) if is_plain and isinstance(reference, Mapping) else reference
+
+
+def distribution_of(counts: SensitiveCounts) -> Distribution:
+    """Return how often each value occurs in the whole table, as a reference."""
+    return Distribution(zip(labels_of(counts), counts.totals.tolist(), strict=True))
+
+
+def _canonical(label: str, kind: Kind) -> str:
+    """Write numbers in one way, so that 5 and 5.0 are the same value."""
+    if kind is not Kind.NUMERIC or label == MISSING:
+        return label
+    try:
+        return repr(float(label))
+    except ValueError:
+        return label
+
+
+def _refuse_undeclared(what: str, own: Sequence[str], declared: Mapping[str, object], name: str) -> None:
+    lacking = [label for label in own if label not in declared and not (what == "order" and label == MISSING)]
+    if lacking:
+        raise PolicyError(
+            f"{what}: lacks {counted(len(lacking), 'value')} of the {len(own)} that occur in {name!r}; add them, or "
+            "correct the spelling" + (', the missing value being ""' if MISSING in lacking else "")
+        )
+
+
+def _unescaped(labels: Sequence[str], declared: Collection[str]) -> list[str]:
+    """Name texts that an escaped file shows with ``'`` before them as they were declared, unless two would be one."""
+    named = [label[1:] if label not in declared and label[1:] in declared else label for label in labels]
+    escaped = [label.startswith(ESCAPED) or label == name for label, name in zip(labels, named, strict=True)]
+    return named if all(escaped) and len({*named}) == len(named) else [*labels]
+
+
+def _leaves(counts: SensitiveCounts, labels: Sequence[str]) -> NDArray[np.int32]:
+    assert counts.hierarchy is not None
+    leaves = _unescaped([_canonical(leaf, counts.kind) for leaf in counts.hierarchy.leaves], labels)
+    place = {leaf: code for code, leaf in enumerate(leaves)}
+    unknown = sum(label != MISSING and label not in place for label in labels)
+    if unknown:
+        raise PolicyError(
+            f"reference: {counted(unknown, 'declared value')} of {counts.name!r} "
+            f"{'is' if unknown == 1 else 'are'} not in its hierarchy; add them to it, or leave them out"
+        )
+    return np.array([place.get(label, -1) for label in labels], dtype=np.int32)

@@ -1,0 +1,71 @@
+"""What the policies of all kinds of releases share: each is a TOML file of its own."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Self
+
+import tomli_w
+
+from sfumato.policy.entries import PolicyPart, checked, json_schema
+from sfumato.policy.file import read_policy
+from sfumato.policy.hierarchy_entries import moved_files, spelled_out
+from sfumato.policy.mistakes import KeyPath
+from sfumato.whole_files import write_whole
+
+
+class WholePolicy(PolicyPart):
+    """A policy that is a file of its own; equal by value."""
+
+    @classmethod
+    def from_file(cls, path: str | os.PathLike[str]) -> Self:
+        """Read a TOML file; files that it names are looked for beside it.
+
+        Raises
+        ------
+        InputError
+            When the file cannot be read.
+        PolicyError
+            With every mistake in it, or the line and column where it is not TOML.
+        """
+        return cls.from_mapping(read_policy(path))
+
+    @classmethod
+    def from_mapping(cls, mapping: Mapping[str, Any], *, names: Mapping[KeyPath, str] | None = None) -> Self:
+        """Check plain values in the layout of a TOML file.
+
+        Parameters
+        ----------
+        mapping
+            Tables as dictionaries, with hyphenated keys.
+        names
+            What messages call certain keys instead, such as ``{("model", "k"): "-k"}``.
+
+        Raises
+        ------
+        PolicyError
+            With every mistake, one line each, that names the key and never shows a value.
+        """
+        return checked(cls, spelled_out(mapping), names=names)
+
+    @classmethod
+    def json_schema(cls) -> dict[str, Any]:
+        """Return the JSON Schema of such policy files, for editors."""
+        return json_schema(cls)
+
+    def to_mapping(self) -> dict[str, Any]:
+        """Return plain values; :meth:`from_mapping` makes an equal policy of them."""
+        mapping = self.model_dump(mode="json", by_alias=True, exclude_none=True, serialize_as_any=True)
+        return {key: value for key, value in mapping.items() if value != {}}
+
+    def to_toml(self) -> str:
+        """Return the text of a policy file."""
+        return tomli_w.dumps(self.to_mapping())
+
+    def to_file(self, path: str | os.PathLike[str]) -> None:
+        """Write a policy file; the files that it names are written relative to its folder."""
+        folder = Path(path).parent
+        moved = moved_files(self.to_mapping(), lambda file: os.path.relpath(file, folder))
+        write_whole(path, tomli_w.dumps(moved))

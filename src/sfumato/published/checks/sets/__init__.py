@@ -1,0 +1,1 @@
+"""Recounting published sets."""

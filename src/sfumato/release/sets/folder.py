@@ -1,0 +1,170 @@
+"""Writing folders of anonymous sets, with their report."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import polars as pl
+
+from sfumato.errors import PolicyError, raise_all
+from sfumato.policy.set_policy import SetPolicy
+from sfumato.published.sets import ITEM, RECORDS, PublishedSets
+from sfumato.release.description import SETS, TableFacts, describe_own_model
+from sfumato.release.folder import whole_folder
+from sfumato.release.formulas import Formulas, cells_like_formulas, formula_problems, frames_without_formulas
+from sfumato.release.kind_report import KindReport
+from sfumato.release.sets.description import SetDescription
+from sfumato.release.sets.release import SetRelease
+from sfumato.release.text_files import write_texts
+from sfumato.table.writing import PLAIN, Format, write_data
+
+LIMITS = (
+    "An attacker who knows more than m items of somebody may find fewer than k records, down to a single one.",
+    "It does not hide what the records that fit have in common, nor whether somebody is in the release.",
+    "What somebody does not have is no knowledge that the promise counts; nor are how often, when or where.",
+    "It does not stand up to a second release of the same people.",
+)
+"""What such a release does not hide."""
+
+
+def save_sets(
+    release: SetRelease,
+    folder: str | Path,
+    *,
+    policy: SetPolicy | None = None,
+    format: Format = "csv",
+    overwrite: bool = False,
+    formulas: Formulas = "keep",
+) -> Path:
+    """Write a release folder of anonymous sets, which :func:`sfumato.verify` recounts.
+
+    It holds the sets, the columns beside them if there are any, ``release.json``, ``policy.toml``, ``report.json`` and
+    ``report.txt``; nothing of it is for the steward alone. The folder appears whole or not at all.
+
+    Parameters
+    ----------
+    release
+        As :func:`sfumato.anonymize_sets` returns it: recounted before it is written.
+    folder
+        Where to; its parent must exist.
+    policy
+        What the release was made from, where it is to say more than the release's own: a purpose, a recipient. It must
+        say the same of how the release was made.
+    format
+        Of the files that hold the tables.
+    overwrite
+        Replace a release that is already there. Anything else is never replaced.
+    formulas
+        Of cells of CSV that begin like a formula, which a spreadsheet may run: ``"keep"`` them as they are,
+        ``"escape"`` them by a ``'`` before, or ``"refuse"`` to write.
+
+    Returns
+    -------
+    pathlib.Path
+        The folder.
+
+    Raises
+    ------
+    InputError
+        When the folder cannot be written there.
+    PolicyError
+        When this is no release of sets, the policy says something else than that of the release, the format or what
+        to do with formulas is unknown, or formulas are refused or cannot be escaped.
+    """
+    raise_all(PolicyError, _problems(release, policy, format, formulas))
+    policy = policy or release.policy
+    target, shown = Path(folder), release.published
+    if format == "csv":
+        shown = _without_formulas(shown, formulas)
+    report = set_report(release, policy)
+    with whole_folder(target, overwrite=overwrite) as part:
+        facts = {}
+        for name, frame in shown.tables.items():
+            file = part / f"{name}.{format}"
+            facts[name] = TableFacts(file.name, write_data(frame, file, format), frame.height, tuple(frame.columns))
+        content = _description(release, shown).to_dict(facts)
+        write_texts(part, content, report.for_release(), None if policy is None else policy.published())
+    return target
+
+
+def formula_items(release: SetRelease) -> dict[str, int]:
+    """Count the published cells that begin like a formula, by column."""
+    return cells_like_formulas(list(release.published.tables.values()))
+
+
+def set_report(release: SetRelease, policy: SetPolicy | None = None) -> KindReport:
+    """Return the report of a release of sets, in the steward's edition."""
+    policy, loss = policy or release.policy, release.loss
+    figures = {name: value for name, value in loss.to_dict().items() if name != "records"}
+    if release.columns_ncp is not None:
+        figures["columns_ncp"] = release.columns_ncp
+    return KindReport(
+        anonymizer=_way(release, policy),
+        kind=SETS,
+        original=loss.records,
+        published=release.published.height,
+        suppression_limit=0.0,
+        verification=release.verification,
+        limits=LIMITS,
+        figures=figures,
+        notes=release.notes,
+        purpose=None if policy is None else policy.purpose,
+        recipient=None if policy is None else policy.recipient,
+    )
+
+
+def _way(release: SetRelease, policy: SetPolicy | None) -> str:
+    if policy is None or release.published.beside is None:
+        return release.method
+    classes = policy.to_anonymizer()
+    return f"{release.method} in classes of {'Mondrian' if classes is None else repr(classes)}"
+
+
+def _without_formulas(published: PublishedSets, formulas: Formulas) -> PublishedSets:
+    """Return the sets as they are to be written; each item is looked at once."""
+    frames = {"items": pl.DataFrame({ITEM: pl.Series(published.names, dtype=pl.String)})}
+    if published.beside is not None:
+        frames[RECORDS] = published.beside
+    escaped = frames_without_formulas(frames, formulas)
+    if escaped is frames:
+        return published
+    names = tuple(escaped["items"][ITEM].to_list())
+    new = dict(zip(published.names, names, strict=True))
+    broader = {new.get(low, low): new.get(high, high) for low, high in published.broader.items()}
+    return replace(published, names=names, beside=escaped.get(RECORDS), broader=broader)
+
+
+def _description(release: SetRelease, shown: PublishedSets) -> SetDescription:
+    columns = () if shown.beside is None else tuple(shown.beside.columns)
+    return SetDescription(shown.height, columns, shown.broader, (describe_own_model(release.model),))
+
+
+def _problems(release: object, policy: object, format: object, formulas: object) -> list[str]:
+    problems = []
+    if not isinstance(release, SetRelease):
+        problems.append("release is not a SetRelease; make one with sfumato.anonymize_sets(...)")
+    if policy is not None and not isinstance(policy, SetPolicy):
+        problems.append("policy is not a SetPolicy; read one with sfumato.SetPolicy.from_file(...)")
+    if format not in PLAIN:
+        problems.append("format must be 'csv' or 'parquet'")
+    problems += formula_problems(formulas)
+    if isinstance(release, SetRelease) and isinstance(policy, SetPolicy):
+        problems += _broken_policy(release, policy)
+    return problems
+
+
+def _broken_policy(release: SetRelease, policy: SetPolicy) -> list[str]:
+    problems = []
+    if policy.to_model() != release.model:
+        problems.append("the policy promises another model than holds for the release")
+    made = release.policy
+    if made is not None:
+        problems += [
+            f"the policy says another {name} than the release was made with"
+            for name in ("change", "anonymizer")
+            if getattr(made, name) != getattr(policy, name)
+        ]
+        if list(made.columns.quasi_identifying) != list(policy.columns.quasi_identifying):
+            problems.append("the policy names other columns beside the sets than the release has")
+    return problems

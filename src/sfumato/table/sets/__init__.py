@@ -1,0 +1,1 @@
+"""Sets of items, one for each person: baskets, diagnoses, films seen."""

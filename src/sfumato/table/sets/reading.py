@@ -1,0 +1,252 @@
+"""Reading sets: from a file or frame in long or wide form to sparse rows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from sfumato.errors import InputError, SfumatoError, raise_all
+from sfumato.hierarchy.specification import HierarchySpecification
+from sfumato.hierarchy.tree import Hierarchy
+from sfumato.kernels.ratings.rows import number_by_appearance, rows_of
+from sfumato.kernels.sets.rows import relabelled_rows
+from sfumato.numbers import counted
+from sfumato.table.columns import ValueReading, typed_column
+from sfumato.table.csv_format import CsvFormat
+from sfumato.table.distinct import Distinct, distinct_of
+from sfumato.table.header import Header, check_names
+from sfumato.table.kinds import text_of
+from sfumato.table.problems import raise_together
+from sfumato.table.reading import label_of, missing_texts, read_table
+from sfumato.table.schema import Kind, Schema
+from sfumato.table.sets.sets import Sets
+from sfumato.table.sources import Place, TableSource, open_source
+from sfumato.table.table import Table
+
+SetForm = Literal["long", "wide"]
+
+MOST = 2**31 - 1
+"""Items in all sets that places of 32 bits can number."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class _Members:
+    """Who holds what, as it stands in a source.
+
+    Attributes
+    ----------
+    records : int
+    record_of : numpy.ndarray
+        int32 (z,): the record of each item.
+    items : Distinct
+        The items, none missing.
+    first_rows : numpy.ndarray or None
+        int64 (n,): the row of the source that speaks of each record first; None where row ``i`` is record ``i``.
+    row_of : numpy.ndarray or None
+        int32 (rows,): the record of each row of the source, where several rows speak of one.
+    """
+
+    records: int
+    record_of: NDArray[np.int32]
+    items: Distinct
+    first_rows: NDArray[np.int64] | None = None
+    row_of: NDArray[np.int32] | None = None
+
+
+def read_sets(
+    source: object,
+    *,
+    form: SetForm = "long",
+    person: str | None = None,
+    item: str | None = None,
+    item_separator: str = ";",
+    hierarchy: HierarchySpecification | None = None,
+    schema: Schema | None = None,
+    separator: str = ",",
+    encoding: str = "utf-8",
+    quote: str | None = '"',
+    missing: str | Sequence[str] = ("",),
+    header: bool = True,
+    columns: Sequence[str] | None = None,
+    sheet: str | None = None,
+    range: str | None = None,
+    codes: Sequence[str] = (),
+) -> Sets:
+    """Read the sets of items that people have.
+
+    Parameters
+    ----------
+    source
+        Path of a file, or a polars, pandas or Arrow frame.
+    form
+        ``"long"``: a row for each item of a person. ``"wide"``: a row for each person, with a column that holds the
+        whole set as text.
+    person, item
+        Columns of the long form; by default the first and the second. In the wide form `item` is the column that holds
+        the sets, by default the last, and there is no `person`: every row is somebody else.
+    item_separator
+        What stands between the items of a set in the wide form.
+    hierarchy
+        Ever coarser names for the items, such as :func:`sfumato.read_hierarchy` returns them. None: items can only be
+        published or left out.
+    schema
+        Quasi-identifying columns beside the sets, with their hierarchies; other roles have no place here, and columns
+        without one are not loaded. In the long form every row of a person must say the same there.
+    separator, encoding, quote, header, columns, sheet, range, codes
+        How a file is read, as :func:`sfumato.read_table` takes it.
+    missing
+        Texts that stand for "no item", beside the empty field.
+
+    Returns
+    -------
+    Sets
+        An item that a person has twice counts once. A person without items stays, with the empty set. Without a
+        hierarchy items are sorted: by number if all are numbers, else as text.
+
+    Raises
+    ------
+    InputError
+        With what is wrong: missing columns, missing people, people whose rows contradict each other.
+    HierarchyError
+        When items are not in the hierarchy; they are counted.
+    SchemaError
+        When the schema gives columns beside the sets another role than quasi-identifying.
+
+    Notes
+    -----
+    Cost O(z + n + d) beside the reading of the source.
+    """
+    label = label_of(source)
+    try:
+        _refuse_unknown(form, person, item_separator, schema)
+        layout = CsvFormat(separator, encoding, quote, header, columns)
+        opened = open_source(source, layout, Place(sheet, range, tuple(codes)))
+        reading = ValueReading(missing_texts(missing), True, opened.is_text)
+        given = [name for name in (person, item, *(columns or ())) if name is not None]
+        check_names(Header(opened.names, frozenset(given if opened.is_text else opened.names)))
+        is_long = form == "long"
+        members = _long(opened, person, item, reading) if is_long else _wide(opened, item, item_separator, reading)
+        tree = None if hierarchy is None else hierarchy.build(members.items.values, name="items")
+    except SfumatoError as error:
+        raise type(error)(*(f"{label}: {problem}" for problem in error.problems)) from None
+    beside = None
+    if schema is not None:
+        _refuse_twice(schema, opened.names, form, person, item, label)
+        files: dict[str, Any] = {"separator": separator, "encoding": encoding, "quote": quote, "header": header}
+        files |= {"columns": columns, "sheet": sheet, "range": range, "codes": codes, "missing": missing}
+        beside = _beside(read_table(source, replace(schema, others="drop"), **files), members, label)
+    return _assembled(members, tree, beside, label)
+
+
+def _refuse_unknown(form: object, person: object, item_separator: object, schema: object) -> None:
+    errors: list[SfumatoError] = []
+    if form not in ("long", "wide"):
+        errors.append(InputError("form must be one of long, wide"))
+    elif form == "wide" and person is not None:
+        errors.append(InputError("the wide form takes no person: every row is somebody else; leave it out"))
+    if not isinstance(item_separator, str) or not item_separator:
+        errors.append(InputError("item_separator must be a text of at least one character"))
+    if schema is not None and not isinstance(schema, Schema):
+        errors.append(InputError("schema is not a Schema; make one with sfumato.Schema(quasi_identifying=[...])"))
+    elif schema is not None and set(schema.roles.values()) != {"quasi-identifying"}:
+        errors.append(InputError("schema: only quasi-identifying columns can stand beside sets; leave other roles out"))
+    raise_together(errors)
+
+
+def _long(source: TableSource, person: str | None, item: str | None, reading: ValueReading) -> _Members:
+    names = source.names
+    if len(names) < 2:
+        raise InputError("the long form needs a column for people and one for items; check the separator")
+    wanted = {"person": person or names[0], "item": item or names[1]}
+    _refuse_absent(wanted, names)
+    keys, held_items = source.read(list(wanted.values()))
+    people, items = _keys(keys, reading), typed_column(held_items, None, reading)[0]
+    if not len(people):
+        raise InputError("there are no records")
+    whose = distinct_of(people)
+    if whose.missing:
+        row = int(np.argmax((whose.rank_of == len(whose.values))[whose.raw])) + 1
+        lost = counted(whose.missing, "row")
+        raise InputError(f"{lost} without a person, first row {row}; complete or remove them")
+    row_of = number_by_appearance(whose.raw, whose.rank_of, len(whose.values))
+    held = items.is_not_null().to_numpy()
+    first_rows = np.flatnonzero(np.diff(np.maximum.accumulate(row_of), prepend=-1))
+    return _Members(len(whose.values), row_of[held], distinct_of(items.drop_nulls()), first_rows, row_of)
+
+
+def _keys(column: pl.Series, reading: ValueReading) -> pl.Series:
+    """Return keys of people as numbers if they are whole ones, else as they are written: floats may be rounded."""
+    keys = typed_column(column, None, reading)[0]
+    return typed_column(column, Kind.CATEGORICAL, reading)[0] if keys.dtype.is_float() else keys
+
+
+def _wide(source: TableSource, item: str | None, item_separator: str, reading: ValueReading) -> _Members:
+    name = item or source.names[-1]
+    _refuse_absent({"item": name}, source.names)
+    cells = typed_column(source.read([name])[0], Kind.CATEGORICAL, reading)[0].cast(pl.String)
+    if not len(cells):
+        raise InputError("there are no records")
+    frame = pl.DataFrame({"record": np.arange(len(cells), dtype=np.int32), "item": cells.str.split(item_separator)})
+    held = frame.explode("item").with_columns(pl.col("item").str.strip_chars())
+    held = held.filter(pl.col("item").is_not_null() & ~pl.col("item").is_in(["", *reading.missing]))
+    items = typed_column(held["item"], None, ValueReading((), False, reading.is_text))[0]
+    return _Members(len(cells), held["record"].to_numpy(), distinct_of(items))
+
+
+def _refuse_twice(
+    schema: Schema, names: Sequence[str], form: SetForm, person: str | None, item: str | None, label: str
+) -> None:
+    """Refuse a column beside the sets that is the one of people or of items, too."""
+    used = (person or names[0], item or names[1]) if form == "long" else (item or names[-1],)
+    twice = [name for name in schema.quasi_identifying if name in used]
+    raise_all(
+        InputError,
+        [f"{label}: column {name!r} holds people or items, and cannot stand beside the sets as well" for name in twice],
+    )
+
+
+def _refuse_absent(wanted: dict[str, str], names: Sequence[str]) -> None:
+    problems = [f"{part}: there is no column {name!r}" for part, name in wanted.items() if name not in names]
+    if not problems and len({*wanted.values()}) < len(wanted):
+        problems.append("one column is used twice; name different columns for person and item")
+    if problems:
+        raise InputError(*problems)
+
+
+def _beside(table: Table, members: _Members, label: str) -> Table:
+    """Return the columns beside the sets, one row for each record; people may not contradict themselves."""
+    if members.first_rows is None or members.row_of is None:
+        return table
+    of_people = table.take(members.first_rows)
+    said = table.frame.with_columns(pl.all().to_physical())
+    differs = (said != said[members.first_rows[members.row_of]]).fill_null(False)
+    nulls = said.select(pl.all().is_null()) != said[members.first_rows[members.row_of]].select(pl.all().is_null())
+    problems = [
+        f"{label}: column {name!r} says different things about one person in {counted(int(odd.sum()), 'row')}, first "
+        f"row {int(odd.arg_max() or 0) + 1}; correct them, or leave the column out"
+        for name in said.columns
+        if (odd := differs[name] | nulls[name]).any()
+    ]
+    if problems:
+        raise InputError(*problems)
+    return of_people
+
+
+def _assembled(members: _Members, tree: Hierarchy | None, beside: Table | None, label: str) -> Sets:
+    names = tuple(text_of(members.items.values).to_list())
+    numbers = np.arange(len(names) + 1, dtype=np.int32)
+    if tree is not None:
+        place_of = {leaf: place for place, leaf in enumerate(tree.leaves)}
+        numbers = np.array([*(place_of[name] for name in names), 0], dtype=np.int32)
+        names = tree.leaves
+    items = numbers[members.items.rank_of][members.items.raw]
+    if len(items) > MOST:
+        raise InputError(f"{label}: there are more than {MOST:,} items in all sets; take fewer records")
+    starts, order = rows_of(members.record_of, items, members.records, len(names))
+    itself = np.arange(len(names), dtype=np.int32)
+    return Sets(*relabelled_rows(starts, items[order], itself), names, tree, beside, label)

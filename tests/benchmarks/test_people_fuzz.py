@@ -1,0 +1,79 @@
+"""The reader that recounts releases by people agrees with the plain twins, and finds what is broken."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+from benchmarks.people_fuzz import Fuzz, Way, main, policy, promises, published, rows_of, ways, wrongs
+from benchmarks.people_recount import Row, broken
+from benchmarks.people_tables import SENSITIVE, drawn_table
+
+from guarantees import recount
+from guarantees.peoples_tables import holds
+from sfumato.models.protocol import PrivacyModel
+
+DESCRIBED = {"ill": recount.Sensitive(labels="xyz"), "num": recount.Sensitive(ordered=True)}
+
+
+def some_rows(seed: int) -> list[Row]:
+    chance = random.Random(seed)
+    few = chance.choice([("x",), ("x", "y"), ("x", "y", "z", None)])
+    labels = chance.choice(["a", "ab", "ab*"])
+    return [
+        (
+            f"p{chance.randrange(8)}",
+            (chance.choice(labels), chance.choice("a*")),
+            (chance.choice(few), chance.randint(0, chance.choice([0, 1, 3]))),
+        )
+        for _ in range(chance.randint(1, 25))
+    ]
+
+
+def by_twins(model: PrivacyModel, rows: list[Row]) -> bool:
+    columns: dict[str, Any] = {f"q{place}": [shown[place] for _, shown, _ in rows] for place in range(2)}
+    for place, name in enumerate(SENSITIVE):
+        columns[name] = [values[place] for _, _, values in rows]
+    told = {"name": model.name, **{key: each for key, each in model.parameters().items() if each is not None}}
+    return holds(told, columns, ["q0", "q1"], DESCRIBED, [person for person, _, _ in rows])
+
+
+def told(model: PrivacyModel) -> Mapping[str, Any]:
+    return {"name": model.name, **model.parameters()}
+
+
+def test_the_reader_agrees_with_the_plain_twins():
+    seen = set()
+    for seed in range(150):
+        rows = some_rows(seed)
+        for model in {model for promise in promises(1 + seed % 3) for model in promise}:
+            right = by_twins(model, rows)
+            assert (broken(told(model), rows, SENSITIVE) is None) == right, (seed, model)
+            seen.add((model.name, right))
+    names = {model.name for promise in promises(2) for model in promise}
+    assert seen == {(name, right) for name in names for right in (True, False)}
+
+
+def test_no_table_in_any_of_some_ways_is_broken(capsys: pytest.CaptureFixture[str]):
+    assert main(["--first", "5", "--tables", "1", "--methods", "mdav"]) == 0
+    assert "BROKEN" not in capsys.readouterr().out
+
+
+def test_what_is_broken_is_found():
+    """A release recounted with other people than its own breaks what it promised."""
+    table, other = drawn_table(8), drawn_table(7)
+    way = Way("mondrian", "together")
+    asked = policy(way, 2, 0, 0.0, "remove", table.tree_of_days)
+    data = published(table, way, asked, 1, guarded=False)
+    assert not list(wrongs(rows_of(data, table), table, way, asked))
+    object.__setattr__(table, "people", [other.people[0]] * data.height)
+    assert "1 people" in list(wrongs(rows_of(data, table), table, way, asked))
+
+
+def test_every_way_is_tried():
+    assert {way.rows for way in ways()} == {"together", "apart"}
+    assert Fuzz(ways()).ways == ways()
+    assert Way("mondrian", "apart") in ways()
+    assert len(ways()) == 18
