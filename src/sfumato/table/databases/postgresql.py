@@ -14,6 +14,7 @@ from typing import Any
 import polars as pl
 
 from sfumato.errors import InputError
+from sfumato.kernels.ahead import load_ahead
 from sfumato.table.databases.address import Address
 from sfumato.table.databases.exact_numbers import numbers_in
 from sfumato.table.databases.protocol import Relation, absent, in_own_words, quoted, refuse_types
@@ -123,7 +124,7 @@ class PostgresSession:
         refuse_types([(name, types[name][0]) for name, cast in casts.items() if cast is None])
         chosen = ", ".join(f"{cast} AS {quoted(name)}" for name, cast in casts.items())
         self.cursor.execute(f"SELECT {chosen} FROM {relation.sql} AS q")
-        frame = pl.DataFrame(self.cursor.fetch_record_batch())
+        frame = pl.DataFrame(_announced(self.cursor.fetch_record_batch()))
         _refuse_infinite(frame)
         numbers = [numbers_in(frame[name]) for name, (kind, _) in types.items() if kind in _NUMBERS]
         return frame.with_columns(numbers)
@@ -193,6 +194,18 @@ def _connected(address: Address) -> Iterator[Any]:
         raise InputError(_not_connected(str(error))) from None
     with closing(connection):
         yield connection
+
+
+def _announced(batches: Any) -> Any:
+    """Have kernels loaded while rows arrive, once a first batch shows that there are many."""
+    import pyarrow as pa
+
+    def passed_on() -> Iterator[Any]:
+        for batch in batches:
+            load_ahead(batch.num_rows)
+            yield batch
+
+    return pa.RecordBatchReader.from_batches(batches.schema, passed_on())
 
 
 def _cast(name: str, kind: str, category: str) -> str | None:
