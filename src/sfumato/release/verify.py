@@ -20,6 +20,7 @@ from sfumato.errors import InputError, SfumatoError, VerificationError
 from sfumato.models.checks import Check, Outcome
 from sfumato.models.comparing import compared_with_original
 from sfumato.models.says import of_population
+from sfumato.progress import Progress, beating, shown
 from sfumato.published import Published
 from sfumato.published.checks.generalized import Attested, Verification
 from sfumato.published.checks.population import Register
@@ -52,6 +53,7 @@ def verify(
     audit: str | Path | None = None,
     schema: str | None = None,
     population: Table | None = None,
+    progress: Progress = shown,
 ) -> Verification:
     """Recount every promise of a release from its published data.
 
@@ -68,6 +70,9 @@ def verify(
         not verifiable, and not said to hold.
     schema
         Where the release lies in a database. The order of its rows is no part of it.
+    progress
+        Called with what is being done, how much is done and the total, at least twice a second; it may raise to stop.
+        The work is then done in a thread of its own.
 
     Returns
     -------
@@ -85,7 +90,7 @@ def verify(
         With what is wrong with the table of the population.
     """
     _refuse_no_table(population)
-    found = _verified(release, audit, schema, population)
+    found = beating(progress, "recounting", lambda _: _verified(release, audit, schema, population))
     LOG.info("%s: %s", _name(release), "verified" if found.ok else "not verified")
     return found
 
