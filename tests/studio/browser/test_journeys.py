@@ -220,3 +220,23 @@ def test_axe_and_widths_on_every_page(serve, watched, table, tmp_path):
                 if width != 900:
                     found += [f"{path} {scheme} {width}: {line}" for line in first.axe()]
     assert found == []
+
+
+def test_a_file_that_breaks_is_looked_at_and_opened(serve, watched, tmp_path):
+    path = tmp_path / "parted.csv"
+    rows = [f"Name{row}, M.;{row % 7};flu" for row in range(50)]
+    path.write_text("\n".join(["name;age;sick", *rows]) + "\n", encoding="utf-8")
+    one = watched(serve(str(path), "--project", str(tmp_path / "project")))
+    page = one.page
+    page.get_by_role("heading", name="The row that breaks").wait_for()
+    assert one.axe() == []
+    page.get_by_role("link", name="Look at it like this").click()
+    page.get_by_role("cell", name="Name0, M.").wait_for()
+    assert one.axe() == []
+    page.locator("#read-so").click()
+    page.get_by_role("region", name="The original table").get_by_text("Name3, M.").wait_for()
+    give_roles(page, {"name": "identifying", "age": "quasi-identifying", "sick": "sensitive"})
+    page.goto(page.url.replace("/columns", "/"))
+    page.get_by_role("link", name="The rows look wrong?").click()
+    page.get_by_role("heading", name="How the table is read").wait_for()
+    assert one.axe() == []

@@ -37,7 +37,7 @@ def go(request: Request, sent: FormData) -> str:
         number = kept.undone() if to == "undo" else kept.redone() if to == "redo" else whole(to, "to")
         if number is None:
             raise InputError("there is nothing to undo" if to == "undo" else "there is nothing to redo")
-        entry = kept.go_to(number)
+        entry = desk.go_to(number)
     return f"State {entry.number}: {entry.note}"
 
 
