@@ -40,6 +40,8 @@ class Project:
     sha256 : str
         Of the original, when the project was opened.
     history : History
+    earlier : str or None
+        Name of the release of last time, beside the table; empty: there is none; None: nobody has said.
     """
 
     folder: Path
@@ -47,6 +49,7 @@ class Project:
     source: dict[str, Any]
     sha256: str
     history: History
+    earlier: str | None = None
     _lock: int | None = field(default=None, repr=False)
 
     @classmethod
@@ -77,7 +80,8 @@ class Project:
             made_private(folder / part)
         layout = {**said.get("source", {}), **source}
         checked(Source, layout)
-        project = cls(folder, place.resolve(), layout, _sha256(place), History(folder / "history"), _locked(folder))
+        kept = History(folder / "history"), said.get("earlier"), _locked(folder)
+        project = cls(folder, place.resolve(), layout, _sha256(place), *kept)
         _mark(project)
         return project
 
@@ -116,6 +120,11 @@ class Project:
         self.source = dict(source or {})
         _mark(self)
 
+    def keep_earlier(self, name: str) -> None:
+        """Remember which release is that of last time."""
+        self.earlier = name
+        _mark(self)
+
     def close(self) -> None:
         """Let others open the project."""
         if self._lock is not None:
@@ -130,7 +139,14 @@ def as_written(source: Source) -> dict[str, Any] | None:
 
 
 def _mark(project: Project) -> None:
-    content = {"format": FORMAT, "table": str(project.table), "sha256": project.sha256, "source": project.source}
+    said = {} if project.earlier is None else {"earlier": project.earlier}
+    content = {
+        "format": FORMAT,
+        "table": str(project.table),
+        "sha256": project.sha256,
+        **said,
+        "source": project.source,
+    }
     write_whole(project.folder / MARK, tomli_w.dumps(content), PRIVATE)
 
 
