@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -80,7 +81,7 @@ class Domain:
         if borders is None:
             return cls(tuple(labels), None, missing)
         numbers = tuple(float(border) for border in borders)
-        if len(numbers) != len(labels) + 1 or not all(low < high for low, high in zip(numbers, numbers[1:])):  # noqa: B905
+        if len(numbers) != len(labels) + 1 or not all(low < high for low, high in pairwise(numbers)):
             raise ValueError
         return cls(tuple(labels), numbers, missing)
 
@@ -130,9 +131,7 @@ class PrivateMarginals:
     @property
     def tables(self) -> dict[str, pl.DataFrame]:
         """A table with all cells of each marginal, and the synthetic records if there are any."""
-        tables = {
-            f"marginal_{place}": self._marginal(place - 1) for place in range(1, len(self.sets) + 1)
-        }
+        tables = {f"marginal_{place}": self._marginal(place - 1) for place in range(1, len(self.sets) + 1)}
         if self.records is not None:
             tables[SYNTHETIC] = self.synthetic
         return tables

@@ -104,7 +104,7 @@ def set_differences(content: Mapping[str, Any], description: SetDescription) -> 
 
 
 def private_differences(content: Mapping[str, Any], description: PrivateDescription) -> Iterator[Difference]:
-    """Compare the policy of a release under differential privacy with its description: the promise, and what is counted."""
+    """Compare the policy of a release under differential privacy with its description: promise, and what is counted."""
     yield from _of_models(
         [_known_own_model(DifferentialPrivacy, {"name": DifferentialPrivacy.name, **content["model"]})],
         [describe_own_model(description.model)],
@@ -119,7 +119,10 @@ def private_differences(content: Mapping[str, Any], description: PrivateDescript
         if not set(found) <= set(said):
             yield Difference(f"{role} columns", named(said) or "none", named(found))
     if bool(counting.get("synthetic", False)) != description.synthetic:
-        yield Difference("synthetic records", *("some" if each else "none" for each in (counting.get("synthetic"), description.synthetic)))
+        yield Difference(
+            "synthetic records",
+            *("some" if each else "none" for each in (counting.get("synthetic"), description.synthetic)),
+        )
 
 
 def policy_contradictions(said: Mapping[str, Any], made: Mapping[str, Any]) -> list[str]:

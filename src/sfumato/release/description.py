@@ -247,7 +247,9 @@ def refuse_own_kind(text: str) -> None:
 
 
 def _no_table(kind: str) -> VerificationError:
-    return VerificationError(f"release.json: is of a release of {kind.replace('-', ' ')}, which can be verified, but not used like this")
+    return VerificationError(
+        f"release.json: is of a release of {kind.replace('-', ' ')}, which can be verified, but not used like this"
+    )
 
 
 def unambiguous(text: str) -> Any:

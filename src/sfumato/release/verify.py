@@ -28,7 +28,16 @@ from sfumato.published.checks.suppression import suppression_check
 from sfumato.published.roles import Roles, roles_of
 from sfumato.release.agreement import policy_checks, table_differences
 from sfumato.release.audit import Audit
-from sfumato.release.description import PRIVATE, RATINGS, SETS, Description, TableFacts, build_model, known_models, own_kind
+from sfumato.release.description import (
+    PRIVATE,
+    RATINGS,
+    SETS,
+    Description,
+    TableFacts,
+    build_model,
+    known_models,
+    own_kind,
+)
 from sfumato.release.opening import ReleaseFolder, mark_of, opened_folder
 from sfumato.release.policy_text import PublishedPolicy
 from sfumato.release.release import Release
@@ -59,7 +68,8 @@ def verify(
     Parameters
     ----------
     release
-        A release folder, or a release in memory; also of ratings, sets or private marginals; or the URL of a database that holds one.
+        A release folder, or a release in memory; also of ratings, sets or noisy counts; or the URL of a database that
+        holds one.
     audit
         The steward's audit file of a release about people who have several records. With it people are recounted;
         without it they are attested by whoever made the release, and no promise is said to hold.

@@ -36,7 +36,7 @@ def cliques_of(sets: Sequence[Names]) -> list[Names]:
 
 
 def _circle(sets: Sequence[set[str]]) -> list[int]:
-    """Return places of sets that overlap in a circle: what cannot be taken away one by one, as far as it hangs together."""
+    """Return places of sets in a circle: what cannot be taken away one by one, as far as it hangs together."""
     places, names = list(range(len(sets))), [set(each) for each in sets]
     changed = True
     while changed:
@@ -70,7 +70,8 @@ def agreeing(sets: Sequence[Names], noisy: Sequence[Counts]) -> list[Counts]:
     that agree on what two marginals share. After :data:`ROUNDS` they may still differ a little; what is published is
     computed from one distribution afterwards. Cost O(cells · marginals) a round, and O(cells log cells).
     *Source.* R. Dykstra, "An algorithm for restricted least squares regression", 1983; for agreement by shared columns
-    W. Qardaji, W. Yang, N. Li, "PriView: practical differentially private release of marginal contingency tables", 2014.
+    W. Qardaji, W. Yang, N. Li, "PriView: practical differentially private release of marginal contingency tables",
+    2014.
     """
     total = total_of(noisy)
     counts = [each.astype(np.float64) for each in noisy]
@@ -111,7 +112,8 @@ def _not_negative(counts: Counts, total: float) -> Counts:
     flat = np.sort(counts.ravel())[::-1]
     above = (np.cumsum(flat) - total) / np.arange(1, flat.size + 1)
     kept = np.flatnonzero(flat > above)
-    return np.maximum(counts - (above[kept[-1]] if len(kept) else flat[0]), 0.0)
+    moved = float(above[kept[-1]] if len(kept) else flat[0])
+    return np.asarray(np.maximum(counts - moved, 0.0), dtype=np.float64)
 
 
 def summed(counts: Counts, names: Names, kept: Sequence[str]) -> Counts:

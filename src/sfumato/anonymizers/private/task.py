@@ -114,7 +114,7 @@ def private_task(table: Table, model: DifferentialPrivacy, counting: Counting) -
     columns, found = _columns(table, counting)
     raise_all(PolicyError, [*problems, *found, *_cell_problems(columns, counting)])
     codes = np.column_stack([column.codes(table.frame[column.name]) for column in columns])
-    complete = (codes >= 0).all(axis=1)
+    complete = np.asarray((codes >= 0).all(axis=1))
     chosen = _bounded(table, complete, model.records)
     return PrivateTask(
         codes[chosen],
@@ -200,9 +200,7 @@ def _setting_problems(table: Table, model: DifferentialPrivacy, counting: Counti
 def _cell_problems(columns: Sequence[DeclaredColumn], counting: Counting) -> Iterator[str]:
     domains = {column.name: column.domain for column in columns}
     sets = [(name,) for name in domains] if counting.marginals is None else counting.marginals
-    sizes = [
-        0 if any(name not in domains for name in names) else cells_of(names, domains) for names in sets
-    ]
+    sizes = [0 if any(name not in domains for name in names) else cells_of(names, domains) for names in sets]
     for place, (names, cells) in enumerate(zip(sets, sizes, strict=True), start=1):
         if cells > MOST_CELLS:
             yield (

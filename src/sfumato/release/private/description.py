@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 from sfumato.models.differential_privacy import DifferentialPrivacy
@@ -48,9 +49,7 @@ class PrivateDescription:
     @classmethod
     def of(cls, published: PrivateMarginals, budget: Budget, model: DifferentialPrivacy) -> PrivateDescription:
         """Describe marginals."""
-        return cls(
-            published.domains, published.sets, published.sensitive, budget, model, published.records is not None
-        )
+        return cls(published.domains, published.sets, published.sensitive, budget, model, published.records is not None)
 
     @property
     def structure(self) -> dict[str, Any]:
@@ -72,8 +71,15 @@ class PrivateDescription:
             "sensitive": {},
             "models": [describe_own_model(self.model)],
             "suppression_limit": 0.0,
-            "versions": versions(),
+            "versions": {**versions(), "opendp": _opendp()},
         }
+
+
+def _opendp() -> str:
+    try:
+        return version("opendp")
+    except PackageNotFoundError:
+        return "unknown"
 
 
 def read_private_description(text: str) -> tuple[PrivateDescription, dict[str, TableFacts]]:

@@ -113,8 +113,7 @@ def _without_formulas(published: PrivateMarginals, formulas: Formulas) -> Privat
     if escaped is frames:
         return published
     domains = {
-        name: replace(domain, labels=tuple(escaped[name][name].to_list()))
-        for name, domain in published.domains.items()
+        name: replace(domain, labels=tuple(escaped[name][name].to_list())) for name, domain in published.domains.items()
     }
     return replace(published, domains=domains)
 

@@ -15,6 +15,7 @@ from sfumato.policy.private_policy import PrivatePolicy
 from sfumato.progress import Progress, shown
 from sfumato.published.checks.private.promises import private_verification
 from sfumato.release.private.release import PrivateRelease
+from sfumato.release.repeated_notes import repeated_notes
 from sfumato.table.table import Table
 
 NO_SEED = "seed: noise that somebody can draw again hides nobody, so there is no seed here; leave it out"
@@ -208,8 +209,7 @@ def _notes(task: PrivateTask, solved: SolvedMarginals, table: Table) -> tuple[st
         )
     if task.incomplete:
         found.append(f"{counted(task.incomplete, 'record')} without a value in a complete column do not count.")
-    if table.keyless_note:
-        found.append(table.keyless_note)
+    found += repeated_notes(table, None, 1)
     if table.schema.insensitive:
         found.append(f"Insensitive columns are not published: {', '.join(table.schema.insensitive)}.")
     known = [*table.schema.quasi_identifying, *table.schema.sensitive]

@@ -93,8 +93,8 @@ def step_cost(mechanism: Mechanism, step: Step, records: int) -> Fraction:
 
     Notes
     -----
-    A person has at most m records, each in one cell of every marginal. So t marginals change by t·m in sum (L1): Laplace
-    costs t·m / b. With all m records in the same cells they change by √t·m (L2): Gaussian costs t·m² / 2σ².
+    A person has at most m records, each in one cell of every marginal. So t marginals change by t·m in sum (L1):
+    Laplace costs t·m / b. With all m records in the same cells they change by √t·m (L2): Gaussian costs t·m² / 2σ².
     A score changes by at most m, up or down: the noisy largest costs 2m / b, or (2m / b)² / 8 in ρ, each time.
     """
     scale = Fraction(step.scale)

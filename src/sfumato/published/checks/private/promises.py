@@ -102,7 +102,8 @@ def _synthetic(published: PrivateMarginals) -> Iterator[Check]:
         places = [names.index(name) for name in members]
         cells = np.ravel_multi_index(list(published.records[:, places].T), counts.shape)
         held = np.bincount(cells, minlength=counts.size)
-        share = counts.ravel() / counts.sum() if counts.sum() else np.full(counts.size, 1 / counts.size)
+        fitted = np.clip(counts.ravel(), 0.0, None)
+        share = fitted / fitted.sum() if fitted.sum() else np.full(counts.size, 1 / counts.size)
         # Eight standard deviations of independent draws: no honest draw is that far off, and even steps are closer.
         limit = 8 * np.sqrt(total * share * (1 - share)) + 16
         worst = max(worst, float((np.abs(held - total * share) / limit).max()))
