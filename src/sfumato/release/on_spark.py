@@ -10,7 +10,6 @@ from typing import Any, NamedTuple
 
 from sfumato.engines.spark.counting import SparkBatches
 from sfumato.engines.spark.engine import SparkEngine
-from sfumato.engines.spark.session import layout_of, spark_session, spark_table
 from sfumato.errors import PolicyError, SfumatoError, raise_all
 from sfumato.policy.policy import Policy
 from sfumato.progress import Progress, silent
@@ -23,6 +22,7 @@ from sfumato.table.large.opening import OpenedFile, checked_roles
 from sfumato.table.reading import missing_texts, named, read_table, reading_of, with_roles
 from sfumato.table.repeated_keys import candidates
 from sfumato.table.sources.spark import SparkSource, is_spark, spark_source
+from sfumato.table.sources.spark_server import layout_of, spark_session, spark_table
 from sfumato.table.table import Table
 from sfumato.table.written_forms import WrittenForm
 

@@ -116,26 +116,39 @@ def recounted_in_parts(
     SfumatoError
         When a file cannot be read as a table.
     """
-    models = known_models(description)
-    extra = {"pseudonyms", "promised", "promised_l", "class_number", "counterfeits"} & {*description.structure}
-    if description.kind != PublishedTable.kind or description.people or extra or not countable_in_parts(models):
+    if not counted_by_record(description):
         return None
     refuse_missing(folder, facts)
     (name,) = facts
     integrity = parts_check(folder, facts[name]) if facts[name].parts else None
-    source = FilesInARow.of(folder, facts[name])
+    counted = recount_of(FilesInARow.of(folder, facts[name]), description, scratch)
+    return counted, () if integrity is None else (_with_rows(integrity, counted, facts[name]),)
+
+
+def counted_by_record(description: Description) -> bool:
+    """Tell whether a release is one of records in classes, which are counted without ever holding all of them."""
+    extra = {"pseudonyms", "promised", "promised_l", "class_number", "counterfeits"} & {*description.structure}
+    is_generalized = description.kind == PublishedTable.kind and not description.people and not extra
+    return is_generalized and countable_in_parts(known_models(description))
+
+
+def recount_of(source: BatchSource, description: Description, scratch: Path | None = None) -> Verification:
+    """Recount a table that :func:`counted_by_record`, and say the roles of its columns.
+
+    Parameters and errors are those of :func:`recounted_in_parts`.
+    """
     # Types do not matter for whether the columns are those of the structure.
-    published = assembled(description, {name: pl.DataFrame({each: [""] for each in source.names})})
+    published = assembled(description, {TABLE: pl.DataFrame({each: [""] for each in source.names})})
     if not isinstance(published, PublishedTable):
         raise VerificationError("release.json: a table in parts must be a generalized one")
     attributes = description.attributes()
     with scratch_folder(scratch) as place:
-        counted = verify_parts(source, published.quasi_identifying, attributes, models, place)
+        counted = verify_parts(source, published.quasi_identifying, attributes, known_models(description), place)
     own = {*published.quasi_identifying, *published.sensitive}
     roles = Roles(
         published.quasi_identifying, published.sensitive, tuple(each for each in source.names if each not in own)
     )  # fmt: skip
-    return replace(counted, roles=roles), () if integrity is None else (_with_rows(integrity, counted, facts[name]),)
+    return replace(counted, roles=roles)
 
 
 def _with_rows(integrity: Check, counted: Verification, facts: TableFacts) -> Check:
