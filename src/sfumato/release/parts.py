@@ -20,12 +20,13 @@ from sfumato.published.roles import Roles
 from sfumato.release.description import Description, PartFacts, TableFacts, known_models
 from sfumato.release.table_files import assembled, parts_check, refuse_missing
 from sfumato.table.csv_format import CsvFormat
-from sfumato.table.large.batches import NO_TYPES, BatchSource, batch_source
+from sfumato.table.large.batches import NO_TYPES, BatchSource, CsvBatches, batch_source, header_of
 from sfumato.table.large.spill import scratch_folder
 from sfumato.table.sources import open_source
 from sfumato.table.writing import Format, write_data
 
 TABLE = "data"
+LAYOUT = CsvFormat(strip=False)
 
 
 def write_parts(frames: Iterable[pl.DataFrame], folder: Path, format: Format, *, single: bool) -> TableFacts:
@@ -50,9 +51,14 @@ def write_parts(frames: Iterable[pl.DataFrame], folder: Path, format: Format, *,
     place.mkdir()
     parts, columns = [], list[str]()
     for number, frame in enumerate(frames):
-        file, columns = place / f"part-{number:05}.{format}", frame.columns
+        file, columns = place / part_name(number, format), frame.columns
         parts.append(PartFacts(file.name, write_data(frame, file, format), frame.height))
     return TableFacts.in_parts(TABLE, parts, columns)
+
+
+def part_name(number: int, format: Format) -> str:
+    """Return the name of the file of a part."""
+    return f"part-{number:05}.{format}"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -70,11 +76,20 @@ class FilesInARow:
         InputError
             When one has other columns than ``release.json`` says, or holds other types than the first.
         """
-        files = tuple(batch_source(open_source(folder / name, CsvFormat(strip=False))) for name in facts.files)
-        for name, file in zip(facts.files, files, strict=True):
-            if sorted(file.names) != sorted(facts.columns) or file.is_text is not files[0].is_text:
+        files: list[BatchSource] = []
+        header = None
+        for path in (folder / name for name in facts.files):
+            # Opening a file takes longer than parsing a small one.
+            if header and header_of(path, LAYOUT.quote) == header and isinstance(files[-1], CsvBatches):
+                files[-1] = replace(files[-1], others=(*files[-1].others, path))
+                continue
+            files.append(batch_source(open_source(path, LAYOUT)))
+            if sorted(files[-1].names) != sorted(facts.columns) or files[-1].is_text is not files[0].is_text:
+                name = path.relative_to(folder)
                 raise InputError(f"{name}: has other columns than release.json says; it was changed")
-        return cls(files)
+            is_plain = isinstance(files[-1], CsvBatches) and files[-1].source.file.packing is None
+            header = header_of(path, LAYOUT.quote) if is_plain else None
+        return cls(tuple(files))
 
     @property
     def names(self) -> tuple[str, ...]:
