@@ -33,8 +33,8 @@ from sfumato.table.schema import Attribute, Kind, Schema
 Records = NDArray[np.int64]
 """How many records each row stands for."""
 
-BUCKET = 1 << 20
-"""Records that are counted at a time, about."""
+BUCKET = 1 << 21
+"""Records that are counted at a time, at most about."""
 BLOCK = 1 << 18
 """Records that are dealt at a time."""
 

@@ -156,7 +156,7 @@ class CsvBatches:
             skipped = int(self.source.layout.header) if not read else 0
             read += rows
             if rows > skipped:
-                yield self._parsed(piece, names, texts, skipped, rows - skipped)
+                yield self._parsed(piece, names, skipped, rows - skipped)
 
     def _pieces(self) -> Iterator[tuple[bytes, int]]:
         """Yield whole rows, and how many they are."""
@@ -176,12 +176,10 @@ class CsvBatches:
             yield from ([first] if first else [])
             yield from pieces
 
-    def _parsed(
-        self, piece: bytes, names: Sequence[str], texts: Mapping[str, pl.DataType], skipped: int, rows: int
-    ) -> list[pl.Series]:
+    def _parsed(self, piece: bytes, names: Sequence[str], skipped: int, rows: int) -> list[pl.Series]:
         layout, indices = self.source.layout, [self.source.names.index(name) for name in names]
-        types: dict[str, pl.DataType] = {f"column_{index + 1}": pl.String() for index in range(self.source.width)}
-        types |= {f"column_{self.source.names.index(name) + 1}": dtype for name, dtype in texts.items()}
+        # As texts: threads that parse would wait for each other at the register of a categorical type.
+        types = {f"column_{index + 1}": pl.String() for index in range(self.source.width)}
         try:
             frame = pl.read_csv(
                 io.BytesIO(piece),
