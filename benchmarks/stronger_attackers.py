@@ -1,0 +1,60 @@
+"""Measures what each stronger attacker gains; ``python -m benchmarks.stronger_attackers [NAME ...]``.
+
+Printed are medians and ranges over five seeds, each of another sample of Adult, looked for in the folder that
+``SFUMATO_DATA`` names.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from statistics import median
+
+import sfumato as sf
+from benchmarks.adult import read_adult
+from sfumato.table.table import Table
+
+SEEDS = (1, 2, 3, 4, 5)
+NUMBERS = ("age", "education-num", "hours-per-week", "sex")
+
+Row = tuple[str, Sequence[float]]
+"""What is measured, and its share for each seed."""
+
+
+def drawn(records: int, seed: int, quasi: Sequence[str], sensitive: str) -> Table:
+    """Draw records of Adult."""
+    adult = read_adult(Path(os.environ["SFUMATO_DATA"]) / "adult" / "adult.data")
+    schema = sf.Schema(quasi_identifying=list(quasi), sensitive=[sensitive], others="drop")
+    return sf.read_table(adult.sample(records, seed=seed), schema)
+
+
+def linkage() -> Iterator[Row]:
+    """Picking from the class that covers least, and from all classes that fit."""
+    for anonymizer in (sf.Mondrian(), sf.MDAV(), sf.KMember()):
+        weighed, alike = [], []
+        for seed in SEEDS:
+            table = drawn(1000, seed, NUMBERS, "occupation")
+            release = sf.anonymize(table, sf.KAnonymity(5), anonymizer=anonymizer, seed=seed)
+            picked = sf.attack(release, table, attacks="linkage", seed=seed).results[1]
+            weighed.append(picked.success.share)
+            alike.append(picked.figures["picking_from_all_that_fit"])
+        yield f"{anonymizer.name}, from all that fit", alike
+        yield f"{anonymizer.name}, from the class that covers least", weighed
+
+
+MEASURED: dict[str, Callable[[], Iterator[Row]]] = {"linkage": linkage}
+
+
+def main(names: Sequence[str]) -> None:
+    """Print a line for each figure."""
+    for name in names or tuple(MEASURED):
+        print(f"\n{name}", flush=True)
+        for what, shares in MEASURED[name]():
+            middle, low, high = (100 * each(shares) for each in (median, min, max))
+            print(f"  {what}: {middle:.1f} % ({low:.1f} to {high:.1f} %)", flush=True)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
