@@ -15,9 +15,10 @@ from evaluation.attacks.attacked_tables import SCHEMA, people
 from examples import examples
 from naive import densest as naive
 from sfumato.evaluation.attacks import Linkage
-from sfumato.evaluation.attacks.densest_classes import densest, pairs_of, picks_of, whereabouts
+from sfumato.evaluation.attacks.densest_classes import densest, picks_of
 from sfumato.evaluation.attacks.links import read_links
 from sfumato.evaluation.attacks.victims import OwnRecords, Victims
+from sfumato.evaluation.attacks.whereabouts import pairs_of, whereabouts
 from sfumato.published import PublishedTable
 from sfumato.recoding import Recoding
 

@@ -13,6 +13,7 @@ from sfumato.evaluation.attacks.intersection import Intersection
 from sfumato.evaluation.attacks.membership import MembershipInference
 from sfumato.evaluation.attacks.minimality import Minimality
 from sfumato.evaluation.attacks.nearest_linkage import NearestLinkage
+from sfumato.evaluation.attacks.noisy_linkage import NoisyLinkage
 from sfumato.evaluation.attacks.record_order import RecordOrder
 from sfumato.evaluation.attacks.seed_guessing import SeedGuessing
 from sfumato.evaluation.attacks.similarity import Similarity
@@ -22,6 +23,7 @@ from sfumato.evaluation.attacks.skewness import Skewness
 __all__ = [
     "ATTACKS",
     "DEFAULT",
+    "ON_DEMAND",
     "AttributeInference",
     "BackgroundKnowledge",
     "DeFinetti",
@@ -33,6 +35,7 @@ __all__ = [
     "MembershipInference",
     "Minimality",
     "NearestLinkage",
+    "NoisyLinkage",
     "RecordOrder",
     "SeedGuessing",
     "Similarity",
@@ -43,6 +46,7 @@ __all__ = [
 ATTACKS: dict[str, Any] = {
     "linkage": Linkage,
     "nearest-linkage": NearestLinkage,
+    "noisy-linkage": NoisyLinkage,
     "homogeneity": Homogeneity,
     "background-knowledge": BackgroundKnowledge,
     "skewness": Skewness,
@@ -60,5 +64,8 @@ ATTACKS: dict[str, Any] = {
 }
 """Name on the command line → class."""
 
-DEFAULT = tuple(ATTACKS)
+ON_DEMAND: dict[str, str] = {name: one.on_demand for name, one in ATTACKS.items() if hasattr(one, "on_demand")}
+"""Attacks that are played only when they are named, and why."""
+
+DEFAULT = tuple(name for name in ATTACKS if name not in ON_DEMAND)
 """The default set of attacks: those that the kind of release and the given data allow are played."""

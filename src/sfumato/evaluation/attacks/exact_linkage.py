@@ -15,7 +15,8 @@ from sfumato.evaluation.attacks.known_records import known_records
 from sfumato.evaluation.attacks.links import Links, exact_links, read_links
 from sfumato.evaluation.attacks.protocol import AttackResult, Target
 from sfumato.evaluation.attacks.scored_links import RECORDS, outsiders, scored
-from sfumato.evaluation.attacks.victims import OwnRecords, Victims, key_columns, key_of, victims_of
+from sfumato.evaluation.attacks.victims import Victims, key_columns, key_of, victims_of
+from sfumato.evaluation.attacks.whereabouts import read_truth, rows_of
 from sfumato.options import Checked
 
 
@@ -50,7 +51,7 @@ class Linkage(Checked):
     *Weighing.* Where several classes of a generalized table fit, the person is likelier in one whose labels cover few
     values: its records lie closer together. The attacker picks from the class with the smallest volume, the number of
     different vectors of known values that it covers. That the person's own record is there is judged by
-    :func:`sfumato.evaluation.attacks.densest_classes.whereabouts`. Every class of a k-anonymous table has k records, so
+    :func:`sfumato.evaluation.attacks.whereabouts.whereabouts`. Every class of a k-anonymous table has k records, so
     that 1/k still bounds it. It is an addition here, and left out for people with several records, and where more than
     8 million pairs of a person and a class fit.
 
@@ -94,12 +95,6 @@ class Linkage(Checked):
     ) -> Picks | None:
         if not self.weighs or target.published.kind != "generalized-table" or not victims.alone:
             return None
-        original = target.original.frame
-        own, every = victims.own, np.arange(original.height)
-        everybody = OwnRecords(original, every, key_of(original, key_columns(published, target)))
-        all_records = Victims(original, victims.schema, every, everybody)
         reading = read_links(published, victims, names, keys, target.recoding)
-        truth = reading if target.register is None else read_links(published, all_records, names, keys, target.recoding)
-        row_of = np.full(victims.people, -1, dtype=np.int64)
-        row_of[own.person] = np.arange(len(own.person)) if own.rows is None else own.rows
-        return picks_of(reading, truth, row_of)
+        truth = reading if target.register is None else read_truth(target, published, victims, names)
+        return picks_of(reading, truth, rows_of(victims))
