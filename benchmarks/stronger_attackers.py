@@ -11,14 +11,16 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from statistics import median
+from typing import Any
 
 import sfumato as sf
 from benchmarks.adult import read_adult
-from sfumato.evaluation.attacks import NoisyLinkage
+from sfumato.evaluation.attacks import Corruption, NoisyLinkage
 from sfumato.table.table import Table
 
 SEEDS = (1, 2, 3, 4, 5)
 NUMBERS = ("age", "education-num", "hours-per-week", "sex")
+SEVEN = (*NUMBERS, "race", "workclass", "marital-status")
 
 Row = tuple[str, Sequence[float]]
 """What is measured, and its share for each seed."""
@@ -52,7 +54,7 @@ def noisy() -> Iterator[Row]:
             name: [] for name in ("weighing", "knowing how much is wrong", "taking it for true")
         }
         for seed in SEEDS:
-            table = drawn(1000, seed, (*NUMBERS, "race", "workclass", "marital-status"), "occupation")
+            table = drawn(1000, seed, SEVEN, "occupation")
             release = sf.anonymize(table, sf.KAnonymity(5), anonymizer=anonymizer, seed=seed)
             attacks = [NoisyLinkage(), NoisyLinkage(weights="known")]
             estimated, known = sf.attack(release, table, attacks=attacks, seed=seed).results
@@ -62,7 +64,30 @@ def noisy() -> Iterator[Row]:
         yield from ((f"{anonymizer.name}, {what}", shares) for what, shares in found.items())
 
 
-MEASURED: dict[str, Callable[[], Iterator[Row]]] = {"linkage": linkage, "noisy": noisy}
+L3 = sf.ProbabilisticLDiversity(3)
+OF_VALUES: dict[str, tuple[Sequence[Any], Any]] = {
+    "Mondrian": ((sf.KAnonymity(5), L3), sf.Mondrian()),
+    "buckets": ((L3,), sf.Bucketization()),
+    "buckets of random members": ((L3,), sf.Bucketization(members="random")),
+}
+"""Releases that promise 3-diverse occupations."""
+
+
+def corruption() -> Iterator[Row]:
+    """The occupations of a part of the people are known."""
+    for name, (models, anonymizer) in OF_VALUES.items():
+        attacks = [Corruption(share) for share in (0.1, 0.5, 0.9, 1.0)]
+        told: list[list[float]] = [[] for _ in attacks]
+        for seed in SEEDS:
+            table = drawn(5000, seed, SEVEN, "occupation")
+            release = sf.anonymize(table, models, anonymizer=anonymizer, seed=seed)
+            for shares, result in zip(told, sf.attack(release, table, attacks=attacks, seed=seed).results, strict=True):
+                shares.append(result.success.share)
+        for attack, shares in zip(attacks, told, strict=True):
+            yield f"{name}, {attack.corrupted:.0%} known", shares
+
+
+MEASURED: dict[str, Callable[[], Iterator[Row]]] = {"linkage": linkage, "noisy": noisy, "corruption": corruption}
 
 
 def main(names: Sequence[str]) -> None:

@@ -4,6 +4,7 @@ from typing import Any
 
 from sfumato.evaluation.attacks.attribute_inference import AttributeInference
 from sfumato.evaluation.attacks.background_knowledge import BackgroundKnowledge
+from sfumato.evaluation.attacks.corruption import Corruption
 from sfumato.evaluation.attacks.definetti import DeFinetti
 from sfumato.evaluation.attacks.downcoding import Downcoding
 from sfumato.evaluation.attacks.exact_linkage import Linkage
@@ -26,6 +27,7 @@ __all__ = [
     "ON_DEMAND",
     "AttributeInference",
     "BackgroundKnowledge",
+    "Corruption",
     "DeFinetti",
     "Downcoding",
     "Fingerprint",
@@ -49,6 +51,7 @@ ATTACKS: dict[str, Any] = {
     "noisy-linkage": NoisyLinkage,
     "homogeneity": Homogeneity,
     "background-knowledge": BackgroundKnowledge,
+    "corruption": Corruption,
     "skewness": Skewness,
     "similarity": Similarity,
     "attribute-inference": AttributeInference,
