@@ -15,6 +15,7 @@ from sfumato.evaluation.attacks.membership import MembershipInference
 from sfumato.evaluation.attacks.minimality import Minimality
 from sfumato.evaluation.attacks.nearest_linkage import NearestLinkage
 from sfumato.evaluation.attacks.noisy_linkage import NoisyLinkage
+from sfumato.evaluation.attacks.reconstruction import Reconstruction
 from sfumato.evaluation.attacks.record_order import RecordOrder
 from sfumato.evaluation.attacks.seed_guessing import SeedGuessing
 from sfumato.evaluation.attacks.similarity import Similarity
@@ -38,6 +39,7 @@ __all__ = [
     "Minimality",
     "NearestLinkage",
     "NoisyLinkage",
+    "Reconstruction",
     "RecordOrder",
     "SeedGuessing",
     "Similarity",
@@ -58,6 +60,7 @@ ATTACKS: dict[str, Any] = {
     "membership-inference": MembershipInference,
     "singling-out": SinglingOut,
     "definetti": DeFinetti,
+    "reconstruction": Reconstruction,
     "minimality": Minimality,
     "intersection": Intersection,
     "downcoding": Downcoding,
