@@ -42,6 +42,15 @@ Ledger = Annotated[
     Path | None,
     typer.Option(metavar="FOLDER", help="The steward's private ledger; default SERIES.ledger.", rich_help_panel=OUTPUT),
 ]
+LedgerKey = Annotated[
+    Path | None,
+    typer.Option(
+        "--ledger-key",
+        metavar="FILE",
+        help="File with the key that encrypts the ledger; default as SFUMATO_LEDGER_KEY_FILE or SFUMATO_LEDGER_KEY.",
+        rich_help_panel=OUTPUT,
+    ),
+]
 Key = Annotated[
     str | None,
     typer.Option(
@@ -126,6 +135,7 @@ def start(
         typer.Option(metavar="csv|parquet", help="Of the published tables; default csv.", rich_help_panel=OUTPUT),
     ] = None,
     ledger: Ledger = None,
+    ledger_key: LedgerKey = None,
     quiet: Quiet = False,
     as_json: AsJson = False,
 ) -> None:
@@ -155,7 +165,7 @@ def start(
         problems=problems,
     )
     meant = policy_of(words)
-    series = Series(folder, ledger_of(folder) if ledger is None else ledger)
+    series = Series(folder, ledger_of(folder) if ledger is None else ledger, ledger_key)
     with progress_bar(quiet=quiet or as_json) as progress:
         step = started(
             series, meant, key=key, table=table, way=way, how=Running(seed, None, progress, most_counterfeits)
@@ -173,6 +183,7 @@ def grow(
     table: Newcomers,
     policy: SamePolicy = None,
     ledger: Ledger = None,
+    ledger_key: LedgerKey = None,
     threads: Threads = None,
     seed: Seed = None,
     quiet: Quiet = False,
@@ -183,7 +194,7 @@ def grow(
     The table holds newcomers alone; the ledger has the records of all others. Every pair of releases is recounted for
     the forward, cross and backward attack before anything is published.
     """
-    _next(folder, table, policy, ledger, "grow", threads, seed, quiet=quiet, as_json=as_json)
+    _next(folder, table, policy, (ledger, ledger_key), "grow", threads, seed, quiet=quiet, as_json=as_json)
 
 
 def append(
@@ -191,6 +202,7 @@ def append(
     table: Newcomers,
     policy: SamePolicy = None,
     ledger: Ledger = None,
+    ledger_key: LedgerKey = None,
     threads: Threads = None,
     seed: Seed = None,
     quiet: Quiet = False,
@@ -201,14 +213,14 @@ def append(
     The table holds newcomers alone. Who is in a release already is refused; newcomers that are too few, or too much
     alike, wait for others, and it is said how many.
     """
-    _next(folder, table, policy, ledger, "append", threads, seed, quiet=quiet, as_json=as_json)
+    _next(folder, table, policy, (ledger, ledger_key), "append", threads, seed, quiet=quiet, as_json=as_json)
 
 
 def _next(
     folder: Path,
     table: str,
     policy: Path | None,
-    ledger: Path | None,
+    private: tuple[Path | None, Path | None],
     way: Way,
     threads: int | None,
     seed: int | None,
@@ -223,7 +235,7 @@ def _next(
 
     said = None if policy is None else Policy.from_file(policy)
     with progress_bar(quiet=quiet or as_json) as progress:
-        series = Series.open(folder, ledger=ledger)
+        series = Series.open(folder, ledger=private[0], ledger_key=private[1])
         step = next_step(series, table, way, Running(seed, threads, progress), policy=said)
     _tell(step, quiet=quiet, as_json=as_json)
 
@@ -232,6 +244,7 @@ def republish(
     folder: SeriesFolder,
     table: Everybody,
     ledger: Ledger = None,
+    ledger_key: LedgerKey = None,
     most_counterfeits: MostCounterfeits = 0.05,
     threads: Threads = None,
     seed: Seed = None,
@@ -246,7 +259,7 @@ def republish(
     from sfumato.series.series import Series
 
     with progress_bar(quiet=quiet or as_json) as progress:
-        series = Series.open(folder, ledger=ledger)
+        series = Series.open(folder, ledger=ledger, ledger_key=ledger_key)
         step = series.republish(
             table, most_counterfeits=most_counterfeits, seed=seed, threads=threads, progress=progress
         )
@@ -259,6 +272,7 @@ def verify(
         Path | None,
         typer.Option(metavar="FOLDER", help="The steward's ledger, to check what it attests.", rich_help_panel=OUTPUT),
     ] = None,
+    ledger_key: LedgerKey = None,
     as_json: AsJson = False,
 ) -> None:
     """Recount every release, every pair of neighbours, and what holds them together, from the folder alone.
@@ -268,7 +282,7 @@ def verify(
     """
     from sfumato.series.series import Series
 
-    found = Series.open(folder, ledger=ledger).verify(ledger=ledger is not None)
+    found = Series.open(folder, ledger=ledger, ledger_key=ledger_key).verify(ledger=ledger is not None)
     say_result(found.to_dict(), str(found), as_json=as_json)
     if not found.ok:
         raise typer.Exit(1)
@@ -320,13 +334,43 @@ def attack(
         raise typer.Exit(1)
 
 
-def show(folder: SeriesFolder, ledger: Ledger = None, as_json: AsJson = False) -> None:
+def show(folder: SeriesFolder, ledger: Ledger = None, ledger_key: LedgerKey = None, as_json: AsJson = False) -> None:
     """Show the releases of a series, and what the ledger knows: who came, what was lost, how many wait."""
     from sfumato.series.overview import overview_of
     from sfumato.series.series import Series
 
-    found = overview_of(Series.open(folder, ledger=ledger))
+    found = overview_of(Series.open(folder, ledger=ledger, ledger_key=ledger_key))
     say_result(found.to_dict(), str(found), as_json=as_json)
+
+
+def new_key(
+    file: Annotated[Path, typer.Argument(metavar="FILE", show_default=False, help="File that must not be there yet.")],
+) -> None:
+    """Make a random key that encrypts ledgers, in a file for its owner alone.
+
+    Keep it elsewhere than the ledger, and a copy of it: without it the ledger is lost.
+    """
+    from sfumato.series.encryption import write_new_key
+
+    write_new_key(file)
+    complain([f"key written to {file}; keep it elsewhere than the ledger, and a copy of it"])
+
+
+def encrypt(
+    folder: SeriesFolder,
+    new_key: Annotated[Path, typer.Option(metavar="FILE", show_default=False, help="File with the key from now on.")],
+    ledger: Ledger = None,
+    ledger_key: LedgerKey = None,
+) -> None:
+    """Encrypt the ledger of a series, or change its key: give the old one with --ledger-key.
+
+    The files that lay there before are taken away, but a disk may still hold them, and so do copies.
+    """
+    from sfumato.series.series import Series
+
+    series = Series.open(folder, ledger=ledger, ledger_key=ledger_key)
+    series.encrypt(new_key)
+    complain([f"{series.ledger} is encrypted; give its key with --ledger-key {new_key}"])
 
 
 def _models_of(m: int | None) -> tuple[str, ...]:

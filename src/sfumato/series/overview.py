@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from sfumato.numbers import counted, percent
 from sfumato.release.opening import open_folder
 from sfumato.series.folder import SeriesFolder
-from sfumato.series.ledger import Ledger
+from sfumato.series.ledger import ledger_kept
 from sfumato.series.ways import GROW, WAYS
 
 if TYPE_CHECKING:
@@ -94,7 +94,7 @@ def overview_of(series: Series) -> Overview:
     if not series.ledger.exists():
         alone = (ReleaseLine(number, rows) for number, rows in zip(folder.numbers, records, strict=True))
         return Overview(folder.description.id, tuple(alone), None)
-    state = Ledger.open(series.ledger, folder).state
+    state = ledger_kept(series).state
     lines, lost, people = [], 0.0, 0
     for number, (rows, entry) in enumerate(zip(records, state.entries, strict=False), 1):
         people += entry.newcomers

@@ -24,7 +24,7 @@ from sfumato.series.acceptable import changes, published_policy
 from sfumato.series.batch import Batch, read_batch
 from sfumato.series.description import Place
 from sfumato.series.folder import SeriesFolder
-from sfumato.series.ledger import Entry, Ledger, PrivateFile, State, Waiting
+from sfumato.series.ledger import Entry, Ledger, PrivateFile, State, Waiting, ledger_kept
 from sfumato.series.lock import locked
 from sfumato.series.next_release import Made, Running, Work, limits_of, maker_of
 from sfumato.series.people import PeopleOfRelease
@@ -110,9 +110,9 @@ def next_step(
         When they cannot be published by themselves and may not wait.
     """
     raise_all(PolicyError, seed_problems(how.seed))
-    Ledger.open(series.ledger, SeriesFolder.open(series.folder))
+    ledger_kept(series)
     with locked(series.ledger) as note:
-        kept = Ledger.open(series.ledger, SeriesFolder.open(series.folder)).recovered(series.folder)
+        kept = ledger_kept(series).recovered(series.folder)
         if way != kept.way:
             raise PolicyError(
                 f"{series.folder}: is a series of the way {kept.way!r}; use sfumato series {command_of(kept.way)}"
@@ -155,7 +155,7 @@ def _waiting(ledger: Ledger, batch: Batch, who: NDArray[np.bool_]) -> Waiting | 
         return None
     buffer = io.BytesIO()
     batch.records().filter(pl.Series(who)).write_parquet(buffer)
-    return Waiting(int(who.sum()), PrivateFile.write(ledger.folder, "waiting", buffer.getvalue()))
+    return Waiting(int(who.sum()), PrivateFile.write(ledger.files, "waiting", buffer.getvalue()))
 
 
 def _published(
@@ -187,10 +187,10 @@ def _next_state(ledger: Ledger, batch: Batch, made: Made, release: str, way: str
     """Write the files of the next state, and return it."""
     shown = made.class_of >= 0
     people = made.people or PeopleOfRelease.of(batch.tags.filter(pl.Series(shown)), made.class_of[shown])
-    file = PrivateFile.write(ledger.folder, "people", people.content())
+    file = PrivateFile.write(ledger.files, "people", people.content())
     losses = made.report.losses
     entry = Entry(release, way, int(shown.sum()), losses.classes, losses.normalized_ncp, file)
-    kept = None if made.kept is None else PrivateFile.write(ledger.folder, "kept", made.kept)
+    kept = None if made.kept is None else PrivateFile.write(ledger.files, "kept", made.kept)
     return State(made.frozen or batch.frozen, (*ledger.state.entries, entry), _waiting(ledger, batch, ~shown), kept)
 
 
