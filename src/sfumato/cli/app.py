@@ -49,6 +49,7 @@ GROUPS = {
         "append": "series",
         "grow": "series",
         "republish": "series",
+        "withdraw": "series",
         "verify": "series",
         "attack": "series",
         "show": "series",

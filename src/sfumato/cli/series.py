@@ -266,6 +266,34 @@ def republish(
     _tell(step, quiet=quiet, as_json=as_json)
 
 
+def withdraw(
+    folder: SeriesFolder,
+    people: Annotated[
+        str,
+        typer.Argument(
+            metavar="KEYS", show_default=False, help="File with the keys of those who withdraw, and its header."
+        ),
+    ],
+    most_lost: Annotated[
+        float, typer.Option(metavar="SHARE", help="Rows that may go with them.", rich_help_panel=METHOD)
+    ] = 0.1,
+    ledger: Ledger = None,
+    ledger_key: LedgerKey = None,
+    seed: Seed = None,
+    quiet: Quiet = False,
+    as_json: AsJson = False,
+) -> None:
+    """Publish the next release of an appended series without people who withdrew their consent.
+
+    Everybody whose class publishes the same goes with them: a class without one row would show that row. Who only waits
+    is taken from those who wait. Earlier releases are out, and cannot be called back.
+    """
+    from sfumato.series.series import Series
+
+    step = Series.open(folder, ledger=ledger, ledger_key=ledger_key).withdraw(people, most_lost=most_lost, seed=seed)
+    _tell(step, quiet=quiet, as_json=as_json)
+
+
 def verify(
     folder: SeriesFolder,
     ledger: Annotated[

@@ -278,8 +278,9 @@ class Series:
         Parameters
         ----------
         table
-            Everybody who is in now, one record each. Who was in an earlier release and is not in the table has left;
-            who comes back is in a class of the same sensitive values again.
+            Everybody who is in now, one record each. Who was in an earlier release and is not in the table has left, or
+            withdrew; who comes back is in a class of the same sensitive values again. Quasi-identifying values may
+            change.
         most_counterfeits
             Invented rows that are allowed, as a share of all rows of the release.
         seed, threads, progress
@@ -295,8 +296,7 @@ class Series:
         PolicyError
             When the series is not one of m-invariance.
         InputError
-            As of :meth:`append`; also when the sensitive value, or a quasi-identifying one, of somebody who was there
-            before has changed.
+            As of :meth:`append`; also when the sensitive value of somebody who was there before has changed.
         UnsatisfiableError
             When a value has more than 1/m of the newcomers, or more counterfeits would be needed than are allowed.
             Nothing is changed then.
@@ -305,14 +305,59 @@ class Series:
 
         Notes
         -----
-        *Guarantee.* Whoever knows everybody's quasi-identifying values, and who is in which release, knows nobody's
-        sensitive value with more than 1/m from the numbers of all releases together. That classes have m different
-        values can be recounted; that people keep them is attested by the ledger.
+        *Guarantee.* Whoever knows everybody's quasi-identifying values at any time, and who is in which release, knows
+        nobody's sensitive value with more than 1/m from the numbers of all releases together. That classes have m
+        different values can be recounted; that people keep them is attested by the ledger.
         """
         from sfumato.series.next_release import Running
         from sfumato.series.step import next_step
 
         return next_step(self, table, "m-invariance", Running(seed, threads, progress, most_counterfeits))
+
+    def withdraw(
+        self,
+        people: object,
+        *,
+        most_lost: float = 0.1,
+        seed: int | None = None,
+    ) -> Step:
+        """Publish the next release of an appended series without people who withdrew their consent.
+
+        Parameters
+        ----------
+        people
+            Their keys: a list, or a file or frame with the column of keys.
+        most_lost
+            Rows that may go with them, as a share of all rows: everybody whose class publishes the same goes, too.
+        seed
+            As of :meth:`append`.
+
+        Returns
+        -------
+        Step
+            `left` says how many people went. Who only waited is taken from those who wait; nothing is published then.
+
+        Raises
+        ------
+        PolicyError
+            When the series grows, or is one of m-invariance, where :meth:`republish` without these people does it.
+        InputError
+            When somebody is in no release, or has left already; without the ledger.
+        UnsatisfiableError
+            When more rows would go than `most_lost`, or nobody would be left. Nothing is changed then.
+        VerificationError
+            When folder and ledger do not belong together, or one of them is damaged.
+
+        Notes
+        -----
+        *Guarantee.* What the next release says can be computed from the last one and from which labels are gone. It
+        adds about anybody only this: somebody of these classes withdrew. A class without one row would show that row.
+        Who left cannot come back into the series. Earlier releases are out, and cannot be called back.
+        """
+        from sfumato.series.next_release import Running
+        from sfumato.series.withdrawing import withdraw
+
+        return withdraw(self, people, most_lost=most_lost, how=Running(seed))
 
     @property
     def releases(self) -> tuple[Path, ...]:
