@@ -14,6 +14,7 @@ from sfumato.cli.outcome import complain, say
 from sfumato.cli.progress import progress_bar
 
 if TYPE_CHECKING:
+    from sfumato.policy.policy import Policy
     from sfumato.series.step import Step
 
 HELP = """Publish every month: releases of one policy that withstand each other.
@@ -186,6 +187,7 @@ def grow(
     ledger_key: LedgerKey = None,
     threads: Threads = None,
     seed: Seed = None,
+    reading: TableReading = TableReading(),  # noqa: B008 - a frozen value
     quiet: Quiet = False,
     as_json: AsJson = False,
 ) -> None:
@@ -194,7 +196,7 @@ def grow(
     The table holds newcomers alone; the ledger has the records of all others. Every pair of releases is recounted for
     the forward, cross and backward attack before anything is published.
     """
-    _next(folder, table, policy, (ledger, ledger_key), "grow", threads, seed, quiet=quiet, as_json=as_json)
+    _next(folder, table, policy, (ledger, ledger_key), "grow", threads, seed, reading, quiet=quiet, as_json=as_json)
 
 
 def append(
@@ -205,6 +207,7 @@ def append(
     ledger_key: LedgerKey = None,
     threads: Threads = None,
     seed: Seed = None,
+    reading: TableReading = TableReading(),  # noqa: B008 - a frozen value
     quiet: Quiet = False,
     as_json: AsJson = False,
 ) -> None:
@@ -213,7 +216,7 @@ def append(
     The table holds newcomers alone. Who is in a release already is refused; newcomers that are too few, or too much
     alike, wait for others, and it is said how many.
     """
-    _next(folder, table, policy, (ledger, ledger_key), "append", threads, seed, quiet=quiet, as_json=as_json)
+    _next(folder, table, policy, (ledger, ledger_key), "append", threads, seed, reading, quiet=quiet, as_json=as_json)
 
 
 def _next(
@@ -224,6 +227,7 @@ def _next(
     way: Way,
     threads: int | None,
     seed: int | None,
+    reading: TableReading,
     *,
     quiet: bool,
     as_json: bool,
@@ -236,7 +240,7 @@ def _next(
     said = None if policy is None else Policy.from_file(policy)
     with progress_bar(quiet=quiet or as_json) as progress:
         series = Series.open(folder, ledger=private[0], ledger_key=private[1])
-        step = next_step(series, table, way, Running(seed, threads, progress), policy=said)
+        step = next_step(series, table, way, Running(seed, threads, progress), policy=said, reading=reading.words)
     _tell(step, quiet=quiet, as_json=as_json)
 
 
@@ -248,6 +252,7 @@ def republish(
     most_counterfeits: MostCounterfeits = 0.05,
     threads: Threads = None,
     seed: Seed = None,
+    reading: TableReading = TableReading(),  # noqa: B008 - a frozen value
     quiet: Quiet = False,
     as_json: AsJson = False,
 ) -> None:
@@ -256,13 +261,14 @@ def republish(
     Who is not in the table has left; who comes back is in a class of the same sensitive values again. Where people
     left, counterfeits may stand in for them: how many each class has is published, not which rows they are.
     """
+    from sfumato.series.next_release import Running
     from sfumato.series.series import Series
+    from sfumato.series.step import next_step
 
     with progress_bar(quiet=quiet or as_json) as progress:
         series = Series.open(folder, ledger=ledger, ledger_key=ledger_key)
-        step = series.republish(
-            table, most_counterfeits=most_counterfeits, seed=seed, threads=threads, progress=progress
-        )
+        how = Running(seed, threads, progress, most_counterfeits)
+        step = next_step(series, table, "m-invariance", how, reading=reading.words)
     _tell(step, quiet=quiet, as_json=as_json)
 
 
@@ -340,23 +346,26 @@ def attack(
             rich_help_panel=PRIVACY,
         ),
     ] = None,
+    reading: TableReading = TableReading(),  # noqa: B008 - a frozen value
     as_json: AsJson = False,
 ) -> None:
-    """Play attacks on several releases of the same people: intersection, difference, forward, cross and backward.
+    """Play attacks on several releases of the same people: intersection, forward, cross, backward, difference, tracing.
 
     The attacker knows the quasi-identifying values of one person, and with which release the person came. Releases that
     were made independently fall; a series stands. With --key, sensitive values are intersected instead of rows, and
-    people may leave. Exit code 1: somebody is left fewer rows, or values, than promised.
+    people may leave; releases that are of no series may then have other columns (composition). Exit code 1: somebody is
+    left fewer rows, or values, than promised.
     """
     from sfumato.series.attacked import attack_releases, releases_of
 
     releases = releases_of(folder)
+    said = _reading_of(reading, releases, key)
     if key is None:
-        found = attack_releases(releases, original)
+        found = attack_releases(releases, original, said)
     else:
-        from sfumato.series.attacked_present import attack_present
+        from sfumato.series.attacked_composition import attack_with_keys
 
-        found = attack_present(releases, original, key)
+        found = attack_with_keys(releases, original, key, said)
     say_result(found.to_dict(), str(found), as_json=as_json)
     if not found.ok:
         raise typer.Exit(1)
@@ -399,6 +408,20 @@ def encrypt(
     series = Series.open(folder, ledger=ledger, ledger_key=ledger_key)
     series.encrypt(new_key)
     complain([f"{series.ledger} is encrypted; give its key with --ledger-key {new_key}"])
+
+
+def _reading_of(reading: TableReading, releases: list[Path], key: str | None) -> Policy | None:
+    """Return how original tables are read, where an option says it."""
+    from sfumato.cli.words import Words, columns_alone
+    from sfumato.series.reading import ReadRelease
+    from sfumato.series.ways import ARRIVED
+
+    words = reading.words
+    if not any(words.values()):
+        return None
+    shown = [name for path in releases for name in ReadRelease.of(path).published.quasi_identifying]
+    names = [*dict.fromkeys(name for name in (*shown, *([key] if key else [])) if name != ARRIVED)]
+    return columns_alone(Words(roles={"quasi-identifying": names}, **words))
 
 
 def _models_of(m: int | None) -> tuple[str, ...]:

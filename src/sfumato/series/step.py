@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -21,7 +21,7 @@ from sfumato.registry import loaded
 from sfumato.release.folder import MARK, whole_folder
 from sfumato.release.loss_report import Report
 from sfumato.series.acceptable import changes, published_policy
-from sfumato.series.batch import Batch, read_batch
+from sfumato.series.batch import Batch, read_batch, read_otherwise
 from sfumato.series.description import Place
 from sfumato.series.folder import SeriesFolder
 from sfumato.series.ledger import Entry, Ledger, PrivateFile, State, Waiting, ledger_kept
@@ -106,9 +106,19 @@ class Step:
 
 
 def next_step(
-    series: Series, table: object, way: str, how: Running, *, policy: Policy | None = None, may_wait: bool = True
+    series: Series,
+    table: object,
+    way: str,
+    how: Running,
+    *,
+    policy: Policy | None = None,
+    may_wait: bool = True,
+    reading: Mapping[str, Any] | None = None,
 ) -> Step:
     """Take newcomers in; see :meth:`sfumato.Series.append`.
+
+    `reading` says how this table is written where that is not as the policy says, see
+    :func:`~sfumato.series.batch.read_otherwise`.
 
     Raises
     ------
@@ -125,7 +135,8 @@ def next_step(
             )
         raise_all(PolicyError, () if policy is None else changes(kept.policy, policy))
         how.progress("reading", 0, 1)
-        batch = read_batch(table, kept, everybody=WAYS[way].everybody)
+        asked = replace(kept, policy=read_otherwise(kept.policy, reading or {}))
+        batch = read_batch(table, asked, everybody=WAYS[way].everybody)
         try:
             step = _taken_in(SeriesFolder.open(series.folder), kept, batch, way, how)
         except UnsatisfiableError as error:
