@@ -28,7 +28,16 @@ from sfumato.published.checks.suppression import suppression_check
 from sfumato.published.roles import Roles, roles_of
 from sfumato.release.agreement import policy_checks, table_differences
 from sfumato.release.audit import Audit
-from sfumato.release.description import RATINGS, SETS, Description, TableFacts, build_model, known_models, own_kind
+from sfumato.release.description import (
+    PRIVATE,
+    RATINGS,
+    SETS,
+    Description,
+    TableFacts,
+    build_model,
+    known_models,
+    own_kind,
+)
 from sfumato.release.opening import ReleaseFolder, mark_of, opened_folder
 from sfumato.release.policy_text import PublishedPolicy
 from sfumato.release.release import Release
@@ -41,6 +50,7 @@ from sfumato.table.table import Table
 from sfumato.table.writing import sha256_of
 
 if TYPE_CHECKING:
+    from sfumato.release.private.release import PrivateRelease
     from sfumato.release.ratings.release import RatingRelease
     from sfumato.release.sets.release import SetRelease
 
@@ -51,7 +61,7 @@ LOG = logging.getLogger("sfumato.release")
 
 
 def verify(
-    release: str | Path | Release | RatingRelease | SetRelease,
+    release: str | Path | Release | RatingRelease | SetRelease | PrivateRelease,
     *,
     audit: str | Path | None = None,
     schema: str | None = None,
@@ -63,7 +73,8 @@ def verify(
     Parameters
     ----------
     release
-        A release folder, or a release in memory; also of ratings or sets; or the URL of a database that holds one.
+        A release folder, or a release in memory; also of ratings, sets or noisy counts; or the URL of a database that
+        holds one.
     audit
         The steward's audit file of a release about people who have several records. With it people are recounted;
         without it they are attested by whoever made the release, and no promise is said to hold.
@@ -175,6 +186,12 @@ def _of_own_kind(release: Any) -> Verification:
         from sfumato.release.sets.verify import verify_sets
 
         return verify_sets(release)
+    from sfumato.release.private.release import PrivateRelease
+
+    if isinstance(release, PrivateRelease):
+        from sfumato.release.private.verify import verify_private
+
+        return verify_private(release)
     from sfumato.release.ratings.verify import verify_ratings
 
     return verify_ratings(release)
@@ -212,6 +229,10 @@ def _recount_folder(folder: Path, audit: Path | None, population: Table | None, 
         from sfumato.release.sets.verify import verify_set_folder
 
         return verify_set_folder(folder, mark)
+    if kind == PRIVATE:
+        from sfumato.release.private.verify import verify_private_folder
+
+        return verify_private_folder(folder, mark)
     opened = opened_folder(folder, mark)
     if not whole and audit is None and population is None and any(entry.parts for entry in opened.files.values()):
         from sfumato.release.parts import recounted_in_parts
