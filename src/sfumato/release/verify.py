@@ -20,6 +20,7 @@ from sfumato.errors import InputError, PolicyError, SfumatoError, VerificationEr
 from sfumato.models.checks import Check, Outcome
 from sfumato.models.comparing import compared_with_original
 from sfumato.models.says import of_population
+from sfumato.progress import Progress, beating, shown
 from sfumato.published import Published
 from sfumato.published.checks.generalized import Attested, Verification
 from sfumato.published.checks.population import Register
@@ -67,6 +68,7 @@ def verify(
     schema: str | None = None,
     population: Table | None = None,
     engine: Engine = "auto",
+    progress: Progress = shown,
 ) -> Verification:
     """Recount every promise of a release from its published data.
 
@@ -90,6 +92,9 @@ def verify(
         ``SPARK_REMOTE`` names, or an active session; `release` is then a folder as the server sees it, which may lie
         in a store that only the server reaches. Whoever counts, the same code here judges, by the totals of the whole
         table.
+    progress
+        Called with what is being done, how much is done and the total, at least twice a second; it may raise to stop.
+        The work is then done in a thread of its own.
 
     Returns
     -------
@@ -110,7 +115,8 @@ def verify(
     """
     _refuse_no_table(population)
     raise_all(PolicyError, _engine_problems(engine, release, audit, population))
-    found = _verified(release, _Asked(audit, schema, population, engine))
+    asked = _Asked(audit, schema, population, engine)
+    found = beating(progress, "recounting", lambda _: _verified(release, asked))
     LOG.info("%s: %s", _name(release), "verified" if found.ok else "not verified")
     return found
 
