@@ -171,7 +171,7 @@ class CsvBatches:
         quote = self.source.layout.quote
         yield from _whole_rows(_blocks(self.source.file.open), quote)
         for path in self.others:
-            pieces = _whole_rows(_blocks(partial(path.open, "rb")), quote)
+            pieces = _whole_rows(_blocks(partial(_opened, path)), quote)
             _, _, first = next(pieces, b"").partition(b"\n")
             yield from ([first] if first else [])
             yield from pieces
@@ -213,6 +213,10 @@ def header_of(path: Path, quote: str | None) -> bytes | None:
         line = file.readline(MOST_HEADER)
     has_end, marks = line.endswith(b"\n"), line.count(quote.encode()) if quote else 0
     return line.rstrip(b"\r\n") or None if has_end and marks % 2 == 0 else None
+
+
+def _opened(path: Path) -> BinaryIO:
+    return path.open("rb")
 
 
 def _blocks(opened: Callable[[], BinaryIO]) -> Iterator[bytes]:
