@@ -50,9 +50,12 @@ GROUPS = {
         "append": "series",
         "grow": "series",
         "republish": "series",
+        "withdraw": "series",
         "verify": "series",
         "attack": "series",
         "show": "series",
+        "new-key": "series",
+        "encrypt": "series",
     },
 }
 """The same for the commands of a group, whose help stands in the module of its name."""
@@ -127,7 +130,7 @@ def _group(group: str) -> typer.Typer:
 
 def _add(app: typer.Typer, name: str, module: str, *, listed: bool = False) -> None:
     home = import_module(f"sfumato.cli.{module}")
-    command = getattr(home, name)
+    command = getattr(home, name.replace("-", "_"))
     app.command(name, help=_help(command), epilog=home.EXAMPLE)(_nothing if listed else spread(command))
 
 

@@ -143,7 +143,7 @@ def _borders(bins: Bins, attribute: Attribute, kind: Kind) -> list[float]:
             raise PolicyError("has a number of bins but no range that they divide; declare its domain, low and high")
         low, high = (Fraction(end) for end in ends)
         return [float(low + (high - low) * step / bins) for step in range(bins + 1)]
-    listed: list[float] = list(bins) if isinstance(bins, (list, tuple)) else []
+    listed: list[float] = list(bins) if isinstance(bins, Sequence) and not isinstance(bins, str) else []
     if len(listed) < 2 or not all(is_finite_number(border) for border in listed):
         raise PolicyError("bins must be a whole number, or a list of at least two borders, each a finite number")
     if not all(low < high for low, high in pairwise(listed)):
