@@ -108,11 +108,9 @@ class PrivateRelease:
         PolicyError
             When the table has other columns, or the release does not say how it was made.
         """
-        from sfumato.anonymizers.private.task import in_cells
-
         if self.policy is None:
             raise PolicyError("the release does not say how it was made; make it with sfumato.publish_privately(...)")
-        return in_cells(table, self.policy.to_counting())
+        return self.policy.in_cells(table)
 
     def to_dict(self) -> dict[str, object]:
         """Return plain values, for JSON; all but the notes may be published."""
