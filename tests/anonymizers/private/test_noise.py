@@ -85,7 +85,7 @@ def test_whole_releases_of_neighbours_are_as_alike_as_promised(choice):
     found = []
     for table in tables:
         task = private_task(table, model, counting)
-        solved = [solve_private(task).published for _ in range(3_000)]
+        solved = [solve_private(task).published for _ in range(1_500)]
         # What a recipient might look at first: the fitted total, and how many synthetic ill women there are.
         told = [min(4, int(each.total)) + 5 * min(2, _ill_women(each)) for each in solved]
         found.append(np.array(told))
