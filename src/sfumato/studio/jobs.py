@@ -115,7 +115,7 @@ class Jobs:
         self._ready: subprocess.Popen[str] | None = None
         self._watcher: threading.Thread | None = None
         self._closed = False
-        # The first page comes first: loading the library twice at a time takes each twice as long.
+        # The first page comes first: both processes load the same library.
         self._preparing = threading.Timer(LATER, self._prepare_now)
         self._preparing.daemon = True
         self._preparing.start()
