@@ -154,11 +154,11 @@ def _recount_folder(folder: Path, audit: Path | None, population: Table | None) 
         from sfumato.release.parts import recounted_in_parts
 
         if counted := recounted_in_parts(opened.path, opened.description, opened.files):
-            return _judged(counted[0], opened, mark, counted[1])
+            return judged(counted[0], opened, mark, counted[1])
     return recounted(opened, mark, *opened.read(), audit, population)
 
 
-def _judged(counted: Verification, opened: ReleaseFolder, mark: str, integrity: tuple[Check, ...]) -> Verification:
+def judged(counted: Verification, opened: ReleaseFolder, mark: str, integrity: tuple[Check, ...]) -> Verification:
     """Add to a recount what is said of the files beside the table, and of models that nobody here knows."""
     roles = Roles() if counted.roles is None else counted.roles
     return _with_files(counted, opened.description, opened.policy, roles, integrity, _beside(opened, mark))
