@@ -28,7 +28,7 @@ from sfumato.release.table_files import read_table_file
 from sfumato.release.verify import judged
 from sfumato.series.appended import newcomer_checks, rows_kept
 from sfumato.series.counted_rows import CountedRows
-from sfumato.series.reading import ReadRelease
+from sfumato.series.reading import ReadRelease, changed_words
 from sfumato.series.table_bytes import bytes_of, has_both, mixed, rows_of
 from sfumato.table.writing import Format
 
@@ -73,7 +73,7 @@ class CarriedOver:
         path.write_bytes(self.content)
         return TableFacts(path.name, self.sha256, len(self.is_new), tuple(self.newcomers.data.columns))
 
-    def recount(self, part: Path) -> tuple[Verification, tuple[Check, ...]]:
+    def recount(self, newer: ReadRelease) -> tuple[Verification, tuple[Check, ...]]:
         """Recount a release that was written beside its place: newcomers as their recipient will, all by their counts.
 
         Returns
@@ -88,9 +88,8 @@ class CarriedOver:
         Every cell of newcomers is read from what was written. The rows of the older release are compared byte by byte:
         they were recounted when it was published, and its file has the hash that it had then.
         """
-        newer = ReadRelease.unread(part)
         facts = newer.opened.files["data"]
-        path, alone = part / facts.file, replace(self.newcomers, data=self._as_read(part, newer))
+        path, alone = newer.path / facts.file, replace(self.newcomers, data=self._as_read(newer))
         written = path.read_bytes()
         there = hashlib.sha256(written).hexdigest() == facts.sha256 and facts.rows == len(self.is_new)
         kept = has_both(written, self.older, self.new, self.is_new, self.format)
@@ -98,9 +97,9 @@ class CarriedOver:
         found = judged(whole, newer.opened, newer.mark, (_said(f"{facts.file} is the file that was written", there),))
         return found, (_said(rows_kept(newer), kept), *newcomer_checks(alone, newer.description))
 
-    def _as_read(self, part: Path, newer: ReadRelease) -> pl.DataFrame:
+    def _as_read(self, newer: ReadRelease) -> pl.DataFrame:
         """Return newcomers as a recipient reads them."""
-        alone = part / f"newcomers.{self.format}"
+        alone = newer.path / f"newcomers.{self.format}"
         alone.write_bytes(self.new)
         try:
             return read_table_file(alone, newer.opened.files["data"], newer.description)
@@ -133,8 +132,7 @@ def content_of(older: ReadRelease, format: Format) -> bytes:
     with suppress(OSError):
         content = path.read_bytes()
     if hashlib.sha256(content).hexdigest() != facts.sha256 or path.suffix != f".{format}":
-        promise = f"{facts.file} is the file that was written"
-        raise VerificationError(f"{older.path}: {promise}: {Outcome.BROKEN}; put it back")
+        raise VerificationError(f"{older.path}: {changed_words(facts.file)}")
     return content
 
 

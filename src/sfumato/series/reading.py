@@ -15,6 +15,7 @@ from sfumato.release.opening import ReleaseFolder, mark_of, opened_folder
 from sfumato.release.policy_text import PublishedPolicy
 from sfumato.release.verify import recounted
 from sfumato.series.description import Place
+from sfumato.table.writing import sha256_of
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -103,8 +104,12 @@ class ReadRelease:
         return recounted(self.opened, self.mark, self.published, self.integrity)
 
     def refuse_if_changed(self) -> None:
-        """Raise VerificationError when its table is not the one that was written."""
-        broken = [check for check in self.integrity if check.outcome is not Outcome.HOLDS]
-        raise_all(
-            VerificationError, [f"{self.path}: {check.promise}: {check.outcome}; put it back" for check in broken]
-        )
+        """Raise VerificationError when its table is not the one that was written. Cost O(bytes), without reading it."""
+        paths = [(self.path / facts.file, facts.sha256) for facts in self.opened.files.values()]
+        changed = [path.name for path, digest in paths if not path.is_file() or sha256_of(path) != digest]
+        raise_all(VerificationError, [f"{self.path}: {changed_words(name)}" for name in changed])
+
+
+def changed_words(name: str) -> str:
+    """Say that a file is not the one that was written."""
+    return f"{name} is the file that was written: {Outcome.BROKEN}; put it back"

@@ -132,8 +132,8 @@ def next_step(
 def _taken_in(series: SeriesFolder, ledger: Ledger, batch: Batch, way: str, how: Running) -> Step:
     # Only a way that asks for its history needs more than the last release.
     paths = series.releases if WAYS[way].history else series.releases[-1:]
-    # What the ledger keeps spares reading them, unless the way asks for its history.
-    earlier = [ReadRelease.of(path) if WAYS[way].history else ReadRelease.unread(path) for path in paths]
+    # Their tables are read where they are asked for; what the ledger keeps may spare that.
+    earlier = [ReadRelease.unread(path) for path in paths]
     for each in earlier if WAYS[way].history else ():
         each.refuse_if_changed()
     people = ledger.people() if WAYS[way].history else ()
@@ -171,9 +171,10 @@ def _published(
     target = series.release(number)
     with whole_folder(target) as part:
         made.write(part, place, published_policy(ledger.policy, way), ledger.policy.output.format)
-        _recount(part, made, earlier, way)
+        newer = ReadRelease.unread(part)
+        _recount(newer, made, earlier, way)
         if made.people is not None:
-            _attest(part, earlier, way, [*ledger.people(), made.people])
+            _attest(newer, earlier, way, [*ledger.people(), made.people])
         pending = replace(ledger, next=_next_state(ledger, batch, made, sha256_of(part / MARK), way)).write()
     sync_folder(series.path)
     following = pending.next or pending.state
@@ -195,7 +196,7 @@ def _next_state(ledger: Ledger, batch: Batch, made: Made, release: str, way: str
     return State(made.frozen or batch.frozen, (*ledger.state.entries, entry), _waiting(ledger, batch, ~shown), kept)
 
 
-def _recount(part: Path, made: Made, earlier: Sequence[ReadRelease], way: str) -> None:
+def _recount(newer: ReadRelease, made: Made, earlier: Sequence[ReadRelease], way: str) -> None:
     """Recount what was written as its recipient will.
 
     Raises
@@ -204,15 +205,14 @@ def _recount(part: Path, made: Made, earlier: Sequence[ReadRelease], way: str) -
         Never expected: nothing is published then.
     """
     if made.carried is not None and earlier and not WAYS[way].history:
-        found, beside = made.carried.recount(part)
+        found, beside = made.carried.recount(newer)
     else:
-        newer = ReadRelease.of(part)
         found, beside = newer.verification, recount_of(way)(earlier, newer)
     found.raise_unless_ok()
     _refuse(beside)
 
 
-def _attest(part: Path, earlier: Sequence[ReadRelease], way: str, people: Sequence[PeopleOfRelease]) -> None:
+def _attest(newer: ReadRelease, earlier: Sequence[ReadRelease], way: str, people: Sequence[PeopleOfRelease]) -> None:
     """Recount what was written with everybody in their classes, as who knows them could.
 
     Raises
@@ -221,7 +221,7 @@ def _attest(part: Path, earlier: Sequence[ReadRelease], way: str, people: Sequen
         Never expected: nothing is published then.
     """
     attest: Attest = loaded(WAYS[way].attest)
-    _refuse(attest(earlier, ReadRelease.of(part), people))
+    _refuse(attest(earlier, newer, people))
 
 
 def _refuse(checks: Sequence[Check]) -> None:
