@@ -58,9 +58,9 @@ class CarriedOver:
     counted: CountedRows
 
     @cached_property
-    def content(self) -> bytes:
+    def content(self) -> memoryview:
         """Of the file."""
-        return mixed(self.older, self.new, self.is_new, self.format) if self.older else self.new
+        return mixed(self.older, self.new, self.is_new, self.format) if self.older else memoryview(self.new)
 
     @cached_property
     def sha256(self) -> str:
@@ -90,7 +90,7 @@ class CarriedOver:
         """
         facts = newer.opened.files["data"]
         path, alone = newer.path / facts.file, replace(self.newcomers, data=self._as_read(newer))
-        written = path.read_bytes()
+        written = np.memmap(path, dtype=np.uint8, mode="r").data
         there = hashlib.sha256(written).hexdigest() == facts.sha256 and facts.rows == len(self.is_new)
         kept = has_both(written, self.older, self.new, self.is_new, self.format)
         whole = self.counted.recounted(self.newcomers, newer.description)

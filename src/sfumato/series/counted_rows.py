@@ -10,6 +10,7 @@ from __future__ import annotations
 import io
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 import polars as pl
@@ -22,6 +23,7 @@ from sfumato.published.checks.rows import group_rows
 from sfumato.published.roles import roles_of
 from sfumato.release.description import Description, known_models
 from sfumato.series.appended import labels_of
+from sfumato.table.distinct import as_categories
 
 FORMAT = "1"
 _TIMES = " times"
@@ -60,6 +62,12 @@ class CountedRows:
         frames = [each._frame().select(*columns, _TIMES) for each in (self, other)]
         return self._summed(pl.concat(frames, how="vertical_relaxed"))
 
+    @cached_property
+    def _coded(self) -> pl.DataFrame:
+        """The rows with texts as categories, which every count begins with."""
+        texts = [column for column in self.rows if column.dtype == pl.String]
+        return self.rows.with_columns(as_categories(texts))
+
     def _frame(self) -> pl.DataFrame:
         return self.rows.with_columns(pl.Series(_TIMES, self.times, dtype=pl.Int64))
 
@@ -85,12 +93,12 @@ class CountedRows:
     def recounted(self, published: PublishedTable, description: Description) -> Verification:
         """Recount what a release promises; `published` says the roles of its columns. Cost O(n), nothing is parsed."""
         models, attributes = known_models(description), description.attributes()
-        found = recount(replace(published, data=self.rows), models, attributes, times=self.times)
+        found = recount(replace(published, data=self._coded), models, attributes, times=self.times)
         return replace(found, roles=roles_of(published))
 
     def class_sizes(self, published: PublishedTable) -> NDArray[np.int64]:
         """Count the rows of each class; int64 (c,)."""
-        class_of, count = group_rows(labels_of(replace(published, data=self.rows)))
+        class_of, count = group_rows(labels_of(replace(published, data=self._coded)))
         return np.bincount(class_of, weights=self.times, minlength=count).astype(np.int64)
 
 

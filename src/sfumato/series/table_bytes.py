@@ -13,7 +13,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from sfumato.errors import VerificationError
-from sfumato.kernels.series.records import interleave, separate
+from sfumato.kernels.series import records
 from sfumato.table.kinds import text_of
 from sfumato.table.writing import Format
 
@@ -53,7 +53,7 @@ def as_written(rows: pl.DataFrame, format: Format, labels: Sequence[str]) -> pl.
     return rows_of(bytes_of(rows, format), format, labels) if format == "csv" else labels_as_text(rows, labels)
 
 
-def mixed(older: bytes, newer: bytes, is_new: Flags, format: Format) -> bytes:
+def mixed(older: bytes, newer: bytes, is_new: Flags, format: Format) -> memoryview:
     """Put the rows of two files with the same columns into one; each keeps the order of its own.
 
     Parameters
@@ -73,16 +73,16 @@ def mixed(older: bytes, newer: bytes, is_new: Flags, format: Format) -> bytes:
     Cost O(bytes); of CSV no cell is read.
     """
     if format != "csv":
-        return _mixed_parquet(older, newer, is_new)
+        return memoryview(_mixed_parquet(older, newer, is_new))
     header = _header(newer)
     if not older.startswith(header):
         raise VerificationError(_OTHERS)
     content = np.empty(len(older) + len(newer) - len(header), dtype=np.uint8)
     content[: len(header)] = np.frombuffer(header, dtype=np.uint8)
-    records = (np.frombuffer(each, dtype=np.uint8)[len(header) :] for each in (older, newer))
-    if interleave(*records, is_new, content[len(header) :]) < 0:
+    sources = (np.frombuffer(each, dtype=np.uint8)[len(header) :] for each in (older, newer))
+    if records.interleave(*sources, is_new, content[len(header) :]) < 0:
         raise VerificationError(_OTHERS)
-    return content.tobytes()
+    return content.data
 
 
 def _mixed_parquet(older: bytes, newer: bytes, is_new: Flags) -> bytes:
@@ -95,7 +95,7 @@ def _mixed_parquet(older: bytes, newer: bytes, is_new: Flags) -> bytes:
     return buffer.getvalue()
 
 
-def has_both(content: bytes, older: bytes, newer: bytes, is_new: Flags, format: Format) -> bool:
+def has_both(content: memoryview, older: bytes, newer: bytes, is_new: Flags, format: Format) -> bool:
     """Tell whether a file holds the rows of two others and nothing else; see :func:`mixed`."""
     if format != "csv":
         rows, before, new = (pl.read_parquet(io.BytesIO(each)) for each in (content, older, newer))
@@ -103,11 +103,10 @@ def has_both(content: bytes, older: bytes, newer: bytes, is_new: Flags, format: 
         parts = (rows.filter(~chosen), before), (rows.filter(chosen), new)
         return all(part.equals(whole.cast(dict(part.schema))) for part, whole in parts)
     header = _header(newer)
-    first, second = (np.empty(len(each) - len(header), dtype=np.uint8) for each in (older, newer))
-    records = np.frombuffer(content, dtype=np.uint8)[len(header) :]
-    if not content.startswith(header) or separate(records, is_new, first, second) != len(first):
-        return False
-    return header + first.tobytes() == older and header + second.tobytes() == newer
+    parts = (np.frombuffer(each, dtype=np.uint8)[len(header) :] for each in (content, older, newer))
+    merged, first, second = parts
+    alike = content[: len(header)] == header and older.startswith(header)
+    return alike and bool(records.has_both(merged, is_new, first, second))
 
 
 def _header(content: bytes) -> bytes:

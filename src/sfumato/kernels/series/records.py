@@ -47,32 +47,29 @@ def interleave(older: Bytes, newer: Bytes, is_new: Flags, merged: Bytes) -> int:
 
 
 @linear
-def separate(merged: Bytes, is_new: Flags, older: Bytes, newer: Bytes) -> int:
-    """Write the records of one text into two; return the bytes of the older one, −1 if it does not come out.
+def has_both(merged: Bytes, is_new: Flags, older: Bytes, newer: Bytes) -> bool:
+    """Tell whether a text holds the records of two others and nothing else: taken out, they are the same byte for byte.
 
-    As :func:`interleave`: older, newer : uint8 (b,), room for all that is_new tells to be of each. Cost O(b).
+    As :func:`interleave`: merged : uint8 (b,); older, newer : uint8; is_new : bool (n,). Cost O(b).
     """
-    place = int64(0)
-    first, second = int64(0), int64(0)
+    place, first, second = int64(0), int64(0), int64(0)
     for record in range(len(is_new)):
         inside = False
         going = True
         while going:
             if place == len(merged):
-                return -1
+                return False
             byte = merged[place]
             place += 1
             if is_new[record]:
-                if second == len(newer):
-                    return -1
-                newer[second] = byte
+                if second == len(newer) or newer[second] != byte:
+                    return False
                 second += 1
             else:
-                if first == len(older):
-                    return -1
-                older[first] = byte
+                if first == len(older) or older[first] != byte:
+                    return False
                 first += 1
             if byte == _QUOTE:
                 inside = not inside
             going = inside or byte != _LINE_END
-    return first if place == len(merged) and second == len(newer) else -1
+    return place == len(merged) and first == len(older) and second == len(newer)
