@@ -28,6 +28,8 @@ from sfumato.series.batch import Batch
 from sfumato.series.carried import content_of, first_of, put_among
 from sfumato.series.next_release import Made, Work
 from sfumato.series.reading import ReadRelease
+from sfumato.series.table_bytes import rows_of
+from sfumato.table.writing import Format
 
 
 def append(work: Work, batch: Batch, earlier: Sequence[ReadRelease]) -> Made:
@@ -68,6 +70,17 @@ def append(work: Work, batch: Batch, earlier: Sequence[ReadRelease]) -> Made:
         description = replace(description, sensitive=_joined(older.description, description))
     kept = carried.counted.content(carried.sha256)
     return Made(carried.newcomers, description, release.report, class_of, kept, notes, carried=carried)
+
+
+def written_rows(older: ReadRelease, format: Format) -> pl.DataFrame:
+    """Read a table just as it was written: every cell of CSV as its text, and every label as text.
+
+    Raises
+    ------
+    VerificationError
+        When it was changed.
+    """
+    return rows_of(content_of(older, format), format, older.published.quasi_identifying)
 
 
 def _formula_notes(newcomers: PublishedTable) -> tuple[str, ...]:

@@ -93,7 +93,7 @@ class CountedRows:
     def recounted(self, published: PublishedTable, description: Description) -> Verification:
         """Recount what a release promises; `published` says the roles of its columns. Cost O(n), nothing is parsed."""
         models, attributes = known_models(description), description.attributes()
-        found = recount(replace(published, data=self._coded), models, attributes, times=self.times)
+        found = recount(replace(published, data=self._coded, records=self.times), models, attributes)
         return replace(found, roles=roles_of(published))
 
     def class_sizes(self, published: PublishedTable) -> NDArray[np.int64]:

@@ -46,7 +46,6 @@ def recount(
     sensitive: Mapping[str, Attribute],
     people: NDArray[np.int32] | Attested | None = None,
     population: Register | None = None,
-    times: NDArray[np.int64] | None = None,
 ) -> Verification:
     """Recount every model from published tables of any kind.
 
@@ -63,8 +62,6 @@ def recount(
         :func:`~sfumato.published.checks.generalized.verify_table`.
     population
         Everybody who might be in the table, where it is at hand.
-    times
-        int64 (n,): how often each row of a generalized table stands in it, where equal ones were put together.
 
     Returns
     -------
@@ -77,7 +74,7 @@ def recount(
     elif isinstance(published, PublishedTable):
         found = verify_table(
             published.data, published.quasi_identifying, sensitive, models, people, published.promises, population,
-            times,
+            published.records,
         )  # fmt: skip
     else:
         found = RECOUNTS.get(type(published), _nothing)(published, models, sensitive)
