@@ -79,8 +79,8 @@ def mixed(older: bytes, newer: bytes, is_new: Flags, format: Format) -> memoryvi
         raise VerificationError(_OTHERS)
     content = np.empty(len(older) + len(newer) - len(header), dtype=np.uint8)
     content[: len(header)] = np.frombuffer(header, dtype=np.uint8)
-    sources = (np.frombuffer(each, dtype=np.uint8)[len(header) :] for each in (older, newer))
-    if records.interleave(*sources, is_new, content[len(header) :]) < 0:
+    first, second = _records(older, header), _records(newer, header)
+    if records.interleave(first, second, is_new, content[len(header) :]) < 0:
         raise VerificationError(_OTHERS)
     return content.data
 
@@ -100,13 +100,18 @@ def has_both(content: memoryview, older: bytes, newer: bytes, is_new: Flags, for
     if format != "csv":
         rows, before, new = (pl.read_parquet(io.BytesIO(each)) for each in (content, older, newer))
         chosen = pl.Series(is_new, dtype=pl.Boolean)
-        parts = (rows.filter(~chosen), before), (rows.filter(chosen), new)
-        return all(part.equals(whole.cast(dict(part.schema))) for part, whole in parts)
+        return rows.filter(~chosen).equals(before.cast(rows.schema)) and rows.filter(chosen).equals(
+            new.cast(rows.schema)
+        )
     header = _header(newer)
-    parts = (np.frombuffer(each, dtype=np.uint8)[len(header) :] for each in (content, older, newer))
-    merged, first, second = parts
-    alike = content[: len(header)] == header and older.startswith(header)
-    return alike and bool(records.has_both(merged, is_new, first, second))
+    if content[: len(header)] != header or not older.startswith(header):
+        return False
+    merged, first, second = (_records(each, header) for each in (content, older, newer))
+    return bool(records.has_both(merged, is_new, first, second))
+
+
+def _records(content: bytes | memoryview, header: bytes) -> NDArray[np.uint8]:
+    return np.frombuffer(content, dtype=np.uint8)[len(header) :]
 
 
 def _header(content: bytes) -> bytes:

@@ -136,7 +136,7 @@ def _reaches(boxes: Shapes, box: int, attribute: int, low: float, high: float) -
 
 
 @inlined
-def _between(low: float, high: float, first: int) -> int:
+def _between(low: float, high: float, first: int) -> np.uint64:
     """Return the bits of a word, of which the lowest is member `first`, for members above `low` and up to `high`."""
     everything = ~np.uint64(0)
     below, above = int(min(max(low + 1 - first, 0.0), 64.0)), int(min(max(high + 1 - first, 0.0), 64.0))
