@@ -55,8 +55,10 @@ class _Recounting:
     def of(cls, earlier: Sequence[ReadRelease], newer: ReadRelease) -> _Recounting:
         """Read releases, the oldest first; what was read and counted of them is kept as long as the newest one is."""
         known = _KNOWN.get(newer)
-        if known is None or known[0] != tuple(map(id, earlier)):
-            known = _KNOWN[newer] = tuple(map(id, earlier)), cls._read(earlier, newer)
+        if known is None or known[0] != tuple(earlier):
+            # No more than one is kept: pairs of large releases take room.
+            _KNOWN.clear()
+            known = _KNOWN[newer] = tuple(earlier), cls._read(earlier, newer)
         return known[1]
 
     @classmethod
@@ -86,7 +88,7 @@ class _Recounting:
         return ~holds_on(left, self.models, self.values)
 
 
-_KNOWN: WeakKeyDictionary[ReadRelease, tuple[tuple[int, ...], _Recounting]] = WeakKeyDictionary()
+_KNOWN: WeakKeyDictionary[ReadRelease, tuple[tuple[ReadRelease, ...], _Recounting]] = WeakKeyDictionary()
 """A release is recounted as its recipient will, and again with everybody in their classes."""
 
 
