@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import polars as pl
@@ -22,35 +22,45 @@ from benchmarks.settings import Settings
 NAME = "series"
 K, MONTHS = 10, 12
 TIME_BAR, VERIFY_BAR = 4, 3
+GROWING = 30_162
+"""People of the growing series: as many as Adult has."""
 
 
 def run(settings: Settings) -> Iterator[Figure]:
-    """Publish a drawn table in one release and by *append*, in turns, and verify the last two releases."""
-    whole = _table(settings, settings.checked_rows)
-    costs: dict[str, list[Cost]] = {name: [] for name in ("once", "append", "verify one", "verify two")}
+    """Publish a drawn table in one release and in a series, in turns, and verify the last two of appended releases."""
+    yield from _way("append", settings.checked_rows, settings)
+    yield from _way("grow", min(GROWING, settings.checked_rows), settings)
+
+
+def _way(way: str, rows: int, settings: Settings) -> Iterator[Figure]:
+    costs: dict[str, list[Cost]] = {name: [] for name in ("once", way, "verify one", "verify two")}
     with tempfile.TemporaryDirectory(dir=settings.folder) as name:
         folder = Path(name).resolve()
-        split(whole, folder)
-        # Not counted: kernels may be compiled.
-        _child("once", folder, folder / "warm"), _child("append", folder, folder / "warming")
+        split(_table(settings, rows), folder)
+        for what in ("once", way):
+            # Not counted: kernels may be compiled.
+            _child(what, folder, folder / f"{what}-first")
         for repeat in range(settings.repeats):
-            for what in ("once", "append"):
+            for what in ("once", way):
                 costs[what].append(_child(what, folder, folder / f"{what}-{repeat}"))
-            last = sf.Series.open(folder / f"append-{repeat}").releases[-1]
-            costs["verify one"].append(run_child(["-m", "sfumato.cli", "verify", str(last), "--quiet"]))
-            costs["verify two"].append(_child("verify", folder, folder / f"append-{repeat}"))
-    middle = {what: median(runs) for what, runs in costs.items()}
-    rows = f"{settings.checked_rows:,} people, {MONTHS} months, k = {K}; median of {settings.repeats}"
-    ratio = middle["append"].wall / middle["once"].wall
-    by_cpu = middle["append"].cpu / middle["once"].cpu
-    detail = f"{rows}: {middle['append']} against {middle['once']}; by CPU of all threads {by_cpu:.1f} ×"
-    yield Figure(
-        NAME, "time of 12 releases by append ÷ one of everybody", ratio, f"{ratio:.1f} ×", TIME_BAR, True, detail
-    )
-    ratio = middle["verify two"].wall / middle["verify one"].wall
-    detail = f"{rows}: {middle['verify two']} against {middle['verify one']}"
-    what = "time of verifying the last two releases and their pair ÷ verifying the last one"
-    yield Figure(NAME, what, ratio, f"{ratio:.1f} ×", VERIFY_BAR, True, detail)
+            if way == "append":
+                last = sf.Series.open(folder / f"{way}-{repeat}").releases[-1]
+                costs["verify one"].append(run_child(["-m", "sfumato.cli", "verify", str(last)]))
+                costs["verify two"].append(_child("verify", folder, folder / f"{way}-{repeat}"))
+    about = f"{rows:,} people, {MONTHS} months, k = {K}; median of {settings.repeats}"
+    # The bar is one of a million people.
+    bar = TIME_BAR if way == "append" else None
+    yield _ratio(f"time of {MONTHS} releases by {way} ÷ one of everybody", costs[way], costs["once"], about, bar)
+    if way == "append":
+        what = "time of verifying the last two releases and their pair ÷ verifying the last one"
+        yield _ratio(what, costs["verify two"], costs["verify one"], about, VERIFY_BAR)
+
+
+def _ratio(what: str, ours: Sequence[Cost], other: Sequence[Cost], about: str, bar: float | None) -> Figure:
+    first, second = median(ours), median(other)
+    ratio, by_cpu = first.wall / second.wall, first.cpu / second.cpu
+    detail = f"{about}: {first} against {second}; by CPU of all threads {by_cpu:.1f} ×"
+    return Figure(NAME, what, ratio, f"{ratio:.1f} ×", bar, True, detail)
 
 
 def _table(settings: Settings, rows: int) -> Path:
