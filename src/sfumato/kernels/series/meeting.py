@@ -10,11 +10,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sfumato.kernels.jit import inlined, kernel
+from sfumato.kernels.jit import inlined, interpreted_as, kernel
 from sfumato.kernels.types import Floats, Int64s, Words, int64
 
 AT_ONCE = 1 << 13
 """Pairs of boxes up to which all are compared."""
+BLOCK = 1 << 16
+"""Pairs that are compared in one step where nothing is compiled."""
 SAMPLE = 48
 """Boxes of each release that are looked at to choose a cut."""
 GAIN = 0.8
@@ -63,7 +65,7 @@ class Cells(NamedTuple):
 
 @kernel
 def meet(older: Shapes, newer: Shapes) -> Int64s:
-    """Return the pairs of boxes that meet, in no particular order; int64 (p, 2).
+    """Return the pairs of boxes that meet as numbers, the newer box · c + the older one; int64 (p,), rising.
 
     Cost O(q c log c) where boxes of a release hardly overlap, O(q c d) at worst.
     """
@@ -72,7 +74,7 @@ def meet(older: Shapes, newer: Shapes) -> Int64s:
     cells.low[0], cells.high[0] = -np.inf, np.inf
     cells.ends[1, 0], cells.ends[1, 1] = len(older.low), len(newer.low)
     first, second = np.arange(len(older.low)), np.arange(len(newer.low))
-    found, size, waiting = np.empty((1024, 2), dtype=np.int64), int64(0), 1
+    found, size, waiting = np.empty(1024, dtype=np.int64), int64(0), 1
     cut = np.zeros(1)
     while waiting > 0:
         waiting -= 1
@@ -97,7 +99,27 @@ def meet(older: Shapes, newer: Shapes) -> Int64s:
             ends, waiting = cells.ends, waiting + 1
             ends[waiting, 0] = _reaching(older, some, attribute, least, most, first, ends[waiting - 1, 0])
             ends[waiting, 1] = _reaching(newer, others, attribute, least, most, second, ends[waiting - 1, 1])
-    return found[:size].copy()
+    return np.sort(found[:size])
+
+
+@interpreted_as(meet)
+def _compared_at_once(older: Shapes, newer: Shapes) -> Int64s:
+    """Compare all pairs, attribute after attribute, each time those that are left."""
+    count = max(1, len(older.low))
+    found = [np.zeros(0, dtype=np.int64)]
+    step = max(1, BLOCK // count)
+    for start in range(0, len(newer.low), step):
+        pairs = np.arange(count * start, count * min(start + step, len(newer.low)) if len(older.low) else 0)
+        for attribute in range(older.low.shape[1]):
+            one, other = pairs % count, pairs // count  # never by 0
+            low = np.maximum(older.low[one, attribute], newer.low[other, attribute])
+            meets = (low <= older.high[one, attribute]) & (low <= newer.high[other, attribute])
+            words = slice(older.words[attribute], older.words[attribute + 1])
+            if words.start < words.stop:
+                meets &= (older.members[one, words] & newer.members[other, words]).any(axis=1)
+            pairs = pairs[meets]
+        found.append(pairs)
+    return np.concatenate(found)
 
 
 @inlined
@@ -192,10 +214,10 @@ def _compare(
         for other in others:
             if _meet(older, one, newer, other, low, high):
                 if size == len(found):
-                    roomier = np.empty((2 * size, 2), dtype=np.int64)
+                    roomier = np.empty(2 * size, dtype=np.int64)
                     roomier[:size] = found
                     found = roomier
-                found[size, 0], found[size, 1] = one, other
+                found[size] = other * len(older.low) + one
                 size += 1
     return found, size
 

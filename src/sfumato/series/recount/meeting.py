@@ -29,6 +29,5 @@ def meeting(older: Boxes, newer: Boxes) -> tuple[Numbers, Numbers]:
         index: sets.shape[1] for index, sets in newer.sets.items()
     }:
         raise InputError("two releases publish different attributes: they are not of one series")
-    pairs = meet(older.shapes, newer.shapes)
-    first, second = pairs[np.lexsort(pairs.T)].T
-    return np.ascontiguousarray(first), np.ascontiguousarray(second)
+    second, first = np.divmod(meet(older.shapes, newer.shapes), max(1, older.count))
+    return first, second
