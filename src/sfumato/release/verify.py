@@ -20,6 +20,7 @@ from sfumato.errors import InputError, PolicyError, SfumatoError, VerificationEr
 from sfumato.models.checks import Check, Outcome
 from sfumato.models.comparing import compared_with_original
 from sfumato.models.says import of_population
+from sfumato.progress import Progress, beating, shown
 from sfumato.published import Published
 from sfumato.published.checks.generalized import Attested, Verification
 from sfumato.published.checks.population import Register
@@ -28,7 +29,16 @@ from sfumato.published.checks.suppression import suppression_check
 from sfumato.published.roles import Roles, roles_of
 from sfumato.release.agreement import policy_checks, table_differences
 from sfumato.release.audit import Audit
-from sfumato.release.description import RATINGS, SETS, Description, TableFacts, build_model, known_models, own_kind
+from sfumato.release.description import (
+    PRIVATE,
+    RATINGS,
+    SETS,
+    Description,
+    TableFacts,
+    build_model,
+    known_models,
+    own_kind,
+)
 from sfumato.release.opening import ReleaseFolder, mark_of, opened_folder
 from sfumato.release.policy_text import PublishedPolicy
 from sfumato.release.release import Release
@@ -41,6 +51,7 @@ from sfumato.table.table import Table
 from sfumato.table.writing import sha256_of
 
 if TYPE_CHECKING:
+    from sfumato.release.private.release import PrivateRelease
     from sfumato.release.ratings.release import RatingRelease
     from sfumato.release.sets.release import SetRelease
 
@@ -51,19 +62,21 @@ LOG = logging.getLogger("sfumato.release")
 
 
 def verify(
-    release: str | Path | Release | RatingRelease | SetRelease,
+    release: str | Path | Release | RatingRelease | SetRelease | PrivateRelease,
     *,
     audit: str | Path | None = None,
     schema: str | None = None,
     population: Table | None = None,
     engine: Engine = "auto",
+    progress: Progress = shown,
 ) -> Verification:
     """Recount every promise of a release from its published data.
 
     Parameters
     ----------
     release
-        A release folder, or a release in memory; also of ratings or sets; or the URL of a database that holds one.
+        A release folder, or a release in memory; also of ratings, sets or noisy counts; or the URL of a database that
+        holds one.
     audit
         The steward's audit file of a release about people who have several records. With it people are recounted;
         without it they are attested by whoever made the release, and no promise is said to hold.
@@ -79,6 +92,9 @@ def verify(
         ``SPARK_REMOTE`` names, or an active session; `release` is then a folder as the server sees it, which may lie
         in a store that only the server reaches. Whoever counts, the same code here judges, by the totals of the whole
         table.
+    progress
+        Called with what is being done, how much is done and the total, at least twice a second; it may raise to stop.
+        The work is then done in a thread of its own.
 
     Returns
     -------
@@ -99,7 +115,8 @@ def verify(
     """
     _refuse_no_table(population)
     raise_all(PolicyError, _engine_problems(engine, release, audit, population))
-    found = _verified(release, _Asked(audit, schema, population, engine))
+    asked = _Asked(audit, schema, population, engine)
+    found = beating(progress, "recounting", lambda _: _verified(release, asked))
     LOG.info("%s: %s", _name(release), "verified" if found.ok else "not verified")
     return found
 
@@ -175,6 +192,12 @@ def _of_own_kind(release: Any) -> Verification:
         from sfumato.release.sets.verify import verify_sets
 
         return verify_sets(release)
+    from sfumato.release.private.release import PrivateRelease
+
+    if isinstance(release, PrivateRelease):
+        from sfumato.release.private.verify import verify_private
+
+        return verify_private(release)
     from sfumato.release.ratings.verify import verify_ratings
 
     return verify_ratings(release)
@@ -212,6 +235,10 @@ def _recount_folder(folder: Path, audit: Path | None, population: Table | None, 
         from sfumato.release.sets.verify import verify_set_folder
 
         return verify_set_folder(folder, mark)
+    if kind == PRIVATE:
+        from sfumato.release.private.verify import verify_private_folder
+
+        return verify_private_folder(folder, mark)
     opened = opened_folder(folder, mark)
     if not whole and audit is None and population is None and any(entry.parts for entry in opened.files.values()):
         from sfumato.release.parts import recounted_in_parts

@@ -16,6 +16,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from sfumato.errors import InputError
+from sfumato.kernels.ahead import load_ahead
 from sfumato.table.databases.address import Address
 from sfumato.table.databases.exact_numbers import numbers_in
 from sfumato.table.databases.protocol import Relation, absent, grouped, in_own_words, parted, quoted, refuse_types
@@ -140,7 +141,7 @@ class PostgresSession:
 
     def _fetched(self, sql: str, types: Mapping[str, tuple[str, str]]) -> pl.DataFrame:
         self.cursor.execute(sql)
-        frame = pl.DataFrame(self.cursor.fetch_record_batch())
+        frame = pl.DataFrame(_announced(self.cursor.fetch_record_batch()))
         _refuse_infinite(frame)
         numbers = [numbers_in(frame[name]) for name, (kind, _) in types.items() if kind in _NUMBERS]
         return frame.with_columns(numbers)
@@ -210,6 +211,18 @@ def _connected(address: Address) -> Iterator[Any]:
         raise InputError(_not_connected(str(error))) from None
     with closing(connection):
         yield connection
+
+
+def _announced(batches: Any) -> Any:
+    """Have kernels loaded while rows arrive, once a first batch shows that there are many."""
+    import pyarrow as pa
+
+    def passed_on() -> Iterator[Any]:
+        for batch in batches:
+            load_ahead(batch.num_rows)
+            yield batch
+
+    return pa.RecordBatchReader.from_batches(batches.schema, passed_on())
 
 
 def _cast(name: str, kind: str, category: str) -> str | None:
