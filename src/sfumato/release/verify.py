@@ -94,7 +94,7 @@ def verify(
         table.
     progress
         Called with what is being done, how much is done and the total, at least twice a second; it may raise to stop.
-        The work is then done in a thread of its own.
+        The work is then done in a thread of its own. Not called while Spark counts.
 
     Returns
     -------
