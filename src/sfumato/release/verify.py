@@ -140,6 +140,10 @@ class _Asked:
     engine: Engine
 
 
+class _CannotCountError(PolicyError):
+    """The engine that was asked for cannot count such a release."""
+
+
 def _engine_problems(engine: str, release: object, audit: str | Path | None, population: Table | None) -> Iterator[str]:
     if engine not in get_args(Engine):
         yield f"engine: must be one of {', '.join(get_args(Engine))}"
@@ -178,7 +182,7 @@ def _verified(release: Any, asked: _Asked) -> Verification:
             stored = stored_release(str(release), schema, grouped=grouped)
             return _recount_stored(stored, private, population)
         return _recount_folder(Path(release), private, population, whole=asked.engine == "memory")
-    except (VerificationError, PopulationError, PolicyError):
+    except (VerificationError, PopulationError, _CannotCountError):
         raise
     except SfumatoError as error:
         # What is wrong with a table that somebody hands in is, of a release, a promise that does not hold.
@@ -218,7 +222,7 @@ def _recount_on_spark(address: str) -> Verification:
 
     with spark_folder(address) as folder:
         if not counted_by_record(folder.description):
-            raise PolicyError(
+            raise _CannotCountError(
                 "engine: Spark counts the records of generalized tables, class by class, and this release is about "
                 "people, of another kind, or about single published values; use --engine memory"
             )
@@ -248,11 +252,11 @@ def _recount_folder(folder: Path, audit: Path | None, population: Table | None, 
         from sfumato.release.parts import recounted_in_parts
 
         if counted := recounted_in_parts(opened.path, opened.description, opened.files):
-            return _judged(counted[0], opened, mark, counted[1])
+            return judged(counted[0], opened, mark, counted[1])
     return recounted(opened, mark, *opened.read(), audit, population)
 
 
-def _judged(counted: Verification, opened: ReleaseFolder, mark: str, integrity: tuple[Check, ...]) -> Verification:
+def judged(counted: Verification, opened: ReleaseFolder, mark: str, integrity: tuple[Check, ...]) -> Verification:
     """Add to a recount what is said of the files beside the table, and of models that nobody here knows."""
     roles = Roles() if counted.roles is None else counted.roles
     return _with_files(counted, opened.description, opened.policy, roles, integrity, _beside(opened, mark))
