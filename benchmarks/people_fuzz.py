@@ -19,12 +19,13 @@ import os
 import sys
 import time
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field
 from functools import cache, cached_property, partial
 from multiprocessing import get_context
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 
@@ -32,6 +33,7 @@ import sfumato as sf
 from benchmarks.people_recount import Row, broken
 from benchmarks.people_tables import QUASI, SENSITIVE, TREES, DrawnTable, drawn_table, schema_with
 from sfumato.anonymizers import ANONYMIZERS
+from sfumato.anonymizers.protocol import Anonymizer
 from sfumato.models.protocol import PrivacyModel
 from sfumato.policy.policy import Policy
 from sfumato.release.anonymize import made
@@ -42,21 +44,36 @@ KS = (1, 2, 2, 3, 5)
 LIMITS = (0.0, 0.0, 0.1, 0.3)
 BLOCK = 10
 """Tables that a process runs before it reports."""
+SETTLED = ("rows apart: ", "samarati: with a suppression limit")
+"""How refusals begin that hang on settings alone; others are about the values of a table, and the next one may do."""
 Recounted = dict[tuple[tuple[Row, ...], PrivacyModel], str | None]
 """(What was published, a model) → what of the model does not hold."""
 
 
 @dataclass(frozen=True)
 class Way:
-    """A method, and whether the records of a person lie together."""
+    """A method, whether the records of a person lie together, and other settings than the defaults."""
 
     method: str
     rows: str
+    options: tuple[tuple[str, Any], ...] = ()
+    recoding: tuple[tuple[str, Any], ...] = ()
+    refine: int = 0
+
+    @property
+    def anonymizer(self) -> Anonymizer:
+        """The method with its options."""
+        return ANONYMIZERS[self.method](**dict(self.options))
 
     @cached_property
     def decides(self) -> bool:
         """Whether it needs a hierarchy for every attribute."""
-        return ANONYMIZERS[self.method]().decides_regions
+        return self.anonymizer.decides_regions
+
+    def __str__(self) -> str:
+        """Name it as in a line of the log."""
+        settings = [*self.options, *self.recoding, *([("refine", self.refine)] if self.refine else [])]
+        return ", ".join([self.method, f"rows {self.rows}", *(f"{name}={value}" for name, value in settings)])
 
 
 @cache
@@ -65,6 +82,27 @@ def ways() -> tuple[Way, ...]:
     together = [Way(name, "together") for name, each in ANONYMIZERS.items() if not each().decides_regions]
     apart = [Way(name, "apart") for name, each in ANONYMIZERS.items() if getattr(each, "people_apart", False)]
     return (*together, *apart)
+
+
+@cache
+def variants() -> tuple[Way, ...]:
+    """Return some of them with other settings than the defaults."""
+    cuts: tuple[dict[str, Any], ...] = (
+        {"mode": "relaxed"},
+        {"split_rule": "anywhere"},
+        {"split_rule": "median", "attribute_choice": "widest", "widths": "region"},
+        {"hierarchy_cuts": True},
+    )
+    means, tight = (("numeric", "mean"),), (("ends", "tight"),)
+    return (
+        *(Way("mondrian", rows, tuple(each.items())) for each in cuts for rows in ("together", "apart")),
+        Way("mondrian", "apart", (("extent", "region"),)),
+        *(Way("mondrian", rows, recoding=each) for each in (means, tight) for rows in ("together", "apart")),
+        *(Way(name, "together", refine=20) for name in ("mondrian", "k-member", "v-mdav")),
+        Way("k-member", "together", (("refine", 0),)),
+        Way("best", "together", (("rounds", 0),), means),
+        Way("optimal", "apart", (("local_recoding", True),)),
+    )
 
 
 @cache
@@ -98,8 +136,8 @@ def promises(k: int) -> tuple[tuple[PrivacyModel, ...], ...]:
 def policy(way: Way, k: int, place: int, limit: float, suppressed: str, tree_of_days: bool) -> Policy:
     """Return the policy of a run."""
     some = {name: TREES[name] if way.decides or (name == "day" and tree_of_days) else None for name in QUASI}
-    recoding = sf.Recoding(suppressed=suppressed)
-    settings = (ANONYMIZERS[way.method](), recoding, limit, 0, sf.People(rows=way.rows))
+    recoding = sf.Recoding(suppressed=suppressed, **dict(way.recoding))
+    settings = (way.anonymizer, recoding, limit, way.refine, sf.People(rows=way.rows))
     return Policy.of(schema_with(some), promises(k)[place], *settings)
 
 
@@ -157,15 +195,15 @@ class Found:
     ----------
     tables : sequence of int
     outcomes : Counter of str
-    released : Counter of (str, str)
-        (Method, whether records lie together) → releases.
+    released : Counter of str
+        Way → releases.
     messages : list of str
         About whatever was broken or failed.
     """
 
     tables: Sequence[int]
     outcomes: Counter[str] = field(default_factory=Counter)
-    released: Counter[tuple[str, str]] = field(default_factory=Counter)
+    released: Counter[str] = field(default_factory=Counter)
     messages: list[str] = field(default_factory=list)
 
     def add(self, other: Found) -> None:
@@ -182,19 +220,33 @@ class Found:
 
     def __str__(self) -> str:
         """Count the tables, runs and releases, and what was broken or failed."""
-        runs = self.outcomes["released"] + self.outcomes["no release"]
+        count = self.outcomes
+        runs = count["released"] + count["no release"]
         return (
             f"tables {min(self.tables)}..{max(self.tables)}: {len(self.tables)} tables, {runs} runs, "
-            f"{self.outcomes['released']} releases, {self.outcomes['BROKEN']} broken, {self.outcomes['FAILED']} failed"
+            f"{count['released']} releases, {count['BROKEN']} broken, {count['FAILED']} failed, "
+            f"{count['refused']} refused"
         )
 
 
 @dataclass
 class Fuzz:
-    """Releases tables, and recounts what comes out."""
+    """Releases tables, and recounts what comes out.
+
+    Attributes
+    ----------
+    ways : sequence of Way
+    guarded : bool
+        Whether the library recounts every run, too.
+    places : collection of int or None
+        Which promises are tried; None: all.
+    refused : set
+        (Way, place of the promise, whether records may be suppressed) of what no table is released with.
+    """
 
     ways: Sequence[Way]
     guarded: bool = False
+    places: Collection[int] | None = None
     refused: set[tuple[Way, int, bool]] = field(default_factory=set)
 
     def tried(self, numbers: Sequence[int]) -> Found:
@@ -209,16 +261,16 @@ class Fuzz:
         k, limit = KS[number % len(KS)], LIMITS[number // 2 % len(LIMITS)]
         suppressed = "star" if number % 7 == 0 else "remove"
         for turn, way in enumerate(self.ways):
-            for place in range(len(promises(k))):
+            for place in range(len(promises(k))) if self.places is None else self.places:
                 asked = policy(way, k, place, limit, suppressed, table.tree_of_days)
                 if (way, place, limit > 0) not in self.refused:
                     guarded = self.guarded or place == (number + turn) % len(promises(k))
                     for what, why in self._tried_once(table, number, way, place, asked, guarded, known):
                         found.outcomes[what] += 1
                         if what == "released":
-                            found.released[way.method, way.rows] += 1
-                        elif why:
-                            said = f"{what} table {number}, {way.method}, rows {way.rows}, promise {place}: {why}"
+                            found.released[str(way)] += 1
+                        if why:
+                            said = f"{what} table {number}, {way}, promise {place}: {why}"
                             found.messages.append(said)
 
     def _tried_once(
@@ -229,8 +281,11 @@ class Fuzz:
             data = published(table, way, asked, None if number % 3 else number, guarded)
         except sf.UnsatisfiableError:
             yield "no release", ""
-        except sf.PolicyError:
-            self.refused.add((way, place, asked.suppression_limit > 0))
+        except sf.PolicyError as error:
+            if all(problem.startswith(SETTLED) for problem in error.problems):
+                self.refused.add((way, place, asked.suppression_limit > 0))
+            else:
+                yield "refused", ""
         except Exception as error:
             yield "FAILED", f"{type(error).__name__}: {error}"
         else:
@@ -240,18 +295,19 @@ class Fuzz:
 
 
 @cache
-def _own_fuzz(methods: str | None, guarded: bool) -> Fuzz:
+def _own_fuzz(chosen: tuple[Way, ...], guarded: bool, places: tuple[int, ...] | None) -> Fuzz:
     """Return what this process runs tables with."""
-    return Fuzz([way for way in ways() if methods is None or way.method in methods.split(",")], guarded)
+    return Fuzz(chosen, guarded, places)
 
 
-def _block(methods: str | None, guarded: bool, numbers: Sequence[int]) -> Found:
-    return _own_fuzz(methods, guarded).tried(numbers)
+def _block(chosen: tuple[Way, ...], guarded: bool, places: tuple[int, ...] | None, numbers: Sequence[int]) -> Found:
+    return _own_fuzz(chosen, guarded, places).tried(numbers)
 
 
-def all_found(blocks: Iterable[Sequence[int]], methods: str | None, guarded: bool, processes: int) -> Iterator[Found]:
+def all_found(work: Callable[[Sequence[int]], Found], first: int, tables: int, processes: int) -> Iterator[Found]:
     """Yield what came of each block of tables, in order, on so many processes."""
-    work = partial(_block, methods, guarded)
+    last = first + tables
+    blocks = [range(start, min(start + BLOCK, last)) for start in range(first, last, BLOCK)]
     if processes == 1:
         yield from map(work, blocks)
         return
@@ -266,18 +322,22 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--tables", type=int, default=20, help="how many tables")
     parser.add_argument("--guarded", action="store_true", help="let the library recount every run, too")
     parser.add_argument("--methods", help="only these, such as mondrian,optimal; by default all")
+    parser.add_argument("--promises", help="only these, such as 0,11: places in promises(); by default all")
+    parser.add_argument("--variants", action="store_true", help="other settings than the defaults instead")
     parser.add_argument("--processes", type=int, default=1, help="how many work at a time, each on one thread")
     parser.add_argument("--log", type=Path, help="a file to which every line is appended")
     words = parser.parse_args(arguments)
     start, found = time.perf_counter(), Found([])
-    last = words.first + words.tables
-    blocks = [range(first, min(first + BLOCK, last)) for first in range(words.first, last, BLOCK)]
-    for each in all_found(blocks, words.methods, words.guarded, words.processes):
+    methods = words.methods.split(",") if words.methods else list(ANONYMIZERS)
+    chosen = tuple(way for way in (variants() if words.variants else ways()) if way.method in methods)
+    places = tuple(map(int, words.promises.split(","))) if words.promises else None
+    work = partial(_block, chosen, words.guarded, places)
+    for each in all_found(work, words.first, words.tables, words.processes):
         _tell([*each.messages, str(each)], words.log)
         found.add(each)
     seconds = time.perf_counter() - start
     _tell([f"{found}, {seconds:.0f} s"], None)
-    print({f"{method}, {rows}": count for (method, rows), count in found.released.items()})
+    _tell([f"{count} {way}" for way, count in found.released.items()], None)
     return 0 if found.right else 1
 
 
