@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import gc
+import weakref
+
 import polars as pl
 import pytest
 
@@ -51,6 +54,17 @@ def test_people_are_folded_and_models_compiled_once_for_all_methods(monkeypatch:
     assert counts == {"fold": 2, "compile_rules": 2}
     for policy, data in zip(policies, shared, strict=True):
         assert made(Task(table, policy, seed=1, threads=1)).data.equals(data)
+
+
+def test_nothing_is_kept_of_a_table_that_is_gone():
+    policy = policy_of(sf.Mondrian(), PEOPLE, DIVERSE)
+    table = sf.read_table(VISITS, policy)
+    codes = encode(table)
+    made(Task(table, policy, seed=1, threads=1, read=codes))
+    kept = weakref.ref(codes)
+    del codes
+    gc.collect()
+    assert kept() is None
 
 
 def test_other_people_are_folded_anew():
