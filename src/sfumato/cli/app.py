@@ -44,6 +44,7 @@ COMMANDS = {
 GROUPS = {
     "ratings": {"check": "ratings", "anonymize": "rating_anonymize", "attack": "rating_attack"},
     "sets": {"check": "sets", "anonymize": "set_anonymize", "attack": "set_attack"},
+    "private": {"publish": "private"},
     "series": {
         "start": "series",
         "append": "series",
@@ -88,6 +89,7 @@ A short tour:
   sfumato ratings anonymize ratings.csv -k 3 --epsilon 1 --out films/
   sfumato sets check baskets.csv
   sfumato sets anonymize baskets.csv --hierarchy goods.csv -k 5 -m 2 --out sold/
+  sfumato private publish patients.csv --policy private.toml --out counts/
   sfumato reproduce soccer          a paper's experiments, claim by claim
   sfumato warm                      compile now what large jobs need
 

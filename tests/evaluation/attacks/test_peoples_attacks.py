@@ -24,6 +24,7 @@ NEEDS = {
     "membership-inference": "control",
     "definetti": "bucketized",
     "intersection": "earlier",
+    "reconstruction": "marginal-tables",
     "fingerprint": "no pseudonyms",
 }
 

@@ -4,6 +4,7 @@ from typing import Any
 
 from sfumato.evaluation.attacks.attribute_inference import AttributeInference
 from sfumato.evaluation.attacks.background_knowledge import BackgroundKnowledge
+from sfumato.evaluation.attacks.corruption import Corruption
 from sfumato.evaluation.attacks.definetti import DeFinetti
 from sfumato.evaluation.attacks.downcoding import Downcoding
 from sfumato.evaluation.attacks.exact_linkage import Linkage
@@ -13,6 +14,8 @@ from sfumato.evaluation.attacks.intersection import Intersection
 from sfumato.evaluation.attacks.membership import MembershipInference
 from sfumato.evaluation.attacks.minimality import Minimality
 from sfumato.evaluation.attacks.nearest_linkage import NearestLinkage
+from sfumato.evaluation.attacks.noisy_linkage import NoisyLinkage
+from sfumato.evaluation.attacks.reconstruction import Reconstruction
 from sfumato.evaluation.attacks.record_order import RecordOrder
 from sfumato.evaluation.attacks.seed_guessing import SeedGuessing
 from sfumato.evaluation.attacks.similarity import Similarity
@@ -22,8 +25,10 @@ from sfumato.evaluation.attacks.skewness import Skewness
 __all__ = [
     "ATTACKS",
     "DEFAULT",
+    "ON_DEMAND",
     "AttributeInference",
     "BackgroundKnowledge",
+    "Corruption",
     "DeFinetti",
     "Downcoding",
     "Fingerprint",
@@ -33,6 +38,8 @@ __all__ = [
     "MembershipInference",
     "Minimality",
     "NearestLinkage",
+    "NoisyLinkage",
+    "Reconstruction",
     "RecordOrder",
     "SeedGuessing",
     "Similarity",
@@ -43,14 +50,17 @@ __all__ = [
 ATTACKS: dict[str, Any] = {
     "linkage": Linkage,
     "nearest-linkage": NearestLinkage,
+    "noisy-linkage": NoisyLinkage,
     "homogeneity": Homogeneity,
     "background-knowledge": BackgroundKnowledge,
+    "corruption": Corruption,
     "skewness": Skewness,
     "similarity": Similarity,
     "attribute-inference": AttributeInference,
     "membership-inference": MembershipInference,
     "singling-out": SinglingOut,
     "definetti": DeFinetti,
+    "reconstruction": Reconstruction,
     "minimality": Minimality,
     "intersection": Intersection,
     "downcoding": Downcoding,
@@ -60,5 +70,8 @@ ATTACKS: dict[str, Any] = {
 }
 """Name on the command line → class."""
 
-DEFAULT = tuple(ATTACKS)
+ON_DEMAND: dict[str, str] = {name: one.on_demand for name, one in ATTACKS.items() if hasattr(one, "on_demand")}
+"""Attacks that are played only when they are named, and why."""
+
+DEFAULT = tuple(name for name in ATTACKS if name not in ON_DEMAND)
 """The default set of attacks: those that the kind of release and the given data allow are played."""

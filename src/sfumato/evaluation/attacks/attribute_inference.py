@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated, ClassVar
+from typing import Annotated, ClassVar, Literal
 
 import numpy as np
 import polars as pl
@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 from sfumato.evaluation.attacks.agreeing import distinct_people
 from sfumato.evaluation.attacks.answers import usual_share
 from sfumato.evaluation.attacks.belief_curve import Beliefs, curve_of
-from sfumato.evaluation.attacks.cohort import Cohort, cohort_of
+from sfumato.evaluation.attacks.boosting import BoostedTrees, boosted_trees, needed
+from sfumato.evaluation.attacks.cohort import Cohort, cohort_of, generator_of
 from sfumato.evaluation.attacks.licence import allowed_guess
 from sfumato.evaluation.attacks.naive_bayes import NaiveBayes, naive_bayes
 from sfumato.evaluation.attacks.peoples_posterior import blocks_of_people, peoples_posterior
@@ -33,14 +34,17 @@ from sfumato.table.exact_names import exactly
 class AttributeInference(Checked):
     """Prediction of sensitive values by a classifier that was trained on the release.
 
-    The classifier is a Bayesian rule: a naive Bayes prediction from everything published counts as much as `strength`
-    records, and is corrected by the sensitive values of the records that fit the person. If no record fits, naive Bayes
-    decides; if many fit, their majority does.
+    The classifier is a Bayesian rule: a prediction from everything published counts as much as `strength` records, and
+    is corrected by the sensitive values of the records that fit the person. If no record fits, the prediction decides;
+    if many fit, their majority does.
 
     Parameters
     ----------
+    classifier
+        What predicts: ``"naive-bayes"``, or ``"gradient-boosting"``, trees that find what several attributes tell
+        together; these need scikit-learn and take longer.
     strength
-        Number of records that the naive Bayes prediction counts as, above 0.
+        Number of records that the prediction counts as, above 0.
     ranges
         A numeric sensitive attribute with more distinct values than this is predicted in as many equally filled ranges,
         2 or more.
@@ -48,7 +52,7 @@ class AttributeInference(Checked):
     Raises
     ------
     PolicyError
-        With every wrong option.
+        With every wrong option; when scikit-learn is needed and not installed.
 
     Notes
     -----
@@ -60,7 +64,8 @@ class AttributeInference(Checked):
     *People with several records.* Each known record is predicted, and the value named that is most likely to be among
     the person's, as if records were independent. It is right if any record of theirs has it.
 
-    Cost O((n + m) · q + m · v) for m people and v sensitive values, plus that of finding the records that fit.
+    Cost O((n + m) · q + m · v) for m people and v sensitive values, plus that of finding the records that fit, and with
+    trees that of :func:`sfumato.evaluation.attacks.boosting.boosted_trees`.
 
     References
     ----------
@@ -78,21 +83,26 @@ class AttributeInference(Checked):
 
     strength: Annotated[float, Limit(0, above=True)] = 1.0
     ranges: Annotated[int, Limit(2)] = 20
+    classifier: Literal["naive-bayes", "gradient-boosting"] = "naive-bayes"
 
     def play(self, target: Target) -> tuple[AttackResult, ...]:
         """Play it for each sensitive attribute."""
+        if self.classifier == "gradient-boosting":
+            needed()
         cohort = cohort_of(target)
         return tuple(self._played(target, cohort, name) for name in sensitive_of(target.published))
 
     def _played(self, target: Target, cohort: Cohort, sensitive: str) -> AttackResult:
         model = naive_bayes(target.published, cohort.table, sensitive, recoding=target.recoding, ranges=self.ranges)
         truth = model.answers.codes(cohort.frame[sensitive])
+        trees = generator_of(target, _SALT) if self.classifier == "gradient-boosting" else None
+        learnt = model if trees is None else _boosted(target, cohort, sensitive, model, trees)
         of_all = self._right if cohort.known.alone else self._right_of_people
-        members, others, alone = of_all(target, cohort, sensitive, model, truth)
+        members, others, alone = of_all(target, cohort, sensitive, learnt, truth)
         is_member = np.arange(len(truth)) < cohort.members
         usual = _usual(truth, cohort, is_member)
         usual_of_others = _usual(truth, cohort, ~is_member) if others.people else 0.0
-        population = known_from_others(cohort, sensitive, ranges=self.ranges)
+        population = known_from_others(cohort, sensitive, ranges=self.ranges, trees=trees)
         allowed = allowed_guess(target.models_of_victims, sensitive)
         return AttackResult(
             attack=self.name,
@@ -100,7 +110,7 @@ class AttributeInference(Checked):
             goal=f"whose {sensitive} was predicted" + ("" if model.answers.edges is None else " to the right range"),
             success=Rate(members.right.sum(), members.people, usual),
             control=Rate(others.right.sum(), others.people, usual_of_others) if others.people else None,
-            figures={"answers": model.answers.size, "naive_bayes_alone": alone},
+            figures={"answers": model.answers.size, f"{self.classifier.replace('-', '_')}_alone": alone},
             notes=(*_notes(truth), *unread_notes(target.published, cohort.frame)),
             helps="t-closeness or l-diversity with larger classes, so that few records tell nothing about one person",
             allowed=allowed,
@@ -108,7 +118,7 @@ class AttributeInference(Checked):
         )
 
     def _right(
-        self, target: Target, cohort: Cohort, sensitive: str, model: NaiveBayes, truth: NDArray[np.int64]
+        self, target: Target, cohort: Cohort, sensitive: str, model: NaiveBayes | BoostedTrees, truth: NDArray[np.int64]
     ) -> _Predicted:
         """Predict the value of each record."""
         told, who_of = distinct_people(cohort.table)
@@ -126,7 +136,7 @@ class AttributeInference(Checked):
         return _split(cohort, belief[who_of], named[who_of] == truth, alone[who_of] == truth)
 
     def _right_of_people(
-        self, target: Target, cohort: Cohort, sensitive: str, model: NaiveBayes, truth: NDArray[np.int64]
+        self, target: Target, cohort: Cohort, sensitive: str, model: NaiveBayes | BoostedTrees, truth: NDArray[np.int64]
     ) -> _Predicted:
         """Predict a value that one of the records of each person has."""
         named: list[NDArray[np.bool_]] = []
@@ -151,8 +161,17 @@ class AttributeInference(Checked):
         return _split(cohort, np.concatenate(belief), np.concatenate(named), np.concatenate(alone))
 
 
+def _boosted(
+    target: Target, cohort: Cohort, sensitive: str, model: NaiveBayes, generator: np.random.Generator
+) -> BoostedTrees:
+    published, recoding = target.published, target.recoding
+    return boosted_trees(published, cohort.table, sensitive, model.answers, recoding=recoding, generator=generator)
+
+
 _Predicted = tuple[Beliefs, Beliefs, float]
-"""Of people in the data, and of others; and the share of the former for whom naive Bayes alone would be right."""
+"""Of people in the data, and of others; and the share of the former for whom the classifier alone would be right."""
+
+_SALT = 0x6B
 
 
 def _split(

@@ -9,7 +9,7 @@ from pathlib import Path
 import polars as pl
 
 from sfumato.errors import PolicyError, SfumatoError
-from sfumato.evaluation.attacks import ATTACKS, DEFAULT
+from sfumato.evaluation.attacks import ATTACKS, DEFAULT, ON_DEMAND
 from sfumato.evaluation.attacks.fingerprint import UNPUBLISHED
 from sfumato.evaluation.attacks.of_series import unplayed_of_series
 from sfumato.evaluation.attacks.posterior import sensitive_of
@@ -65,7 +65,8 @@ def attack(
     attacks
         Names out of ``sfumato.ATTACKS``, or values of the classes behind them such as
         ``sfumato.evaluation.attacks.Homogeneity(threshold=0.9)``. None plays every attack of the default set that fits
-        the kind of the release and what is given; the others are listed with the reason.
+        the kind of the release and what is given; the others, and those that are played only when they are named, are
+        listed with the reason.
     control
         People who were not in the data, with the same columns. What an attack also achieves on them is not the
         release's fault.
@@ -186,6 +187,8 @@ def _played(target: Target, chosen: Sequence[Attack], *, by_name: bool) -> Attac
                 raise
             unplayed[one.name] = "; ".join(problem.removeprefix(f"{one.name}: ") for problem in error.problems)
     target.progress("done", len(chosen), len(chosen))
+    if not by_name:
+        unplayed |= {name: _misfit_or(why, ATTACKS[name](), target) for name, why in ON_DEMAND.items()}
     return Attacks(
         target.published.kind,
         _people_in(target.original),
@@ -196,6 +199,12 @@ def _played(target: Target, chosen: Sequence[Attack], *, by_name: bool) -> Attac
         target.records_known,
         None if target.original.repeated is None else target.original.repeated.name,
     )
+
+
+def _misfit_or(why: str, one: Attack, target: Target) -> str:
+    """Say why an attack cannot be played; if it can, why it was not."""
+    problem = _misfit(one, target)
+    return why if problem is None else problem.removeprefix(f"{one.name}: ")
 
 
 def _of_whom(one: Attack, target: Target) -> Counted:

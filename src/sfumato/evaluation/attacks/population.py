@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.evaluation.attacks.belief_curve import Beliefs
+from sfumato.evaluation.attacks.boosting import boosted_trees
 from sfumato.evaluation.attacks.cohort import Cohort
 from sfumato.evaluation.attacks.naive_bayes import naive_bayes
 from sfumato.published import RandomizedTable
@@ -13,7 +14,9 @@ from sfumato.recoding.choice import Recoding
 from sfumato.table.table import Table
 
 
-def known_from_others(cohort: Cohort, sensitive: str, *, ranges: int) -> Beliefs | None:
+def known_from_others(
+    cohort: Cohort, sensitive: str, *, ranges: int, trees: np.random.Generator | None = None
+) -> Beliefs | None:
     """Train naive Bayes on the control group with its true values, and judge the people in the data.
 
     Parameters
@@ -24,6 +27,8 @@ def known_from_others(cohort: Cohort, sensitive: str, *, ranges: int) -> Beliefs
         The attribute to name.
     ranges
         If there are more distinct numbers than this, as many equally filled ranges of the control group are named.
+    trees
+        If given, gradient-boosted trees are trained instead, with its draws.
 
     Returns
     -------
@@ -43,7 +48,11 @@ def known_from_others(cohort: Cohort, sensitive: str, *, ranges: int) -> Beliefs
     model = naive_bayes(others, members, sensitive, recoding=Recoding(), ranges=ranges)
     told = cohort.known.told[cohort.known.told < cohort.members]
     owner, truth = cohort.known.person_of[: cohort.members], model.answers.codes(members.frame[sensitive])
-    return beliefs_of(model.shares(told), owner[told], truth, owner)
+    if trees is None:
+        return beliefs_of(model.shares(told), owner[told], truth, owner)
+    # Who is judged comes first; the others' values are read by the same codes.
+    learnt = boosted_trees(others, cohort.table, sensitive, model.answers, recoding=Recoding(), generator=trees)
+    return beliefs_of(learnt.shares(told), owner[told], truth, owner)
 
 
 def beliefs_of(

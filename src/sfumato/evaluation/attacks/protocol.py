@@ -287,6 +287,8 @@ class Attack(Protocol):
     """The parts of a target that must not be missing: any of ``"control"``, ``"register"``, ``"earlier"``,
     ``"anonymizer"``, ``"sensitive"``, ``"identifying"``, ``"pseudonyms"``."""
 
+    # `on_demand`, a sentence, is declared by attacks that are played only when they are named; it says why.
+
     def play(self, target: Target) -> tuple[AttackResult, ...]:
         """Play it: one result for each goal, e.g. for each sensitive attribute."""
         ...

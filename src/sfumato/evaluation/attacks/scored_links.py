@@ -9,6 +9,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from sfumato.evaluation.attacks.densest_classes import Picks
 from sfumato.evaluation.attacks.links import Links
 from sfumato.evaluation.attacks.protocol import AttackResult, Target
 from sfumato.evaluation.attacks.verdicts import Certainty
@@ -56,6 +57,7 @@ def scored(
     attack: str,
     fit: str,
     figures: Mapping[str, float],
+    picks: Picks | None = None,
 ) -> tuple[AttackResult, ...]:
     """Return two results: who was found with certainty, and who by picking one of the candidate records.
 
@@ -71,6 +73,8 @@ def scored(
         Name of the attack, and the words for how its records match a person.
     figures
         Further figures.
+    picks
+        What is picked from, if that is not every candidate.
     """
     inside = victims.inside
     candidates, own, prior = links.candidates[inside], links.own[inside], links.prior[inside]
@@ -85,6 +89,9 @@ def scored(
     least = len(victims.own.person) / max(1, people * links.records)
     who = "of everybody in the data" if target.register is None else "of the people in a register"
     k = smallest_promised(target.models_of_victims) if kind == "generalized-table" else None
+    from_all = float((own / found).sum())
+    picked = from_all if picks is None else float((picks.own / np.maximum(picks.rows, 1))[inside].sum())
+    where = "" if picks is None else ", in the class that covers least"
     common: dict[str, Any] = {
         "attack": attack,
         "knows": f"{_listed(names)} {who}",
@@ -104,8 +111,9 @@ def scored(
             **common,
         ),
         AttackResult(
-            goal=f"{'whose' if victims.alone else 'of whom a'} record was found by picking one that {fit}",
-            success=Rate(float((own / found).sum()), people, _mean(chance, least, certain)),
+            goal=f"{'whose' if victims.alone else 'of whom a'} record was found by picking one that {fit}{where}",
+            success=Rate(picked, people, _mean(chance, least, certain)),
+            figures={} if picks is None else {"picking_from_all_that_fit": from_all / max(1, people)},
             allowed=_allowed_share(target, k),
             **common,
         ),

@@ -79,11 +79,14 @@ class OwnRecords:
         int64 (o,): whose they are.
     keys : polars.Series
         String (o,): the values of each record that linking does not use.
+    rows : numpy.ndarray or None
+        int64 (o,): their places in the original; None where they are all of it, in its order.
     """
 
     frame: pl.DataFrame
     person: NDArray[np.int64]
     keys: pl.Series
+    rows: NDArray[np.int64] | None = None
 
 
 def victims_of(target: Target, published: pl.DataFrame) -> Victims:
@@ -103,7 +106,7 @@ def victims_of(target: Target, published: pl.DataFrame) -> Victims:
         return Victims(original.frame[known.told], original.schema, known.owners, own)
     owner, person = _matched(target.register, original)
     rows = np.flatnonzero(person >= 0)
-    own = OwnRecords(original.frame[rows], person[rows], keys.gather(rows))
+    own = OwnRecords(original.frame[rows], person[rows], keys.gather(rows), rows)
     return Victims(target.register, _with_kinds(original), owner, own)
 
 

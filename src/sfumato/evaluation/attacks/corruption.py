@@ -1,0 +1,255 @@
+"""Corruption: the attacker knows the sensitive values of others in the data (Tao, Xiao, Li and Zhang, 2008)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.evaluation.attacks.adding import added
+from sfumato.evaluation.attacks.answers import usual_share
+from sfumato.evaluation.attacks.belief_curve import Beliefs, curve_of
+from sfumato.evaluation.attacks.cohort import Cohort, cohort_of, generator_of, nothing_shared
+from sfumato.evaluation.attacks.groups_of_people import GroupsOfPeople, groups_of
+from sfumato.evaluation.attacks.options import SURE
+from sfumato.evaluation.attacks.population import known_from_others
+from sfumato.evaluation.attacks.posterior import sensitive_of
+from sfumato.evaluation.attacks.protocol import AttackResult, Target
+from sfumato.evaluation.attacks.scattered_rows import joined
+from sfumato.options import Checked, Share
+from sfumato.published import BucketizedTables, PublishedTable
+from sfumato.rates import Rate
+from sfumato.table.kinds import text_of
+
+BLOCK_CELLS = 1 << 22
+"""Cells of pairs of a person and a group, by values, that are computed at a time."""
+
+_SALT = 0xC0
+
+
+@dataclass(frozen=True)
+class Corruption(Checked):
+    """The attack of somebody who knows the sensitive values of others.
+
+    Parameters
+    ----------
+    corrupted
+        Share of the people in the data whose sensitive values the attacker knows, above 0 to 1; who they are is drawn.
+        At 1 everybody is a victim whose value alone is not known.
+
+    Raises
+    ------
+    PolicyError
+        When it is no such share.
+
+    Notes
+    -----
+    *Played.* What is known to belong to others is taken out of the classes or buckets, and the likeliest of the values
+    that are left is named; equally likely ones share. Where several groups fit somebody whose value is known, they are
+    spread over those that show it, in proportion to how often they do. Of whom no group has a value left, or whom none
+    fits, the most frequent value is named.
+
+    *By guessing*: the better of the most frequent value and the likeliest one of the person's groups with all their
+    values, the figure ``by_group``: what the release says without corruption. People who are not in the data are looked
+    up in the same groups.
+
+    *No promise is about it.* A class of k records with l values each of which k − 1 people are known of tells the last
+    one, whatever l is: the paper's point. So nothing is allowed, and only release models that perturb withstand it.
+
+    *Departure.* The paper corrupts the victim's own group and asks what model would hold; here the people are drawn.
+
+    Cost O(p · v) for p pairs of a person and a group that fits, and v values.
+
+    References
+    ----------
+    Y. Tao, X. Xiao, J. Li, D. Zhang, "On anti-corruption privacy preserving publication", ICDE 2008.
+    """
+
+    name: ClassVar[str] = "corruption"
+    kinds: ClassVar[frozenset[str]] = frozenset({"generalized-table", "bucketized-tables"})
+    needs: ClassVar[tuple[str, ...]] = ("sensitive",)
+    on_demand: ClassVar[str] = "whose values its attacker knows is an assumption; name it to play it"
+
+    corrupted: Share = 0.5
+
+    def play(self, target: Target) -> tuple[AttackResult, ...]:
+        """Play it for each sensitive attribute."""
+        cohort = cohort_of(target)
+        return tuple(self._played(target, cohort, name) for name in sensitive_of(target.published))
+
+    def _played(self, target: Target, cohort: Cohort, sensitive: str) -> AttackResult:
+        published = target.published
+        assert isinstance(published, (PublishedTable, BucketizedTables))
+        if (
+            not set(published.quasi_identifying)
+            & set(cohort.frame.columns)
+            & set(cohort.table.schema.quasi_identifying)
+        ):
+            raise nothing_shared()
+        if not cohort.known.alone:
+            return self._unplayed(sensitive, "people have several records, and it takes each value from one")
+        groups = groups_of(published, cohort.table, sensitive, target.recoding)
+        if groups is None:
+            return self._unplayed(sensitive, "groups or values are too many to keep count of")
+        code_of = {value: code for code, value in enumerate(groups.values)}
+        told = text_of(cohort.frame[sensitive]).to_list()
+        truth = np.array([code_of.get(text, -1) for text in told], dtype=np.int64)
+        drawn = generator_of(target, _SALT).permutation(cohort.members)
+        known = np.zeros(len(truth), dtype=np.bool_)
+        known[drawn[: max(1, round(self.corrupted * cohort.members))]] = True
+        everybody = self.corrupted == 1 or bool(known[: cohort.members].all())
+        left = taken_out(groups, truth, known & (truth >= 0))
+        tried = np.flatnonzero(~known | (np.arange(len(truth)) < cohort.members) & everybody)
+        return self._scored(target, cohort, sensitive, truth, tried, left)
+
+    def _scored(
+        self,
+        target: Target,
+        cohort: Cohort,
+        sensitive: str,
+        truth: NDArray[np.int64],
+        tried: NDArray[np.int64],
+        left: LeftOver,
+    ) -> AttackResult:
+        told, plain = left.beliefs(tried, truth), taken_out(left.groups, truth, None).beliefs(tried, truth)
+        inside = tried < cohort.members
+        people, others = truth[tried[inside]], truth[tried[~inside]]
+        usual = usual_share(people, np.arange(len(people)))
+        usual_of_others = usual_share(others, np.arange(len(others))) if len(others) else 0.0
+        members, outside = (
+            Beliefs(told.belief[some], told.right[some], plain.right[some]) for some in (inside, ~inside)
+        )
+        by_group, of_others = (float(one.guessed.mean()) if one.people else 0.0 for one in (members, outside))  # type: ignore[union-attr]
+        population = known_from_others(cohort, sensitive, ranges=max(2, len(left.groups.values)))
+        if population is not None:
+            chosen = tried[inside]
+            population = Beliefs(population.belief[chosen], population.right[chosen])
+        certain = members.belief >= 1 - SURE
+        return replace(
+            self._result(sensitive),
+            success=Rate(float(members.right.sum()), members.people, max(usual, by_group)),
+            control=Rate(float(outside.right.sum()), outside.people, max(usual_of_others, of_others))
+            if outside.people
+            else None,
+            figures={
+                "by_group": by_group,
+                "certain": float(certain.mean()) if members.people else 0.0,
+                "certain_and_right": float((members.right * certain).mean()) if members.people else 0.0,
+            },
+            curve=curve_of(members, outside, population, guessing=(usual, usual_of_others), bound=None),
+        )
+
+    def _result(self, sensitive: str) -> AttackResult:
+        whose = "everybody else" if self.corrupted == 1 else f"{100 * self.corrupted:.3g} % of the people"
+        return AttackResult(
+            attack=self.name,
+            knows=f"everybody's quasi-identifying values, who is in the data, and the {sensitive} of {whose}",
+            goal=f"whose {sensitive} was told from what others leave",
+            success=Rate(0.0, 0, 0.0),
+            helps="larger classes or buckets; what is published of a sample; or values that are changed at random",
+        )
+
+    def _unplayed(self, sensitive: str, why: str) -> AttackResult:
+        return replace(self._result(sensitive), notes=(why,), unplayed=why)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class LeftOver:
+    """The groups without what is known to belong to others.
+
+    Attributes
+    ----------
+    groups : GroupsOfPeople
+    taken : numpy.ndarray
+        float64 (g, v): records of each group and value that belong to people who are known.
+    taken_room : numpy.ndarray
+        float64 (p,): records of each pair's room that do.
+    own : numpy.ndarray
+        bool (m,): whose own record is among these.
+    """
+
+    groups: GroupsOfPeople
+    taken: NDArray[np.float64]
+    taken_room: NDArray[np.float64]
+    own: NDArray[np.bool_]
+
+    def beliefs(self, people: NDArray[np.int64], truth: NDArray[np.int64]) -> Beliefs:
+        """Name the likeliest value that is left to each of some people.
+
+        Parameters
+        ----------
+        people
+            int64: places of people; what is known of themselves is put back.
+        truth
+            int64 (m,): everybody's value; of these people it is read for scoring, and to put it back.
+        """
+        belief, right = np.zeros(len(people)), np.zeros(len(people))
+        for some, shares in self._shares(people, truth):
+            best = shares.max(axis=1)
+            ties = (shares >= best[:, None] - SURE) & (best[:, None] > 0)
+            of_truth = np.maximum(truth[people[some]], 0)[:, None]
+            hit = np.take_along_axis(ties, of_truth, axis=1)[:, 0] & (truth[people[some]] >= 0)
+            belief[some], right[some] = best, hit / np.maximum(ties.sum(axis=1), 1)
+        return Beliefs(belief, right)
+
+    def _shares(
+        self, people: NDArray[np.int64], truth: NDArray[np.int64]
+    ) -> Iterator[tuple[NDArray[np.int64], NDArray[np.float64]]]:
+        """Yield the chances of each value for some people at a time: their places, float64 (some, v)."""
+        groups = self.groups
+        sorts = int(max(groups.sort_of.max(initial=0), groups.sort.max(initial=0))) + 1
+        most = int(np.bincount(groups.sort, minlength=sorts).max(initial=1))
+        step = max(1, BLOCK_CELLS // (len(groups.values) * max(1, most)))
+        prior = groups.held.sum(axis=0) / groups.held.sum()
+        for start in range(0, len(people), step):
+            some = np.arange(start, min(start + step, len(people)))
+            who = people[some]
+            one, pair = joined(groups.sort_of[who], groups.sort, sorts)
+            group = groups.group[pair]
+            own = np.where(self.own[who[one]], where_chance(groups, pair, truth[who[one]]), 0.0)
+            total = added(one, own, len(some))
+            own = np.divide(own, total[one], out=np.zeros(len(own)), where=total[one] > 0)
+            left = np.maximum(groups.held[group] - self.taken[group], 0.0)
+            left[np.arange(len(one)), np.maximum(truth[who[one]], 0)] += own
+            room = np.maximum(groups.room[pair] - self.taken_room[pair], 0.0) + own
+            all_left = left.sum(axis=1)
+            scale = np.divide(room, all_left, out=np.zeros(len(room)), where=all_left > SURE)
+            shares = np.zeros((len(some), left.shape[1]))
+            np.add.at(shares, one, left * scale[:, None])
+            sums = shares.sum(axis=1, keepdims=True)
+            # Of whom nothing is left in any group, the attacker says what they would say of anybody.
+            yield some, np.divide(shares, sums, out=np.tile(prior, (len(some), 1)), where=sums > SURE)
+
+
+def where_chance(groups: GroupsOfPeople, pair: NDArray[np.int64], value: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Return how many records of a pair's group may be of its sort and have a value, float64, one for each pair."""
+    group = groups.group[pair]
+    sizes = groups.held.sum(axis=1)
+    shown = groups.held[group, np.maximum(value, 0)] * (value >= 0)
+    chance: NDArray[np.float64] = shown * groups.room[pair] / np.maximum(sizes[group], 1)
+    return chance
+
+
+def taken_out(groups: GroupsOfPeople, truth: NDArray[np.int64], known: NDArray[np.bool_] | None) -> LeftOver:
+    """Take the values of people whom the attacker knows out of the groups; None knows nobody.
+
+    truth : int64 (m,), their values. known : bool (m,). Cost O(p) for the pairs of a person and a group.
+    """
+    taken, taken_room = np.zeros(groups.held.shape), np.zeros(len(groups.sort))
+    if known is None:
+        return LeftOver(groups, taken, taken_room, np.zeros(len(truth), dtype=np.bool_))
+    width = len(groups.values)
+    # People of one sort with one value are spread alike.
+    kinds, times = np.unique(groups.sort_of[known] * width + truth[known], return_counts=True)
+    sorts = int(max(groups.sort_of.max(initial=0), groups.sort.max(initial=0))) + 1
+    kind, pair = joined(kinds // width, groups.sort, sorts)
+    value, group = kinds[kind] % width, groups.group[pair]
+    chance = where_chance(groups, pair, value)
+    total = added(kind, chance, len(kinds))
+    spread = np.divide(chance * times[kind], total[kind], out=np.zeros(len(kind)), where=total[kind] > 0)
+    taken = added(group * width + value, spread, taken.size).reshape(taken.shape)
+    room = added(group, spread, len(taken))[groups.group] if groups.shared else added(pair, spread, len(groups.sort))
+    return LeftOver(groups, taken, room, known)
