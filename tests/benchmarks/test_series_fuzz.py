@@ -16,6 +16,7 @@ from benchmarks.series_recount import (
     TooManyError,
     appended_left,
     covers,
+    dated_left,
     grown_left,
     invariant_surest,
     keeps,
@@ -73,17 +74,38 @@ def test_a_single_newcomer_in_an_old_class_is_found() -> None:
     older = [row("[20..39]", each) for each in ("flu", "flu", "fever")]
     newer = [row("[20..39]", each, arrived="[1..2]") for each in ("flu", "flu", "fever", "ulcer")]
     classes = [{}, {"new": label(newer[0])}]
-    ((_, left),) = grown_left([older, newer], classes)
-    assert left == {"flu": 0, "fever": 0, "ulcer": 1}
+    left = dict(grown_left([older, newer], classes))["new"]
+    assert left == {"ulcer": 1}
     assert not keeps(left, 2, 1)
+
+
+def test_what_classes_say_of_arrivals_tells_more_than_the_recount_takes_from_it() -> None:
+    """Two classes of the older one: the class of old people alone has its cold, so the third old row is a flu."""
+    older = [row("[20..24]", each) for each in ("flu", "flu", "cold")]
+    newer = [row("24", each, arrived="[1..2]") for each in ("flu", "flu", "cold")]
+    newer += [row("[20..23]", each) for each in ("cold", "flu")]
+    classes = [{"x": label(older[0])}, {"x": label(newer[0]), "new": label(newer[0])}]
+    assert dict(grown_left([older, newer], classes))["x"] == {"flu": 2, "cold": 1}
+    found = dict(dated_left([older, newer], classes))
+    assert found["x"] == {"flu": 2}
+    assert found["new"] == {"flu": 2, "cold": 1}
+
+
+def test_both_ends_of_arrivals_are_somebodys() -> None:
+    """A class of two, one of each month: the old one can have no cold, so the newcomer has it."""
+    older = [row("[20..39]", "flu") for _ in range(3)]
+    newer = [row("[20..29]", each, arrived="[1..2]") for each in ("flu", "cold")]
+    newer += [row("[30..39]", "flu", arrived="[1..2]") for _ in range(3)]
+    classes = [{}, {"new": label(newer[0])}]
+    assert dict(grown_left([older, newer], classes))["new"] == {"flu": 1, "cold": 1}
+    assert dict(dated_left([older, newer], classes))["new"] == {"cold": 1}
 
 
 def test_months_of_arrival_bind() -> None:
     """A class of newcomers alone takes no old row, though its label would."""
     older = [row("[20..39]", "flu"), row("[20..39]", "flu")]
     newer = [*older, row("[20..39]", "flu", arrived="2")]
-    worlds = GrownWorlds([older, newer], [1, 2]).worlds("flu")
-    assert len(worlds) == 1
+    assert len(GrownWorlds([older, newer], [1, 2], dated=True).worlds("flu")) == 1
 
 
 def test_values_that_are_exchanged_are_equally_likely() -> None:
