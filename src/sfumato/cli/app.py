@@ -44,7 +44,7 @@ COMMANDS = {
 GROUPS = {
     "ratings": {"check": "ratings", "anonymize": "rating_anonymize", "attack": "rating_attack"},
     "sets": {"check": "sets", "anonymize": "set_anonymize", "attack": "set_attack"},
-    "private": {"publish": "private"},
+    "private": {"publish": "private", "ledger": "private_ledger"},
     "series": {
         "start": "series",
         "append": "series",

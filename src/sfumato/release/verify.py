@@ -136,6 +136,10 @@ class _Asked:
     engine: Engine
 
 
+class _CannotCountError(PolicyError):
+    """The engine that was asked for cannot count such a release."""
+
+
 def _engine_problems(engine: str, release: object, audit: str | Path | None, population: Table | None) -> Iterator[str]:
     if engine not in get_args(Engine):
         yield f"engine: must be one of {', '.join(get_args(Engine))}"
@@ -174,7 +178,7 @@ def _verified(release: Any, asked: _Asked) -> Verification:
             stored = stored_release(str(release), schema, grouped=grouped)
             return _recount_stored(stored, private, population)
         return _recount_folder(Path(release), private, population, whole=asked.engine == "memory")
-    except (VerificationError, PopulationError, PolicyError):
+    except (VerificationError, PopulationError, _CannotCountError):
         raise
     except SfumatoError as error:
         # What is wrong with a table that somebody hands in is, of a release, a promise that does not hold.
@@ -214,7 +218,7 @@ def _recount_on_spark(address: str) -> Verification:
 
     with spark_folder(address) as folder:
         if not counted_by_record(folder.description):
-            raise PolicyError(
+            raise _CannotCountError(
                 "engine: Spark counts the records of generalized tables, class by class, and this release is about "
                 "people, of another kind, or about single published values; use --engine memory"
             )
