@@ -293,6 +293,7 @@ def test_states_are_compared_and_the_release_of_last_time_is_played(serve, watch
     page.locator("section[aria-labelledby=changed]").get_by_text("models k-anonymity (k 4)").wait_for()
     assert one.axe() == []
     # As the recipient opens it; the studio shows it without any rights, so that nothing can look at it there.
+    page.goto("about:blank")
     page.set_content((tmp_path / "spring-receipt.html").read_text(encoding="utf-8"))
     page.get_by_role("heading", name="Receipt for a release").wait_for()
     assert one.axe() == []
