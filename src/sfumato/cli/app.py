@@ -54,6 +54,7 @@ GROUPS = {
         "verify": "series",
         "attack": "series",
         "show": "series",
+        "compare": "series",
         "new-key": "series",
         "encrypt": "series",
     },
