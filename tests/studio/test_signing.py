@@ -105,16 +105,24 @@ def test_two_states_differ_in_words_people_and_loss(studio):
     assert "points" not in page
     assert studio.get(f"/history?from={first}").status_code == 200
     assert studio.get("/history?from=99").status_code == 404
+
+
+@pytest.mark.slow
+def test_the_internal_report_of_the_studio_has_the_way_to_the_release(studio):
+    studio.set_up()
+    lossy = run(studio)
+    studio.post("/setup/promises", what="model", place="0", **{"option.k": "20"})
     studio.post("/sign/report", run=str(lossy.number))
-    report = studio.desk.jobs.wait(3, 240)
+    report = studio.desk.jobs.wait(2, 240)
     assert report.state == "done", report.problems
-    log = json.loads((studio.desk.jobs.folder_of(3) / "decisions.json").read_text(encoding="utf-8"))
-    assert log[-1]["loss"] == pytest.approx(losses[0])
-    assert [entry["change"] for entry in log] == [entry.note for entry in studio.desk.project.history.entries[:first]]
+    log = json.loads((studio.desk.jobs.folder_of(2) / "decisions.json").read_text(encoding="utf-8"))
+    assert log[-1]["loss"] == pytest.approx(lossy.result["losses"]["normalized_ncp"])
+    entries = studio.desk.project.history.entries[: lossy.entry]
+    assert [entry["change"] for entry in log] == [entry.note for entry in entries]
     assert log[0]["unique"] is None
-    assert log[-1]["unique"] == counts[0]
-    assert "How it came to this" in studio.get("/files/3/report.html").text
-    assert studio.get("/files/3/decisions.json").status_code == 404
+    assert log[-1]["unique"] == studio.desk.preview.sizes(studio.desk.attributes(studio.desk.draft)).uniques
+    assert "How it came to this" in studio.get("/files/2/report.html").text
+    assert studio.get("/files/2/decisions.json").status_code == 404
 
 
 def test_a_release_is_handed_over_with_its_receipt(studio, tmp_path):
@@ -135,7 +143,7 @@ def test_a_release_is_handed_over_with_its_receipt(studio, tmp_path):
     assert not (tmp_path / "again").exists()
 
 
-def test_next_time_what_changed_is_listed_and_the_attack_comes_before_handing_over(tmp_path):
+def test_next_time_what_changed_is_listed_and_nothing_is_handed_over_unplayed(tmp_path):
     folder = tmp_path / "first"
     folder.mkdir()
     with opened(folder, people(folder / "people.csv")) as studio:
@@ -164,10 +172,6 @@ def test_next_time_what_changed_is_listed_and_the_attack_comes_before_handing_ov
         assert "Attack this release and last-time together first." in page
         assert studio.post("/sign/hand-over", run="1", name="given").status_code == 422
         assert "is not in this table" in studio.post("/sign/replay", earlier="last-time").text
-        assert studio.post("/sign/attack", run="1", earlier="last-time").status_code == 200
-        attacked = studio.desk.jobs.wait(2, 240)
-        assert attacked.state == "done", attacked.problems
-        assert studio.post("/sign/hand-over", run="1", name="given").status_code == 200
     # It is still known after a restart.
     with opened(tmp_path / "next") as studio:
         assert studio.desk.project.earlier == "last-time"
@@ -193,3 +197,17 @@ def test_the_policy_of_last_time_becomes_the_setup(tmp_path):
         assert draft.roles["sick"] == "sensitive"
         assert "more" in draft.undecided
         assert draft.settings["zip"]["kind"] == "numeric"
+
+
+@pytest.mark.slow
+def test_after_the_attack_on_both_the_release_is_handed_over(studio, tmp_path):
+    studio.set_up()
+    run(studio)
+    studio.post("/sign/hand-over", run="1", name="last-time")
+    studio.post("/sign/earlier", earlier="last-time")
+    assert studio.post("/sign/hand-over", run="1", name="given").status_code == 422
+    assert studio.post("/sign/attack", run="1", earlier="last-time").status_code == 200
+    attacked = studio.desk.jobs.wait(2, 240)
+    assert attacked.state == "done", attacked.problems
+    assert studio.post("/sign/hand-over", run="1", name="given").status_code == 200
+    assert sf.verify(tmp_path / "given").ok
