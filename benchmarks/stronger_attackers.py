@@ -107,11 +107,30 @@ def boosting() -> Iterator[Row]:
             yield from found.items()
 
 
+def shadows() -> Iterator[Row]:
+    """Members found while 1 % of others pass, and areas, with shadows and without."""
+    for name, (_, anonymizer) in OF_VALUES.items():
+        models = (sf.KAnonymity(5),) if name == "Mondrian" else (L3,)
+        found: dict[str, list[float]] = {}
+        for seed in SEEDS:
+            everybody = drawn(6000, seed, (*NUMBERS, "race"), "occupation")
+            table, control = everybody.take(slice(0, 2000)), everybody.take(slice(2000, None))
+            release = sf.anonymize(table, models, anonymizer=anonymizer, seed=seed)
+            attacks = ["shadow-membership", "membership-inference"]
+            played = sf.attack(release, table, control=control, attacks=attacks, seed=seed)
+            for attack in attacks:
+                pairs, sure = played[attack]
+                found.setdefault(f"{name}, {attack}, area", []).append(pairs.figures["auc"])
+                found.setdefault(f"{name}, {attack}, found at 1 %", []).append(sure.success.share)
+        yield from found.items()
+
+
 MEASURED: dict[str, Callable[[], Iterator[Row]]] = {
     "linkage": linkage,
     "noisy": noisy,
     "corruption": corruption,
     "boosting": boosting,
+    "shadows": shadows,
 }
 
 
