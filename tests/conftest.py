@@ -91,7 +91,7 @@ def sail() -> Iterator[str]:
     pytest.importorskip("pysail", reason="Sail is not installed; pip install pysail")
     from pysail.spark import SparkConnectServer
 
-    from sfumato.engines.spark.session import client
+    from sfumato.table.sources.spark_server import client
 
     client()
     with patch.dict(os.environ, {"RUST_LOG": "off"}):

@@ -18,7 +18,7 @@ GROUPS: dict[str, tuple[str, ...]] = {
     "Hierarchies": (
         "Hierarchy", "intervals", "prefixes", "dates", "groups", "flat", "read_hierarchy", "write_hierarchy",
     ),
-    "Policies": ("Policy", "People", "RatingPolicy", "SetPolicy"),
+    "Policies": ("Policy", "People", "PrivatePolicy", "RatingPolicy", "SetPolicy"),
     "Releases": ("anonymize", "verify", "Release", "report", "ReleaseReport", "Series", "SeriesVerification"),
     "Privacy models": (),
     "Anonymizers": ("lower_bound", "search_lattice"),
@@ -34,6 +34,7 @@ GROUPS: dict[str, tuple[str, ...]] = {
         "Sets", "read_sets", "check_sets", "SetCheck", "KmAnonymity", "anonymize_sets", "SetRelease", "SetLoss",
         "save_sets", "attack_sets", "SetAttack",
     ),
+    "Differential privacy": ("DifferentialPrivacy", "publish_privately", "PrivateRelease", "save_private"),
     "Errors": (),
     "More": (),
 }  # fmt: skip

@@ -98,12 +98,14 @@ from sfumato.models import SampleUniques as SampleUniques
 from sfumato.models import SubsetKAnonymity as SubsetKAnonymity
 from sfumato.models import TCloseness as TCloseness
 from sfumato.models import WildcardKAnonymity as WildcardKAnonymity
+from sfumato.models.differential_privacy import DifferentialPrivacy as DifferentialPrivacy
 from sfumato.models.k_epsilon_l_anonymity import RatingAnonymity as RatingAnonymity
 from sfumato.models.km_anonymity import KmAnonymity as KmAnonymity
 from sfumato.papers.reproduce import reproduce as reproduce
 from sfumato.papers.reproduction import Reproduction as Reproduction
 from sfumato.policy.people import People as People
 from sfumato.policy.policy import Policy as Policy
+from sfumato.policy.private_policy import PrivatePolicy as PrivatePolicy
 from sfumato.policy.rating_policy import RatingPolicy as RatingPolicy
 from sfumato.policy.registering import register as register
 from sfumato.policy.set_policy import SetPolicy as SetPolicy
@@ -116,6 +118,9 @@ from sfumato.release.anonymize import anonymize as anonymize
 from sfumato.release.on_disk import ReleaseOnDisk as ReleaseOnDisk
 from sfumato.release.on_disk import anonymize_on_disk as anonymize_on_disk
 from sfumato.release.on_spark import anonymize_on_spark as anonymize_on_spark
+from sfumato.release.private.folder import save_private as save_private
+from sfumato.release.private.publish import publish_privately as publish_privately
+from sfumato.release.private.release import PrivateRelease as PrivateRelease
 from sfumato.release.ratings.anonymize import anonymize_ratings as anonymize_ratings
 from sfumato.release.ratings.folder import save_ratings as save_ratings
 from sfumato.release.ratings.release import RatingRelease as RatingRelease

@@ -4,12 +4,20 @@ from __future__ import annotations
 
 import os
 import sys
+import threading
 from collections.abc import Callable
+from concurrent.futures import Future
+from contextvars import copy_context
+from typing import TypeVar
 
 from sfumato.errors import PolicyError
 
 Progress = Callable[[str, int, int], None]
 """Called with what is being done, how much is done, and the total."""
+Result = TypeVar("Result")
+
+BEAT = 0.5
+"""Seconds between two calls for work that says nothing itself."""
 
 
 def silent(what: str, done: int, total: int) -> None:
@@ -22,6 +30,70 @@ def shown(what: str, done: int, total: int) -> None:
         from sfumato.cell_bar import show
 
         show(what, done, total)
+
+
+def beating(progress: Progress, what: str, work: Callable[[Progress], Result]) -> Result:
+    """Do work that may be silent for long, and call back twice a second until it is done.
+
+    Parameters
+    ----------
+    progress
+        Called in the thread of the caller, so that it may raise: the caller then goes on at once, and the work ends
+        where it next tells something. Of :func:`silent` and :func:`shown` outside of notebooks nothing is made.
+    what
+        What is being done until the work says it.
+    work
+        Takes a callback of its own, for its steps; it runs in another thread.
+
+    Notes
+    -----
+    While a kernel is compiled, which holds the interpreter, the calls come late.
+    """
+    if progress is silent or (progress is shown and "IPython" not in sys.modules):
+        return work(silent)
+    beats = _Beats(what)
+    done: Future[Result] = Future()
+    context = copy_context()
+    threading.Thread(target=lambda: context.run(_do, work, beats, done), daemon=True, name="sfumato-work").start()
+    try:
+        while not beats.is_over(done):
+            progress(*beats.last)
+    except BaseException:
+        beats.unwanted = True
+        raise
+    return done.result()
+
+
+class _Beats:
+    """What work told last, between the thread that works and the one that waits."""
+
+    def __init__(self, what: str) -> None:
+        self.last, self.unwanted = (what, 0, 1), False
+        self.told = threading.Event()
+
+    def tell(self, what: str, done: int, total: int) -> None:
+        if self.unwanted:
+            raise _UnwantedError
+        self.last = what, done, total
+        self.told.set()
+
+    def is_over(self, done: Future[Result]) -> bool:
+        """Wait until something is told, or for a beat; tell whether the work is done."""
+        self.told.wait(BEAT)
+        self.told.clear()
+        return done.done()
+
+
+class _UnwantedError(Exception):
+    """Nobody waits for the work any more."""
+
+
+def _do(work: Callable[[Progress], Result], beats: _Beats, done: Future[Result]) -> None:
+    try:
+        done.set_result(work(beats.tell))
+    except BaseException as error:
+        done.set_exception(error)
+    beats.told.set()
 
 
 def thread_count(threads: int | None) -> int:

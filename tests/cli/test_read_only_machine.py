@@ -80,6 +80,7 @@ EVERY = {
         "series show monthly",
     ],
     "ratings": ["ratings check ratings.csv -k 2 --epsilon 1"],
+    "private": ["private publish in.csv --quasi age,ill --bins age=0:100:5 --domain ill=flu,cold --epsilon 1 --out dp"],
     "sets": ["sets check in.csv -m 1", "sets anonymize in.csv -k 2 -m 1 --out sets-out", "verify sets-out"],
 }
 """Command or group → lines that use it, in an order in which they find what they need."""

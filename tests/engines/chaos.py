@@ -2,12 +2,15 @@
 
     python tests/engines/chaos.py IN POLICY OUT
 
-Three releases come into OUT: counted, streamed, and one whose parts were solved by workers that died at first.
+Four releases come into OUT: counted, streamed, one whose parts were solved by workers that died at first, and one
+whose files were written by such workers; this one is recounted by Spark.
 """
 
 from __future__ import annotations
 
+import hashlib
 import os
+import pickle
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -25,7 +28,7 @@ class DyingOnce:
 
     def __call__(self, part: Any) -> Any:
         """Solve, or die."""
-        mark = Path(self.folder) / f"{len(part.problem.table.codes)}-{part.problem.seed}"
+        mark = Path(self.folder) / hashlib.sha256(pickle.dumps(part)).hexdigest()
         try:
             mark.touch(exist_ok=False)
         except FileExistsError:
@@ -39,7 +42,9 @@ def main(source: str, policy_file: str, out: Path) -> None:
 
     import sfumato as sf
     from sfumato.anonymizers.mondrian import first_cuts, mondrian
+    from sfumato.engines.disk import dealing
     from sfumato.engines.spark import engine, tasks
+    from sfumato.release import written_by_workers
 
     # One session for all: it is found as the active one, and left open.
     session = SparkSession.builder.remote("local[2,4]").getOrCreate()
@@ -57,6 +62,10 @@ def main(source: str, policy_file: str, out: Path) -> None:
     for name, value in {"LEAVES_FROM": 0, "LEAF": 100, "run_on_spark": dying}.items():
         patch.object(engine, name, value).start()
     sf.anonymize_on_spark(source, policy, out / "lost", seed=7)
+    patch.object(dealing, "PART", 200).start()
+    patch.object(written_by_workers, "run_on_spark", dying).start()
+    sf.anonymize_on_spark(source, policy, out / "written", seed=7, written_by="workers")
+    sf.verify(out / "written", engine="spark").raise_unless_ok()
     session.stop()
 
 

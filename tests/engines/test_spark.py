@@ -34,13 +34,14 @@ from sfumato.anonymizers.mondrian import first_cuts, mondrian
 from sfumato.cli.app import app
 from sfumato.engines import LocalEngine
 from sfumato.engines.disk import dealing
-from sfumato.engines.spark import counting, engine, session, tasks
+from sfumato.engines.spark import counting, engine, tasks
 from sfumato.engines.spark.counting import spread
 from sfumato.engines.spark.engine import SparkEngine
 from sfumato.errors import InputError, PolicyError, SchemaError
 from sfumato.release.anonymize import made as made_of
 from sfumato.release.on_spark import table_on_spark
 from sfumato.table.sources import spark as spark_frames
+from sfumato.table.sources import spark_server as spark_server_of
 
 
 @pytest.fixture(autouse=True)
@@ -393,7 +394,7 @@ def test_a_server_that_goes_away(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
         yield from counted(*asked, **said)
 
     monkeypatch.setattr(spark_frames.SparkSource, "counted", killed)
-    monkeypatch.setattr(session, "RETRIES", 1)
+    monkeypatch.setattr(spark_server_of, "RETRIES", 1)
     try:
         assert server.stdout is not None
         monkeypatch.setenv("SPARK_REMOTE", f"sc://127.0.0.1:{int(server.stdout.readline())}")

@@ -45,5 +45,6 @@ def test_releases_are_those_of_memory_whoever_dies(tmp_path: Path):
     memory.save(tmp_path / "memory")
     expected = content(tmp_path / "memory")
     assert len(list((tmp_path / "died").iterdir())) > 2
-    assert content(tmp_path / "lost") == content(tmp_path / "counted") == expected
+    assert content(tmp_path / "lost") == content(tmp_path / "counted") == content(tmp_path / "written") == expected
+    assert len(list((tmp_path / "written" / "data").iterdir())) == 3
     assert sorted(content(tmp_path / "streamed").splitlines()) == sorted(expected.splitlines())

@@ -360,7 +360,7 @@ def test_sampled_cut_is_checked_on_all_records() -> None:
 
 @pytest.mark.parametrize("everywhere", [False, True])
 def test_same_input_same_result(everywhere: bool) -> None:
-    records, attributes = mixed_table(3000)
+    records, attributes = mixed_table(600)
     first = partition(records, attributes, 5, everywhere=everywhere, dtype=np.uint16)
     again = partition(records, attributes, 5, everywhere=everywhere, dtype=np.uint16)
     assert np.array_equal(first, again)

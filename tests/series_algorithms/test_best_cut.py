@@ -69,7 +69,7 @@ def plain_best(table, value_of, group_of, left, least, smallest):
     return best, found
 
 
-@pytest.mark.parametrize("way", ["interpreted", "compiled"])
+@pytest.mark.parametrize("way", ["interpreted", pytest.param("compiled", marks=pytest.mark.slow)])
 def test_the_best_cut_is_that_of_a_plain_search(way):
     draw = np.random.default_rng(7)
     areas = sf.groups({"north": ["a", "b"], "south": ["c", "d", "e"]})

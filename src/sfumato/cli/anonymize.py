@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal, get_args
 
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
     from sfumato.policy.policy import Policy
     from sfumato.release.on_disk import ReleaseOnDisk
     from sfumato.release.release import Release
+    from sfumato.release.written_by_workers import WrittenBy
     from sfumato.table.table import Table
 
     Reader = Callable[[str, Policy], Table]
@@ -169,6 +171,15 @@ def anonymize(
             rich_help_panel=METHOD,
         ),
     ] = None,
+    written_by: Annotated[
+        Literal["here", "workers"],
+        typer.Option(
+            metavar="WHO",
+            help="With --engine spark: who writes the parts of a large release: here, or workers, into a folder that "
+            "they share with this machine.",
+            rich_help_panel=METHOD,
+        ),
+    ] = "here",
     formulas: HowFormulas = "keep",
     save_policy: SavePolicy = None,
     audit: Annotated[
@@ -193,6 +204,8 @@ def anonymize(
     from sfumato.table.writers import check_installed
 
     models, problems = model_words(k=k, l=l, diversity=diversity, c=c, t=t, k_map=k_map, others=model or ())
+    no_workers = written_by == "workers" and engine != "spark"
+    no_writers = ["--written-by: only Spark has workers; add --engine spark, or leave it out"] if no_workers else []
     words = Words(
         policy=policy,
         **roles.words,
@@ -209,7 +222,7 @@ def anonymize(
             "subset": subset_words(subset),
         },
         format=format,
-        problems=(*problems, *target_problems(out, save_policy, overwrite=overwrite, schema=schema)),
+        problems=(*problems, *no_writers, *target_problems(out, save_policy, overwrite=overwrite, schema=schema)),
     )
     meant = policy_of(words)
     check_installed(meant.output.format)
@@ -237,7 +250,7 @@ def anonymize(
         )
         choice = Choice(engine, memory, to_database=is_database(out))
         if engine == "spark":
-            written.from_spark(memory, audit, bound=bound)
+            written.from_spark(memory, audit, written_by, bound=bound)
         elif goes_to_disk(choice, table, meant, bound=bound, quiet=quiet or as_json):
             written.from_disk(memory)
         else:
@@ -322,14 +335,16 @@ class _Written:
 
         self._in_parts(anonymize_on_disk, memory)
 
-    def from_spark(self, memory: str | None, audit: Path | None, *, bound: bool) -> None:
+    def from_spark(self, memory: str | None, audit: Path | None, written_by: WrittenBy, *, bound: bool) -> None:
         """Make and write the release of a table that Spark counts, or whose records it sends if counts would not do."""
         from sfumato.cli.engine import brought_here
         from sfumato.release.on_spark import anonymize_on_spark, table_on_spark
 
         reason = brought_here(self.policy, to_database=is_database(self.out), bound=bound)
         if reason is None:
-            return self._in_parts(anonymize_on_spark, memory)
+            return self._in_parts(partial(anonymize_on_spark, written_by=written_by), memory)
+        if written_by == "workers":
+            raise PolicyError(f"--written-by: workers write what was counted, and here {reason}; leave it out")
         if not (self.quiet or self.as_json):
             complain([f"the records are brought into memory here: {reason}"])
         return self.from_memory(audit, bound=bound, read=table_on_spark)

@@ -44,14 +44,18 @@ COMMANDS = {
 GROUPS = {
     "ratings": {"check": "ratings", "anonymize": "rating_anonymize", "attack": "rating_attack"},
     "sets": {"check": "sets", "anonymize": "set_anonymize", "attack": "set_attack"},
+    "private": {"publish": "private"},
     "series": {
         "start": "series",
         "append": "series",
         "grow": "series",
         "republish": "series",
+        "withdraw": "series",
         "verify": "series",
         "attack": "series",
         "show": "series",
+        "new-key": "series",
+        "encrypt": "series",
     },
 }
 """The same for the commands of a group, whose help stands in the module of its name."""
@@ -84,6 +88,7 @@ A short tour:
   sfumato ratings anonymize ratings.csv -k 3 --epsilon 1 --out films/
   sfumato sets check baskets.csv
   sfumato sets anonymize baskets.csv --hierarchy goods.csv -k 5 -m 2 --out sold/
+  sfumato private publish patients.csv --policy private.toml --out counts/
   sfumato reproduce soccer          a paper's experiments, claim by claim
   sfumato warm                      compile now what large jobs need
 
@@ -125,7 +130,7 @@ def _group(group: str) -> typer.Typer:
 
 def _add(app: typer.Typer, name: str, module: str, *, listed: bool = False) -> None:
     home = import_module(f"sfumato.cli.{module}")
-    command = getattr(home, name)
+    command = getattr(home, name.replace("-", "_"))
     app.command(name, help=_help(command), epilog=home.EXAMPLE)(_nothing if listed else spread(command))
 
 

@@ -72,6 +72,8 @@ def _of_rows(study: MonthlyStudy) -> Table:
     table = _table("separate releases", "append", "grow")
     ways = (study.separate, study.appended, study.grown)
     for number, played in enumerate(study.separate.played):
+        if not any(way.played[number].cases for way in ways):
+            continue
         table.add_row(_short(played.attack), *(_cell(way, number) for way in ways))
     table.add_row("only one record left, by intersection", *(f"{_alone(way):,}" for way in ways))
     return table

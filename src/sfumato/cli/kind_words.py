@@ -37,12 +37,15 @@ class KindWords:
         Keys of its other parts.
     problems : sequence of str
         Already found in the options.
+    meant : mapping or None
+        What the policy file says, if it was read before; None: it is read here.
     """
 
     policy: Path | None
     top: Mapping[str, Any]
     parts: Mapping[str, Mapping[str, Any]]
     problems: Sequence[str] = field(default=())
+    meant: Mapping[str, Any] | None = None
 
 
 def kind_policy_of(
@@ -73,7 +76,7 @@ def kind_policy_of(
     from sfumato.policy.file import read_policy
 
     said: dict[KeyPath, str] = {("source", key): f"--{key}" for key in words.parts.get("source", {})}
-    meant = read_policy(words.policy) if words.policy else {}
+    meant = dict(words.meant) if words.meant is not None else read_policy(words.policy) if words.policy else {}
     meant |= {key: value for key, value in words.top.items() if value is not None}
     for part, keys in words.parts.items():
         _update(meant, part, keys)

@@ -14,6 +14,7 @@ from sfumato.cli.outcome import complain, say
 from sfumato.cli.progress import progress_bar
 
 if TYPE_CHECKING:
+    from sfumato.policy.policy import Policy
     from sfumato.series.step import Step
 
 HELP = """Publish every month: releases of one policy that withstand each other.
@@ -41,6 +42,15 @@ FirstPeople = Annotated[
 Ledger = Annotated[
     Path | None,
     typer.Option(metavar="FOLDER", help="The steward's private ledger; default SERIES.ledger.", rich_help_panel=OUTPUT),
+]
+LedgerKey = Annotated[
+    Path | None,
+    typer.Option(
+        "--ledger-key",
+        metavar="FILE",
+        help="File with the key that encrypts the ledger; default as SFUMATO_LEDGER_KEY_FILE or SFUMATO_LEDGER_KEY.",
+        rich_help_panel=OUTPUT,
+    ),
 ]
 Key = Annotated[
     str | None,
@@ -126,6 +136,7 @@ def start(
         typer.Option(metavar="csv|parquet", help="Of the published tables; default csv.", rich_help_panel=OUTPUT),
     ] = None,
     ledger: Ledger = None,
+    ledger_key: LedgerKey = None,
     quiet: Quiet = False,
     as_json: AsJson = False,
 ) -> None:
@@ -155,7 +166,7 @@ def start(
         problems=problems,
     )
     meant = policy_of(words)
-    series = Series(folder, ledger_of(folder) if ledger is None else ledger)
+    series = Series(folder, ledger_of(folder) if ledger is None else ledger, ledger_key)
     with progress_bar(quiet=quiet or as_json) as progress:
         step = started(
             series, meant, key=key, table=table, way=way, how=Running(seed, None, progress, most_counterfeits)
@@ -173,8 +184,10 @@ def grow(
     table: Newcomers,
     policy: SamePolicy = None,
     ledger: Ledger = None,
+    ledger_key: LedgerKey = None,
     threads: Threads = None,
     seed: Seed = None,
+    reading: TableReading = TableReading(),  # noqa: B008 - a frozen value
     quiet: Quiet = False,
     as_json: AsJson = False,
 ) -> None:
@@ -183,7 +196,7 @@ def grow(
     The table holds newcomers alone; the ledger has the records of all others. Every pair of releases is recounted for
     the forward, cross and backward attack before anything is published.
     """
-    _next(folder, table, policy, ledger, "grow", threads, seed, quiet=quiet, as_json=as_json)
+    _next(folder, table, policy, (ledger, ledger_key), "grow", threads, seed, reading, quiet=quiet, as_json=as_json)
 
 
 def append(
@@ -191,8 +204,10 @@ def append(
     table: Newcomers,
     policy: SamePolicy = None,
     ledger: Ledger = None,
+    ledger_key: LedgerKey = None,
     threads: Threads = None,
     seed: Seed = None,
+    reading: TableReading = TableReading(),  # noqa: B008 - a frozen value
     quiet: Quiet = False,
     as_json: AsJson = False,
 ) -> None:
@@ -201,17 +216,18 @@ def append(
     The table holds newcomers alone. Who is in a release already is refused; newcomers that are too few, or too much
     alike, wait for others, and it is said how many.
     """
-    _next(folder, table, policy, ledger, "append", threads, seed, quiet=quiet, as_json=as_json)
+    _next(folder, table, policy, (ledger, ledger_key), "append", threads, seed, reading, quiet=quiet, as_json=as_json)
 
 
 def _next(
     folder: Path,
     table: str,
     policy: Path | None,
-    ledger: Path | None,
+    private: tuple[Path | None, Path | None],
     way: Way,
     threads: int | None,
     seed: int | None,
+    reading: TableReading,
     *,
     quiet: bool,
     as_json: bool,
@@ -223,8 +239,8 @@ def _next(
 
     said = None if policy is None else Policy.from_file(policy)
     with progress_bar(quiet=quiet or as_json) as progress:
-        series = Series.open(folder, ledger=ledger)
-        step = next_step(series, table, way, Running(seed, threads, progress), policy=said)
+        series = Series.open(folder, ledger=private[0], ledger_key=private[1])
+        step = next_step(series, table, way, Running(seed, threads, progress), policy=said, reading=reading.words)
     _tell(step, quiet=quiet, as_json=as_json)
 
 
@@ -232,9 +248,11 @@ def republish(
     folder: SeriesFolder,
     table: Everybody,
     ledger: Ledger = None,
+    ledger_key: LedgerKey = None,
     most_counterfeits: MostCounterfeits = 0.05,
     threads: Threads = None,
     seed: Seed = None,
+    reading: TableReading = TableReading(),  # noqa: B008 - a frozen value
     quiet: Quiet = False,
     as_json: AsJson = False,
 ) -> None:
@@ -243,13 +261,42 @@ def republish(
     Who is not in the table has left; who comes back is in a class of the same sensitive values again. Where people
     left, counterfeits may stand in for them: how many each class has is published, not which rows they are.
     """
+    from sfumato.series.next_release import Running
     from sfumato.series.series import Series
+    from sfumato.series.step import next_step
 
     with progress_bar(quiet=quiet or as_json) as progress:
-        series = Series.open(folder, ledger=ledger)
-        step = series.republish(
-            table, most_counterfeits=most_counterfeits, seed=seed, threads=threads, progress=progress
-        )
+        series = Series.open(folder, ledger=ledger, ledger_key=ledger_key)
+        how = Running(seed, threads, progress, most_counterfeits)
+        step = next_step(series, table, "m-invariance", how, reading=reading.words)
+    _tell(step, quiet=quiet, as_json=as_json)
+
+
+def withdraw(
+    folder: SeriesFolder,
+    people: Annotated[
+        str,
+        typer.Argument(
+            metavar="KEYS", show_default=False, help="File with the keys of those who withdraw, and its header."
+        ),
+    ],
+    most_lost: Annotated[
+        float, typer.Option(metavar="SHARE", help="Rows that may go with them.", rich_help_panel=METHOD)
+    ] = 0.1,
+    ledger: Ledger = None,
+    ledger_key: LedgerKey = None,
+    seed: Seed = None,
+    quiet: Quiet = False,
+    as_json: AsJson = False,
+) -> None:
+    """Publish the next release of an appended series without people who withdrew their consent.
+
+    Everybody whose class publishes the same goes with them: a class without one row would show that row. Who only waits
+    is taken from those who wait. Earlier releases are out, and cannot be called back.
+    """
+    from sfumato.series.series import Series
+
+    step = Series.open(folder, ledger=ledger, ledger_key=ledger_key).withdraw(people, most_lost=most_lost, seed=seed)
     _tell(step, quiet=quiet, as_json=as_json)
 
 
@@ -259,6 +306,7 @@ def verify(
         Path | None,
         typer.Option(metavar="FOLDER", help="The steward's ledger, to check what it attests.", rich_help_panel=OUTPUT),
     ] = None,
+    ledger_key: LedgerKey = None,
     as_json: AsJson = False,
 ) -> None:
     """Recount every release, every pair of neighbours, and what holds them together, from the folder alone.
@@ -268,7 +316,7 @@ def verify(
     """
     from sfumato.series.series import Series
 
-    found = Series.open(folder, ledger=ledger).verify(ledger=ledger is not None)
+    found = Series.open(folder, ledger=ledger, ledger_key=ledger_key).verify(ledger=ledger is not None)
     say_result(found.to_dict(), str(found), as_json=as_json)
     if not found.ok:
         raise typer.Exit(1)
@@ -298,35 +346,82 @@ def attack(
             rich_help_panel=PRIVACY,
         ),
     ] = None,
+    reading: TableReading = TableReading(),  # noqa: B008 - a frozen value
     as_json: AsJson = False,
 ) -> None:
-    """Play attacks on several releases of the same people: intersection, difference, forward, cross and backward.
+    """Play attacks on several releases of the same people: intersection, forward, cross, backward, difference, tracing.
 
     The attacker knows the quasi-identifying values of one person, and with which release the person came. Releases that
     were made independently fall; a series stands. With --key, sensitive values are intersected instead of rows, and
-    people may leave. Exit code 1: somebody is left fewer rows, or values, than promised.
+    people may leave; releases that are of no series may then have other columns (composition). Exit code 1: somebody is
+    left fewer rows, or values, than promised.
     """
     from sfumato.series.attacked import attack_releases, releases_of
 
     releases = releases_of(folder)
+    said = _reading_of(reading, releases, key)
     if key is None:
-        found = attack_releases(releases, original)
+        found = attack_releases(releases, original, said)
     else:
-        from sfumato.series.attacked_present import attack_present
+        from sfumato.series.attacked_composition import attack_with_keys
 
-        found = attack_present(releases, original, key)
+        found = attack_with_keys(releases, original, key, said)
     say_result(found.to_dict(), str(found), as_json=as_json)
     if not found.ok:
         raise typer.Exit(1)
 
 
-def show(folder: SeriesFolder, ledger: Ledger = None, as_json: AsJson = False) -> None:
+def show(folder: SeriesFolder, ledger: Ledger = None, ledger_key: LedgerKey = None, as_json: AsJson = False) -> None:
     """Show the releases of a series, and what the ledger knows: who came, what was lost, how many wait."""
     from sfumato.series.overview import overview_of
     from sfumato.series.series import Series
 
-    found = overview_of(Series.open(folder, ledger=ledger))
+    found = overview_of(Series.open(folder, ledger=ledger, ledger_key=ledger_key))
     say_result(found.to_dict(), str(found), as_json=as_json)
+
+
+def new_key(
+    file: Annotated[Path, typer.Argument(metavar="FILE", show_default=False, help="File that must not be there yet.")],
+) -> None:
+    """Make a random key that encrypts ledgers, in a file for its owner alone.
+
+    Keep it elsewhere than the ledger, and a copy of it: without it the ledger is lost.
+    """
+    from sfumato.series.encryption import write_new_key
+
+    write_new_key(file)
+    complain([f"key written to {file}; keep it elsewhere than the ledger, and a copy of it"])
+
+
+def encrypt(
+    folder: SeriesFolder,
+    new_key: Annotated[Path, typer.Option(metavar="FILE", show_default=False, help="File with the key from now on.")],
+    ledger: Ledger = None,
+    ledger_key: LedgerKey = None,
+) -> None:
+    """Encrypt the ledger of a series, or change its key: give the old one with --ledger-key.
+
+    The files that lay there before are taken away, but a disk may still hold them, and so do copies.
+    """
+    from sfumato.series.series import Series
+
+    series = Series.open(folder, ledger=ledger, ledger_key=ledger_key)
+    series.encrypt(new_key)
+    complain([f"{series.ledger} is encrypted; give its key with --ledger-key {new_key}"])
+
+
+def _reading_of(reading: TableReading, releases: list[Path], key: str | None) -> Policy | None:
+    """Return how original tables are read, where an option says it."""
+    from sfumato.cli.words import Words, columns_alone
+    from sfumato.series.reading import ReadRelease
+    from sfumato.series.ways import ARRIVED
+
+    words = reading.words
+    if not any(words.values()):
+        return None
+    shown = [name for path in releases for name in ReadRelease.of(path).published.quasi_identifying]
+    names = [*dict.fromkeys(name for name in (*shown, *([key] if key else [])) if name != ARRIVED)]
+    return columns_alone(Words(roles={"quasi-identifying": names}, **words))
 
 
 def _models_of(m: int | None) -> tuple[str, ...]:

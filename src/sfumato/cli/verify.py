@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
@@ -17,6 +17,7 @@ Example:
   sfumato verify patients-release/
   sfumato verify patients-release/ --population register.csv
   sfumato verify postgresql://host/db --schema release_2027
+  sfumato verify s3://bucket/patients-release --engine spark
 """
 
 
@@ -40,6 +41,14 @@ def verify(
             help="With --population: the policy that made the release, if its own withholds hierarchies.",
         ),
     ] = None,
+    engine: Annotated[
+        Literal["auto", "memory", "spark"],
+        typer.Option(
+            metavar="WHO",
+            help="Who counts: memory (all here), spark (the server that SPARK_REMOTE names; RELEASE as it sees it), or "
+            "auto (the database that a release lies in; else here, one part after the other).",
+        ),
+    ] = "auto",
     as_json: AsJson = False,
 ) -> None:
     """Recount every promise of a release, trusting nothing but the published table.
@@ -48,13 +57,15 @@ def verify(
     """
     from sfumato.cli.released import release_problem
     from sfumato.release.verify import verify as recount
+    from sfumato.table.sources.other_files import scheme_of
 
-    if problem := release_problem(release):
+    elsewhere = engine == "spark" or scheme_of(release)
+    if not elsewhere and (problem := release_problem(release)):
         raise InputError(problem)
     if policy is not None and population is None:
         raise PolicyError("--policy: says how to read a --population; name one, or leave it out")
     everybody = None if population is None else original_people(release, population, policy)
-    verification = recount(release, audit=audit, schema=schema, population=everybody)
+    verification = recount(release, audit=audit, schema=schema, population=everybody, engine=engine)
     say_result(verification.to_dict(), str(verification), as_json=as_json)
     if not verification.ok:
         raise typer.Exit(1)

@@ -133,7 +133,7 @@ def policy_of(words: Words) -> Policy:
     _update(mapping, "source", words.source)
     _update(mapping, "people", words.people)
     _update(mapping, "output", {"format": words.format})
-    _say_columns(mapping, words, names, problems)
+    say_columns(mapping, words, names, problems)
     _say_models(mapping, words, names)
     _say_anonymizer(mapping, words, names, problems)
     return _checked(mapping, names, problems)
@@ -253,7 +253,8 @@ def _update(mapping: dict[str, Any], part: str, said: Mapping[str, Any]) -> None
         mapping[part] = {**given, **said}
 
 
-def _say_columns(mapping: dict[str, Any], words: Words, names: dict[KeyPath, str], problems: list[str]) -> None:
+def say_columns(mapping: dict[str, Any], words: Words, names: dict[KeyPath, str], problems: list[str]) -> None:
+    """Put what the options say about columns into a policy's plain values; problems with them are added."""
     said = {role: all_names(words.roles.get(role)) for role in ROLES}
     given = mapping.get("columns", {})
     if not isinstance(given, Mapping):

@@ -34,6 +34,11 @@ typeof: Any = numba.typeof
 CompileResult: Any = compiler.CompileResult
 
 
+def ready() -> None:
+    """Load numba's tables of functions, which the first kernel would do otherwise."""
+    cpu_target.target_context.refresh()
+
+
 def dispatcher_of(function: Callable[..., Any], *, counted: bool, kept: bool) -> Any:
     """Return numba's dispatcher of a function; nothing is compiled yet.
 

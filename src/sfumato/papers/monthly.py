@@ -18,8 +18,7 @@ from sfumato.progress import Progress, silent
 from sfumato.release.anonymize import anonymize
 from sfumato.series.attacked import SeriesAttacks, attack_releases
 from sfumato.series.attacked_present import attack_present
-from sfumato.series.folder import SeriesFolder
-from sfumato.series.ledger import Ledger
+from sfumato.series.ledger import ledger_kept
 from sfumato.series.people import tags_of
 from sfumato.series.reading import ReadRelease
 from sfumato.series.series import Series
@@ -169,7 +168,7 @@ class _Publisher:
 
     def came(self, series: Series, patients: pl.DataFrame) -> list[Path]:
         """Write who came with each release: by the ledger, as some may have waited."""
-        ledger = Ledger.open(series.ledger, SeriesFolder.open(series.folder))
+        ledger = ledger_kept(series)
         tags, known, found = tags_of(patients[_KEY], ledger.key), set[bytes](), list[pl.DataFrame]()
         for there in ledger.people():
             now = set(there.tags.to_list())

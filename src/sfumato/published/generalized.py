@@ -6,7 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
+import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from sfumato.errors import InputError, raise_all
 from sfumato.published.protocol import column_problems, structure_names
@@ -31,6 +33,9 @@ class PublishedTable:
         The column that says which rows of a class are of one person, where that is published.
     class_number, counterfeits : str or None
         The columns that say to which class a row belongs, and how many rows of the class are invented (m-invariance).
+    records : numpy.ndarray or None
+        int64 (m,), where `data` has each distinct row once, to be recounted: how many records each stands for. None:
+        every row is one.
     """
 
     kind: ClassVar[str] = "generalized-table"
@@ -51,6 +56,7 @@ class PublishedTable:
     pseudonyms: Pseudonyms | None = None
     class_number: str | None = None
     counterfeits: str | None = None
+    records: NDArray[np.int64] | None = None
 
     def __post_init__(self) -> None:
         """Check that the table has the named columns, each in one role."""

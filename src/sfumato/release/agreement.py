@@ -14,6 +14,7 @@ from typing import Any
 from sfumato.errors import SfumatoError
 from sfumato.models import MODELS
 from sfumato.models.checks import Check, Outcome
+from sfumato.models.differential_privacy import DifferentialPrivacy
 from sfumato.models.k_epsilon_l_anonymity import RatingAnonymity
 from sfumato.models.km_anonymity import KmAnonymity
 from sfumato.published import KINDS
@@ -27,6 +28,7 @@ from sfumato.release.description import (
     describe_own_model,
 )
 from sfumato.release.policy_text import FILE, PublishedPolicy
+from sfumato.release.private.description import PrivateDescription
 from sfumato.release.ratings.description import RatingDescription
 from sfumato.release.sets.description import SetDescription
 
@@ -99,6 +101,28 @@ def set_differences(content: Mapping[str, Any], description: SetDescription) -> 
         told = named(description.quasi_identifying) or "none"
         yield Difference("quasi-identifying columns", named(said) or "none", told)
     yield from _of_limits(content, description.suppression_limit)
+
+
+def private_differences(content: Mapping[str, Any], description: PrivateDescription) -> Iterator[Difference]:
+    """Compare the policy of a release under differential privacy with its description: promise, and what is counted."""
+    yield from _of_models(
+        [_known_own_model(DifferentialPrivacy, {"name": DifferentialPrivacy.name, **content["model"]})],
+        [describe_own_model(description.model)],
+    )
+    counting, columns = content.get("counting", {}), content["columns"]
+    sets = counting.get("marginals")
+    if sets is not None and {frozenset(names) for names in sets} != {frozenset(names) for names in description.sets}:
+        yield Difference("marginals", f"{len(sets)} sets of columns", f"{len(description.sets)}, or others")
+    for role, told in (("quasi-identifying", False), ("sensitive", True)):
+        said = _names(columns.get(role, []))
+        found = [name for name in description.domains if (name in description.sensitive) is told]
+        if not set(found) <= set(said):
+            yield Difference(f"{role} columns", named(said) or "none", named(found))
+    if bool(counting.get("synthetic", False)) != description.synthetic:
+        yield Difference(
+            "synthetic records",
+            *("some" if each else "none" for each in (counting.get("synthetic"), description.synthetic)),
+        )
 
 
 def policy_contradictions(said: Mapping[str, Any], made: Mapping[str, Any]) -> list[str]:

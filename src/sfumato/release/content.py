@@ -31,7 +31,7 @@ class Content:
     sha256: str
 
 
-def content_of(frame: pl.DataFrame) -> Content:
+def content_of(frame: pl.DataFrame, records: NDArray[np.int64] | None = None) -> Content:
     """Put the rows of a table into canonical order, and hash them.
 
     Each column is coded by its distinct values in rising order, 0 standing for missing ones, and rows are put in the
@@ -41,19 +41,24 @@ def content_of(frame: pl.DataFrame) -> Content:
     ----------
     frame
         As :func:`sfumato.table.databases.storable.storable` returns it.
+    records
+        int64 (n,): how many rows of the table each stands for; None: one. The hash is that of all these.
 
     Notes
     -----
     Cost O(n c + n log n) for n rows of c columns.
     """
-    digest = hashlib.sha256(json.dumps([frame.height, frame.columns]).encode())
+    height = frame.height if records is None else int(records.sum())
+    digest = hashlib.sha256(json.dumps([height, frame.columns]).encode())
     codes = np.empty((frame.height, frame.width), dtype=np.uint32, order="F")
     for place, column in enumerate(frame):
         distinct, codes[:, place] = _coded(column)
         digest.update(_described(distinct, _SORTS.get(column.dtype.base_type(), "text")))
     order = hash_order(codes)
     for code in codes.T:
-        digest.update(code[order].astype("<u4").tobytes())
+        # Equal rows stand together, so that each may be repeated where it stands.
+        every = code[order] if records is None else np.repeat(code[order], records[order])
+        digest.update(every.astype("<u4").tobytes())
     return Content(order, digest.hexdigest())
 
 

@@ -27,7 +27,9 @@ FORMAT_OF_PARTS = 4
 """Of releases whose table lies in several files."""
 RATINGS = "ratings"
 SETS = "sets"
-"""Kinds of releases that are no table of records: :mod:`sfumato.release.ratings` and :mod:`sfumato.release.sets`."""
+PRIVATE = "private-marginals"
+OWN_KINDS = (RATINGS, SETS, PRIVATE)
+"""Kinds of releases that are no table of records: :mod:`sfumato.release.ratings`, `sets` and `private`."""
 
 LONGEST_NAME = 255
 
@@ -235,7 +237,7 @@ def own_kind(text: str) -> str | None:
     except (ValueError, RecursionError):
         return None
     kind = content.get("kind") if isinstance(content, dict) else None
-    return kind if kind in (RATINGS, SETS) else None
+    return kind if kind in OWN_KINDS else None
 
 
 def refuse_own_kind(text: str) -> None:
@@ -245,7 +247,9 @@ def refuse_own_kind(text: str) -> None:
 
 
 def _no_table(kind: str) -> VerificationError:
-    return VerificationError(f"release.json: is of a release of {kind}, which can be verified, but not used like this")
+    return VerificationError(
+        f"release.json: is of a release of {kind.replace('-', ' ')}, which can be verified, but not used like this"
+    )
 
 
 def unambiguous(text: str) -> Any:
@@ -339,7 +343,7 @@ def _in_this_format(content: Mapping[str, Any]) -> Mapping[str, Any]:
         data = content["data"]
         structure = {"quasi_identifying": content["quasi_identifying"], "sensitive": list(content["sensitive"])}
         return {**content, "tables": {"data": {**data, "rows": data["records"]}}, "structure": structure}
-    if content["kind"] in (RATINGS, SETS):
+    if content["kind"] in OWN_KINDS:
         raise _no_table(content["kind"])
     parts = any("files" in entry for entry in content.get("tables", {}).values())
     known = content["format"] == _format("people" in content, parts)

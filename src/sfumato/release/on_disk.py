@@ -16,8 +16,9 @@ from sfumato.engines.disk.dealing import part_count
 from sfumato.engines.disk.publishing import PublishedParts
 from sfumato.engines.disk.solving import SolvedOnDisk, solve_on_disk
 from sfumato.engines.protocol import Engine
-from sfumato.errors import PolicyError, SchemaError, raise_all
+from sfumato.errors import PolicyError, SchemaError, VerificationError, raise_all
 from sfumato.metrics import measure_losses
+from sfumato.models.checks import Outcome
 from sfumato.models.limits import limits_of_values
 from sfumato.models.protocol import PrivacyModel
 from sfumato.models.says import of_population, says, smallest_allowed
@@ -30,7 +31,13 @@ from sfumato.published.checks.parts import countable_in_parts
 from sfumato.randomness import seed_problems
 from sfumato.recoding import form_problems
 from sfumato.release.arguments import setting_problems
-from sfumato.release.description import Description, SensitiveDescription, describe_model, published_hierarchy
+from sfumato.release.description import (
+    Description,
+    SensitiveDescription,
+    TableFacts,
+    describe_model,
+    published_hierarchy,
+)
 from sfumato.release.exact_sets import exact_set_notes
 from sfumato.release.folder import check_target, whole_folder
 from sfumato.release.formulas import Formulas, cells_like_formulas, frames_without_formulas
@@ -47,7 +54,10 @@ from sfumato.table.large.opening import OpenedFile, opened_file
 from sfumato.table.large.spill import spill_folder
 from sfumato.table.large.values import CodedColumn
 from sfumato.table.reading import named
-from sfumato.table.writing import PLAIN
+from sfumato.table.writing import PLAIN, Format
+
+PartsWriter = Callable[[PublishedParts, Path, Format, Formulas], tuple[TableFacts, dict[str, int]]]
+"""Writes the parts of a release into its folder; returns what is said of them, and the cells like formulas."""
 
 STEPS = 6
 UNKNOWN_FREE = 4 << 30
@@ -88,6 +98,7 @@ def anonymize_on_disk(
     overwrite: bool = False,
     progress: Progress = silent,
     engine: Engine | None = None,
+    writer: PartsWriter | None = None,
 ) -> ReleaseOnDisk:
     """Make a release of a table that need not fit into memory, and write it.
 
@@ -112,6 +123,8 @@ def anonymize_on_disk(
         As :meth:`sfumato.Release.save` takes them; ``"escape"`` only where there is one part.
     engine
         Another one that is handed the codes of all records, and finds the classes; None: this one.
+    writer
+        Who writes the parts where there are several; None: this machine.
 
     Returns
     -------
@@ -137,7 +150,9 @@ def anonymize_on_disk(
     strict Mondrian the largest range that it cuts, 12 bytes a distinct record; every other one the codes of all.
     """
     path = source.path if isinstance(source, OpenedFile) else Path(source)
-    task = _Task(path, policy, Path(folder), _memory(memory), seed, threads, formulas, overwrite, progress, engine)
+    task = _Task(
+        path, policy, Path(folder), _memory(memory), seed, threads, formulas, overwrite, progress, engine, writer
+    )  # fmt: skip
     raise_all(PolicyError, [*seed_problems(seed), *task.problems(), *not_on_disk(policy)])
     check_target(task.target, overwrite=overwrite)
     with named(task.source):
@@ -202,6 +217,7 @@ class _Task:
     overwrite: bool
     progress: Progress
     engine: Engine | None
+    writer: PartsWriter | None
 
     def problems(self) -> list[str]:
         policy = self.policy
@@ -213,17 +229,27 @@ class _Task:
         made = self._made(self._coded(opened, spill), opened.keys, spill)
         self.progress("writing", 4, STEPS)
         with whole_folder(self.target, overwrite=self.overwrite) as folder:
-            facts = write_parts(made.frames.frames(), folder, self.policy.output.format, single=made.parts == 1)
+            facts = self._written(made, folder)
             description = made.description.escaped() if made.frames.escaped else made.description
             self.progress("verifying", 5, STEPS)
             recount = recounted_in_parts(folder, description, {"data": facts}, spill)
             assert recount is not None
             recount[0].raise_unless_ok()
+            # What somebody else has written is what arrived here.
+            raise_all(VerificationError, [str(check) for check in recount[1] if check.outcome is not Outcome.HOLDS])
             report = made.report(recount[0])
             content = description.to_dict(tables={"data": facts})
             write_texts(folder, content, report.for_release(), self.policy.published())
         self.progress("done", STEPS, STEPS)
         return ReleaseOnDisk(self.target, report, made.frames.cells)
+
+    def _written(self, made: _Made, folder: Path) -> TableFacts:
+        format, frames = self.policy.output.format, made.frames
+        if self.writer is None or made.parts == 1:
+            return write_parts(frames.frames(), folder, format, single=made.parts == 1)
+        facts, cells = self.writer(frames.published, folder, format, frames.formulas)
+        frames.cells |= cells
+        return facts
 
     def _coded(self, opened: OpenedFile, spill: Path) -> LargeTable:
         self.progress("encoding", 1, STEPS)
@@ -246,7 +272,7 @@ class _Task:
         raise_all(PolicyError, list(_misfits(self.policy, anonymizer, large)))
         solved = solve_on_disk(anonymizer, self._problem(large), large, recoding, spill, self.engine)
         parts, formulas = part_count(large.height), self.formulas if self.policy.output.format == "csv" else "keep"
-        frames = _Formulas(PublishedParts(large, solved.generalized, self.seed, spill).frames(), formulas, parts)
+        frames = _Formulas(PublishedParts(large, solved.generalized, self.seed, spill), formulas, parts)
         report = self._report(solved, large, keys)
         for array in (large.codes, large.sensitive_codes, solved.generalized.class_of):
             let_go(array)
@@ -303,22 +329,22 @@ class _Made:
 class _Formulas:
     """Counts the cells of frames that begin like a formula, and does what is to be done about them."""
 
-    def __init__(self, frames: Iterator[pl.DataFrame], formulas: Formulas, parts: int) -> None:
+    def __init__(self, published: PublishedParts, formulas: Formulas, parts: int) -> None:
         if formulas == "escape" and parts > 1:
             raise PolicyError(
                 "formulas: cells are escaped where a release is one part, and this one has several; keep or refuse them"
             )
-        self._frames, self._formulas = frames, formulas
+        self.published, self.formulas = published, formulas
         self.cells: dict[str, int] = {}
         self.escaped = False
 
     def frames(self) -> Iterator[pl.DataFrame]:
         """Yield every part as it is to be written."""
-        for frame in self._frames:
+        for frame in self.published.frames():
             for name, count in cells_like_formulas([frame]).items():
                 self.cells[name] = self.cells.get(name, 0) + count
             tables = {"data": frame}
-            without = frames_without_formulas(tables, self._formulas)
+            without = frames_without_formulas(tables, self.formulas)
             self.escaped |= without is not tables
             yield without["data"]
 

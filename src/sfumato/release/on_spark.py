@@ -6,23 +6,24 @@ import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, get_args
 
 from sfumato.engines.spark.counting import SparkBatches
 from sfumato.engines.spark.engine import SparkEngine
-from sfumato.engines.spark.session import layout_of, spark_session, spark_table
 from sfumato.errors import PolicyError, SfumatoError, raise_all
 from sfumato.policy.policy import Policy
 from sfumato.progress import Progress, silent
 from sfumato.release.folder import check_target
 from sfumato.release.formulas import Formulas
 from sfumato.release.on_disk import ReleaseOnDisk, anonymize_on_disk, not_on_disk
+from sfumato.release.written_by_workers import WorkersWrite, WrittenBy
 from sfumato.table.columns import ValueReading
 from sfumato.table.header import checked_header
 from sfumato.table.large.opening import OpenedFile, checked_roles
 from sfumato.table.reading import missing_texts, named, read_table, reading_of, with_roles
 from sfumato.table.repeated_keys import candidates
 from sfumato.table.sources.spark import SparkSource, is_spark, spark_source
+from sfumato.table.sources.spark_server import layout_of, spark_session, spark_table
 from sfumato.table.table import Table
 from sfumato.table.written_forms import WrittenForm
 
@@ -38,8 +39,9 @@ def anonymize_on_spark(
     formulas: Formulas = "keep",
     overwrite: bool = False,
     progress: Progress = silent,
+    written_by: WrittenBy = "here",
 ) -> ReleaseOnDisk:
-    """Make a release of a table on a Spark cluster, and write it here.
+    """Make a release of a table on a Spark cluster, and write it here, or have it written by the cluster's workers.
 
     Parameters
     ----------
@@ -52,6 +54,9 @@ def anonymize_on_spark(
         With a seed the release is, byte for byte where there is one part, that of memory for the same records in rising
         order of all columns that are read, in the order of the table, missing values first. It follows from the records
         alone, not from their order.
+    written_by
+        ``"workers"``: where there are several parts, Spark's workers write them into `folder`, which they and this
+        machine share; the bytes are those that ``"here"`` writes. They are recounted here.
 
     Returns
     -------
@@ -73,7 +78,7 @@ def anonymize_on_spark(
     *Complexity.* Over the network go the distinct rows of the columns that are published, and as many codes lie
     on the disk here as there are records.
     """
-    raise_all(PolicyError, not_on_spark(policy))
+    raise_all(PolicyError, [*not_on_spark(policy), *written_by_problems(written_by)])
     check_target(Path(folder), overwrite=overwrite)
     progress("asking Spark", 0, 1)
     with told_of_spark(), _found(source, policy) as found:
@@ -88,7 +93,14 @@ def anonymize_on_spark(
             overwrite=overwrite,
             progress=progress,
             engine=SparkEngine(found.session),
+            writer=WorkersWrite(found.session) if written_by == "workers" else None,
         )
+
+
+def written_by_problems(written_by: object) -> list[str]:
+    """Say what is wrong with a setting of who writes the parts."""
+    known = get_args(WrittenBy)
+    return [] if written_by in known else [f"written_by: must be one of {', '.join(known)}"]
 
 
 def table_on_spark(source: Any, policy: Policy) -> Table:

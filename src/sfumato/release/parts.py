@@ -20,12 +20,13 @@ from sfumato.published.roles import Roles
 from sfumato.release.description import Description, PartFacts, TableFacts, known_models
 from sfumato.release.table_files import assembled, parts_check, refuse_missing
 from sfumato.table.csv_format import CsvFormat
-from sfumato.table.large.batches import NO_TYPES, BatchSource, batch_source
+from sfumato.table.large.batches import NO_TYPES, BatchSource, CsvBatches, batch_source, header_of
 from sfumato.table.large.spill import scratch_folder
 from sfumato.table.sources import open_source
 from sfumato.table.writing import Format, write_data
 
 TABLE = "data"
+LAYOUT = CsvFormat(strip=False)
 
 
 def write_parts(frames: Iterable[pl.DataFrame], folder: Path, format: Format, *, single: bool) -> TableFacts:
@@ -50,9 +51,14 @@ def write_parts(frames: Iterable[pl.DataFrame], folder: Path, format: Format, *,
     place.mkdir()
     parts, columns = [], list[str]()
     for number, frame in enumerate(frames):
-        file, columns = place / f"part-{number:05}.{format}", frame.columns
+        file, columns = place / part_name(number, format), frame.columns
         parts.append(PartFacts(file.name, write_data(frame, file, format), frame.height))
     return TableFacts.in_parts(TABLE, parts, columns)
+
+
+def part_name(number: int, format: Format) -> str:
+    """Return the name of the file of a part."""
+    return f"part-{number:05}.{format}"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -70,11 +76,20 @@ class FilesInARow:
         InputError
             When one has other columns than ``release.json`` says, or holds other types than the first.
         """
-        files = tuple(batch_source(open_source(folder / name, CsvFormat(strip=False))) for name in facts.files)
-        for name, file in zip(facts.files, files, strict=True):
-            if sorted(file.names) != sorted(facts.columns) or file.is_text is not files[0].is_text:
+        files: list[BatchSource] = []
+        header = None
+        for path in (folder / name for name in facts.files):
+            # Opening a file takes longer than parsing a small one.
+            if header and header_of(path, LAYOUT.quote) == header and isinstance(files[-1], CsvBatches):
+                files[-1] = replace(files[-1], others=(*files[-1].others, path))
+                continue
+            files.append(batch_source(open_source(path, LAYOUT)))
+            if sorted(files[-1].names) != sorted(facts.columns) or files[-1].is_text is not files[0].is_text:
+                name = path.relative_to(folder)
                 raise InputError(f"{name}: has other columns than release.json says; it was changed")
-        return cls(files)
+            is_plain = isinstance(files[-1], CsvBatches) and files[-1].source.file.packing is None
+            header = header_of(path, LAYOUT.quote) if is_plain else None
+        return cls(tuple(files))
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -116,26 +131,39 @@ def recounted_in_parts(
     SfumatoError
         When a file cannot be read as a table.
     """
-    models = known_models(description)
-    extra = {"pseudonyms", "promised", "promised_l", "class_number", "counterfeits"} & {*description.structure}
-    if description.kind != PublishedTable.kind or description.people or extra or not countable_in_parts(models):
+    if not counted_by_record(description):
         return None
     refuse_missing(folder, facts)
     (name,) = facts
     integrity = parts_check(folder, facts[name]) if facts[name].parts else None
-    source = FilesInARow.of(folder, facts[name])
+    counted = recount_of(FilesInARow.of(folder, facts[name]), description, scratch)
+    return counted, () if integrity is None else (_with_rows(integrity, counted, facts[name]),)
+
+
+def counted_by_record(description: Description) -> bool:
+    """Tell whether a release is one of records in classes, which are counted without ever holding all of them."""
+    extra = {"pseudonyms", "promised", "promised_l", "class_number", "counterfeits"} & {*description.structure}
+    is_generalized = description.kind == PublishedTable.kind and not description.people and not extra
+    return is_generalized and countable_in_parts(known_models(description))
+
+
+def recount_of(source: BatchSource, description: Description, scratch: Path | None = None) -> Verification:
+    """Recount a table that :func:`counted_by_record`, and say the roles of its columns.
+
+    Parameters and errors are those of :func:`recounted_in_parts`.
+    """
     # Types do not matter for whether the columns are those of the structure.
-    published = assembled(description, {name: pl.DataFrame({each: [""] for each in source.names})})
+    published = assembled(description, {TABLE: pl.DataFrame({each: [""] for each in source.names})})
     if not isinstance(published, PublishedTable):
         raise VerificationError("release.json: a table in parts must be a generalized one")
     attributes = description.attributes()
     with scratch_folder(scratch) as place:
-        counted = verify_parts(source, published.quasi_identifying, attributes, models, place)
+        counted = verify_parts(source, published.quasi_identifying, attributes, known_models(description), place)
     own = {*published.quasi_identifying, *published.sensitive}
     roles = Roles(
         published.quasi_identifying, published.sensitive, tuple(each for each in source.names if each not in own)
     )  # fmt: skip
-    return replace(counted, roles=roles), () if integrity is None else (_with_rows(integrity, counted, facts[name]),)
+    return replace(counted, roles=roles)
 
 
 def _with_rows(integrity: Check, counted: Verification, facts: TableFacts) -> Check:

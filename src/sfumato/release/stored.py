@@ -9,16 +9,18 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from sfumato.errors import InputError, PolicyError, SfumatoError, VerificationError, raise_all
 from sfumato.models.checks import Check, Outcome
 from sfumato.numbers import counted
 from sfumato.parallel import both, worth_starting
-from sfumato.published import Published
+from sfumato.published import Published, PublishedTable
 from sfumato.published.roles import named
 from sfumato.release.content import Content, content_of
 from sfumato.release.description import Description, TableFacts, own_kind, read_description
@@ -187,8 +189,14 @@ def check_names(shelf: Shelf, frames: Collection[pl.DataFrame]) -> None:
     raise_all(InputError, problems)
 
 
-def stored_release(url: str, schema: str | None) -> StoredRelease:
+def stored_release(url: str, schema: str | None, *, grouped: bool = False) -> StoredRelease:
     """Read a release from a database, at one state.
+
+    Parameters
+    ----------
+    url, schema
+    grouped
+        To be recounted: the database may count equal rows of a generalized table, so that each comes once.
 
     Raises
     ------
@@ -207,13 +215,22 @@ def stored_release(url: str, schema: str | None) -> StoredRelease:
             raise VerificationError(f"is of a release of {kind}, which a database cannot hold")
         description, facts = read_description(texts[MARK])
         _refuse_missing(facts, held or ())
-        frames = {name: _frame(session, shelf, entry) for name, entry in facts.items()}
-    contents = {name: content_of(frame) for name, frame in frames.items()}
-    frames = {name: frame[contents[name].order] for name, frame in frames.items()}
-    read = {name: read_written(frame, schema_of(frame.columns, description)).frame for name, frame in frames.items()}
-    checks = (*_table_checks(facts, contents, frames), *_strangers(facts, held or ()))
+        counts = grouped and description.kind == PublishedTable.kind and countable(description.structure)
+        taken = {name: _taken(session, shelf, entry, grouped=counts) for name, entry in facts.items()}
+    contents = {name: content_of(each.rows, each.records) for name, each in taken.items()}
+    checks = (*_table_checks(facts, contents, taken), *_strangers(facts, held or ()))
+    taken = {name: each.ordered(contents[name].order) for name, each in taken.items()}
+    read = {name: read_written(each.rows, schema_of(each.rows.columns, description)) for name, each in taken.items()}
+    published = assembled(description, {name: table.frame for name, table in read.items()})
+    if isinstance(published, PublishedTable):
+        published = replace(published, records=taken["data"].records)
     hashes = {name: content.sha256 for name, content in contents.items()}
-    return StoredRelease(texts, description, facts, hashes, assembled(description, read), checks)
+    return StoredRelease(texts, description, facts, hashes, published, checks)
+
+
+def countable(structure: Mapping[str, Any]) -> bool:
+    """Tell whether a generalized table can be recounted from how often each of its rows is there: none of a person."""
+    return not {"pseudonyms", "class_number", "counterfeits"} & {*structure}
 
 
 @contextmanager
@@ -287,19 +304,38 @@ def _refuse_missing(facts: Mapping[str, TableFacts], held: Sequence[str]) -> Non
     raise_all(VerificationError, [f"the table {name} that {MARK} names is missing" for name in missing])
 
 
-def _frame(session: Session, shelf: Shelf, facts: TableFacts) -> pl.DataFrame:
-    relation = session.within(shelf.schema, facts.file)
+@dataclass(frozen=True, eq=False, repr=False)
+class _Taken:
+    """Rows of a table; where the database has counted them, each once, with the number of its records."""
+
+    rows: pl.DataFrame
+    records: NDArray[np.int64] | None = None
+
+    @property
+    def height(self) -> int:
+        return self.rows.height if self.records is None else int(self.records.sum())
+
+    def ordered(self, order: NDArray[np.int64]) -> _Taken:
+        return _Taken(self.rows[order], None if self.records is None else self.records[order])
+
+
+def _taken(session: Session, shelf: Shelf, facts: TableFacts, *, grouped: bool) -> _Taken:
+    relation, records = session.within(shelf.schema, facts.file), None
     check_columns(relation.label, session.names(relation), facts)
-    frame = session.read(relation, facts.columns, as_written=True)
-    return storable(frame, texts_only=shelf.connector.texts_only)
+    if grouped:
+        frame, records = session.count(relation, facts.columns)
+    else:
+        frame = session.read(relation, facts.columns, as_written=True)
+    return _Taken(storable(frame, texts_only=shelf.connector.texts_only), records)
 
 
 def _table_checks(
-    facts: Mapping[str, TableFacts], contents: Mapping[str, Content], frames: Mapping[str, pl.DataFrame]
+    facts: Mapping[str, TableFacts], contents: Mapping[str, Content], taken: Mapping[str, _Taken]
 ) -> Iterator[Check]:
     for name, entry in facts.items():
         promise = f"table {entry.file} holds the rows that were written, in any order"
-        yield same_as_written(promise, contents[name].sha256, entry, frames[name])
+        shape = taken[name].height, taken[name].rows.columns
+        yield same_as_written(promise, contents[name].sha256, entry, shape)
 
 
 def _strangers(facts: Mapping[str, TableFacts], held: Sequence[str]) -> Iterator[Check]:

@@ -90,9 +90,9 @@ def _read_table(folder: Path, facts: TableFacts, description: Description) -> pl
         return _read(folder / facts.file, facts, description)
     refuse_too_large(folder, facts)
     parts = [_read(folder / name, facts, description) for name in facts.files]
-    # Categories of one part are numbered otherwise than those of another.
+    # Categories of one part are numbered otherwise than those of another; columns may stand in another order.
     texts = pl.col(pl.Categorical).cast(pl.String)
-    return pl.concat([part.with_columns(texts) for part in parts], how="vertical_relaxed")
+    return pl.concat([part.with_columns(texts).select(facts.columns) for part in parts], how="vertical_relaxed")
 
 
 def _read(path: Path, facts: TableFacts, description: Description) -> pl.DataFrame:
@@ -165,14 +165,15 @@ def parts_check(folder: Path, facts: TableFacts) -> Check:
 
 def integrity(path: Path, facts: TableFacts, table: pl.DataFrame) -> Check:
     """Tell whether a file is the one that was written."""
-    return same_as_written(f"{path.name} is the file that was written", sha256_of(path), facts, table)
+    promise, shape = f"{path.name} is the file that was written", (table.height, table.columns)
+    return same_as_written(promise, sha256_of(path), facts, shape)
 
 
-def same_as_written(promise: str, sha256: str, facts: TableFacts, table: pl.DataFrame) -> Check:
-    """Tell whether a table has the hash, the rows and the columns that were written."""
+def same_as_written(promise: str, sha256: str, facts: TableFacts, shape: tuple[int, Sequence[str]]) -> Check:
+    """Tell whether a table has the hash that was written; and its shape, the records and the columns."""
     if sha256 != facts.sha256:
         detail = "its sha256 differs from the one in release.json: it was changed"
-    elif (table.height, tuple(table.columns)) != (facts.rows, facts.columns):
+    elif (shape[0], tuple(shape[1])) != (facts.rows, facts.columns):
         detail = "release.json counts other rows or columns"
     else:
         return Check(promise, Outcome.HOLDS)

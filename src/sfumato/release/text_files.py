@@ -16,7 +16,7 @@ from sfumato.errors import VerificationError
 from sfumato.models.checks import Check, Outcome
 from sfumato.published.checks.generalized import Verification
 from sfumato.published.roles import named
-from sfumato.release.description import RATINGS, SETS, TableFacts, unambiguous
+from sfumato.release.description import OWN_KINDS, TableFacts, unambiguous
 from sfumato.release.folder import MARK
 from sfumato.release.policy_text import FILE
 from sfumato.table.writing import sha256_of
@@ -124,8 +124,8 @@ def _hashes(mark: str, tables: Collection[str]) -> Mapping[str, str] | None:
     try:
         for name, digest in found.items():
             TableFacts.of({"file": name, "sha256": digest, "rows": 0, "columns": ["any"]})
-        # Ratings and sets may have been made without a policy.
-        needed = {*NAMES} - ({FILE} if content["kind"] in (RATINGS, SETS) else set())
+        # Ratings, sets and counts may have been made without a policy.
+        needed = {*NAMES} - ({FILE} if content["kind"] in OWN_KINDS else set())
         if not needed <= {*found} or {MARK, *tables} & {*found}:
             raise ValueError
     except (AttributeError, TypeError, ValueError):

@@ -7,19 +7,20 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Callable, Mapping
-from dataclasses import replace
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.errors import InputError, SfumatoError, VerificationError
+from sfumato.errors import InputError, PolicyError, SfumatoError, VerificationError, raise_all
 from sfumato.models.checks import Check, Outcome
 from sfumato.models.comparing import compared_with_original
 from sfumato.models.says import of_population
+from sfumato.progress import Progress, beating, shown
 from sfumato.published import Published
 from sfumato.published.checks.generalized import Attested, Verification
 from sfumato.published.checks.population import Register
@@ -28,7 +29,16 @@ from sfumato.published.checks.suppression import suppression_check
 from sfumato.published.roles import Roles, roles_of
 from sfumato.release.agreement import policy_checks, table_differences
 from sfumato.release.audit import Audit
-from sfumato.release.description import RATINGS, SETS, Description, TableFacts, build_model, known_models, own_kind
+from sfumato.release.description import (
+    PRIVATE,
+    RATINGS,
+    SETS,
+    Description,
+    TableFacts,
+    build_model,
+    known_models,
+    own_kind,
+)
 from sfumato.release.opening import ReleaseFolder, mark_of, opened_folder
 from sfumato.release.policy_text import PublishedPolicy
 from sfumato.release.release import Release
@@ -36,29 +46,37 @@ from sfumato.release.stored import Shelf, StoredRelease, stored_release
 from sfumato.release.text_files import stored_text_checks, text_checks
 from sfumato.table.databases.address import is_database
 from sfumato.table.population import PopulationError
+from sfumato.table.sources.other_files import STORES, scheme_of
 from sfumato.table.table import Table
 from sfumato.table.writing import sha256_of
 
 if TYPE_CHECKING:
+    from sfumato.release.private.release import PrivateRelease
     from sfumato.release.ratings.release import RatingRelease
     from sfumato.release.sets.release import SetRelease
+
+Engine = Literal["auto", "memory", "spark"]
+"""Who counts."""
 
 LOG = logging.getLogger("sfumato.release")
 
 
 def verify(
-    release: str | Path | Release | RatingRelease | SetRelease,
+    release: str | Path | Release | RatingRelease | SetRelease | PrivateRelease,
     *,
     audit: str | Path | None = None,
     schema: str | None = None,
     population: Table | None = None,
+    engine: Engine = "auto",
+    progress: Progress = shown,
 ) -> Verification:
     """Recount every promise of a release from its published data.
 
     Parameters
     ----------
     release
-        A release folder, or a release in memory; also of ratings or sets; or the URL of a database that holds one.
+        A release folder, or a release in memory; also of ratings, sets or noisy counts; or the URL of a database that
+        holds one.
     audit
         The steward's audit file of a release about people who have several records. With it people are recounted;
         without it they are attested by whoever made the release, and no promise is said to hold.
@@ -68,6 +86,15 @@ def verify(
         not verifiable, and not said to hold.
     schema
         Where the release lies in a database. The order of its rows is no part of it.
+    engine
+        Who counts. ``"auto"``: the database in which a release lies; else this machine, a release in parts never
+        holding all of it. ``"memory"``: this machine, the whole table in memory. ``"spark"``: the server that
+        ``SPARK_REMOTE`` names, or an active session; `release` is then a folder as the server sees it, which may lie
+        in a store that only the server reaches. Whoever counts, the same code here judges, by the totals of the whole
+        table.
+    progress
+        Called with what is being done, how much is done and the total, at least twice a second; it may raise to stop.
+        The work is then done in a thread of its own.
 
     Returns
     -------
@@ -83,9 +110,13 @@ def verify(
         When the folder is no release or is damaged so that nothing can be counted.
     InputError
         With what is wrong with the table of the population.
+    PolicyError
+        When the engine is unknown, or cannot count this.
     """
     _refuse_no_table(population)
-    found = _verified(release, audit, schema, population)
+    raise_all(PolicyError, _engine_problems(engine, release, audit, population))
+    asked = _Asked(audit, schema, population, engine)
+    found = beating(progress, "recounting", lambda _: _verified(release, asked))
     LOG.info("%s: %s", _name(release), "verified" if found.ok else "not verified")
     return found
 
@@ -95,7 +126,35 @@ def _name(release: object) -> str:
     return Path(str(release)).name if is_path else "release"
 
 
-def _verified(release: Any, audit: str | Path | None, schema: str | None, population: Table | None) -> Verification:
+@dataclass(frozen=True, eq=False, repr=False)
+class _Asked:
+    """What else a recount is told; see :func:`verify`."""
+
+    audit: str | Path | None
+    schema: str | None
+    population: Table | None
+    engine: Engine
+
+
+def _engine_problems(engine: str, release: object, audit: str | Path | None, population: Table | None) -> Iterator[str]:
+    if engine not in get_args(Engine):
+        yield f"engine: must be one of {', '.join(get_args(Engine))}"
+    if engine != "spark":
+        if scheme_of(release) in STORES:
+            yield "engine: an address of a store is read by Spark; use --engine spark, or copy the folder here"
+        return
+    if not isinstance(release, (str, os.PathLike)):
+        yield "engine: Spark counts folders; leave the engine out to recount what is in memory"
+    elif is_database(release):
+        yield "engine: a release in a database is counted there; leave the engine out"
+    if audit is not None:
+        yield "engine: Spark counts records, and an audit file tells people apart; use --engine memory"
+    if population is not None:
+        yield "engine: a population is counted here; use --engine memory"
+
+
+def _verified(release: Any, asked: _Asked) -> Verification:
+    audit, schema, population = asked.audit, asked.schema, asked.population
     if isinstance(release, Release):
         people = None if release.audit is None else release.audit.pseudonyms
         policy = PublishedPolicy(release.policy)
@@ -107,10 +166,15 @@ def _verified(release: Any, audit: str | Path | None, schema: str | None, popula
         Shelf.of(str(release), schema)
     try:
         private = None if audit is None else Path(audit)
+        if asked.engine == "spark":
+            return _recount_on_spark(str(release))
         if is_database(release):
-            return _recount_stored(stored_release(str(release), schema), private, population)
-        return _recount_folder(Path(release), private, population)
-    except (VerificationError, PopulationError):
+            # People are told apart record by record.
+            grouped = asked.engine == "auto" and audit is None
+            stored = stored_release(str(release), schema, grouped=grouped)
+            return _recount_stored(stored, private, population)
+        return _recount_folder(Path(release), private, population, whole=asked.engine == "memory")
+    except (VerificationError, PopulationError, PolicyError):
         raise
     except SfumatoError as error:
         # What is wrong with a table that somebody hands in is, of a release, a promise that does not hold.
@@ -128,6 +192,12 @@ def _of_own_kind(release: Any) -> Verification:
         from sfumato.release.sets.verify import verify_sets
 
         return verify_sets(release)
+    from sfumato.release.private.release import PrivateRelease
+
+    if isinstance(release, PrivateRelease):
+        from sfumato.release.private.verify import verify_private
+
+        return verify_private(release)
     from sfumato.release.ratings.verify import verify_ratings
 
     return verify_ratings(release)
@@ -138,7 +208,23 @@ def _refuse_no_table(population: object) -> None:
         raise InputError("population: is not a Table; read it with sfumato.read_table and the policy")
 
 
-def _recount_folder(folder: Path, audit: Path | None, population: Table | None) -> Verification:
+def _recount_on_spark(address: str) -> Verification:
+    from sfumato.release.parts import counted_by_record, recount_of
+    from sfumato.release.spark_folder import spark_folder
+
+    with spark_folder(address) as folder:
+        if not counted_by_record(folder.description):
+            raise PolicyError(
+                "engine: Spark counts the records of generalized tables, class by class, and this release is about "
+                "people, of another kind, or about single published values; use --engine memory"
+            )
+        counted = recount_of(folder.records(), folder.description)
+        beside = partial(stored_text_checks, folder.texts, folder.description.suppression_limit)
+        first, roles = tuple(folder.checks(counted.records)), counted.roles or Roles()
+        return _with_files(counted, folder.description, folder.policy, roles, first, beside)
+
+
+def _recount_folder(folder: Path, audit: Path | None, population: Table | None, *, whole: bool) -> Verification:
     mark = mark_of(folder)
     kind = own_kind(mark)
     if kind == RATINGS:
@@ -149,8 +235,12 @@ def _recount_folder(folder: Path, audit: Path | None, population: Table | None) 
         from sfumato.release.sets.verify import verify_set_folder
 
         return verify_set_folder(folder, mark)
+    if kind == PRIVATE:
+        from sfumato.release.private.verify import verify_private_folder
+
+        return verify_private_folder(folder, mark)
     opened = opened_folder(folder, mark)
-    if audit is None and population is None and any(entry.parts for entry in opened.files.values()):
+    if not whole and audit is None and population is None and any(entry.parts for entry in opened.files.values()):
         from sfumato.release.parts import recounted_in_parts
 
         if counted := recounted_in_parts(opened.path, opened.description, opened.files):

@@ -15,7 +15,7 @@ from sfumato.policy.columns import columns_of
 from sfumato.policy.parts import Column
 from sfumato.policy.people import People
 from sfumato.policy.policy import DEFAULT_ANONYMIZER, Policy
-from sfumato.series.ways import APPEND, ARRIVED, GROW, WAYS
+from sfumato.series.ways import APPEND, ARRIVED, GROW, WAYS, ways_of_series
 from sfumato.table.schema import Attribute
 from sfumato.table.writing import PLAIN
 
@@ -47,8 +47,8 @@ def key_column(policy: Policy, key: str | None) -> str:
 
 def refuse(policy: Policy, way: str = APPEND) -> None:
     """Raise PolicyError with every reason for which a policy cannot be that of a series of a way."""
-    if way not in WAYS:
-        raise PolicyError(f"way: {way!r} is none; known are {', '.join(WAYS)}")
+    if way not in ways_of_series():
+        raise PolicyError(f"way: {way!r} is none; known are {', '.join(ways_of_series())}")
     growing = _of_growing(policy) if way == GROW else ()
     raise_all(
         PolicyError, [*_of_models(policy), *_of_the_way(policy), *_of_people(policy), *_of_format(policy), *growing]

@@ -6,7 +6,7 @@ Letters: n people, c classes of a release, v values (all that rows publish besid
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
@@ -17,24 +17,32 @@ from numpy.typing import NDArray
 from sfumato.errors import InputError, PolicyError
 from sfumato.models.says import least_class_size
 from sfumato.numbers import counted
+from sfumato.policy.columns import columns_of
+from sfumato.policy.policy import Policy
 from sfumato.recoding.notation import STAR
 from sfumato.recoding.parsing import split_set, written_ends
 from sfumato.release.description import build_model
+from sfumato.series.attacked_traces import Traces
 from sfumato.series.folder import SeriesFolder
 from sfumato.series.labels import MISSING, Labelled, arrivals, kinds_of, recipients
 from sfumato.series.reading import ReadRelease
 from sfumato.series.recount.attacks import subtract
 from sfumato.series.recount.pair import recount_pair
 from sfumato.series.recount.released import Places, Released
+from sfumato.series.ways import WITHDRAWAL
 from sfumato.table.kinds import text_of
 from sfumato.table.reading import read_table
-from sfumato.table.schema import Kind, Schema
+from sfumato.table.schema import Attribute, Kind, Schema
 
 Left = NDArray[np.float64]
 Marks = NDArray[np.bool_]
 
 AT_ONCE = 256
 """People who are attacked at a time."""
+TRACING = "record tracing through all releases"
+COMPOSITION = "composition of independent releases"
+ONE_SERIES = "the releases are of one series, and were made with regard to each other"
+NEEDS_KEY = "it needs --key, the column that says who is in several releases"
 
 
 class _Known(NamedTuple):
@@ -65,6 +73,10 @@ class Played:
         Cases in which one is left, or none.
     unplayed : str or None
         Why it could not be played.
+    by_one_release : int or None
+        People whom one release alone leaves fewer than promised, where that is counted; they are not in `below`.
+    by_chance : int or None
+        People who would be left fewer if the attacker took the class of somebody else; a control.
     """
 
     attack: str
@@ -74,6 +86,8 @@ class Played:
     below: int = 0
     alone: int = 0
     unplayed: str | None = None
+    by_one_release: int | None = None
+    by_chance: int | None = None
 
     def __str__(self) -> str:
         """Write it as one line."""
@@ -84,6 +98,8 @@ class Played:
         line = f"  {self.attack}: {verdict}; {least} at least in {self.cases:,} cases"
         if self.below:
             line += f", fewer than promised in {self.below:,}, no more than one in {self.alone:,}"
+        if self.by_one_release is not None and self.by_chance is not None:
+            line += f" (one release alone: {self.by_one_release:,}; with somebody else's class: {self.by_chance:,})"
         return line
 
 
@@ -132,7 +148,9 @@ def releases_of(folders: Sequence[Path]) -> list[Path]:
     return list(folders)
 
 
-def attack_releases(releases: Sequence[Path], originals: Sequence[Path]) -> SeriesAttacks:
+def attack_releases(
+    releases: Sequence[Path], originals: Sequence[Path], reading: Policy | None = None
+) -> SeriesAttacks:
     """Play attacks on releases whose people are known.
 
     Parameters
@@ -142,6 +160,8 @@ def attack_releases(releases: Sequence[Path], originals: Sequence[Path]) -> Seri
     originals
         Tables of the people who came with the first release, with the second one, and so on; with one table everybody
         is in all of them.
+    reading
+        How to read these tables; None: as files of commas in UTF-8.
 
     Raises
     ------
@@ -150,7 +170,7 @@ def attack_releases(releases: Sequence[Path], originals: Sequence[Path]) -> Seri
     VerificationError
         When the releases cannot be compared.
     PolicyError
-        For releases with counterfeits.
+        For releases with counterfeits, and from which people withdrew.
 
     Notes
     -----
@@ -158,7 +178,8 @@ def attack_releases(releases: Sequence[Path], originals: Sequence[Path]) -> Seri
     people stay. Several classes may cover a person; the rows of all of them are counted. *Intersection*: of each value
     as many rows as the release has that has fewest. *Difference*: rows that one release has more than the one
     before. *Forward and cross*, *backward*: :func:`~sfumato.series.recount.pair.recount_pair`, for each two releases;
-    rows that can be traced from one release to the other are excluded there. Cost O(n · v · p).
+    rows that can be traced from one release to the other are excluded there. *Record tracing*: rows are followed
+    through all releases (:class:`~sfumato.series.attacked_traces.Traces`). Cost O(n · v · p).
     """
     if len(releases) < 2:
         raise InputError("an attack on a series needs two releases or more")
@@ -171,10 +192,15 @@ def attack_releases(releases: Sequence[Path], originals: Sequence[Path]) -> Seri
             "as in releases of m-invariance; say with --key which column tells who a record is about, and give for "
             "each release the table of everybody who is in it"
         )
+    if any(each.place is not None and each.place.way == WITHDRAWAL for each in read):
+        raise PolicyError(
+            "series attack: people withdrew from these releases, and these attacks know people who stay; leave the "
+            "releases of the way 'withdrawal' and all after them out, or say with --key who a record is about"
+        )
     labelled = [Labelled.read(each) for each in read]
     models = [model for entry in read[-1].description.models if (model := build_model(entry)) is not None]
     promised = least_class_size(models) or 1
-    known = _known(labelled, originals)
+    known = _known(labelled, originals, reading)
     shown = recipients(labelled)
     alone = [_alone(release, known, number) for number, release in enumerate(shown)]
     least = tuple(int(each[:, 0].min()) for each in alone)
@@ -183,8 +209,9 @@ def attack_releases(releases: Sequence[Path], originals: Sequence[Path]) -> Seri
             "--original: somebody is covered by no class of a release; give the people of each release in its order, "
             "just as they were published"
         )
-    played = (_intersection(shown, known), *_of_pairs(shown, known), _differences(shown, known))
-    return SeriesAttacks(len(shown), promised, least, tuple(_judged(*each, promised) for each in played))
+    played = (_intersection(shown, known), *_of_pairs(shown, known), _differences(shown, known), _traced(shown, known))
+    together = Played(COMPOSITION, 0, unplayed=ONE_SERIES if of_one_series(read) else NEEDS_KEY)
+    return SeriesAttacks(len(shown), promised, least, (*(_judged(*each, promised) for each in played), together))
 
 
 def _judged(attack: str, left: Sequence[Left] | str, promised: int) -> Played:
@@ -197,11 +224,27 @@ def _judged(attack: str, left: Sequence[Left] | str, promised: int) -> Played:
     return Played(attack, len(rows), int(rows.min()), int(values.min()), below, one)
 
 
-def _known(releases: Sequence[Labelled], originals: Sequence[Path]) -> _Known:
+def of_one_series(read: Sequence[ReadRelease]) -> bool:
+    """Tell whether releases say that they are of one series."""
+    ids = {None if each.place is None else each.place.id for each in read}
+    return len(ids) == 1 and None not in ids
+
+
+def read_people(path: Path, names: Sequence[str], reading: Policy | None = None) -> pl.DataFrame:
+    """Read columns of an original table, as a policy says where there is one."""
+    if reading is None:
+        return read_table(path, Schema(quasi_identifying=names, others="drop")).frame
+    schema = reading.to_schema()
+    said = {**schema.quasi_identifying, **schema.sensitive}
+    wanted = {name: replace(said.get(name, Attribute()), hierarchy=None) for name in names}
+    columns = columns_of(Schema(quasi_identifying=wanted, others="drop"))
+    return read_table(path, reading.model_copy(update={"columns": columns})).frame
+
+
+def _known(releases: Sequence[Labelled], originals: Sequence[Path], reading: Policy | None) -> _Known:
     """Find the classes that cover each person, with which the months in which people came must fit, too."""
     names = releases[0].labels.columns
-    schema = Schema(quasi_identifying=names, others="drop")
-    tables = [read_table(path, schema).frame for path in originals]
+    tables = [read_people(path, names, reading) for path in originals]
     texts = pl.concat([pl.DataFrame({name: text_of(table[name]) for name in names}) for table in tables])
     came = np.repeat(np.arange(len(tables)), [table.height for table in tables])
     kinds = kinds_of([each.labels.select(names) for each in releases])
@@ -333,3 +376,19 @@ def _differences(releases: Sequence[Released], known: _Known) -> tuple[str, list
             inside = np.unique(groups.group_of[known.covers[number][person]])
             found.append(np.array([[each[inside].sum() for each in groups.narrowed]], dtype=np.float64))
     return "difference of neighbours", found
+
+
+def _traced(releases: Sequence[Released], known: _Known) -> tuple[str, list[Left] | str]:
+    """Follow rows through all releases; people have one of those whose way can be theirs."""
+    try:
+        traces = Traces(releases)
+    except InputError as error:
+        return TRACING, " ".join(error.problems)
+    found = list[Left]()
+    for came in range(len(releases)):
+
+        def count(some: NDArray[np.int64], came: int = came) -> Left:
+            return traces.left([each[some] for each in known.covers], came)
+
+        found += _in_chunks(known.came == came, count)
+    return TRACING, found

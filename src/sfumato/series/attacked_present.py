@@ -14,24 +14,25 @@ import polars as pl
 from numpy.typing import NDArray
 
 from sfumato.errors import InputError, PolicyError
+from sfumato.policy.policy import Policy
 from sfumato.release.description import build_model
-from sfumato.series.attacked import Played, SeriesAttacks, covered_by
+from sfumato.series.attacked import Played, SeriesAttacks, covered_by, read_people
 from sfumato.series.labels import Labelled, kinds_of, values_of
 from sfumato.series.people import plain_keys
 from sfumato.series.reading import ReadRelease
 from sfumato.table.kinds import text_of
-from sfumato.table.reading import read_table
-from sfumato.table.schema import Schema
 
 Marks = NDArray[np.bool_]
 
-_KEY = " key"
+KEY = " key"
 """A name that no column of a table has, as blanks around names are dropped."""
 
 ATTACK = "intersection of the sensitive values of all releases that somebody is in"
 
 
-def attack_present(releases: Sequence[Path], originals: Sequence[Path], key: str) -> SeriesAttacks:
+def attack_present(
+    releases: Sequence[Path], originals: Sequence[Path], key: str, reading: Policy | None = None
+) -> SeriesAttacks:
     """Play the intersection of sensitive values on releases of whoever was there at the time.
 
     Parameters
@@ -42,6 +43,8 @@ def attack_present(releases: Sequence[Path], originals: Sequence[Path], key: str
         For each release the table of everybody who is in it.
     key
         The column of these tables that says who a record is about.
+    reading
+        How to read these tables; None: as files of commas in UTF-8.
 
     Raises
     ------
@@ -65,7 +68,7 @@ def attack_present(releases: Sequence[Path], originals: Sequence[Path], key: str
         raise InputError("--original: with --key, give for each release the table of everybody who is in it")
     read = [ReadRelease.of(path) for path in releases]
     promised = min(map(_promised_values, read))
-    people = [_people(path, each, key) for path, each in zip(originals, read, strict=True)]
+    people = [people_of(path, each, key, reading) for path, each in zip(originals, read, strict=True)]
     left, alone, times = _left(read, people)
     again = left[times > 1]
     played = Played(ATTACK, 0)
@@ -88,16 +91,22 @@ def _promised_values(release: ReadRelease) -> int:
     return int(max(told))
 
 
-def _people(path: Path, release: ReadRelease, key: str) -> pl.DataFrame:
-    """Read keys and quasi-identifying values as text; the key comes first."""
+def people_of(path: Path, release: ReadRelease, key: str, reading: Policy | None = None) -> pl.DataFrame:
+    """Read keys and quasi-identifying values as text; the key comes first, in a column :data:`KEY`.
+
+    Raises
+    ------
+    InputError
+        When the key is published, is missing, or is there twice.
+    """
     names = Labelled.read(release).labels.columns
     if key in names:
         raise InputError(f"--key: {key!r} is published; name the identifying column of the original tables")
-    table = read_table(path, Schema(quasi_identifying=[*names, key], others="drop")).frame
+    table = read_people(path, [*names, key], reading)
     keys = plain_keys(text_of(table[key]))
     if keys.null_count() or keys.n_unique() < len(keys):
         raise InputError(f"{path.name}: somebody has no key in column {key!r}, or is there twice")
-    return pl.DataFrame([keys.alias(_KEY), *(text_of(table[name]).alias(name) for name in names)])
+    return pl.DataFrame([keys.alias(KEY), *(text_of(table[name]).alias(name) for name in names)])
 
 
 def _left(
@@ -111,17 +120,17 @@ def _left(
     ]
     values = values_of(sensitive)
     width = 1 + max(int(each.max(initial=-1)) for each in values)
-    everybody = pl.concat([each[_KEY] for each in people]).unique(maintain_order=True)
-    place = pl.DataFrame({_KEY: everybody}).with_row_index("place")
+    everybody = pl.concat([each[KEY] for each in people]).unique(maintain_order=True)
+    place = pl.DataFrame({KEY: everybody}).with_row_index("place")
     left = np.ones((len(everybody), width), dtype=np.bool_)
     times, alone = np.zeros(len(everybody), dtype=np.int64), []
     for each, value_of, there in zip(labelled, values, people, strict=True):
         own = np.zeros((each.labels.height, width), dtype=np.bool_)
         own[each.class_of, value_of] = True
-        found = covered_by(each.labels, there.drop(_KEY), kinds) @ own
+        found = covered_by(each.labels, there.drop(KEY), kinds) @ own
         if not found.any(axis=1).all():
             raise InputError("--original: somebody is covered by no class of a release; give everybody as published")
-        rows = there.join(place, on=_KEY, how="left", maintain_order="left")["place"].to_numpy()
+        rows = there.join(place, on=KEY, how="left", maintain_order="left")["place"].to_numpy()
         left[rows] &= found
         times[rows] += 1
         alone.append(int(found.sum(axis=1).min()))

@@ -4,25 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 from sfumato.models.checks import Check, Outcome
 from sfumato.numbers import counted
 from sfumato.registry import loaded
 from sfumato.series.batch import TAG
 from sfumato.series.folder import SeriesFolder
-from sfumato.series.ledger import Ledger
+from sfumato.series.ledger import Ledger, ledger_kept
 from sfumato.series.lock import locked
 from sfumato.series.people import PeopleOfRelease, known_among
 from sfumato.series.reading import ReadRelease
 from sfumato.series.verify import SeriesVerification, verify_series
 from sfumato.series.ways import WAYS, Attest, looked_back
 
+if TYPE_CHECKING:
+    from sfumato.series.series import Series
+
 TOGETHER = "folder and ledger know the same releases"
 WAITS = "nobody who waits is in a release"
 
 
-def attested(folder: Path, ledger: Path) -> SeriesVerification:
+def attested(series: Series) -> SeriesVerification:
     """Recount a series, and check what its ledger attests; what a killed run has left is put right before.
 
     Raises
@@ -32,13 +35,13 @@ def attested(folder: Path, ledger: Path) -> SeriesVerification:
     VerificationError
         When it is damaged, or knows other releases than the folder.
     """
-    Ledger.open(ledger, SeriesFolder.open(folder))
-    with locked(ledger):
-        kept = Ledger.open(ledger, SeriesFolder.open(folder)).recovered(folder)
+    ledger_kept(series)
+    with locked(series.ledger):
+        kept = ledger_kept(series).recovered(series.folder)
         people = kept.people()
         checks = [Check(TOGETHER, Outcome.HOLDS), *_waiting(kept, people)]
-        checks += _of_ways(SeriesFolder.open(folder), kept, people)
-        return replace(verify_series(folder), ledger=tuple(checks))
+        checks += _of_ways(SeriesFolder.open(series.folder), kept, people)
+        return replace(verify_series(series.folder), ledger=tuple(checks))
 
 
 def _waiting(ledger: Ledger, people: list[PeopleOfRelease]) -> Iterator[Check]:

@@ -5,13 +5,13 @@ All mistakes are found before anything is worked out.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import polars as pl
 
-from sfumato.errors import InputError, SfumatoError
+from sfumato.errors import InputError, PolicyError, SfumatoError, raise_all
 from sfumato.numbers import counted
 from sfumato.policy.policy import Policy
 from sfumato.series.frozen import Frozen
@@ -100,6 +100,39 @@ def read_batch(source: object, ledger: Ledger, *, everybody: bool = False) -> Ba
     if typed is None or encoded is None or tags is None or frozen is None:
         raise InputError(f"{label}: the column {ledger.column!r} cannot be read; check the table")
     return _with_waiting(typed, encoded, tags, frozen, ledger)
+
+
+def read_otherwise(policy: Policy, words: Mapping[str, Mapping[str, Any]]) -> Policy:
+    """Return a policy that reads one table as it is written, where it is not written like the first one.
+
+    Parameters
+    ----------
+    policy
+        Of the series.
+    words
+        ``source``: keys of the policy's ``[source]``; ``written``: settings of columns, such as their form of dates.
+
+    Raises
+    ------
+    PolicyError
+        When a column that is named is none of the quasi-identifying or sensitive ones, or a setting is wrong.
+    """
+    source, written = words.get("source", {}), words.get("written", {})
+    if not source and not written:
+        return policy
+    mapping = policy.to_mapping()
+    mapping["source"] = {**mapping.get("source", {}), **source}
+    roles = {role: _settings(mapping["columns"].get(role, ())) for role in ("quasi-identifying", "sensitive")}
+    unknown = [name for name in written if not any(name in columns for columns in roles.values())]
+    raise_all(PolicyError, [f"column {name!r}: is none that the series reads values of" for name in unknown])
+    for role, columns in roles.items():
+        mapping["columns"][role] = {name: {**said, **written.get(name, {})} for name, said in columns.items()}
+    return Policy.from_mapping(mapping)
+
+
+def _settings(columns: Any) -> dict[str, dict[str, Any]]:
+    """Return the columns of a role with what is said of each, also where there are names alone."""
+    return {name: dict(columns[name]) if isinstance(columns, Mapping) else {} for name in columns}
 
 
 def _reminder(kind: type[SfumatoError]) -> SfumatoError:

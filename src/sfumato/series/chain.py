@@ -10,6 +10,7 @@ from sfumato.release.folder import MARK
 from sfumato.series.description import FILE, Place, SeriesDescription
 from sfumato.series.folder import SeriesFolder
 from sfumato.series.reading import ReadRelease
+from sfumato.series.ways import stands_in
 
 CHAIN = "no release is missing, exchanged or of another series"
 ALONE = "the folder holds nothing else"
@@ -48,7 +49,7 @@ def _misplaced(place: Place | None, number: int, series: SeriesFolder) -> str | 
         return "is a release by itself, and of no series"
     if place.id != series.description.id:
         return "is of another series"
-    if place.way != series.description.way:
+    if not stands_in(place.way, series.description.way):
         return f"was made by another way than {FILE} says"
     if place.number != number:
         return f"is release {place.number} of the series, in the place of another"

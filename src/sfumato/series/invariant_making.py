@@ -57,7 +57,7 @@ def republish(work: Work, batch: Batch, earlier: Sequence[ReadRelease]) -> Made:
     PolicyError
         When the policy cannot be that of such a series.
     InputError
-        When values of people who were there before have changed, or a sensitive value is missing.
+        When the sensitive value of somebody who was there before has changed, or is missing.
     UnsatisfiableError
         When some could only wait because of their value, or more counterfeits would be needed than are allowed.
     """
@@ -78,7 +78,7 @@ def republish(work: Work, batch: Batch, earlier: Sequence[ReadRelease]) -> Made:
         pl.Series(SIGNATURE, [signatures[number] for number in found.signature_of.tolist()], dtype=pl.List(pl.String))
     )
     made = _made(_Rows.of(found, batch, name, values), batch, work.how)
-    told = _told(found, batch, before, known)
+    told = _told(found, batch, before, known) + _told_of_changes(_changed(now, before, QUASI))
     formulas = formula_lines(formula_cells(made.published)) if work.format == "csv" else ()
     return replace(
         made, kept=known.with_people(people).content(), notes=(told, *(f"{line}: kept" for line in formulas))
@@ -144,20 +144,19 @@ def _now(batch: Batch, name: str) -> pl.DataFrame:
 
 
 def _refuse_changes(batch: Batch, now: pl.DataFrame, before: pl.DataFrame) -> None:
-    """Raise InputError when somebody who was there has other values."""
-    reason = (
-        "m-invariance withstands people who come and leave, not values that change, as the two values together can "
-        "tell who it is. Leave these people out of this and all later releases"
-    )
-    raise_all(
-        InputError,
-        [
-            f"{batch.table.source}: {counted(changed, 'person')} with another {what} value than in an earlier release; "
-            f"{reason}"
-            for what, column in (("sensitive", VALUE), ("quasi-identifying", QUASI))
-            if (changed := int((now[column] != before[column]).fill_null(False).sum()))
-        ],
-    )
+    """Raise InputError when somebody who was there has another sensitive value."""
+    if changed := _changed(now, before, VALUE):
+        raise InputError(
+            f"{batch.table.source}: {counted(changed, 'person')} with another sensitive value than in an earlier "
+            "release; m-invariance withstands people who come and leave, not sensitive values that change: that "
+            "somebody ever had a value would be known with up to 2/m. Leave these people out of this and all later "
+            "releases"
+        )
+
+
+def _changed(now: pl.DataFrame, before: pl.DataFrame, column: str) -> int:
+    """Count the people who were there with other values."""
+    return int((now[column] != before[column]).fill_null(False).sum())
 
 
 def _values(known: Known, table: Table, name: str) -> list[str]:
@@ -267,3 +266,7 @@ def _told(found: Invariant, batch: Batch, before: pl.DataFrame, known: Known) ->
         f"{'is' if away == 1 else 'are'} not in it; {counted(fakes, 'counterfeit')} in {rows:,} rows "
         f"({percent(fakes / rows, 2)}), which every loss charges as records of which nothing is published"
     )
+
+
+def _told_of_changes(changed: int) -> str:
+    return f"; {counted(changed, 'person')} with other quasi-identifying values than before" if changed else ""

@@ -17,7 +17,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import polars as pl
 
@@ -26,12 +26,17 @@ from sfumato.policy.policy import Policy
 from sfumato.release.folder import MARK as RELEASE_MARK
 from sfumato.release.folder import recover
 from sfumato.series.description import FILE as SERIES_FILE
+from sfumato.series.encryption import LedgerCipher, check_key_place, cipher_of
 from sfumato.series.folder import SeriesFolder
 from sfumato.series.frozen import Frozen
 from sfumato.series.lock import FILE as LOCK_FILE
+from sfumato.series.lock import locked
 from sfumato.series.people import PeopleOfRelease, mark_of_series
-from sfumato.series.private_files import PRIVATE_FOLDER, said_plainly, write_private
+from sfumato.series.private_files import PRIVATE_FOLDER, PrivateFolder, said_plainly
 from sfumato.series.ways import APPEND
+
+if TYPE_CHECKING:
+    from sfumato.series.series import Series
 
 FILE = "ledger.json"
 FORMAT = 1
@@ -52,13 +57,12 @@ class PrivateFile:
     sha256: str
 
     @classmethod
-    def write(cls, folder: Path, stem: str, content: bytes) -> Self:
+    def write(cls, files: PrivateFolder, stem: str, content: bytes) -> Self:
         """Write a file under a name that no other has."""
         name = f"{stem}-{secrets.token_hex(4)}"
-        write_private(folder / name, content)
-        return cls(name, hashlib.sha256(content).hexdigest())
+        return cls(name, hashlib.sha256(files.write(name, content)).hexdigest())
 
-    def read(self, folder: Path) -> bytes:
+    def read(self, files: PrivateFolder) -> bytes:
         """Return the content.
 
         Raises
@@ -67,12 +71,16 @@ class PrivateFile:
             When the file is missing or was changed.
         """
         try:
-            content = (folder / self.name).read_bytes()
+            stored = (files.path / self.name).read_bytes()
         except OSError:
-            raise VerificationError(f"{folder}: {self.name} is missing; {STILL_POSSIBLE}") from None
-        if hashlib.sha256(content).hexdigest() != self.sha256:
-            raise VerificationError(f"{folder}: {self.name} was changed or is damaged; {STILL_POSSIBLE}")
-        return content
+            raise VerificationError(f"{files.path}: {self.name} is missing; {STILL_POSSIBLE}") from None
+        if hashlib.sha256(stored).hexdigest() != self.sha256:
+            raise VerificationError(f"{files.path}: {self.name} was changed or is damaged; {STILL_POSSIBLE}")
+        return files.content(self.name, stored)
+
+    def again(self, old: PrivateFolder, new: PrivateFolder) -> PrivateFile:
+        """Write its content as another folder encrypts it, under another name."""
+        return self.write(new, self.name.rpartition("-")[0], self.read(old))
 
 
 @dataclass(frozen=True)
@@ -115,6 +123,16 @@ class State:
     entries: tuple[Entry, ...] = ()
     waiting: Waiting | None = None
     kept: PrivateFile | None = None
+
+    def again(self, old: PrivateFolder, new: PrivateFolder) -> State:
+        """Write all of its files as another folder encrypts them."""
+        waiting = self.waiting
+        return State(
+            self.frozen,
+            tuple(replace(entry, people=entry.people.again(old, new)) for entry in self.entries),
+            None if waiting is None else replace(waiting, file=waiting.file.again(old, new)),
+            None if self.kept is None else self.kept.again(old, new),
+        )
 
     def files(self) -> set[str]:
         """Return the names of the files that belong to it."""
@@ -163,6 +181,8 @@ class Ledger:
         What the state will be once a release that is being written has taken its place.
     way : str
         How its releases are made.
+    cipher : LedgerCipher or None
+        With which its files are encrypted.
     """
 
     folder: Path
@@ -173,15 +193,21 @@ class Ledger:
     state: State
     next: State | None = None
     way: str = APPEND
+    cipher: LedgerCipher | None = None
+
+    @property
+    def files(self) -> PrivateFolder:
+        """Where its files lie, and how they are encrypted."""
+        return PrivateFolder(self.folder, self.cipher)
 
     @classmethod
-    def open(cls, folder: Path, series: SeriesFolder) -> Ledger:
+    def open(cls, folder: Path, series: SeriesFolder, cipher: LedgerCipher | None = None) -> Ledger:
         """Read the ledger that belongs to a series.
 
         Raises
         ------
         InputError
-            When there is none, or it is that of another series.
+            When there is none, it is that of another series, or the key is missing or another one.
         VerificationError
             When it is damaged.
         """
@@ -191,7 +217,7 @@ class Ledger:
                 "Without it nobody can tell who is in an earlier release, so nothing can be added. If it is lost, "
                 + STILL_POSSIBLE
             )
-        found = cls.read(folder)
+        found = cls.read(folder, cipher)
         if not hmac.compare_digest(mark_of_series(series.description.id, found.key), series.description.ledger):
             raise InputError(
                 f"{folder}: is the ledger of another series than {series.path}; name the one that was made with it"
@@ -199,17 +225,19 @@ class Ledger:
         return found
 
     @classmethod
-    def read(cls, folder: Path) -> Ledger:
+    def read(cls, folder: Path, cipher: LedgerCipher | None = None) -> Ledger:
         """Read ``ledger.json``.
 
         Raises
         ------
+        InputError
+            When it is encrypted and the key is missing or another one; or when it is not, and there is a key.
         VerificationError
             When it is damaged, or of a later format.
         """
         damaged = VerificationError(f"{folder}: {FILE} is damaged; {STILL_POSSIBLE}")
         try:
-            content = json.loads((folder / FILE).read_text(encoding="utf-8"))
+            content = json.loads(_decrypted(folder, cipher, damaged))
             seal, key = content.pop("seal"), bytes.fromhex(content["key"])
             if not hmac.compare_digest(seal, _seal(content, key)):
                 raise damaged
@@ -225,6 +253,7 @@ class Ledger:
                 State.read(content["state"]),
                 None if following is None else State.read(following),
                 content.get("way", APPEND),
+                cipher,
             )
         except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError, PolicyError, SchemaError):
             raise damaged from None
@@ -242,8 +271,17 @@ class Ledger:
             "way": self.way,
         }
         text = json.dumps({**content, "seal": _seal(content, self.key)}, indent=1) + "\n"
-        write_private(self.folder / FILE, text.encode())
+        self.files.write(FILE, text.encode())
         return self
+
+    def encrypted(self, cipher: LedgerCipher) -> Ledger:
+        """Write everything anew with another key, and take the old files away; whole or not at all.
+
+        A kill in between leaves the old ledger, or the new one, and files that the next run takes away.
+        """
+        changed = replace(self, state=self.state.again(self.files, PrivateFolder(self.folder, cipher)), cipher=cipher)
+        changed.write().clean()
+        return changed
 
     def recovered(self, folder: Path) -> Ledger:
         """Finish or take back what a killed run had begun, and take away the files that belong to neither state.
@@ -292,16 +330,46 @@ class Ledger:
 
     def people(self) -> list[PeopleOfRelease]:
         """Return the newcomers of every release."""
-        return [PeopleOfRelease.read(entry.people.read(self.folder)) for entry in self.state.entries]
+        return [PeopleOfRelease.read(entry.people.read(self.files)) for entry in self.state.entries]
 
     def kept(self) -> bytes | None:
         """Return what the maker of the last release left for the next one."""
-        return None if self.state.kept is None else self.state.kept.read(self.folder)
+        return None if self.state.kept is None else self.state.kept.read(self.files)
 
     def waiting(self) -> pl.DataFrame | None:
         """Return the records of those who wait, with their tags; None when nobody does."""
         waiting = self.state.waiting
-        return None if waiting is None else pl.read_parquet(waiting.file.read(self.folder))
+        return None if waiting is None else pl.read_parquet(waiting.file.read(self.files))
+
+
+def _decrypted(folder: Path, cipher: LedgerCipher | None, damaged: VerificationError) -> bytes:
+    try:
+        return PrivateFolder(folder, cipher).content(FILE, (folder / FILE).read_bytes())
+    except VerificationError:
+        raise damaged from None
+
+
+def ledger_kept(series: Series) -> Ledger:
+    """Read the ledger of a series.
+
+    Raises
+    ------
+    InputError
+        When there is none, it is that of another series, or its key is missing or another one.
+    VerificationError
+        When it is damaged.
+    """
+    return Ledger.open(series.ledger, SeriesFolder.open(series.folder), cipher_of(series.ledger_key))
+
+
+def encrypt_ledger(series: Series, new_key: Path) -> None:
+    """Encrypt the ledger of a series with another key; see :meth:`sfumato.Series.encrypt`."""
+    check_key_place(new_key, (series.ledger, series.folder))
+    cipher = cipher_of(new_key)
+    assert cipher is not None
+    ledger_kept(series)
+    with locked(series.ledger):
+        ledger_kept(series).recovered(series.folder).encrypted(cipher)
 
 
 def _seal(content: Mapping[str, Any], key: bytes) -> str:
@@ -315,7 +383,9 @@ def _listed(numbers: tuple[int, ...] | list[int]) -> str:
     return f"release {numbers[0]}" if len(numbers) == 1 else f"releases {', '.join(map(str, numbers))}"
 
 
-def new_ledger(folder: Path, series: str, column: str, policy: Policy, way: str = APPEND) -> Ledger:
+def new_ledger(
+    folder: Path, series: str, column: str, policy: Policy, way: str = APPEND, cipher: LedgerCipher | None = None
+) -> Ledger:
     """Make the folder of a new ledger, for its owner alone.
 
     Raises
@@ -325,14 +395,15 @@ def new_ledger(folder: Path, series: str, column: str, policy: Policy, way: str 
     """
     if not folder.parent.is_dir():
         raise InputError(f"{folder.parent}: there is no such folder; make it first")
-    _make_room(folder)
+    _make_room(folder, cipher)
     with said_plainly(folder):
         folder.mkdir(mode=PRIVATE_FOLDER, exist_ok=True)
         folder.chmod(PRIVATE_FOLDER)
-    return Ledger(folder, series, secrets.token_bytes(KEY_BYTES), column, policy, State(), way=way).write()
+    made = Ledger(folder, series, secrets.token_bytes(KEY_BYTES), column, policy, State(), way=way, cipher=cipher)
+    return made.write()
 
 
-def _make_room(folder: Path) -> None:
+def _make_room(folder: Path, cipher: LedgerCipher | None) -> None:
     """Take away the ledger of a start that was killed before its series was there; refuse anything else."""
     if not folder.exists() and not folder.is_symlink():
         return
@@ -343,7 +414,7 @@ def _make_room(folder: Path) -> None:
         return
     if FILE not in names:
         raise InputError(f"{folder}: is not empty and no ledger; name another folder for the ledger")
-    state = Ledger.read(folder)
+    state = Ledger.read(folder, cipher)
     if state.next is not None or state.state != State():
         raise InputError(f"{folder}: is the ledger of another series; name another folder for the ledger")
     shutil.rmtree(folder)

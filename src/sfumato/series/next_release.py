@@ -114,7 +114,7 @@ class Made:
             classes=found.classes,
             smallest_class=int(sizes.min()),
             largest_class=int(sizes.max()),
-            losses=_losses_of_classes(sizes, smallest_allowed(models)),
+            losses=losses_of_classes(sizes, smallest_allowed(models)),
             verification=found,
             limits=limits_of(place),
         ).for_release()
@@ -157,7 +157,7 @@ def class_sizes(published: PublishedTable) -> NDArray[np.int64]:
     return np.bincount(group_rows(labels_of(published))[0]).astype(np.int64)
 
 
-def _losses_of_classes(sizes: NDArray[np.int64], k: int) -> Losses:
+def losses_of_classes(sizes: NDArray[np.int64], k: int) -> Losses:
     """Return what the sizes of classes tell; a release shows no other loss."""
     records = int(sizes.sum())
     unknown = float("nan")

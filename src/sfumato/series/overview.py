@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
+from math import isnan, nan
 from typing import TYPE_CHECKING, Any
 
 from sfumato.numbers import counted, percent
 from sfumato.release.opening import open_folder
 from sfumato.series.folder import SeriesFolder
-from sfumato.series.ledger import Ledger
-from sfumato.series.ways import GROW, WAYS
+from sfumato.series.ledger import ledger_kept
+from sfumato.series.ways import GROW, WAYS, WITHDRAWAL
 
 if TYPE_CHECKING:
     from sfumato.series.series import Series
@@ -25,11 +26,11 @@ class ReleaseLine:
         Its number, and all of its records.
     way : str or None
     newcomers, classes : int or None
-        Who came with it, and their classes; None without the ledger.
+        Who came with it, and their classes; who left with it, and 0, where people withdrew; None without the ledger.
     loss : float or None
         Normalized NCP of the newcomers' records; of everybody's where classes grow.
     loss_of_all : float or None
-        The mean over all records so far.
+        The mean over all records so far; None once people have left.
     """
 
     number: int
@@ -43,15 +44,18 @@ class ReleaseLine:
     def __str__(self) -> str:
         """Write it as one line."""
         line = f"release {self.number}: {counted(self.records, 'record')}"
-        if self.newcomers is None or self.classes is None or self.loss is None or self.loss_of_all is None:
+        if self.way == WITHDRAWAL:
+            return f"{line}; {counted(self.newcomers or 0, 'person')} left ({self.way})"
+        if self.newcomers is None or self.classes is None or self.loss is None:
             return line
+        of_all = "" if self.loss_of_all is None else f", of all {percent(self.loss_of_all, 3)}"
         who = "person" if self.way in WAYS and WAYS[self.way].everybody else "newcomer"
         came = counted(self.newcomers, who)
-        if self.way == GROW:
+        if self.way == GROW and self.loss_of_all is not None:
             there = f"{came}, {counted(self.classes, 'class')} of everybody ({self.way})"
             return f"{line}; {there}, NCP of all {percent(self.loss_of_all, 3)}"
         came = f"{came} in {counted(self.classes, 'class')} ({self.way})"
-        return f"{line}; {came}, NCP {percent(self.loss, 3)}, of all {percent(self.loss_of_all, 3)}"
+        return f"{line}; {came}, NCP {percent(self.loss, 3)}{of_all}"
 
 
 @dataclass(frozen=True)
@@ -94,13 +98,27 @@ def overview_of(series: Series) -> Overview:
     if not series.ledger.exists():
         alone = (ReleaseLine(number, rows) for number, rows in zip(folder.numbers, records, strict=True))
         return Overview(folder.description.id, tuple(alone), None)
-    state = Ledger.open(series.ledger, folder).state
+    state = ledger_kept(series).state
     lines, lost, people = [], 0.0, 0
     for number, (rows, entry) in enumerate(zip(records, state.entries, strict=False), 1):
+        if entry.way == WITHDRAWAL:
+            lines.append(ReleaseLine(number, rows, entry.way, entry.newcomers, 0))
+            lost = nan
+            continue
         people += entry.newcomers
         if entry.way in WAYS and WAYS[entry.way].everybody:
             lost, people = 0.0, entry.newcomers
         # What append adds is counted by itself, what grows as a whole.
         lost = entry.loss * people if entry.way == GROW else lost + entry.loss * entry.newcomers
-        lines.append(ReleaseLine(number, rows, entry.way, entry.newcomers, entry.classes, entry.loss, lost / people))
+        lines.append(
+            ReleaseLine(
+                number,
+                rows,
+                entry.way,
+                entry.newcomers,
+                entry.classes,
+                entry.loss,
+                None if isnan(lost) else lost / people,
+            )
+        )
     return Overview(folder.description.id, tuple(lines), 0 if state.waiting is None else state.waiting.people)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
@@ -37,10 +37,14 @@ class Series:
         ``series.json`` and the numbered releases; everything in it may be given away.
     ledger : Path
         The steward's: who is in which class of which release, and who waits. Nobody else may have it.
+    ledger_key : Path or None
+        File with the key that encrypts the ledger; None: as the settings ``SFUMATO_LEDGER_KEY_FILE`` and
+        ``SFUMATO_LEDGER_KEY`` say, else it is not encrypted.
     """
 
     folder: Path
     ledger: Path
+    ledger_key: Path | None = None
 
     @classmethod
     def start(
@@ -51,6 +55,7 @@ class Series:
         *,
         table: object = None,
         ledger: str | os.PathLike[str] | None = None,
+        ledger_key: str | os.PathLike[str] | None = None,
         key: str | None = None,
         way: str = APPEND,
         seed: int | None = None,
@@ -72,6 +77,10 @@ class Series:
         ledger
             Folder for the steward's ledger; None: ``FOLDER.ledger``, beside the folder. Keep it private, and copies
             of it.
+        ledger_key
+            File with the key that encrypts the ledger (AES-256-GCM; needs ``sfumato[encryption]``); ``sfumato series
+            new-key`` makes one. None: as the settings ``SFUMATO_LEDGER_KEY_FILE`` and ``SFUMATO_LEDGER_KEY`` say, else
+            it is not encrypted.
         key
             The identifying column that says who a record is about; None: the only one.
         way
@@ -96,13 +105,33 @@ class Series:
         from sfumato.series.next_release import Running
         from sfumato.series.starting import started
 
-        made = cls(Path(folder), ledger_of(Path(folder)) if ledger is None else Path(ledger))
+        made = cls._at(folder, ledger, ledger_key)
         started(made, policy, models, key=key, table=table, way=way, how=Running(seed, threads, progress))
         return made
 
     @classmethod
-    def open(cls, folder: str | os.PathLike[str], *, ledger: str | os.PathLike[str] | None = None) -> Self:
-        """Open the folder of a series; its ledger is only needed to append.
+    def _at(
+        cls,
+        folder: str | os.PathLike[str],
+        ledger: str | os.PathLike[str] | None,
+        ledger_key: str | os.PathLike[str] | None,
+    ) -> Self:
+        place = Path(folder)
+        return cls(
+            place,
+            ledger_of(place) if ledger is None else Path(ledger),
+            None if ledger_key is None else Path(ledger_key),
+        )
+
+    @classmethod
+    def open(
+        cls,
+        folder: str | os.PathLike[str],
+        *,
+        ledger: str | os.PathLike[str] | None = None,
+        ledger_key: str | os.PathLike[str] | None = None,
+    ) -> Self:
+        """Open the folder of a series; its ledger, and the key that encrypts it, are only needed to go on.
 
         Raises
         ------
@@ -111,9 +140,38 @@ class Series:
         VerificationError
             When ``series.json`` is damaged.
         """
-        path = Path(folder)
-        SeriesFolder.open(path)
-        return cls(path, ledger_of(path) if ledger is None else Path(ledger))
+        SeriesFolder.open(Path(folder))
+        return cls._at(folder, ledger, ledger_key)
+
+    def encrypt(self, new_key: str | os.PathLike[str]) -> Series:
+        """Encrypt the ledger, or change its key.
+
+        Parameters
+        ----------
+        new_key
+            File with the key from now on. The one so far is that with which the series was opened.
+
+        Returns
+        -------
+        Series
+            With the new key.
+
+        Raises
+        ------
+        InputError
+            When a key is missing or none, or another run is working on the series.
+        VerificationError
+            When folder and ledger do not belong together, or one of them is damaged.
+
+        Notes
+        -----
+        The ledger is that of the old key or of the new one at any time. Files that lay there before are taken away, and
+        not overwritten: a disk may still hold them. Copies of the ledger stay as they are.
+        """
+        from sfumato.series.ledger import encrypt_ledger
+
+        encrypt_ledger(self, Path(new_key))
+        return replace(self, ledger_key=Path(new_key))
 
     def append(
         self,
@@ -220,8 +278,9 @@ class Series:
         Parameters
         ----------
         table
-            Everybody who is in now, one record each. Who was in an earlier release and is not in the table has left;
-            who comes back is in a class of the same sensitive values again.
+            Everybody who is in now, one record each. Who was in an earlier release and is not in the table has left, or
+            withdrew; who comes back is in a class of the same sensitive values again. Quasi-identifying values may
+            change.
         most_counterfeits
             Invented rows that are allowed, as a share of all rows of the release.
         seed, threads, progress
@@ -237,8 +296,7 @@ class Series:
         PolicyError
             When the series is not one of m-invariance.
         InputError
-            As of :meth:`append`; also when the sensitive value, or a quasi-identifying one, of somebody who was there
-            before has changed.
+            As of :meth:`append`; also when the sensitive value of somebody who was there before has changed.
         UnsatisfiableError
             When a value has more than 1/m of the newcomers, or more counterfeits would be needed than are allowed.
             Nothing is changed then.
@@ -247,14 +305,59 @@ class Series:
 
         Notes
         -----
-        *Guarantee.* Whoever knows everybody's quasi-identifying values, and who is in which release, knows nobody's
-        sensitive value with more than 1/m from the numbers of all releases together. That classes have m different
-        values can be recounted; that people keep them is attested by the ledger.
+        *Guarantee.* Whoever knows everybody's quasi-identifying values at any time, and who is in which release, knows
+        nobody's sensitive value with more than 1/m from the numbers of all releases together. That classes have m
+        different values can be recounted; that people keep them is attested by the ledger.
         """
         from sfumato.series.next_release import Running
         from sfumato.series.step import next_step
 
         return next_step(self, table, "m-invariance", Running(seed, threads, progress, most_counterfeits))
+
+    def withdraw(
+        self,
+        people: object,
+        *,
+        most_lost: float = 0.1,
+        seed: int | None = None,
+    ) -> Step:
+        """Publish the next release of an appended series without people who withdrew their consent.
+
+        Parameters
+        ----------
+        people
+            Their keys: a list, or a file or frame with the column of keys.
+        most_lost
+            Rows that may go with them, as a share of all rows: everybody whose class publishes the same goes, too.
+        seed
+            As of :meth:`append`.
+
+        Returns
+        -------
+        Step
+            `left` says how many people went. Who only waited is taken from those who wait; nothing is published then.
+
+        Raises
+        ------
+        PolicyError
+            When the series grows, or is one of m-invariance, where :meth:`republish` without these people does it.
+        InputError
+            When somebody is in no release, or has left already; without the ledger.
+        UnsatisfiableError
+            When more rows would go than `most_lost`, or nobody would be left. Nothing is changed then.
+        VerificationError
+            When folder and ledger do not belong together, or one of them is damaged.
+
+        Notes
+        -----
+        *Guarantee.* What the next release says can be computed from the last one and from which labels are gone. It
+        adds about anybody only this: somebody of these classes withdrew. A class without one row would show that row.
+        Who left cannot come back into the series. Earlier releases are out, and cannot be called back.
+        """
+        from sfumato.series.next_release import Running
+        from sfumato.series.withdrawing import withdraw
+
+        return withdraw(self, people, most_lost=most_lost, how=Running(seed))
 
     @property
     def releases(self) -> tuple[Path, ...]:
@@ -278,4 +381,4 @@ class Series:
             return verify_series(self.folder)
         from sfumato.series.attesting import attested
 
-        return attested(self.folder, self.ledger)
+        return attested(self)

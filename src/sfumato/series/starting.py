@@ -19,6 +19,7 @@ from sfumato.release.arguments import setting_problems
 from sfumato.release.folder import check_target, whole_folder
 from sfumato.series.acceptable import key_column, published_policy, refuse, settled
 from sfumato.series.description import FILE, SeriesDescription
+from sfumato.series.encryption import check_key_place, cipher_of
 from sfumato.series.ledger import check_ledger_place, new_ledger
 from sfumato.series.next_release import Running
 from sfumato.series.people import mark_of_series
@@ -64,10 +65,11 @@ def _check_places(series: Series) -> None:
         raise InputError(f"{series.folder}: already holds a series; append to it with sfumato series append")
     check_target(series.folder, overwrite=False)
     check_ledger_place(series.ledger, series.folder)
+    check_key_place(series.ledger_key, (series.ledger, series.folder))
 
 
 def _made(series: Series, policy: Policy, column: str, way: str) -> None:
-    ledger = new_ledger(series.ledger, secrets.token_hex(16), column, policy, way)
+    ledger = new_ledger(series.ledger, secrets.token_hex(16), column, policy, way, cipher_of(series.ledger_key))
     published = tomllib.loads(published_policy(policy, way))
     description = SeriesDescription(ledger.series, mark_of_series(ledger.series, ledger.key), published, way)
     with whole_folder(series.folder) as part:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -21,10 +21,10 @@ from sfumato.registry import loaded
 from sfumato.release.folder import MARK, whole_folder
 from sfumato.release.loss_report import Report
 from sfumato.series.acceptable import changes, published_policy
-from sfumato.series.batch import Batch, read_batch
+from sfumato.series.batch import Batch, read_batch, read_otherwise
 from sfumato.series.description import Place
 from sfumato.series.folder import SeriesFolder
-from sfumato.series.ledger import Entry, Ledger, PrivateFile, State, Waiting
+from sfumato.series.ledger import Entry, Ledger, PrivateFile, State, Waiting, ledger_kept
 from sfumato.series.lock import locked
 from sfumato.series.next_release import Made, Running, Work, limits_of, maker_of
 from sfumato.series.people import PeopleOfRelease
@@ -61,6 +61,8 @@ class Step:
         What else the steward should know.
     everybody : bool
         Whether the table held everybody who is in now, not newcomers alone.
+    left : int
+        People who are not in the release any more, because they or others of their class withdrew.
     """
 
     number: int | None
@@ -72,6 +74,7 @@ class Step:
     report: Report | None = None
     notes: tuple[str, ...] = ()
     everybody: bool = False
+    left: int = 0
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values, for JSON."""
@@ -81,6 +84,7 @@ class Step:
             "newcomers": self.newcomers,
             "published": self.published,
             "waiting": self.waiting,
+            "left": self.left,
             "reason": self.reason,
             "report": None if self.report is None else self.report.to_dict(),
             "notes": list(self.notes),
@@ -88,7 +92,9 @@ class Step:
 
     def __str__(self) -> str:
         """Say it in words, with the report of those who came."""
-        if self.number is None:
+        if self.left:
+            lines = [f"Release {self.number}: {counted(self.left, 'person')} left"]
+        elif self.number is None:
             lines = [f"Nothing was published: {counted(self.waiting, 'person')} wait. {self.reason}"]
         else:
             waited = max(0, self.published - self.newcomers)
@@ -100,9 +106,19 @@ class Step:
 
 
 def next_step(
-    series: Series, table: object, way: str, how: Running, *, policy: Policy | None = None, may_wait: bool = True
+    series: Series,
+    table: object,
+    way: str,
+    how: Running,
+    *,
+    policy: Policy | None = None,
+    may_wait: bool = True,
+    reading: Mapping[str, Any] | None = None,
 ) -> Step:
     """Take newcomers in; see :meth:`sfumato.Series.append`.
+
+    `reading` says how this table is written where that is not as the policy says, see
+    :func:`~sfumato.series.batch.read_otherwise`.
 
     Raises
     ------
@@ -110,16 +126,17 @@ def next_step(
         When they cannot be published by themselves and may not wait.
     """
     raise_all(PolicyError, seed_problems(how.seed))
-    Ledger.open(series.ledger, SeriesFolder.open(series.folder))
+    ledger_kept(series)
     with locked(series.ledger) as note:
-        kept = Ledger.open(series.ledger, SeriesFolder.open(series.folder)).recovered(series.folder)
+        kept = ledger_kept(series).recovered(series.folder)
         if way != kept.way:
             raise PolicyError(
                 f"{series.folder}: is a series of the way {kept.way!r}; use sfumato series {command_of(kept.way)}"
             )
         raise_all(PolicyError, () if policy is None else changes(kept.policy, policy))
         how.progress("reading", 0, 1)
-        batch = read_batch(table, kept, everybody=WAYS[way].everybody)
+        asked = replace(kept, policy=read_otherwise(kept.policy, reading or {}))
+        batch = read_batch(table, asked, everybody=WAYS[way].everybody)
         try:
             step = _taken_in(SeriesFolder.open(series.folder), kept, batch, way, how)
         except UnsatisfiableError as error:
@@ -155,42 +172,63 @@ def _waiting(ledger: Ledger, batch: Batch, who: NDArray[np.bool_]) -> Waiting | 
         return None
     buffer = io.BytesIO()
     batch.records().filter(pl.Series(who)).write_parquet(buffer)
-    return Waiting(int(who.sum()), PrivateFile.write(ledger.folder, "waiting", buffer.getvalue()))
+    return Waiting(int(who.sum()), PrivateFile.write(ledger.files, "waiting", buffer.getvalue()))
 
 
 def _published(
     series: SeriesFolder, ledger: Ledger, batch: Batch, made: Made, way: str, earlier: Sequence[ReadRelease]
 ) -> Step:
-    """Write the release and the ledger.
-
-    The ledger says what will be while the release is written beside its place, and what is once it stands there.
-    """
-    number = len(ledger.state.entries) + 1
-    place = Place(ledger.series, number, way, series.hash_of(number - 1) or "")
-    target = series.release(number)
-    with whole_folder(target) as part:
-        made.write(part, place, published_policy(ledger.policy, way), ledger.policy.output.format)
-        _recount(part, earlier, way)
-        if made.people is not None:
-            _attest(part, earlier, way, [*ledger.people(), made.people])
-        pending = replace(ledger, next=_next_state(ledger, batch, made, sha256_of(part / MARK), way)).write()
-    sync_folder(series.path)
-    following = pending.next or pending.state
-    replace(pending, state=following, next=None).write().clean()
+    """Write the release and the ledger."""
+    place, following = write_next(
+        series, ledger, made, way, earlier, lambda release: _next_state(ledger, batch, made, release, way)
+    )
     report = replace(made.report, limits=limits_of(place))
     came, waiting = following.entries[-1].newcomers, following.waiting
     still = 0 if waiting is None else waiting.people
-    return Step(number, target, batch.newcomers, came, still, None, report, made.notes, WAYS[way].everybody)
+    target = series.release(place.number)
+    return Step(place.number, target, batch.newcomers, came, still, None, report, made.notes, WAYS[way].everybody)
+
+
+def write_next(
+    series: SeriesFolder,
+    ledger: Ledger,
+    made: Made,
+    way: str,
+    earlier: Sequence[ReadRelease],
+    next_state: Callable[[str], State],
+) -> tuple[Place, State]:
+    """Write a release and the ledger; return its place, and what the ledger says from now on.
+
+    The ledger says what will be while the release is written beside its place, and what is once it stands there.
+    `next_state` gives it for the hash of the release.
+
+    Raises
+    ------
+    VerificationError
+        When the release does not stand up to its recount; nothing is published then.
+    """
+    number = len(ledger.state.entries) + 1
+    place = Place(ledger.series, number, way, series.hash_of(number - 1) or "")
+    with whole_folder(series.release(number)) as part:
+        made.write(part, place, published_policy(ledger.policy, ledger.way), ledger.policy.output.format)
+        _recount(part, earlier, way)
+        if made.people is not None:
+            _attest(part, earlier, way, [*ledger.people(), made.people])
+        pending = replace(ledger, next=next_state(sha256_of(part / MARK))).write()
+    sync_folder(series.path)
+    following = pending.next or pending.state
+    replace(pending, state=following, next=None).write().clean()
+    return place, following
 
 
 def _next_state(ledger: Ledger, batch: Batch, made: Made, release: str, way: str) -> State:
     """Write the files of the next state, and return it."""
     shown = made.class_of >= 0
     people = made.people or PeopleOfRelease.of(batch.tags.filter(pl.Series(shown)), made.class_of[shown])
-    file = PrivateFile.write(ledger.folder, "people", people.content())
+    file = PrivateFile.write(ledger.files, "people", people.content())
     losses = made.report.losses
     entry = Entry(release, way, int(shown.sum()), losses.classes, losses.normalized_ncp, file)
-    kept = None if made.kept is None else PrivateFile.write(ledger.folder, "kept", made.kept)
+    kept = None if made.kept is None else PrivateFile.write(ledger.files, "kept", made.kept)
     return State(made.frozen or batch.frozen, (*ledger.state.entries, entry), _waiting(ledger, batch, ~shown), kept)
 
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from sfumato.series.reading import ReadRelease
 
 
-APPEND, GROW = "append", "grow"
+APPEND, GROW, WITHDRAWAL = "append", "grow", "withdrawal"
 ARRIVED = "arrived"
 """The column of growing series that says with which releases the people of a class came."""
 
@@ -48,6 +48,7 @@ class Way(NamedTuple):
     beside all releases before it, else beside the last one. `added` is a column that it publishes beside those of the
     table, by which classes are told apart as by quasi-identifying ones. With `everybody` the table holds everybody who
     is in now, not newcomers, and nobody waits. `command` makes the next release, where it is not called as the way.
+    `within` names the ways of the series in which such releases stand among others; none is then started with it.
     """
 
     maker: str
@@ -58,6 +59,7 @@ class Way(NamedTuple):
     added: str | None = None
     everybody: bool = False
     command: str = ""
+    within: tuple[str, ...] = ()
 
 
 WAYS: dict[str, Way] = {
@@ -85,16 +87,25 @@ WAYS: dict[str, Way] = {
         "sfumato.series.invariant_recount:attest_invariant",
         (
             "whoever is in several releases is in classes of the same sensitive values (the signature), with the same "
-            "values of their own",
+            "one of their own",
             "each class has as many counterfeits as its rows say",
         ),
         history=True,
         everybody=True,
         command="republish",
     ),
+    WITHDRAWAL: Way(
+        "",
+        "sfumato.series.withdrawn:recount_withdrawal",
+        "sfumato.series.withdrawn:attest_withdrawal",
+        ("everybody who withdrew is in one of the classes that are gone",),
+        history=True,
+        command="withdraw",
+        within=(APPEND,),
+    ),
 }
 """Name in ``release.json`` and on the command line → its parts. The maker is a
-:class:`~sfumato.series.next_release.Maker`."""
+:class:`~sfumato.series.next_release.Maker`; a withdrawal has no newcomers, and none."""
 
 
 def command_of(way: str) -> str:
@@ -102,10 +113,20 @@ def command_of(way: str) -> str:
     return WAYS[way].command or way if way in WAYS else way
 
 
+def ways_of_series() -> list[str]:
+    """Return the ways with which a series can be started."""
+    return [name for name, way in WAYS.items() if not way.within]
+
+
+def stands_in(way: str, series: str) -> bool:
+    """Tell whether a release of a way may stand in a series of a way."""
+    return way == series or (way in WAYS and series in WAYS[way].within)
+
+
 def refuse_unknown(way: str, *, first: bool) -> None:
     """Raise PolicyError for a way that there is not, and for one that a series cannot start with as it is asked for."""
-    if way not in WAYS:
-        raise PolicyError(f"way: there is no such way; there are {', '.join(WAYS)}")
+    if way not in ways_of_series():
+        raise PolicyError(f"way: there is no such way; there are {', '.join(ways_of_series())}")
     if WAYS[way].everybody and not first:
         raise PolicyError(f"way: a series of {way} starts with the first people; give their table")
 

@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 from collections import deque
 from collections.abc import Callable, Sequence
 from contextlib import suppress
@@ -105,6 +106,7 @@ class Jobs:
         self._folder, self._keeps_spare = folder, spare
         self._jobs = {job.number: job for job in map(_found, sorted(folder.glob(f"*/{RECORD}"))) if job is not None}
         self._progress: dict[int, Progress] = {}
+        self._begun: dict[int, float] = {}
         self._queue: deque[int] = deque()
         self._lock = threading.RLock()
         self._running: tuple[int, subprocess.Popen[str]] | None = None
@@ -131,9 +133,10 @@ class Jobs:
             return self._jobs[number]
 
     def progress(self, number: int) -> Progress:
-        """Return how far a job is."""
+        """Return how far a job is; the clock is that of the studio, whatever the job's process is busy with."""
         with self._lock:
-            return self._progress.get(number, Progress())
+            told, begun = self._progress.get(number, Progress()), self._begun.get(number)
+            return told if begun is None else replace(told, seconds=round(time.monotonic() - begun, 1))
 
     @property
     def under_way(self) -> bool:
@@ -226,7 +229,7 @@ class Jobs:
             self._running = number, process
             job = replace(self._jobs[number], state=RUNNING, begun=_now())
             self._keep(job)
-            self._progress[number] = Progress("starting")
+            self._progress[number], self._begun[number] = Progress("starting"), time.monotonic()
             self._watcher = threading.Thread(target=self._watch, args=(job, process), daemon=True, name="sfumato-job")
         self._watcher.start()
 
@@ -263,6 +266,7 @@ class Jobs:
         seconds = self.progress(job.number).seconds
         with self._lock:
             self._running = None
+            self._begun.pop(job.number, None)
             if self._jobs[job.number].state == RUNNING:
                 state = DONE if code == 0 else FAILED
                 problems = said if code == 0 or said else [f"the process ended by itself (exit code {code})"]
@@ -319,7 +323,7 @@ def _progress(line: str) -> Progress | None:
         return None
     try:
         said = json.loads(line)
-        return Progress(str(said["progress"]), int(said["done"]), int(said["total"]), float(said["seconds"]))
+        return Progress(str(said["progress"]), int(said["done"]), int(said["total"]))
     except (ValueError, KeyError, TypeError):
         return None
 

@@ -14,6 +14,7 @@ import polars as pl
 
 from sfumato.errors import InputError, PolicyError, SchemaError, SfumatoError, raise_all
 from sfumato.parallel import each, worth_starting
+from sfumato.progress import Progress, beating, silent
 from sfumato.table.columns import (
     TypedColumn,
     ValueReading,
@@ -72,6 +73,7 @@ def read_table(
     sheet: str | None = None,
     range: str | None = None,
     codes: Sequence[str] = (),
+    progress: Progress = silent,
 ) -> Table:
     """Read a table of people and check it against its schema.
 
@@ -107,6 +109,9 @@ def read_table(
         first row, such as ``"B3:H500"``, ``"B3:H"`` (as far down as there is something) or ``"B3"``.
     codes
         Columns of an SPSS, Stata or SAS file that are read as codes, though the file has labels for them.
+    progress
+        Called with what is being done, how much is done and the total, at each step and twice a second between; it
+        may raise to stop. Reading is then done in a thread of its own.
 
     Returns
     -------
@@ -132,15 +137,21 @@ def read_table(
     if isinstance(schema, ReadingPolicy):
         layout_given = (separator, encoding, quote, missing, header, columns, strip, decimal, thousands, dates)
         _refuse_two_layouts((*layout_given, table, query, sheet, range, codes))
-        return read_table(source, schema.to_schema(), **reading_of(schema, source))
+        return read_table(source, schema.to_schema(), progress=progress, **reading_of(schema, source))
     with named(source, table) as label:
         _refuse_no_schema(schema)
         everywhere = False if isinstance(strip, (list, tuple)) else strip
         layout = CsvFormat(separator, encoding, quote, header, columns, everywhere)
         form = WrittenForm(decimal, thousands, dates=dates)
         place = place_of(source, table, query, sheet=sheet, range=range, codes=codes)
-        opened = open_table_as(source, place, layout, missing, strip, form)
-        read = with_roles(*opened, schema, label, layout.columns or ())
+
+        def work(tell: Progress) -> Table:
+            tell("opening", 0, 2)
+            opened = open_table_as(source, place, layout, missing, strip, form)
+            tell("reading", 1, 2)
+            return with_roles(*opened, schema, label, layout.columns or ())
+
+        read = beating(progress, "opening", work)
         LOG.info("read %s: %d records, %d columns", label, read.height, read.frame.width)
         return read
 
@@ -255,7 +266,7 @@ def _refuse_two_layouts(given: tuple[object, ...]) -> None:
         PolicyError,
         [
             f"{name}: the policy says how the file is read; change it there, or give policy.to_schema() instead"
-            for (name, default), value in zip(defaults.items(), given, strict=True)
+            for (name, default), value in zip(defaults.items(), (*given, defaults["progress"]), strict=True)
             if value != default
         ],
     )

@@ -101,6 +101,15 @@ def test_correlated_noise_keeps_covariances_but_for_a_factor():
     assert np.corrcoef(noisy.T) == pytest.approx(np.corrcoef(values.T), abs=0.02)
 
 
+def test_columns_that_follow_from_others_get_noise_that_does_too():
+    first, second = np.random.default_rng(3).normal(size=(2, 500))
+    values = np.column_stack([first, second, 3 * first - second, np.full(500, 7.0)])
+    noise = correlated_noise(values, 0.8, 5)
+    np.testing.assert_allclose(noise[:, 2], 3 * noise[:, 0] - noise[:, 1], atol=1e-9)
+    assert (noise[:, 3] == 0).all()
+    assert np.corrcoef(noise[:, 0], noise[:, 1])[0, 1] == pytest.approx(np.corrcoef(first, second)[0, 1], abs=0.15)
+
+
 @pytest.mark.parametrize("draw", [plain_noise, correlated_noise])
 def test_noise_of_columns_that_are_constant_missing_or_huge(draw):
     values = np.array([[5.0, np.nan, 1e300], [5.0, np.nan, -1e300], [5.0, np.nan, np.nan], [5.0, np.nan, 0.0]])

@@ -253,10 +253,9 @@ def test_the_default_shares_attributes() -> None:
         assert release.report.figures["mean_bucket"] >= 3 / (1 / ell - 0.134)
 
 
+@pytest.mark.slow
 @REAL
-@pytest.mark.parametrize(
-    "options", [pytest.param({"threshold": 0.1}, marks=pytest.mark.slow), {"space": "profile", "threshold": 0.1}]
-)
+@pytest.mark.parametrize("options", [{"threshold": 0.1}, {"space": "profile", "threshold": 0.1}])
 def test_adult(options) -> None:
     slicing = sf.OverlappingSlicing(columns=5, bucket_size="smallest", **options)
     release = sf.anonymize(adult(), sf.ProbabilisticLDiversity(5), anonymizer=slicing, seed=1)

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sfumato.anonymizers.randomization.draws import Floats, draw_normal
+
+_FOLLOWS = 1e-12
+"""The share of a column's variance below which the columns before it leave nothing open but rounding."""
 
 
 def plain_noise(values: Floats, amount: float, seed: int | None) -> Floats:
@@ -42,15 +46,38 @@ def correlated_noise(values: Floats, amount: float, seed: int | None) -> Floats:
         return drawn * (amount * _deviations(values))
     scale = _deviations(values)
     divisor = np.where(scale > 0, scale, 1.0)
-    centered = (complete - complete.mean(axis=0)) / divisor
-    covariance = centered.T @ centered / len(complete)
-    lone = np.diag(covariance) <= 0
-    covariance[lone, lone] = (scale[lone] > 0).astype(np.float64)
-    # A square root of a covariance that may be singular: a Cholesky factor would not exist.
-    powers, directions = np.linalg.eigh(covariance)
-    root = directions * np.sqrt(np.maximum(powers, 0.0))
-    noise: Floats = (drawn @ root.T) * (amount * scale)
-    return noise
+    centered = np.asfortranarray((complete - complete.mean(axis=0)) / divisor)
+    root = _square_root(_covariance(centered), lone=scale > 0)
+    noise = np.zeros_like(drawn)
+    for direction, weights in enumerate(root.T):
+        noise += drawn[:, direction, None] * weights
+    return noise * (amount * scale)
+
+
+# Sums and roots of a library for matrices differ in their last digits from processor to processor; these do not.
+
+
+def _covariance(centered: Floats) -> Floats:
+    columns = centered.T
+    return np.array([[(one * other).sum() for other in columns] for one in columns]) / len(centered)
+
+
+def _square_root(covariance: Floats, lone: NDArray[np.bool_]) -> Floats:
+    """Return a lower root, float64 (a, a), by Cholesky's rule, of a matrix that may be singular.
+
+    What is left of a column once the columns before it are known is 0 where it follows from them. `lone` marks columns
+    that vary: if they do so only in records that are not complete, nothing is known of them, and they get noise of
+    their own.
+    """
+    root = np.zeros_like(covariance)
+    for column, whole in enumerate(np.diag(covariance).tolist()):
+        if whole <= 0:
+            root[column, column] = float(lone[column])
+            continue
+        rest = covariance[column:, column] - (root[column:, :column] * root[column, :column]).sum(axis=1)
+        if rest[0] > _FOLLOWS * whole:
+            root[column:, column] = rest / np.sqrt(rest[0])
+    return root
 
 
 def _deviations(values: Floats) -> Floats:

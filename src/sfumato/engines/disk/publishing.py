@@ -5,7 +5,7 @@ Letters: n records, c classes, p parts.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -29,10 +29,37 @@ class _Labels:
     values: pl.Series
     number_of: NDArray[np.int32] | None = None
 
-    def of(self, keys: NDArray[np.integer]) -> pl.Series:
-        """Return what some classes or codes publish; texts stay texts, of which no part lists those that it has."""
+    def numbers(self, keys: NDArray[np.integer]) -> NDArray[np.unsignedinteger]:
+        """Return the places of what some classes or codes publish."""
         numbers = keys if self.number_of is None else self.number_of[keys]
-        return self.values[pl.Series(numbers)]
+        return numbers.astype(np.min_scalar_type(len(self.values)), copy=False)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class PublishedColumns:
+    """From numbers to what is published; small enough to be sent along.
+
+    Attributes
+    ----------
+    names : tuple of str
+        Of all columns, in order.
+    values : mapping of str to polars.Series
+        What the numbers of a column stand for; insensitive columns come as they are.
+    """
+
+    names: tuple[str, ...]
+    values: Mapping[str, pl.Series]
+
+    def frame(self, numbers: pl.DataFrame) -> pl.DataFrame:
+        """Return the records of a part; texts stay texts, of which no part lists those that it has.
+
+        `numbers` has the columns in order, called by their places.
+        """
+        columns = zip(self.names, numbers.get_columns(), strict=True)
+        return pl.DataFrame([self._column(name, column).alias(name) for name, column in columns])
+
+    def _column(self, name: str, column: pl.Series) -> pl.Series:
+        return self.values[name][column] if name in self.values else column
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -54,7 +81,17 @@ class PublishedParts:
     folder: Path
 
     def frames(self) -> Iterator[pl.DataFrame]:
-        """Yield the frame of each part, as :func:`sfumato.recoding.publish` makes that of a whole table.
+        """Yield the frame of each part, as :func:`sfumato.recoding.publish` makes that of a whole table."""
+        return map(self.columns.frame, self.numbers())
+
+    @property
+    def columns(self) -> PublishedColumns:
+        """What the numbers of parts stand for."""
+        labels = {**self._quasi, **self._hidden}
+        return PublishedColumns(self.large.names, {name: each.values for name, each in labels.items()})
+
+    def numbers(self) -> Iterator[pl.DataFrame]:
+        """Yield the numbers of each part, as :meth:`PublishedColumns.frame` takes them.
 
         Notes
         -----
@@ -66,7 +103,7 @@ class PublishedParts:
             part, place = dealer.deal(rows)
             files.add(self._dealt(rows, part, place, carried))
         for dealt in files.parts():
-            yield self._published(dealt[pl.Series(dealer.order(dealt["place"].to_numpy()))])
+            yield self._numbered(dealt[pl.Series(dealer.order(dealt["place"].to_numpy()))])
 
     def _dealt(
         self, rows: slice, part: NDArray[np.uint32], place: NDArray[np.uint32], carried: list[pl.Series]
@@ -80,14 +117,14 @@ class PublishedParts:
         classes = pl.Series("class", np.array(self.generalized.class_of[rows]))
         return pl.DataFrame([pl.Series("part", part), pl.Series("place", place), classes, *hidden, *kept])
 
-    def _published(self, dealt: pl.DataFrame) -> pl.DataFrame:
+    def _numbered(self, dealt: pl.DataFrame) -> pl.DataFrame:
         classes = dealt["class"].to_numpy()
         insensitive = [name for name in self.large.names if name in self.large.schema.insensitive]
-        columns = {name: labels.of(classes) for name, labels in self._quasi.items()}
-        for index, (name, values) in enumerate(self._hidden.items()):
-            columns[name] = values.of(dealt[f"sensitive {index}"].to_numpy())
+        columns = {name: pl.Series(labels.numbers(classes)) for name, labels in self._quasi.items()}
+        for index, (name, labels) in enumerate(self._hidden.items()):
+            columns[name] = pl.Series(labels.numbers(dealt[f"sensitive {index}"].to_numpy()))
         columns |= {name: dealt[f"carried {index}"] for index, name in enumerate(insensitive)}
-        return pl.DataFrame([columns[name].alias(name) for name in self.large.names])
+        return pl.DataFrame([columns[name].alias(str(place)) for place, name in enumerate(self.large.names)])
 
     @cached_property
     def _quasi(self) -> dict[str, _Labels]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import pickle
 import platform
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any, TypeVar
 
@@ -44,7 +44,7 @@ def _version(library: str) -> str:
 
 
 def run_on_spark(
-    session: Any, solve: Callable[[Part], Result], parts: Sequence[Part], *, wave: int = WAVE
+    session: Any, solve: Callable[[Part], Result], parts: Iterable[Part], *, wave: int = WAVE
 ) -> Iterator[tuple[int, Result]]:
     """Solve parts on Spark's workers; each solution comes with the place of its part.
 
@@ -55,7 +55,7 @@ def run_on_spark(
     solve
         Can be pickled.
     parts
-        Can be pickled, each by itself.
+        Can be pickled, each by itself; asked for as they are sent.
     wave
         Bytes that are sent at a time, about.
 
@@ -67,11 +67,14 @@ def run_on_spark(
         What solving raises.
     """
     sent: list[tuple[int, bytes]] = []
+    solver = pickle.dumps(solve)
     for place, part in enumerate(parts):
         sent.append((place, pickle.dumps(part)))
-        if sum(len(payload) for _, payload in sent) >= wave or place == len(parts) - 1:
-            yield from _solved(session, pickle.dumps(solve), sent)
+        if sum(len(payload) for _, payload in sent) >= wave:
+            yield from _solved(session, solver, sent)
             sent = []
+    if sent:
+        yield from _solved(session, solver, sent)
 
 
 def _solved(session: Any, solve: bytes, sent: Sequence[tuple[int, bytes]]) -> Iterator[tuple[int, Any]]:

@@ -11,6 +11,7 @@ import polars as pl
 from sfumato.errors import PolicyError, SfumatoError
 from sfumato.evaluation.attacks import ATTACKS, DEFAULT, ON_DEMAND
 from sfumato.evaluation.attacks.fingerprint import UNPUBLISHED
+from sfumato.evaluation.attacks.of_series import unplayed_of_series
 from sfumato.evaluation.attacks.posterior import sensitive_of
 from sfumato.evaluation.attacks.protocol import Attack, AttackResult, Counted, RecordsKnown, Target
 from sfumato.evaluation.attacks.results import Attacks
@@ -127,7 +128,8 @@ def attack(
         errors += [PolicyError(*problems)] if problems else []
     raise_together(errors)
     assert target is not None
-    return _played(target, chosen, by_name=attacks is not None)
+    played = _played(target, chosen, by_name=attacks is not None)
+    return replace(played, unplayed={**played.unplayed, **(unplayed_of_series(release) if attacks is None else {})})
 
 
 def _chosen(attacks: object, errors: list[SfumatoError]) -> list[Attack]:

@@ -32,7 +32,7 @@ from sfumato.evaluation.risk.risk_report import RiskReport
 from sfumato.evaluation.risk.special_uniques import MOST_COLUMNS, SpecialUniques, find_special_uniques
 from sfumato.evaluation.risk.thresholds import DEFAULT, Threshold, as_thresholds
 from sfumato.models.wildcard_k_anonymity import WildcardKAnonymity
-from sfumato.progress import thread_count
+from sfumato.progress import Progress, beating, shown, thread_count
 from sfumato.recoding import Recoding
 from sfumato.release.release import Release
 from sfumato.table.identification import hint
@@ -43,6 +43,8 @@ Result = TypeVar("Result")
 
 USUAL_SIZE, USUAL_COMBINATIONS = 3, 2000
 """Default sizes of combinations: up to three columns, fewer if there are many columns."""
+STEPS = 4
+"""Steps that tell progress."""
 
 
 def risk(
@@ -60,6 +62,7 @@ def risk(
     log_linear: int | None = None,
     recoding: Recoding | None = None,
     threads: int | None = None,
+    progress: Progress = shown,
 ) -> RiskReport:
     """Measure how easily people are found in a table by its quasi-identifying columns.
 
@@ -100,6 +103,9 @@ def risk(
         the defaults.
     threads
         None reads ``SFUMATO_THREADS``, else takes all cores. It never changes the result.
+    progress
+        Called with what is being done, how much is done and the total, at each step and twice a second between; it
+        may raise to stop. The work is then done in a thread of its own.
 
     Returns
     -------
@@ -127,27 +133,32 @@ def risk(
     >>> report.rows_above("five").tolist()
     [1, 2, 3, 4, 5]
     """
-    known = opened(table, quasi_identifying, [weights, household], recoding)
-    sizes = _Sizes.of(len(known.names), special_uniques, combinations)
-    problems: list[str] = []
-    asked = _checked(problems, _thresholds, thresholds)
-    count = _checked(problems, thread_count, threads)
-    problems += _setting_problems(sampling_fraction, population, household, weights, wildcards)
-    problems += _fraction_problems(sampling_fraction, known.frame.height)
-    if recoding is not None and not isinstance(recoding, Recoding):
-        problems.append("recoding: must be a Recoding")
-    sampled = any(each is not None for each in (sampling_fraction, population, weights))
-    problems += order_problems(log_linear, len(known.names), sampled=sampled)
-    problems += sizes.problems
-    seen = measured(
-        known, population=population, weights=weights, household=household, threads=count or 1, problems=problems
-    )
-    found = _Found(seen, sampling_fraction, wildcards)
-    report = _report(found, asked or (), sizes, count or 1)
-    if log_linear is not None:
-        report = replace(report, log_linear=log_linear_risk(found.keys, _fraction(found) or 1.0, log_linear))
-    people = _people(table, known, report.keys)
-    return replace(report, people=people, hints=_hints(table), unnumbered=known.of_people and people is None)
+
+    def work(tell: Progress) -> RiskReport:
+        tell("classes", 0, STEPS)
+        known = opened(table, quasi_identifying, [weights, household], recoding)
+        sizes = _Sizes.of(len(known.names), special_uniques, combinations)
+        problems: list[str] = []
+        asked = _checked(problems, _thresholds, thresholds)
+        count = _checked(problems, thread_count, threads)
+        problems += _setting_problems(sampling_fraction, population, household, weights, wildcards)
+        problems += _fraction_problems(sampling_fraction, known.frame.height)
+        if recoding is not None and not isinstance(recoding, Recoding):
+            problems.append("recoding: must be a Recoding")
+        sampled = any(each is not None for each in (sampling_fraction, population, weights))
+        problems += order_problems(log_linear, len(known.names), sampled=sampled)
+        problems += sizes.problems
+        seen = measured(
+            known, population=population, weights=weights, household=household, threads=count or 1, problems=problems
+        )
+        found = _Found(seen, sampling_fraction, wildcards)
+        report = _report(found, asked or (), sizes, count or 1, tell)
+        if log_linear is not None:
+            report = replace(report, log_linear=log_linear_risk(found.keys, _fraction(found) or 1.0, log_linear))
+        people = _people(table, known, report.keys)
+        return replace(report, people=people, hints=_hints(table), unnumbered=known.of_people and people is None)
+
+    return beating(progress, "classes", work)
 
 
 def _hints(table: object) -> tuple[str, ...]:
@@ -277,7 +288,9 @@ def _is_number(value: object) -> bool:
     return isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
 
 
-def _report(found: _Found, thresholds: tuple[Threshold, ...], sizes: _Sizes, threads: int) -> RiskReport:
+def _report(
+    found: _Found, thresholds: tuple[Threshold, ...], sizes: _Sizes, threads: int, tell: Progress
+) -> RiskReport:
     keys, alike = found.keys, found.alike
     fraction, counts = _fraction(found), found.seen.population
     by_prosecutor = prosecutor(keys.records, alike)
@@ -288,6 +301,11 @@ def _report(found: _Found, thresholds: tuple[Threshold, ...], sizes: _Sizes, thr
     home = None
     if found.seen.household_of is not None and base is not None:
         home = household_risk(base.risks[keys.class_of], found.seen.household_of)
+    tell("special uniques", 1, STEPS)
+    special = _special(keys, sizes.special, fraction)
+    tell("combinations", 2, STEPS)
+    combinations = _combinations(keys, sizes.combinations, threads)
+    tell("leaving columns out", 3, STEPS)
     return RiskReport(
         keys=keys,
         thresholds=thresholds,
@@ -299,8 +317,8 @@ def _report(found: _Found, thresholds: tuple[Threshold, ...], sizes: _Sizes, thr
         sample_uniques=int(keys.records[alike == 1].sum()),
         population_uniques=None if counts is None else int(keys.records[counts == 1].sum()),
         population=None if fraction is None or counts is not None else population_uniqueness(keys.records, fraction),
-        special_uniques=_special(keys, sizes.special, fraction),
-        combinations=_combinations(keys, sizes.combinations, threads),
+        special_uniques=special,
+        combinations=combinations,
         left_out=leave_out(keys),
     )
 

@@ -11,6 +11,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from sfumato.classes.counted import counted_statistics
 from sfumato.classes.people import counted_people, largest_of
 from sfumato.classes.statistics import ClassStatistics, class_statistics
 from sfumato.errors import VerificationError, raise_all
@@ -149,6 +150,7 @@ def verify_table(
     people: NDArray[np.int32] | Attested | None = None,
     promised: Mapping[str, str] = MappingProxyType({}),
     population: Register | None = None,
+    records: NDArray[np.int64] | None = None,
 ) -> Verification:
     """Group equal published quasi-identifying values and recount every model.
 
@@ -170,6 +172,8 @@ def verify_table(
         there are such.
     population
         Everybody who might be in the table, where it is at hand.
+    records
+        int64 (m,): how many records each row of `data` stands for; None: one. Not together with `people`.
 
     Returns
     -------
@@ -184,13 +188,13 @@ def verify_table(
     numbers = None if isinstance(people, str) else people
     statistics = published_statistics(
         data, quasi_identifying, sensitive, values=looked_at, people=numbers, promised=promised,
-        population=population if of_population(models) else None,
+        population=population if of_population(models) else None, records=records,
     )  # fmt: skip
     if isinstance(people, str):
         return Verification(attested_checks(models, statistics), statistics.height, statistics.count)
     checks = tuple(check(model, statistics) for model in models)
-    records = statistics.height if statistics.people is None else int(statistics.people.records.sum())
-    return Verification(checks, records, statistics.count, people=PeopleFound.of(statistics))
+    height = statistics.height if statistics.people is None else int(statistics.people.records.sum())
+    return Verification(checks, height, statistics.count, people=PeopleFound.of(statistics))
 
 
 def published_statistics(
@@ -202,11 +206,13 @@ def published_statistics(
     people: NDArray[np.int32] | None = None,
     promised: Mapping[str, str] = MappingProxyType({}),
     population: Register | None = None,
+    records: NDArray[np.int64] | None = None,
 ) -> ClassStatistics:
     """Return class statistics of a published table from its values alone; with `values`, also those of each class.
 
     Where `people` are numbered, int32 (n,), people count, not records. `promised` names the columns of what
-    classes promise. `population` is everybody who might be in the table.
+    classes promise. `population` is everybody who might be in the table. `records` says how many records each row
+    stands for, where people do not count.
     """
     rows = RowsOfClasses.of(data, quasi_identifying, sensitive)
     published = numbered_values(rows.labels, rows.class_of, rows.count) if values else None
@@ -214,7 +220,9 @@ def published_statistics(
     wished = {
         key: largest_of(rows.class_of, rows.count, _promises(data, name, steps[key])) for key, name in promised.items()
     }
-    if people is None:
+    if records is not None:
+        found = counted_statistics(rows.class_of, rows.count, records, rows.codes, rows.sensitive)
+    elif people is None:
         found = class_statistics(rows.class_of, rows.count, rows.codes, rows.sensitive)
     else:
         found = counted_people(rows.class_of, rows.count, people, rows.codes, rows.sensitive)

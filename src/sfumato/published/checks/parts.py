@@ -11,10 +11,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.classes.counted import counted_statistics, occurrences_of
 from sfumato.classes.grouping import group_records
 from sfumato.classes.statistics import ClassStatistics, class_statistics, joined
 from sfumato.models.protocol import PrivacyModel
@@ -23,12 +25,16 @@ from sfumato.published.checks.generalized import Verification, check
 from sfumato.table.columns import ValueReading
 from sfumato.table.large.batches import BatchSource
 from sfumato.table.large.coding import Coding, LargeTable, coded_table
+from sfumato.table.large.counted import CountedRows
 from sfumato.table.large.mapping import let_go, write_out
 from sfumato.table.row_order import content_hash
 from sfumato.table.schema import Attribute, Kind, Schema
 
-BUCKET = 1 << 20
-"""Records that are counted at a time, about."""
+Records = NDArray[np.int64]
+"""How many records each row stands for."""
+
+BUCKET = 1 << 21
+"""Records that are counted at a time, at most about."""
 BLOCK = 1 << 18
 """Records that are dealt at a time."""
 
@@ -53,7 +59,7 @@ def verify_parts(
     Parameters
     ----------
     source
-        The published table, every record of it once.
+        The published table, every record of it once; or its distinct rows, which somebody else has counted.
     quasi_identifying, sensitive
         As they are published.
     models
@@ -78,46 +84,50 @@ def verify_parts(
     alike = frozenset(quasi_identifying)
     coding = Coding(schema, names, reading, folder, MOST_VALUES, "name", alike=alike)
     table = coded_table(source, coding)
-    statistics = joined(list(_statistics(table, folder)))
-    return Verification(tuple(check(model, statistics) for model in models), table.height, statistics.count)
+    records = source.records if isinstance(source, CountedRows) else None
+    statistics = joined(list(_statistics(table, records, folder)))
+    return Verification(tuple(check(model, statistics) for model in models), statistics.height, statistics.count)
 
 
-def _statistics(table: LargeTable, folder: Path) -> Iterator[ClassStatistics]:
-    encoded, occurrences = table.encoded, [column.occurrences for column in table.sensitive]
-    for codes, sensitive_codes in _dealt(table, folder):
-        class_of, count = group_records(codes)
-        yield class_statistics(class_of, count, sensitive_codes, encoded.sensitive, occurrences)
-
-
-Codes = NDArray[np.unsignedinteger]
-
-
-def _dealt(table: LargeTable, folder: Path) -> Iterator[tuple[Codes, Codes]]:
-    """Yield the codes of each file of records: those whose hashes begin alike."""
-    bits = max(0, (table.height - 1) // BUCKET).bit_length()
-    tables = table.codes, table.sensitive_codes
-    if not bits:
-        yield tables
+def _statistics(table: LargeTable, records: Records | None, folder: Path) -> Iterator[ClassStatistics]:
+    sensitive, occurrences = table.encoded.sensitive, [column.occurrences for column in table.sensitive]
+    if records is None:
+        for codes, hidden in _dealt((table.codes, table.sensitive_codes), folder):
+            yield class_statistics(*group_records(codes), hidden, sensitive, occurrences)
         return
-    for start in range(0, table.height, BLOCK):
-        codes, hidden = (each[start : start + BLOCK] for each in tables)
+    occurrences = occurrences_of(records, table.sensitive_codes, sensitive)
+    for codes, hidden, counts in _dealt((table.codes, table.sensitive_codes, records[:, None]), folder):
+        class_of, count = group_records(codes)
+        yield counted_statistics(class_of, count, counts[:, 0], hidden, sensitive, occurrences)
+
+
+def _dealt(tables: Sequence[NDArray[Any]], folder: Path) -> Iterator[list[NDArray[Any]]]:
+    """Yield the rows of all tables that belong together: those whose hashes in the first one begin alike."""
+    height = len(tables[0])
+    bits = max(0, (height - 1) // BUCKET).bit_length()
+    if not bits:
+        yield [*tables]
+        return
+    for start in range(0, height, BLOCK):
+        blocks = [each[start : start + BLOCK] for each in tables]
         # Sixteen bits are sorted by counting.
-        bucket = (content_hash(codes) >> np.uint64(64 - bits)).astype(np.uint16)
+        bucket = (content_hash(blocks[0]) >> np.uint64(64 - bits)).astype(np.uint16)
         order = np.argsort(bucket, kind="stable")
         places, firsts = np.unique(bucket[order], return_index=True)
         for place, rows in zip(places.tolist(), np.split(order, firsts[1:]), strict=True):
-            for name, own in ("bucket", codes), ("hidden", hidden):
-                with (folder / f"{name}-{place}").open("ab") as file:
-                    write_out(own[rows], file)
+            for number, block in enumerate(blocks):
+                with (folder / f"bucket-{place}-{number}").open("ab") as file:
+                    write_out(block[rows], file)
     for each in tables:
         let_go(each)
-    for path in sorted(folder.glob("bucket-*")):
-        codes = _taken(path, tables[0])
-        yield codes, _taken(path.with_name(path.name.replace("bucket", "hidden")), tables[1], len(codes))
+    for path in sorted(folder.glob("bucket-*-0")):
+        first = _taken(path, tables[0])
+        others = (path.with_name(f"{path.name[:-1]}{number}") for number in range(1, len(tables)))
+        yield [first, *(_taken(other, like, len(first)) for other, like in zip(others, tables[1:], strict=True))]
 
 
-def _taken(path: Path, like: Codes, height: int = -1) -> Codes:
-    """Read the records of a file, and take it away."""
-    codes = np.fromfile(path, dtype=like.dtype).reshape(height, like.shape[1])
+def _taken(path: Path, like: NDArray[Any], height: int = -1) -> NDArray[Any]:
+    """Read the rows of a file, and take it away."""
+    rows = np.fromfile(path, dtype=like.dtype).reshape(height, like.shape[1])
     path.unlink()
-    return codes
+    return rows

@@ -73,8 +73,9 @@ def recount(
         found = recount_pseudonyms(published, published.pseudonyms, models, sensitive)
     elif isinstance(published, PublishedTable):
         found = verify_table(
-            published.data, published.quasi_identifying, sensitive, models, people, published.promises, population
-        )
+            published.data, published.quasi_identifying, sensitive, models, people, published.promises, population,
+            published.records,
+        )  # fmt: skip
     else:
         found = RECOUNTS.get(type(published), _nothing)(published, models, sensitive)
     checks = found.checks if models or published.promising else (*found.checks, UNPROTECTED)

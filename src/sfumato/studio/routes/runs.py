@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import time
 from collections.abc import AsyncIterator
 from dataclasses import replace
 
@@ -15,14 +16,14 @@ from starlette.routing import Route
 from sfumato.errors import InputError, SfumatoError
 from sfumato.studio.desk import Desk
 from sfumato.studio.draft import Draft
-from sfumato.studio.jobs import FAILED, Job
+from sfumato.studio.jobs import FAILED, RUNNING, Job
 from sfumato.studio.orders import draft_attack_order, release_order, try_order
 from sfumato.studio.pages import answering, desk_of, entry_of, page, reading, text, whole
 from sfumato.studio.relaxing import weaker
 from sfumato.studio.wording import figures, loss_and_risk
 
-LOOKED = 0.1
-"""Seconds between two looks at a job that is watched."""
+LOOKED, TOLD = 0.1, 0.5
+"""Seconds between two looks at a job that is watched, and between two answers where nothing but the time goes on."""
 
 
 def runs(request: Request) -> Response:
@@ -132,20 +133,14 @@ async def events(request: Request) -> Response:
 
 
 async def _events(request: Request, desk: Desk, number: int) -> AsyncIterator[str]:
-    last = ""
+    last, then = "", 0.0
     while not await request.is_disconnected():
         job, progress = desk.jobs.get(number), desk.jobs.progress(number)
-        told = {
-            "state": job.state,
-            "what": progress.what,
-            "done": progress.done,
-            "total": progress.total,
-            "seconds": progress.seconds,
-        }
-        line = json.dumps(told)
-        if line != last:
-            yield f"data: {line}\n\n"
-            last = line
+        told = {"state": job.state, "what": progress.what, "done": progress.done, "total": progress.total}
+        line, now = json.dumps(told), time.monotonic()
+        if line != last or (job.state == RUNNING and now - then >= TOLD):
+            yield f"data: {json.dumps({**told, 'seconds': progress.seconds})}\n\n"
+            last, then = line, now
         if job.has_ended:
             return
         await asyncio.sleep(LOOKED)

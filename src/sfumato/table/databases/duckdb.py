@@ -11,12 +11,14 @@ from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import polars as pl
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from sfumato.errors import InputError
 from sfumato.table.databases.address import Address, existing_file
-from sfumato.table.databases.protocol import Relation, absent, in_own_words, quoted, refuse_types
+from sfumato.table.databases.protocol import Relation, absent, grouped, in_own_words, parted, quoted, refuse_types
 from sfumato.table.databases.storable import as_texts
 
 texts_only = False
@@ -92,13 +94,30 @@ class DuckdbSession:
 
     def read(self, relation: Relation, names: Sequence[str], *, as_written: bool = False) -> pl.DataFrame:
         """Read some columns."""
+        _, casts = self._casts(relation, names)
+        chosen = ", ".join(f"{cast} AS {quoted(name)}" for name, cast in casts.items())
+        return self._fetched(f"SELECT {chosen} FROM {relation.sql}")
+
+    def count(self, relation: Relation, names: Sequence[str]) -> tuple[pl.DataFrame, NDArray[np.int64]]:
+        """Return the distinct rows of some columns, and how many records have each."""
+        types, casts = self._casts(relation, names)
+        # By their bytes: other collations may take different texts for the same.
+        bytewise = {
+            name: f"{cast} COLLATE C" if types[name] == "VARCHAR" or cast.endswith("::VARCHAR") else cast
+            for name, cast in casts.items()
+        }
+        return parted(self._fetched(grouped(bytewise, relation.sql)))
+
+    def _casts(self, relation: Relation, names: Sequence[str]) -> tuple[dict[str, str], dict[str, str]]:
+        """Return the type of each column, and how it is read; raise InputError where no table can hold it."""
         types = {name: kind for name, kind, *_ in self.connection.execute(f"DESCRIBE FROM {relation.sql}").fetchall()}
         casts = {name: _cast(quoted(name), types[name]) for name in names}
         refuse_types([(name, types[name]) for name, cast in casts.items() if cast is None])
-        chosen = ", ".join(f"{cast} AS {quoted(name)}" for name, cast in casts.items())
-        rows = self.connection.sql(f"SELECT {chosen} FROM {relation.sql}")
+        return types, {name: cast for name, cast in casts.items() if cast is not None}
+
+    def _fetched(self, sql: str) -> pl.DataFrame:
         # Of a relation itself polars asks for types that DuckDB complains about on stderr when the program ends.
-        return pl.DataFrame(pa.RecordBatchReader.from_stream(rows))
+        return pl.DataFrame(pa.RecordBatchReader.from_stream(self.connection.sql(sql)))
 
     def held(self, schema: str) -> list[str] | None:
         """Return the names of everything in a schema."""

@@ -6,17 +6,20 @@ ONLY where nothing is written.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from sfumato.errors import InputError
+from sfumato.kernels.ahead import load_ahead
 from sfumato.table.databases.address import Address
 from sfumato.table.databases.exact_numbers import numbers_in
-from sfumato.table.databases.protocol import Relation, absent, in_own_words, quoted, refuse_types
+from sfumato.table.databases.protocol import Relation, absent, grouped, in_own_words, parted, quoted, refuse_types
 
 texts_only = False
 longest_name = 63
@@ -118,12 +121,27 @@ class PostgresSession:
 
     def read(self, relation: Relation, names: Sequence[str], *, as_written: bool = False) -> pl.DataFrame:
         """Read some columns."""
+        types, casts = self._casts(relation, names)
+        chosen = ", ".join(f"{cast} AS {quoted(name)}" for name, cast in casts.items())
+        return self._fetched(f"SELECT {chosen} FROM {relation.sql} AS q", types)
+
+    def count(self, relation: Relation, names: Sequence[str]) -> tuple[pl.DataFrame, NDArray[np.int64]]:
+        """Return the distinct rows of some columns, and how many records have each."""
+        types, casts = self._casts(relation, names)
+        # By their bytes: other collations may take different texts for the same.
+        bytewise = {name: f'{cast} COLLATE "C"' if _is_text(*types[name]) else cast for name, cast in casts.items()}
+        return parted(self._fetched(grouped(bytewise, f"{relation.sql} AS q"), types))
+
+    def _casts(self, relation: Relation, names: Sequence[str]) -> tuple[dict[str, tuple[str, str]], dict[str, str]]:
+        """Return the type of each column, and how it is read; raise InputError where no table can hold it."""
         types = dict(zip(names, self._types(relation, names), strict=True))
         casts = {name: _cast(name, *kind) for name, kind in types.items()}
         refuse_types([(name, types[name][0]) for name, cast in casts.items() if cast is None])
-        chosen = ", ".join(f"{cast} AS {quoted(name)}" for name, cast in casts.items())
-        self.cursor.execute(f"SELECT {chosen} FROM {relation.sql} AS q")
-        frame = pl.DataFrame(self.cursor.fetch_record_batch())
+        return types, {name: cast for name, cast in casts.items() if cast is not None}
+
+    def _fetched(self, sql: str, types: Mapping[str, tuple[str, str]]) -> pl.DataFrame:
+        self.cursor.execute(sql)
+        frame = pl.DataFrame(_announced(self.cursor.fetch_record_batch()))
         _refuse_infinite(frame)
         numbers = [numbers_in(frame[name]) for name, (kind, _) in types.items() if kind in _NUMBERS]
         return frame.with_columns(numbers)
@@ -195,12 +213,29 @@ def _connected(address: Address) -> Iterator[Any]:
         yield connection
 
 
+def _announced(batches: Any) -> Any:
+    """Have kernels loaded while rows arrive, once a first batch shows that there are many."""
+    import pyarrow as pa
+
+    def passed_on() -> Iterator[Any]:
+        for batch in batches:
+            load_ahead(batch.num_rows)
+            yield batch
+
+    return pa.RecordBatchReader.from_batches(batches.schema, passed_on())
+
+
 def _cast(name: str, kind: str, category: str) -> str | None:
     """Write a column so that the driver returns it as a table holds it; None where no table can."""
     column = f"q.{quoted(name)}"
     if kind in _PLAIN:
         return column
     return f"{column}::text" if category in _TEXTS else _CASTS[kind].format(column) if kind in _CASTS else None
+
+
+def _is_text(kind: str, category: str) -> bool:
+    """Tell whether a column is read as text, which collations compare."""
+    return category in _TEXTS or _CASTS.get(kind, "").endswith("::text")
 
 
 def _refuse_infinite(frame: pl.DataFrame) -> None:

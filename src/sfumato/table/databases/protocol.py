@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from importlib import import_module
 from typing import Protocol, cast
 
+import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from sfumato.errors import InputError, SfumatoError
 from sfumato.table.databases.address import Address
@@ -49,6 +51,13 @@ class Session(Protocol):
         """Read some columns as numbers, texts, booleans, dates and times; raise InputError for any other type.
 
         What :meth:`write` has written comes back `as_written`: no text is taken for a date.
+        """
+        ...
+
+    def count(self, relation: Relation, names: Sequence[str]) -> tuple[pl.DataFrame, NDArray[np.int64]]:
+        """Return the distinct rows of some columns as they were written, and how many records have each.
+
+        The database groups them. Texts are different where any byte is, whatever order the database has for them.
         """
         ...
 
@@ -100,6 +109,30 @@ def connector(address: Address) -> Connector:
 def quoted(*names: str) -> str:
     """Write a name with its schema as SQL does."""
     return ".".join('"' + name.replace('"', '""') + '"' for name in names)
+
+
+def grouped(casts: Mapping[str, str], relation: str, count: str = "count(*)") -> str:
+    """Write the query that counts equal rows; `casts` says by name how each column is read.
+
+    The count is the last column; of nothing, nothing is counted.
+    """
+    chosen = ", ".join(f"{cast} AS {quoted(name)}" for name, cast in casts.items())
+    places = ", ".join(str(place + 1) for place in range(len(casts)))
+    return f"SELECT {chosen}, {count} AS {quoted(_unused(casts))} FROM {relation} GROUP BY {places}"
+
+
+def parted(counted: pl.DataFrame) -> tuple[pl.DataFrame, NDArray[np.int64]]:
+    """Part what :func:`grouped` asks for into rows and counts."""
+    counts = counted.to_series(counted.width - 1).cast(pl.Int64).to_numpy()
+    return counted[:, :-1], counts
+
+
+def _unused(names: Mapping[str, str]) -> str:
+    """Return a name that no column has, whether or not its case counts."""
+    taken, name = {each.lower() for each in names}, "records"
+    while name in taken:
+        name += "_"
+    return name
 
 
 _DRIVERS = {"adbc_driver_manager", "_duckdb", "duckdb", "pyarrow", "polars"}

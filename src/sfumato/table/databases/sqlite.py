@@ -13,10 +13,12 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote
 
+import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from sfumato.table.databases.address import Address, existing_file
-from sfumato.table.databases.protocol import Relation, absent, in_own_words, quoted, refuse_types
+from sfumato.table.databases.protocol import Relation, absent, grouped, in_own_words, parted, quoted, refuse_types
 from sfumato.table.databases.storable import as_texts
 
 texts_only = True
@@ -66,19 +68,33 @@ class SqliteSession:
 
     def read(self, relation: Relation, names: Sequence[str], *, as_written: bool = False) -> pl.DataFrame:
         """Read some columns."""
-        self.cursor.execute(f"CREATE TEMP VIEW {_VIEW} AS SELECT * FROM {relation.sql}")
-        rows, types = self._types(names)
-        refuse_types([(name, "BLOB") for name, kind in types.items() if kind == "blob"])
-        chosen = ", ".join(f"{_CASTS[kind].format(quoted(name))} AS {quoted(name)}" for name, kind in types.items())
-        # The driver takes the types of the first batch for all.
-        self.cursor.adbc_statement.set_options(**{"adbc.sqlite.query.batch_rows": str(max(1, rows))})
-        self.cursor.execute(f"SELECT {chosen} FROM temp.{_VIEW}")
-        frame = pl.DataFrame(self.cursor.fetch_record_batch())
-        declared = {name: kind for _, name, kind, *_ in self._rows(f"PRAGMA temp.table_info({_VIEW})")}
-        self.cursor.execute(f"DROP VIEW temp.{_VIEW}")
+        with self._viewed(relation, names) as types:
+            chosen = ", ".join(f"{_CASTS[kind].format(quoted(name))} AS {quoted(name)}" for name, kind in types.items())
+            self.cursor.execute(f"SELECT {chosen} FROM temp.{_VIEW}")
+            frame = pl.DataFrame(self.cursor.fetch_record_batch())
+            declared = {name: kind for _, name, kind, *_ in self._rows(f"PRAGMA temp.table_info({_VIEW})")}
         return (
             frame if as_written else frame.with_columns([_as_declared(frame[name], declared[name]) for name in names])
         )
+
+    def count(self, relation: Relation, names: Sequence[str]) -> tuple[pl.DataFrame, NDArray[np.int64]]:
+        """Return the distinct rows of some columns, and how many records have each."""
+        with self._viewed(relation, names) as types:
+            # By their bytes: other collations may take different texts for the same.
+            casts = {name: f"{_CASTS[kind].format(quoted(name))} COLLATE BINARY" for name, kind in types.items()}
+            self.cursor.execute(grouped(casts, f"temp.{_VIEW}"))
+            return parted(pl.DataFrame(self.cursor.fetch_record_batch()))
+
+    @contextmanager
+    def _viewed(self, relation: Relation, names: Sequence[str]) -> Iterator[dict[str, str]]:
+        """Make the view while the block goes on; give the type by which each column is read."""
+        self.cursor.execute(f"CREATE TEMP VIEW {_VIEW} AS SELECT * FROM {relation.sql}")
+        rows, types = self._types(names)
+        refuse_types([(name, "BLOB") for name, kind in types.items() if kind == "blob"])
+        # The driver takes the types of the first batch for all.
+        self.cursor.adbc_statement.set_options(**{"adbc.sqlite.query.batch_rows": str(max(1, rows))})
+        yield types
+        self.cursor.execute(f"DROP VIEW temp.{_VIEW}")
 
     def held(self, schema: str) -> list[str] | None:
         """Return the names of everything in a schema: all tables whose names begin with its name."""

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
 from types import MappingProxyType
-from typing import Protocol
+from typing import BinaryIO, Protocol
 
 import polars as pl
 
@@ -20,6 +22,8 @@ from sfumato.table.sources.parquet import ParquetSource
 
 BYTES = 1 << 24
 """Bytes of a CSV file that are parsed at a time."""
+MOST_HEADER = 1 << 20
+"""Bytes of a first line that files are compared by, at most."""
 ROWS = 1 << 18
 """Rows of a Parquet or Arrow file that are read at a time."""
 
@@ -119,9 +123,17 @@ class ScannedBatches:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class CsvBatches:
-    """Batches of one regular CSV file in UTF-8, plain or packed; see :class:`BatchSource`."""
+    """Batches of one regular CSV file in UTF-8, plain or packed; see :class:`BatchSource`.
+
+    Attributes
+    ----------
+    source : CsvSource
+    others : tuple of Path
+        Plain files with the same :func:`header_of`, which go on where the file ends. Small ones are read together.
+    """
 
     source: CsvSource
+    others: tuple[Path, ...] = ()
 
     is_text = True
     """Every value arrives as text."""
@@ -144,28 +156,30 @@ class CsvBatches:
             skipped = int(self.source.layout.header) if not read else 0
             read += rows
             if rows > skipped:
-                yield self._parsed(piece, names, texts, skipped, rows - skipped)
+                yield self._parsed(piece, names, skipped, rows - skipped)
 
     def _pieces(self) -> Iterator[tuple[bytes, int]]:
         """Yield whole rows, and how many they are."""
         layout = self.source.layout
-        for piece in _whole_rows(self._blocks(), layout.quote):
+        for piece in _together(self._pieces_of_files()):
             rows = count_regular_rows([piece], self.source.width, layout.separator, layout.quote)
             if rows is None:
                 raise _irregular()
             yield piece, rows
 
-    def _blocks(self) -> Iterator[bytes]:
-        with self.source.file.open() as stream:
-            while block := stream.read(BYTES):
-                yield block
+    def _pieces_of_files(self) -> Iterator[bytes]:
+        quote = self.source.layout.quote
+        yield from _whole_rows(_blocks(self.source.file.open), quote)
+        for path in self.others:
+            pieces = _whole_rows(_blocks(partial(_opened, path)), quote)
+            _, _, first = next(pieces, b"").partition(b"\n")
+            yield from ([first] if first else [])
+            yield from pieces
 
-    def _parsed(
-        self, piece: bytes, names: Sequence[str], texts: Mapping[str, pl.DataType], skipped: int, rows: int
-    ) -> list[pl.Series]:
+    def _parsed(self, piece: bytes, names: Sequence[str], skipped: int, rows: int) -> list[pl.Series]:
         layout, indices = self.source.layout, [self.source.names.index(name) for name in names]
-        types: dict[str, pl.DataType] = {f"column_{index + 1}": pl.String() for index in range(self.source.width)}
-        types |= {f"column_{self.source.names.index(name) + 1}": dtype for name, dtype in texts.items()}
+        # As texts: threads that parse would wait for each other at the register of a categorical type.
+        types = {f"column_{index + 1}": pl.String() for index in range(self.source.width)}
         try:
             frame = pl.read_csv(
                 io.BytesIO(piece),
@@ -188,6 +202,41 @@ def _irregular() -> InputError:
         "rows of the file have different numbers of fields, or stray quotes, so that it cannot be read a piece at a "
         "time; correct it, or have it read whole, which names the rows: --engine memory"
     )
+
+
+def header_of(path: Path, quote: str | None) -> bytes | None:
+    """Return the first line of a file without its end; None where the names of its columns are more or less than that.
+
+    Files whose first lines are equal have the same columns.
+    """
+    with path.open("rb") as file:
+        line = file.readline(MOST_HEADER)
+    has_end, marks = line.endswith(b"\n"), line.count(quote.encode()) if quote else 0
+    return line.rstrip(b"\r\n") or None if has_end and marks % 2 == 0 else None
+
+
+def _opened(path: Path) -> BinaryIO:
+    return path.open("rb")
+
+
+def _blocks(opened: Callable[[], BinaryIO]) -> Iterator[bytes]:
+    with opened() as stream:
+        while block := stream.read(BYTES):
+            yield block
+
+
+def _together(pieces: Iterable[bytes]) -> Iterator[bytes]:
+    """Put small pieces together, so that each is worth a call of the parser."""
+    held: list[bytes] = []
+    size = 0
+    for piece in pieces:
+        if held and size + len(piece) > BYTES:
+            yield b"\n".join(held)
+            held, size = [], 0
+        held.append(piece)
+        size += len(piece)
+    if held:
+        yield b"\n".join(held)
 
 
 def _whole_rows(blocks: Iterator[bytes], quote: str | None) -> Iterator[bytes]:

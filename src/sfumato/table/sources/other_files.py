@@ -10,7 +10,8 @@ from sfumato.errors import InputError
 from sfumato.table.sources.protocol import Family, Given, TableSource
 
 _ADDRESS = re.compile(r"([a-z][a-z0-9+.-]+):/{1,2}[^/]", re.IGNORECASE)
-_STORES = ("s3", "gs", "gcs", "az", "abfs", "abfss", "hdfs")
+STORES = ("s3", "gs", "gcs", "az", "abfs", "abfss", "hdfs")
+"""Schemes of stores that a cluster reaches."""
 
 
 def _says(given: Given, what: str) -> TableSource:
@@ -19,7 +20,7 @@ def _says(given: Given, what: str) -> TableSource:
 
 def _address(given: Given) -> TableSource:
     scheme = scheme_of(given.value)
-    if scheme in _STORES:
+    if scheme in STORES:
         raise InputError(f"this is an address of a store ({scheme}); copy the file here, and give its path")
     if scheme in ("http", "https", "ftp"):
         raise InputError("this is an address of the web; nothing is downloaded: fetch the file, and give its path")

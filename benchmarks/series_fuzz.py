@@ -1,0 +1,229 @@
+"""Small series in every way, attacked over all their worlds by an independent reader of the published files.
+
+POLARS_MAX_THREADS=1 python -m benchmarks.series_fuzz --first 0 --series 5000 --ways append,grow,m-invariance
+
+Every series has two to four releases of few people. Somebody below the promise is printed with the way and the number
+that draws the series again; then the exit code is 1.
+"""
+
+from __future__ import annotations
+
+import argparse
+import random
+import shutil
+import sys
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import polars as pl
+
+import sfumato as sf
+from benchmarks.series_recount import (
+    Label,
+    Person,
+    TooManyError,
+    appended_left,
+    grown_left,
+    invariant_surest,
+    keeps,
+    label,
+    new_rows,
+    rows_of,
+)
+from sfumato.series.ledger import ledger_kept
+from sfumato.series.people import tags_of
+
+WAYS = ("append", "grow", "m-invariance")
+HEADER = ("name", "age", "city", "disease")
+SCHEMA = sf.Schema(identifying=["name"], quasi_identifying=["age", "city"], sensitive=["disease"])
+VALUES = ("flu", "cold", "gout", "none")
+
+
+def frame(people: Sequence[Person]) -> pl.DataFrame:
+    return pl.DataFrame(people, schema=list(HEADER), orient="row")
+
+
+def drawn_people(drawn: random.Random, count: int, values: int) -> list[Person]:
+    """Draw people of few ages, so that classes of several months meet."""
+    width, cities = drawn.choice((5, 12, 60)), "ABC"[: drawn.randint(1, 3)]
+    return [
+        (f"p{number}", drawn.randint(20, 19 + width), drawn.choice(cities), drawn.choice(VALUES[:values]))
+        for number in range(count)
+    ]
+
+
+class Fuzz:
+    """What was tried, and what came of it."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.outcomes: Counter[str] = Counter()
+        self.people: Counter[str] = Counter()
+        self.broken: list[str] = []
+
+    def try_one(self, way: str, number: int) -> None:
+        """Draw a series, publish it and recount it."""
+        drawn, place = random.Random(f"{way} {number}"), self.folder / f"{way}{number}"
+        place.mkdir()
+        try:
+            wrong = list(
+                {"append": self._append, "grow": self._grow, "m-invariance": self._invariant}[way](drawn, place)
+            )
+        except TooManyError:
+            self.outcomes[f"{way}: too many worlds"] += 1
+        else:
+            self.broken += [f"{way} {number}: {each}" for each in wrong]
+        finally:
+            shutil.rmtree(place)
+
+    def _models(self, drawn: random.Random) -> tuple[int, int, list[sf.PrivacyModel]]:
+        k, l = drawn.choice((2, 2, 3)), drawn.choice((1, 1, 2))  # noqa: E741
+        return k, l, [sf.KAnonymity(k), *([sf.DistinctLDiversity(l)] if l > 1 else [])]
+
+    def _append(self, drawn: random.Random, place: Path) -> Iterator[str]:
+        k, l, models = self._models(drawn)  # noqa: E741
+        everybody = drawn_people(drawn, 30, drawn.randint(1, 4))
+        series, waiting, batches = sf.Series.start(place / "s", SCHEMA, models), list[Person](), list[list[Person]]()
+        for _ in range(drawn.randint(2, 4)):
+            count = drawn.randint(1, 8 - len(waiting))
+            waiting, everybody = [*waiting, *everybody[:count]], everybody[count:]
+            step = series.append(frame(waiting[-count:]), seed=drawn.randrange(2**31), threads=1)
+            if step.number is not None:
+                batches.append(waiting)
+                waiting = []
+            elif len(waiting) == 8:
+                break
+        releases = [rows_of(path) for path in series.releases]
+        gone = self._withdrawn(drawn, series, [person for batch in batches for person in batch])
+        before: list[dict[str, str]] = []
+        for batch, rows in zip(batches, releases, strict=True):
+            for left in appended_left(batch, new_rows(before, rows), gone):
+                self.people["append"] += 1
+                if not keeps(left, k, l):
+                    yield f"{dict(left)} left, promised k={k}, l={l}"
+            before = rows
+        self.outcomes[f"append: {len(series.releases)} releases"] += 1
+
+    def _withdrawn(self, drawn: random.Random, series: sf.Series, inside: Sequence[Person]) -> dict[str, set[Label]]:
+        """Let somebody withdraw, sometimes; return the labels that are known of those who did."""
+        if not inside or drawn.random() < 0.5:
+            return {}
+        names = [person[0] for person in drawn.sample(list(inside), min(len(inside), drawn.randint(1, 2)))]
+        try:
+            series.withdraw(names, most_lost=1, seed=drawn.randrange(2**31))
+        except sf.UnsatisfiableError:
+            return {}
+        older, newer = (rows_of(path) for path in series.releases[-2:])
+        labels = {label(row) for row in new_rows(newer, older)}
+        self.outcomes["append: withdrawals"] += 1
+        return dict.fromkeys(names, labels)
+
+    def _grow(self, drawn: random.Random, place: Path) -> Iterator[str]:
+        k, l, models = self._models(drawn)  # noqa: E741
+        everybody = drawn_people(drawn, 14, drawn.randint(1, 3))
+        series = sf.Series.start(place / "s", SCHEMA, models, way="grow")
+        for _ in range(drawn.randint(2, 4)):
+            count = drawn.randint(1, 5)
+            batch, everybody = everybody[:count], everybody[count:]
+            if batch:
+                series.grow(frame(batch), seed=drawn.randrange(2**31), threads=1)
+        releases = [rows_of(path) for path in series.releases]
+        classes = self._classes(series, [f"p{number}" for number in range(14)], releases)
+        for name, left in grown_left(releases, classes):
+            self.people["grow"] += 1
+            if not keeps(left, k, l):
+                yield f"{name}: {dict(left)} left, promised k={k}, l={l}"
+        self.outcomes[f"grow: {len(series.releases)} releases"] += 1
+
+    def _classes(
+        self, series: sf.Series, names: Sequence[str], releases: Sequence[Sequence[dict[str, str]]]
+    ) -> list[dict[str, Label]]:
+        """Return in which class everybody really is: the ledger knows."""
+        ledger = ledger_kept(series)
+        name_of = dict(zip(tags_of(pl.Series(names), ledger.key).to_list(), names, strict=True))
+        found = []
+        for rows, there in zip(releases, ledger.people(), strict=True):
+            labels = sorted({label(row) for row in rows})
+            numbers = zip(there.tags.to_list(), there.class_of.tolist(), strict=True)
+            found.append({name_of[tag]: labels[number] for tag, number in numbers})
+        return found
+
+    def _invariant(self, drawn: random.Random, place: Path) -> Iterator[str]:
+        m = drawn.choice((2, 2, 3))
+        inside = drawn_people(drawn, drawn.randint(2 * m, 9), m + drawn.randint(0, 1))
+        outside = [(f"q{person[0]}", *person[1:]) for person in drawn_people(drawn, 12, m + 1)]
+        models = [sf.KAnonymity(m), sf.DistinctLDiversity(m), sf.ProbabilisticLDiversity(m)]
+        series: sf.Series | None = None
+        seen = []
+        for _ in range(drawn.randint(2, 4)):
+            try:
+                if series is None:
+                    series = sf.Series.start(place / "s", SCHEMA, models, table=frame(inside), way="m-invariance")
+                else:
+                    series.republish(frame(inside), most_counterfeits=0.8, seed=drawn.randrange(2**31))
+            except sf.UnsatisfiableError:
+                self.outcomes["m-invariance: refused"] += 1
+            else:
+                seen.append(self._numbered(series, inside))
+            gone = drawn.sample(inside, min(len(inside) - 1, drawn.randint(0, 3)))
+            inside = [person for person in inside if person not in gone]
+            if drawn.random() < 0.4:
+                # Quasi-identifying values may change.
+                inside = [(name, drawn.randint(20, 60), city, value) for name, _, city, value in inside]
+            back = drawn.sample(outside, drawn.randint(0, 3))
+            outside = [person for person in (*outside, *gone) if person not in back]
+            inside = (inside + back)[:9]
+        if series is None or not seen:
+            return
+        self.people["m-invariance"] += len({name for class_of, _ in seen for name in class_of})
+        surest = invariant_surest(seen)
+        if surest * m > 1:
+            yield f"a value is known with {surest}, promised 1/{m}"
+        self.outcomes[f"m-invariance: {len(seen)} releases"] += 1
+
+    def _numbered(
+        self, series: sf.Series, people: Sequence[Person]
+    ) -> tuple[dict[str, str], dict[str, frozenset[str]]]:
+        ledger, values = ledger_kept(series), dict[str, set[str]]()
+        for row in rows_of(series.releases[-1]):
+            values.setdefault(row["class_number"], set()).add(row["disease"])
+        tags = tags_of(pl.Series([person[0] for person in people]), ledger.key).to_list()
+        there = ledger.people()[-1]
+        known = dict(zip(there.tags.to_list(), map(str, there.class_of.tolist()), strict=True))
+        class_of = {person[0]: known[tag] for person, tag in zip(people, tags, strict=True)}
+        return class_of, {name: frozenset(each) for name, each in values.items()}
+
+
+def main(words: Sequence[str] | None = None) -> int:
+    """Try series from a number on, and print what came of them."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--first", type=int, default=0)
+    parser.add_argument("--series", type=int, default=100, help="of each way")
+    parser.add_argument("--ways", default=",".join(WAYS))
+    parser.add_argument("--pause", type=Path, help="wait while this file is there")
+    asked = parser.parse_args(words)
+    with tempfile.TemporaryDirectory() as folder:
+        fuzz = Fuzz(Path(folder))
+        for number in range(asked.first, asked.first + asked.series):
+            while asked.pause is not None and asked.pause.exists():
+                time.sleep(5)
+            for way in asked.ways.split(","):
+                fuzz.try_one(way, number)
+            if number % 500 == 499:
+                _tell(fuzz, number)
+        _tell(fuzz, asked.first + asked.series - 1)
+    return 1 if fuzz.broken else 0
+
+
+def _tell(fuzz: Fuzz, number: int) -> None:
+    print(f"up to {number}: {len(fuzz.broken)} below the promise; people and cases: {dict(fuzz.people)}")
+    print("  " + "; ".join(f"{what} {count:,}" for what, count in sorted(fuzz.outcomes.items())), flush=True)
+    for wrong in fuzz.broken[:20]:
+        print("  BROKEN", wrong, flush=True)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,261 @@
+"""What small series tell, counted over all worlds by a reader that has nothing of the library but the published files.
+
+A *world* says which row of every release is whose, so that everything published fits. People are known by their
+quasi-identifying values and by the release with which they came (append), by that and by their real classes (grow), or
+by the classes of everybody (m-invariance).
+"""
+
+from __future__ import annotations
+
+import csv
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from fractions import Fraction
+from functools import cache
+from pathlib import Path
+
+Row = dict[str, str]
+Person = tuple[str, int, str, str]
+Label = tuple[str, ...]
+Left = Counter[str]
+"""Rows that are left to somebody, by value."""
+MOST_WORLDS = 200_000
+
+
+class TooManyError(Exception):
+    """A series has more worlds than are gone through."""
+
+
+def rows_of(release: Path) -> list[Row]:
+    with (release / "data.csv").open(newline="", encoding="utf-8") as file:
+        return list(csv.DictReader(file))
+
+
+def ends(label: str) -> tuple[float, float]:
+    """Return the ends of an interval of whole numbers, or a number twice."""
+    low, _, high = label.strip("[])").partition("..")
+    return float(low), float(high or low) - (1 if label.endswith(")") else 0)
+
+
+def members(label: str) -> frozenset[str]:
+    return frozenset(label[1:-1].split("|") if label.startswith("{") else [label])
+
+
+def covers(row: Row, person: Person) -> bool:
+    """Tell whether a row publishes what somebody's quasi-identifying values are."""
+    (low, high), age = (20, 90) if row["age"] == "*" else ends(row["age"]), person[1]
+    return low <= age <= high and (row["city"] == "*" or person[2] in members(row["city"]))
+
+
+def label(row: Row) -> Label:
+    return row["age"], row["city"], row.get("arrived", "")
+
+
+def keeps(left: Left, k: int, l: int) -> bool:  # noqa: E741
+    return sum(left.values()) >= k and sum(rows > 0 for rows in left.values()) >= l
+
+
+def new_rows(older: Sequence[Row], newer: Sequence[Row]) -> list[Row]:
+    """Return the rows of the newer release that the older one does not have."""
+    before = Counter(tuple(sorted(row.items())) for row in older)
+    fresh = []
+    for row in newer:
+        key = tuple(sorted(row.items()))
+        if before[key]:
+            before[key] -= 1
+        else:
+            fresh.append(row)
+    return fresh
+
+
+def appended_left(batch: Sequence[Person], rows: Sequence[Row], gone: Mapping[str, set[Label]]) -> list[Left]:
+    """Count the rows that all worlds of a batch leave to each of its people.
+
+    A world gives every person a row of the batch. All are gone through by sets of rows: those that the first people can
+    have together, and those that the last ones can. `gone` has the labels that somebody's row can have, where it is
+    known by a withdrawal.
+    """
+    may = [
+        [
+            place
+            for place, row in enumerate(rows)
+            if covers(row, person) and (person[0] not in gone or label(row) in gone[person[0]])
+        ]
+        for person in batch
+    ]
+    first: list[Counter[int]] = [Counter({0: 1})]
+    for places in may:
+        found: Counter[int] = Counter()
+        for taken, worlds in first[-1].items():
+            for place in places:
+                if not taken >> place & 1:
+                    found[taken | 1 << place] += worlds
+        first.append(found)
+    last: list[Counter[int]] = [Counter({(1 << len(rows)) - 1: 1})]
+    for places in reversed(may):
+        found = Counter()
+        for taken, worlds in last[-1].items():
+            for place in places:
+                if taken >> place & 1:
+                    found[taken & ~(1 << place)] += worlds
+        last.append(found)
+    last.reverse()
+    assert len(rows) == len(batch)
+    assert first[-1].total(), "no world fits"
+    return [
+        Counter(
+            rows[place]["disease"]
+            for place in places
+            if any(not taken >> place & 1 and last[number + 1].get(taken | 1 << place) for taken in first[number])
+        )
+        for number, places in enumerate(may)
+    ]
+
+
+def common(labels: Sequence[Label], came: int) -> bool:
+    """Tell whether one record, of somebody who came with a release, can have all of these labels."""
+    low, high, cities = 20.0, 90.0, None
+    for age, city, arrived in labels:
+        if age != "*":
+            low, high = max(low, ends(age)[0]), min(high, ends(age)[1])
+        if city != "*":
+            cities = members(city) if cities is None else cities & members(city)
+        if arrived and not ends(arrived)[0] <= came <= ends(arrived)[1]:
+            return False
+    return low <= high and cities != frozenset()
+
+
+class GrownWorlds:
+    """All worlds of some releases that hold everybody so far, value by value, as rows keep their value.
+
+    A world says how many rows of each value take each trail: the labels of one person from the release on with which
+    the person came.
+    """
+
+    def __init__(self, releases: Sequence[Sequence[Row]], numbers: Sequence[int]) -> None:
+        self.numbers = numbers
+        self.counts = [Counter((row["disease"], label(row)) for row in release) for release in releases]
+        self.values = sorted({value for value, _ in self.counts[-1]})
+        self.cache: dict[str, list[Mapping[tuple[Label, ...], int]]] = {}
+
+    def worlds(self, value: str) -> list[Mapping[tuple[Label, ...], int]]:
+        """Return for each world how many rows of a value take each trail."""
+        if value not in self.cache:
+            self.cache[value] = list(self._from(0, {}, value, [0]))
+        return self.cache[value]
+
+    def _from(
+        self, place: int, trails: dict[tuple[Label, ...], int], value: str, seen: list[int]
+    ) -> Iterator[Mapping[tuple[Label, ...], int]]:
+        if place == len(self.counts):
+            yield trails
+            return
+        room = {name: rows for (each, name), rows in self.counts[place].items() if each == value}
+        for placed, left in self._placed(sorted(trails.items()), room, place):
+            seen[0] += 1
+            if seen[0] > MOST_WORLDS:
+                raise TooManyError
+            fresh = {(name,): rows for name, rows in left.items() if rows and self._may_come(name, place)}
+            if len(fresh) < sum(rows > 0 for rows in left.values()):
+                continue
+            came = {(*self._before(place), *key): rows for key, rows in fresh.items()}
+            yield from self._from(place + 1, {**placed, **came}, value, seen)
+
+    def _before(self, place: int) -> tuple[Label, ...]:
+        return ((),) * place
+
+    def _may_come(self, name: Label, place: int) -> bool:
+        return any(common([name], came) for came in self._months(place))
+
+    def _months(self, place: int) -> range:
+        """Return the releases with which somebody can have come who is first seen here."""
+        return range(self.numbers[place - 1] + 1 if place else 1, self.numbers[place] + 1)
+
+    def _goes(self, trail: tuple[Label, ...], name: Label) -> bool:
+        first = next(number for number, each in enumerate(trail) if each)
+        shown = [each for each in (*trail, name) if each]
+        return any(common(shown, came) for came in self._months(first))
+
+    def _placed(
+        self, trails: Sequence[tuple[tuple[Label, ...], int]], room: dict[Label, int], place: int
+    ) -> Iterator[tuple[dict[tuple[Label, ...], int], dict[Label, int]]]:
+        """Yield every way to let rows of some trails go on into classes with so much room."""
+        if not trails:
+            yield {}, room
+            return
+        (trail, rows), *others = trails
+        names = [name for name in room if self._goes(trail, name)]
+        for shares in _shares(rows, [room[name] for name in names]):
+            left = dict(room)
+            for name, share in zip(names, shares, strict=True):
+                left[name] -= share
+            mine = {(*trail, name): share for name, share in zip(names, shares, strict=True) if share}
+            for placed, after in self._placed(others, left, place):
+                yield {**mine, **placed}, after
+
+    def left(self, trail: Sequence[Label | None]) -> Left:
+        """Return the most rows of each value that take a trail at once; None: whatever, and () before somebody came."""
+        found: Left = Counter()
+        for value in self.values:
+            worlds = self.worlds(value)
+            assert worlds, "no world fits"
+            found[value] = max(
+                sum(
+                    rows
+                    for names, rows in world.items()
+                    if all(asked is None or asked == name for asked, name in zip(trail, names, strict=True))
+                )
+                for world in worlds
+            )
+        return found
+
+
+@cache
+def _all_shares(rows: int, rooms: tuple[int, ...]) -> tuple[tuple[int, ...], ...]:
+    if not rooms:
+        return ((),) if rows == 0 else ()
+    return tuple(
+        (share, *others) for share in range(min(rows, rooms[0]) + 1) for others in _all_shares(rows - share, rooms[1:])
+    )
+
+
+def _shares(rows: int, rooms: Sequence[int]) -> tuple[tuple[int, ...], ...]:
+    return _all_shares(rows, tuple(rooms))
+
+
+def grown_left(releases: Sequence[Sequence[Row]], classes: Sequence[Mapping[str, Label]]) -> Iterator[tuple[str, Left]]:
+    """Yield what is left to everybody by each two releases, and by all: the rows of the real classes, at once."""
+    spans = [(i, j) for j in range(1, len(releases)) for i in range(j)]
+    spans += [tuple(range(len(releases)))] if len(releases) > 2 else []
+    for span in spans:
+        worlds = GrownWorlds([releases[number] for number in span], [number + 1 for number in span])
+        for name in classes[span[-1]]:
+            yield name, worlds.left([classes[number].get(name, ()) for number in span])
+
+
+def invariant_surest(releases: Sequence[tuple[Mapping[str, str], Mapping[str, frozenset[str]]]]) -> Fraction:
+    """Return how sure somebody can be of somebody's value: the largest share of the worlds that have it.
+
+    For each release the class of each person, and the values of each class, are known.
+    """
+    names = sorted({name for class_of, _ in releases for name in class_of})
+    worlds: list[dict[str, str]] = [{}]
+    for name in names:
+        mine = [(class_of, values) for class_of, values in releases if name in class_of]
+        open_values = set.intersection(*(set(values[class_of[name]]) for class_of, values in mine))
+        grown = []
+        for world in worlds:
+            for value in open_values:
+                if not any(
+                    class_of.get(other) == class_of[name] and world[other] == value
+                    for class_of, _ in mine
+                    for other in world
+                ):
+                    grown.append({**world, name: value})
+        worlds = grown
+        if len(worlds) > MOST_WORLDS:
+            raise TooManyError
+    assert worlds, "no world fits"
+    return max(
+        Fraction(most, len(worlds)) for name in names for most in [max(Counter(w[name] for w in worlds).values())]
+    )

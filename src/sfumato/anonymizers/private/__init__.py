@@ -1,0 +1,1 @@
+"""Noisy marginals under differential privacy."""

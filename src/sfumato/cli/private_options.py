@@ -1,0 +1,213 @@
+"""Options of ``sfumato private``: what is promised, what is counted, and the declared domains."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import typer
+
+from sfumato.cli.options import COLUMNS, METHOD, OUTPUT, PRIVACY, RoleOptions, TableReading
+
+if TYPE_CHECKING:
+    from sfumato.policy.private_policy import PrivatePolicy
+
+Epsilon = Annotated[float | None, typer.Option(help="Budget ε, above 0, e.g. 1.", rich_help_panel=PRIVACY)]
+Delta = Annotated[
+    float | None,
+    typer.Option(help="δ, from 0 to below 1; default 0. Above 0: Gaussian noise.", rich_help_panel=PRIVACY),
+]
+MaxRecords = Annotated[
+    int | None,
+    typer.Option(help="With --person: records of a person that count at most.", rich_help_panel=PRIVACY),
+]
+Marginal = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="NAMES",
+        help="Columns to count together; repeatable. Default: each alone, and pairs.",
+        rich_help_panel=METHOD,
+    ),
+]
+TwoWay = Annotated[
+    int | None,
+    typer.Option(metavar="COUNT", help="Without --marginal: how many pairs of columns.", rich_help_panel=METHOD),
+]
+HowChosen = Annotated[
+    Literal["data", "declared"] | None,
+    typer.Option(
+        metavar="HOW",
+        help="How pairs are chosen: data (default; privately, for a fifth of ε) or declared (by the order of columns).",
+        rich_help_panel=METHOD,
+    ),
+]
+Synthetic = Annotated[
+    bool,
+    typer.Option("--synthetic", help="Also draw records from the fitted counts, nobody's.", rich_help_panel=OUTPUT),
+]
+DomainOf = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="NAME=VALUES",
+        help="All values that a column may have, e.g. sex=female,male; repeatable.",
+        rich_help_panel=COLUMNS,
+    ),
+]
+BinsOf = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="NAME=BINS",
+        help="Bins of numbers: LOW:HIGH:COUNT, or borders, e.g. age=0:100:10 or age=0,18,65,120; repeatable.",
+        rich_help_panel=COLUMNS,
+    ),
+]
+LevelOf = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="NAME=LEVEL", help="Level of its hierarchy that is counted; repeatable.", rich_help_panel=COLUMNS
+    ),
+]
+Complete = Annotated[
+    list[str] | None,
+    typer.Option(metavar="NAMES", help="Columns without a cell for missing values.", rich_help_panel=COLUMNS),
+]
+
+OPTIONS: dict[tuple[str | int, ...], str] = {
+    ("model", "epsilon"): "--epsilon",
+    ("model", "delta"): "--delta",
+    ("model", "max-records"): "--max-records",
+    ("counting", "marginals"): "--marginal",
+    ("counting", "two-way"): "--two-way",
+    ("counting", "choice"): "--choice",
+    ("counting", "complete"): "--complete",
+    ("output", "format"): "--format",
+}
+"""What messages call a key that an option set."""
+
+ADVICE = {
+    "--epsilon: is missing": "--epsilon: give the budget, e.g. --epsilon 1",
+    "--quasi: is missing": "--quasi: name the columns that an attacker may know, e.g. --quasi age,sex,zip",
+    "columns: is missing": "--quasi: name the columns that an attacker may know, e.g. --quasi age,sex,zip",
+}
+
+
+@dataclass(frozen=True)
+class PrivatePromise:
+    """What is promised."""
+
+    epsilon: Epsilon = None
+    delta: Delta = None
+    max_records: MaxRecords = None
+
+
+@dataclass(frozen=True)
+class WhatCounts:
+    """What is counted, over which domains."""
+
+    marginal: Marginal = None
+    two_way: TwoWay = None
+    choice: HowChosen = None
+    synthetic: Synthetic = False
+    domain: DomainOf = None
+    bins: BinsOf = None
+    level: LevelOf = None
+    complete: Complete = None
+
+
+def private_policy_of(
+    policy: Path | None,
+    promise: PrivatePromise,
+    counting: WhatCounts,
+    roles: RoleOptions,
+    reading: TableReading,
+    problems: list[str],
+    format: str | None,
+) -> PrivatePolicy:
+    """Make the policy that the options mean.
+
+    Raises
+    ------
+    InputError
+        When the policy file, or a folder of hierarchies, cannot be read.
+    PolicyError
+        With every mistake in the options and in the file.
+    """
+    from sfumato.cli.kind_words import KindWords, kind_policy_of
+    from sfumato.cli.words import Words, all_names, names_in, say_columns
+    from sfumato.policy.file import read_policy
+    from sfumato.policy.hierarchy_entries import spelled_out
+    from sfumato.policy.private_policy import PrivatePolicy
+
+    meant = dict(spelled_out(read_policy(policy))) if policy else {}
+    bins, domains = _bins(counting.bins, problems)
+    domains |= {name: {"domain": names_in(values)} for name, values in _pairs(counting.domain, "--domain", problems)}
+    said = reading.words
+    words = Words(policy=policy, **roles.words, written=_merged(said["written"], domains))
+    names: dict[tuple[str | int, ...], str] = {}
+    say_columns(meant, words, names, problems)
+    parts: dict[str, dict[str, Any]] = {
+        "source": said["source"],
+        "model": {"epsilon": promise.epsilon, "delta": promise.delta, "max-records": promise.max_records},
+        "counting": {
+            "marginals": [names_in(each) for each in counting.marginal] if counting.marginal else None,
+            "two-way": counting.two_way,
+            "choice": counting.choice,
+            "complete": all_names(counting.complete) or None,
+            "synthetic": counting.synthetic or None,
+            "bins": {**_given(meant, "bins"), **bins} or None,
+            "levels": {**_given(meant, "levels"), **_levels(counting.level, problems)} or None,
+        },
+        "output": {"format": format},
+    }
+    kind_words = KindWords(policy, {}, parts, problems, meant)
+    return kind_policy_of(kind_words, PrivatePolicy.from_mapping, {**OPTIONS, **names}, ADVICE)
+
+
+def _given(meant: dict[str, Any], key: str) -> dict[str, Any]:
+    counting = meant.get("counting")
+    given = counting.get(key, {}) if isinstance(counting, dict) else {}
+    return given if isinstance(given, dict) else {}
+
+
+def _merged(one: dict[str, Any], other: dict[str, Any]) -> dict[str, Any]:
+    return {name: {**one.get(name, {}), **other.get(name, {})} for name in {**one, **other}}
+
+
+def _pairs(texts: Sequence[str] | None, option: str, problems: list[str]) -> list[tuple[str, str]]:
+    found = []
+    for text in texts or ():
+        name, equals, value = text.partition("=")
+        if equals and name.strip() and value.strip():
+            found.append((name.strip(), value.strip()))
+        else:
+            problems.append(f"{option}: write it as NAME={'VALUES' if option == '--domain' else option[2:].upper()}")
+    return found
+
+
+def _bins(texts: Sequence[str] | None, problems: list[str]) -> tuple[dict[str, Any], dict[str, dict[str, Any]]]:
+    """Return bins by column, and the ranges that they divide."""
+    bins: dict[str, Any] = {}
+    domains: dict[str, dict[str, Any]] = {}
+    for name, text in _pairs(texts, "--bins", problems):
+        try:
+            if ":" in text:
+                low, high, count = text.split(":")
+                domains[name], bins[name] = {"domain": [float(low), float(high)]}, int(count)
+            else:
+                borders = [float(border) for border in text.split(",")]
+                bins[name] = int(text) if len(borders) == 1 else borders
+        except ValueError:
+            problems.append(f"--bins: {name!r}: write LOW:HIGH:COUNT, or borders, e.g. 0:100:10 or 0,18,65,120")
+    return bins, domains
+
+
+def _levels(texts: Sequence[str] | None, problems: list[str]) -> dict[str, int]:
+    levels = {}
+    for name, text in _pairs(texts, "--level", problems):
+        if text.isdecimal():
+            levels[name] = int(text)
+        else:
+            problems.append(f"--level: {name!r}: give a whole number, 0 for the values themselves")
+    return levels

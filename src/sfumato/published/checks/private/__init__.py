@@ -1,0 +1,1 @@
+"""Recounting releases under differential privacy."""

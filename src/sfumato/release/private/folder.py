@@ -1,0 +1,137 @@
+"""Writing folders of releases under differential privacy, with their report."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import polars as pl
+
+from sfumato.errors import PolicyError, raise_all
+from sfumato.policy.private_policy import PrivatePolicy
+from sfumato.published.private import PrivateMarginals
+from sfumato.release.description import TableFacts
+from sfumato.release.folder import whole_folder
+from sfumato.release.formulas import Formulas, cells_like_formulas, formula_problems, frames_without_formulas
+from sfumato.release.private.description import PrivateDescription
+from sfumato.release.private.release import PrivateRelease
+from sfumato.release.private.report import PrivateReport
+from sfumato.release.text_files import write_texts
+from sfumato.table.writing import PLAIN, Format, write_data
+
+
+def save_private(
+    release: PrivateRelease,
+    folder: str | Path,
+    *,
+    policy: PrivatePolicy | None = None,
+    format: Format = "csv",
+    overwrite: bool = False,
+    formulas: Formulas = "keep",
+) -> Path:
+    """Write a release folder of noisy marginals, of which :func:`sfumato.verify` recounts what can be recounted.
+
+    It holds a file for each marginal, the synthetic records if there are any, ``release.json``, ``policy.toml``,
+    ``report.json`` and ``report.txt``; nothing of it is for the steward alone. The folder appears whole or not at all.
+
+    Parameters
+    ----------
+    release
+        As :func:`sfumato.publish_privately` returns it.
+    folder
+        Where to; its parent must exist.
+    policy
+        What the release was made from, where it is to say more than the release's own: a purpose, a recipient. It must
+        say the same of how the release was made.
+    format
+        Of the files that hold the tables.
+    overwrite
+        Replace a release that is already there. Anything else is never replaced. Whoever has the old one has both, and
+        their budgets add up.
+    formulas
+        Of cells of CSV that begin like a formula, which a spreadsheet may run: ``"keep"`` them as they are,
+        ``"escape"`` them by a ``'`` before, or ``"refuse"`` to write.
+
+    Returns
+    -------
+    pathlib.Path
+        The folder.
+
+    Raises
+    ------
+    InputError
+        When the folder cannot be written there.
+    PolicyError
+        When this is no such release, the policy says something else than that of the release, the format or what to do
+        with formulas is unknown, or formulas are refused or cannot be escaped.
+    """
+    raise_all(PolicyError, _problems(release, policy, format, formulas))
+    policy = policy or release.policy
+    target, shown = Path(folder), release.published
+    if format == "csv":
+        shown = _without_formulas(shown, formulas)
+    report = private_report(release, policy)
+    description = PrivateDescription.of(shown, release.budget, release.model)
+    with whole_folder(target, overwrite=overwrite) as part:
+        facts = {}
+        for name, frame in shown.tables.items():
+            file = part / f"{name}.{format}"
+            facts[name] = TableFacts(file.name, write_data(frame, file, format), frame.height, tuple(frame.columns))
+        content = description.to_dict(facts, shown.structure)
+        write_texts(part, content, report.for_release(), None if policy is None else policy.published())
+    return target
+
+
+def formula_labels(release: PrivateRelease) -> dict[str, int]:
+    """Count the published cells that begin like a formula, by column."""
+    return cells_like_formulas(list(release.published.tables.values()))
+
+
+def private_report(release: PrivateRelease, policy: PrivatePolicy | None = None) -> PrivateReport:
+    """Return the report of a release under differential privacy, in the steward's edition."""
+    policy = policy or release.policy
+    records = release.published.records
+    return PrivateReport(
+        release.model,
+        release.budget,
+        release.published.sets,
+        0 if records is None else len(records),
+        release.verification,
+        release.notes,
+        None if policy is None else policy.purpose,
+        None if policy is None else policy.recipient,
+    )
+
+
+def _without_formulas(published: PrivateMarginals, formulas: Formulas) -> PrivateMarginals:
+    """Return the marginals as they are to be written; each label is looked at once."""
+    frames = {
+        name: pl.DataFrame({name: pl.Series(domain.labels, dtype=pl.String)})
+        for name, domain in published.domains.items()
+    }
+    escaped = frames_without_formulas(frames, formulas)
+    if escaped is frames:
+        return published
+    domains = {
+        name: replace(domain, labels=tuple(escaped[name][name].to_list())) for name, domain in published.domains.items()
+    }
+    return replace(published, domains=domains)
+
+
+def _problems(release: object, policy: object, format: object, formulas: object) -> list[str]:
+    problems = []
+    if not isinstance(release, PrivateRelease):
+        problems.append("release is not a PrivateRelease; make one with sfumato.publish_privately(...)")
+    if policy is not None and not isinstance(policy, PrivatePolicy):
+        problems.append("policy is not a PrivatePolicy; read one with sfumato.PrivatePolicy.from_file(...)")
+    if format not in PLAIN:
+        problems.append("format must be 'csv' or 'parquet'")
+    problems += formula_problems(formulas)
+    if isinstance(release, PrivateRelease) and isinstance(policy, PrivatePolicy):
+        made = release.policy
+        problems += [
+            f"the policy says another {name} than the release was made with"
+            for name in ("model", "counting")
+            if made is not None and getattr(made, name) != getattr(policy, name)
+        ]
+    return problems

@@ -1,0 +1,111 @@
+"""A release under differential privacy that may be published, and what the steward should know about it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from sfumato.errors import PolicyError, VerificationError
+from sfumato.models.differential_privacy import DifferentialPrivacy
+from sfumato.numbers import counted
+from sfumato.published.bucketized import COUNT
+from sfumato.published.checks.generalized import Verification
+from sfumato.published.checks.private.budget import Budget
+from sfumato.published.marginal import MarginalTables
+from sfumato.published.private import NOISY, PrivateMarginals
+from sfumato.published.randomized import RandomizedTable
+
+if TYPE_CHECKING:
+    # Who verifies a release loads no maker.
+    from sfumato.policy.private_policy import PrivatePolicy
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class PrivateRelease:
+    """Noisy marginals under differential privacy; made by :func:`sfumato.publish_privately`.
+
+    Attributes
+    ----------
+    published : PrivateMarginals
+        What may be published.
+    model : DifferentialPrivacy
+        What is promised.
+    budget : Budget
+        How it was spent.
+    verification : Verification
+        What was recounted of it, and what is attested.
+    notes : tuple of str
+        For the steward alone: they count records, without noise.
+    policy : PrivatePolicy or None
+        What the release was made from.
+
+    Raises
+    ------
+    VerificationError
+        When something does not hold: such a release cannot be made.
+    """
+
+    published: PrivateMarginals
+    model: DifferentialPrivacy
+    budget: Budget
+    verification: Verification
+    notes: tuple[str, ...] = ()
+    policy: PrivatePolicy | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse what does not hold."""
+        if not self.verification.ok:
+            raise VerificationError("these marginals were not found to keep their promises; nothing is published")
+
+    @property
+    def tables(self) -> dict[str, pl.DataFrame]:
+        """Every published table under the name of its file, without ending."""
+        return self.published.tables
+
+    def as_marginals(self) -> MarginalTables:
+        """Return the fitted counts, rounded, as count tables: for utility and attacks, which take those.
+
+        Sets inside another one are left out, and combinations of which no record is left by rounding.
+        """
+        sets = [names for names in self.published.sets if not self._is_inside(names)]
+        frames = []
+        for names in sets:
+            place = self.published.sets.index(names)
+            frame = self.published.tables[f"marginal_{place + 1}"].drop(NOISY)
+            rounded = frame.with_columns(frame[COUNT].round().cast(pl.Int64))
+            frames.append(rounded.filter(rounded[COUNT] > 0))
+        return MarginalTables(tuple(frames), tuple(sets), self.published.sensitive)
+
+    def as_records(self) -> RandomizedTable:
+        """Return the synthetic records as a randomized table: for utility and attacks, which take those.
+
+        Raises
+        ------
+        PolicyError
+            When none were drawn.
+        """
+        if self.published.records is None:
+            raise PolicyError("the release has no synthetic records; ask for them with synthetic")
+        quasi = self.published.quasi_identifying
+        return RandomizedTable(self.published.synthetic, quasi, self.published.sensitive)
+
+    def to_dict(self) -> dict[str, object]:
+        """Return plain values, for JSON; all but the notes may be published."""
+        return {
+            "model": {"name": self.model.name, **self.model.parameters()},
+            "neighbours": self.model.neighbours,
+            "budget": self.budget.to_dict(),
+            "marginals": [list(names) for names in self.published.sets],
+            "verification": self.verification.to_dict(),
+            "notes": list(self.notes),
+        }
+
+    def _is_inside(self, names: tuple[str, ...]) -> bool:
+        return any(set(names) < set(other) for other in self.published.sets)
+
+    def __repr__(self) -> str:
+        """Show the promise and sizes."""
+        sizes = f"{counted(len(self.published.sets), 'marginal')}, {counted(self.verification.classes, 'cell')}"
+        return f"PrivateRelease({self.model}, {sizes})"

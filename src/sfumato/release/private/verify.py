@@ -1,0 +1,72 @@
+"""Recounting releases under differential privacy; nothing here knows how they are made."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+
+import polars as pl
+
+from sfumato.errors import InputError
+from sfumato.published.bucketized import COUNT
+from sfumato.published.checks.generalized import Verification
+from sfumato.published.checks.private.promises import private_verification
+from sfumato.published.private import NOISY, SYNTHETIC, PrivateMarginals
+from sfumato.release.agreement import policy_checks, private_differences
+from sfumato.release.description import TableFacts
+from sfumato.release.policy_text import PublishedPolicy
+from sfumato.release.private.description import PrivateDescription, read_private_description
+from sfumato.release.private.release import PrivateRelease
+from sfumato.release.table_files import has_rows, integrity, refuse_missing
+from sfumato.release.text_files import text_checks
+from sfumato.table.csv_format import CsvFormat
+from sfumato.table.reading import read_written
+from sfumato.table.schema import Attribute, Kind, Schema
+from sfumato.table.sources import open_source
+
+
+def verify_private(release: PrivateRelease) -> Verification:
+    """Recount a release in memory anew."""
+    return private_verification(release.published, release.budget, release.model)
+
+
+def verify_private_folder(folder: Path, text: str) -> Verification:
+    """Recount what can be recounted of a release folder; `text` is its ``release.json``.
+
+    Raises
+    ------
+    VerificationError
+        When the folder is damaged so that nothing can be counted.
+    SfumatoError
+        When a file cannot be read as a table.
+    """
+    description, facts = read_private_description(text)
+    refuse_missing(folder, facts)
+    columns = {name: _columns(name, description) for name in facts}
+    tables = {name: _read(folder / entry.file, entry, columns[name]) for name, entry in facts.items()}
+    whole = tuple(integrity(folder / facts[name].file, facts[name], table) for name, table in tables.items())
+    published = PrivateMarginals.assemble(tables, description.structure)
+    verification = private_verification(published, description.budget, description.model)
+    agreement = policy_checks(PublishedPolicy.of_folder(folder), partial(private_differences, description=description))
+    files = text_checks(folder, text, [entry.file for entry in facts.values()], 0.0, verification)
+    return replace(verification, checks=(*whole, *verification.checks, *agreement, *files))
+
+
+def _columns(table: str, description: PrivateDescription) -> tuple[str, ...]:
+    if table == SYNTHETIC:
+        return tuple(description.domains)
+    return (*description.sets[int(table.removeprefix("marginal_")) - 1], NOISY, COUNT)
+
+
+def _read(path: Path, facts: TableFacts, expected: tuple[str, ...]) -> pl.DataFrame:
+    """Read a table: counts as numbers, everything else as text."""
+    names = open_source(path, CsvFormat(strip=False)).names
+    if sorted(names) != sorted(facts.columns) or sorted(names) != sorted(expected):
+        raise InputError(f"{path.name}: has other columns than release.json says; it was changed")
+    if not facts.rows and not has_rows(path):
+        return pl.DataFrame({name: pl.Series([], dtype=pl.String) for name in names})
+    text, number = Attribute(kind=Kind.CATEGORICAL), Attribute(kind=Kind.NUMERIC)
+    kinds = {name: number if name in (NOISY, COUNT) and name not in expected[:-2] else text for name in names}
+    frame = read_written(path, Schema(quasi_identifying=kinds)).frame
+    return frame.select(names)

@@ -1,0 +1,212 @@
+"""*Withdrawal*: the next release of an appended series, without the classes of people who withdrew their consent.
+
+A class without one of its rows would show that row to whoever has the release before. So a class goes as a whole, with
+every row that publishes the same label: the release then says no more than the one before, and which labels are gone.
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+import polars as pl
+
+from sfumato.errors import InputError, PolicyError, UnsatisfiableError, raise_all
+from sfumato.models.says import smallest_allowed
+from sfumato.numbers import counted, percent
+from sfumato.published import PublishedTable
+from sfumato.published.checks.recount import recount
+from sfumato.randomness import permutation, seed_problems
+from sfumato.release.description import build_model
+from sfumato.release.loss_report import Report
+from sfumato.series.append import written_rows
+from sfumato.series.appended import labels_of
+from sfumato.series.batch import TAG
+from sfumato.series.folder import SeriesFolder
+from sfumato.series.ledger import Entry, Ledger, PrivateFile, State, Waiting, ledger_kept
+from sfumato.series.lock import locked
+from sfumato.series.next_release import Made, Running, class_sizes, losses_of_classes
+from sfumato.series.people import PeopleOfRelease, tags_of
+from sfumato.series.reading import ReadRelease
+from sfumato.series.step import Step, write_next
+from sfumato.series.ways import APPEND, GROW, WITHDRAWAL
+from sfumato.series.withdrawn import gone_before, labels_of_tags, members_of
+from sfumato.table.columns import ValueReading, kept_column, with_missing
+from sfumato.table.reading import label_of, missing_texts
+from sfumato.table.sources import open_source
+from sfumato.table.writing import Format
+
+if TYPE_CHECKING:
+    from sfumato.series.series import Series
+
+_ELSEWHERE = {
+    GROW: (
+        "the recount of BCF-anonymity takes every older row to be in every newer release, and older classes reach into "
+        "several newer ones; what rows that vanish leave to the others is not counted. Start a series of m-invariance, "
+        "or append, for people who are in none of these releases"
+    ),
+    "m-invariance": "there a withdrawal is an ordinary leaving: leave these people out of the table that you republish",
+}
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class _Leaving:
+    """Who leaves, and which labels are gone: tags of those who withdrew, of them and all others, and the labels."""
+
+    withdrew: pl.Series
+    left: pl.Series
+    labels: pl.DataFrame
+
+
+def withdraw(series: Series, people: object, *, most_lost: float, how: Running) -> Step:
+    """Take people out of the series; see :meth:`sfumato.Series.withdraw`."""
+    raise_all(PolicyError, [*seed_problems(how.seed), *_share_problems(most_lost)])
+    ledger_kept(series)
+    with locked(series.ledger) as note:
+        kept = ledger_kept(series).recovered(series.folder)
+        if kept.way != APPEND:
+            raise PolicyError(f"{series.folder}: is a series of the way {kept.way!r}; {_ELSEWHERE[kept.way]}")
+        folder = SeriesFolder.open(series.folder)
+        step = _step(folder, kept, _tags(people, kept), most_lost, how)
+    return step if note is None else replace(step, notes=(note, *step.notes))
+
+
+def _share_problems(most_lost: float) -> list[str]:
+    return [] if 0 <= most_lost <= 1 else ["most lost: must be a share of the rows, from 0 to 1"]
+
+
+def _tags(people: object, ledger: Ledger) -> pl.Series:
+    """Read the keys of people: a list of them, or a table with the column of keys."""
+    column, policy = ledger.column, ledger.policy
+    if isinstance(people, (list, tuple, set, frozenset)):
+        people = pl.DataFrame({column: pl.Series([str(each) for each in people], dtype=pl.String)})
+    label, layout = label_of(people, policy.source.table), policy.source.layout()
+    opened = open_source(people, layout, policy.source.place())
+    if column not in opened.names:
+        raise InputError(f"{label}: has no column {column!r}, which says who withdraws")
+    reading = ValueReading(missing_texts(policy.source.missing), layout.strip, opened.is_text)
+    keys = with_missing(kept_column(opened.read((column,))[0], reading), reading)
+    if keys.null_count() or not len(keys):
+        raise InputError(f"{label}: {counted(keys.null_count(), 'record')} without a key; name everybody who withdraws")
+    return tags_of(keys, ledger.key).unique(maintain_order=True)
+
+
+def _step(series: SeriesFolder, ledger: Ledger, tags: pl.Series, most_lost: float, how: Running) -> Step:
+    earlier, people = [ReadRelease.of(path) for path in series.releases], ledger.people()
+    for each in earlier:
+        each.refuse_if_changed()
+    waiting = ledger.waiting()
+    waits = tags.is_in(waiting[TAG].implode()) if waiting is not None else pl.Series([False] * len(tags))
+    _refuse_unknown(tags.filter(~waits), earlier, people)
+    state = replace(ledger.state, waiting=_still_waiting(ledger, waiting, tags))
+    still = 0 if state.waiting is None else state.waiting.people
+    told = [f"{counted(int(waits.sum()), 'person')} of those who waited will not come"] if waits.any() else []
+    inside = tags.filter(~waits)
+    if not len(inside):
+        replace(ledger, state=state).write().clean()
+        return Step(None, None, 0, 0, still, "Nobody who withdrew is in a release.", notes=tuple(told))
+    labels = labels_of_tags(inside, earlier, people)
+    leaving = _Leaving(inside, members_of(labels, earlier, people), labels)
+    made = _made(ledger, earlier[-1], leaving, most_lost, how)
+    place, _ = write_next(
+        series, ledger, made, WITHDRAWAL, earlier, lambda release: _next_state(ledger, state, made, release)
+    )
+    told.insert(
+        0,
+        f"{counted(len(inside), 'person')} withdrew; everybody of the same "
+        f"{counted(labels.height, 'class')} left with them, {counted(len(leaving.left), 'person')} in all, and cannot "
+        "come back into this series",
+    )
+    return Step(place.number, series.release(place.number), 0, 0, still, notes=tuple(told), left=len(leaving.left))
+
+
+def _refuse_unknown(tags: pl.Series, earlier: Sequence[ReadRelease], people: Sequence[PeopleOfRelease]) -> None:
+    """Raise InputError when somebody is not in the series, or has left it."""
+    known = pl.concat([each.tags for each in people]) if people else pl.Series("tag", [], dtype=pl.Binary)
+    unknown = int((~tags.is_in(known.implode())).sum())
+    again = int(tags.is_in(gone_before(earlier, people).implode()).sum())
+    told = ((unknown, "not in any release; check the keys"), (again, "not there any more; take them out of the list"))
+    raise_all(
+        InputError,
+        [
+            f"{counted(number, 'person')} of {len(tags):,} {'is' if number == 1 else 'are'} {what}"
+            for number, what in told
+            if number
+        ],
+    )
+
+
+def _still_waiting(ledger: Ledger, waiting: pl.DataFrame | None, tags: pl.Series) -> Waiting | None:
+    if waiting is None:
+        return None
+    others = waiting.filter(~waiting[TAG].is_in(tags.implode()))
+    if others.height == waiting.height:
+        return ledger.state.waiting
+    if not others.height:
+        return None
+    buffer = io.BytesIO()
+    others.write_parquet(buffer)
+    return Waiting(others.height, PrivateFile.write(ledger.files, "waiting", buffer.getvalue()))
+
+
+def _made(ledger: Ledger, older: ReadRelease, leaving: _Leaving, most_lost: float, how: Running) -> Made:
+    rows = _without(older, leaving.labels, ledger.policy.output.format)
+    before = older.published.data.height
+    lost = before - rows.height
+    if not rows.height:
+        raise UnsatisfiableError("nobody would be left in the release; stop publishing the series, and say so")
+    if lost > most_lost * before:
+        raise UnsatisfiableError(
+            f"{lost:,} of {before:,} rows would go ({percent(lost / before, 2)}), more than the "
+            f"{percent(most_lost, 2)} that are allowed: everybody whose class publishes the same goes with a person "
+            "who withdraws. Allow more (--most-lost), or end this series and start one of m-invariance, where a "
+            "withdrawal costs a counterfeit"
+        )
+    if how.seed is not None:
+        rows = rows.sort(rows.columns)
+    published = replace(older.published, data=rows[permutation(rows.height, how.seed)])
+    people = PeopleOfRelease.of(leaving.left, np.zeros(len(leaving.left), dtype=np.int64))
+    report = _report(ledger, older, published)
+    return Made(published, older.description, report, np.zeros(0, dtype=np.int64), people=people)
+
+
+def _without(older: ReadRelease, labels: pl.DataFrame, format: Format) -> pl.DataFrame:
+    shown = pl.DataFrame(labels_of(older.published)).cast(pl.String)
+    stays = shown.join(
+        labels.with_columns(pl.lit(True).alias(" gone")),
+        on=labels.columns,
+        how="left",
+        nulls_equal=True,
+        maintain_order="left",
+    )[" gone"].is_null()
+    return written_rows(older, format).filter(stays)
+
+
+def _report(ledger: Ledger, older: ReadRelease, published: PublishedTable) -> Report:
+    """Return what can be counted of those who stay."""
+    models = [model for entry in older.description.models if (model := build_model(entry)) is not None]
+    found, sizes = recount(published, models, older.description.attributes()), class_sizes(published)
+    return Report(
+        anonymizer=repr(ledger.policy.to_anonymizer()),
+        original=found.records,
+        published=found.records,
+        suppressed=0,
+        suppression_limit=ledger.policy.suppression_limit,
+        classes=found.classes,
+        smallest_class=int(sizes.min()),
+        largest_class=int(sizes.max()),
+        losses=losses_of_classes(sizes, smallest_allowed(models)),
+        verification=found,
+        purpose=ledger.policy.purpose,
+        recipient=ledger.policy.recipient,
+    )
+
+
+def _next_state(ledger: Ledger, state: State, made: Made, release: str) -> State:
+    assert made.people is not None
+    file = PrivateFile.write(ledger.files, "people", made.people.content())
+    entry = Entry(release, WITHDRAWAL, len(made.people.tags), 0, 0.0, file)
+    return replace(state, entries=(*state.entries, entry))
