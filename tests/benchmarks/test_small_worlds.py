@@ -6,9 +6,9 @@ from collections import Counter
 
 import polars as pl
 import pytest
+from benchmarks.small_worlds import PEOPLE, WAYS, highest, played, signature
 
 import sfumato as sf
-from benchmarks.small_worlds import PEOPLE, WAYS, highest, played, signature
 from sfumato.published import BucketizedTables, PublishedTable, SlicedTable
 
 
